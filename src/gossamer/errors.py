@@ -1,0 +1,34 @@
+"""What a person did that cannot work, said so that they know what to do next.
+
+    GossamerError
+        UserError          bad input, unknown job, illegal request: `code`, one sentence, a hint
+        StorageAway        the database did not answer for longer than we are willing to wait
+        LostLease          another worker holds this visit now; whatever we did with it is void
+
+Core errors know no exit codes and no HTTP: the doors map `code`.
+"""
+
+
+class GossamerError(Exception):
+    """Everything the project raises on purpose."""
+
+
+class UserError(GossamerError):
+    """Something the caller can mend. `hint` is the next step."""
+
+    def __init__(self, code: str, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".rstrip()
+
+
+class StorageAway(GossamerError):
+    """The database cannot be reached."""
+
+
+class LostLease(GossamerError):
+    """The visit belongs to somebody else now."""

@@ -1,0 +1,1 @@
+"""The vocabulary: frozen values that travel between the stages. Nothing here does I/O."""

@@ -1,0 +1,35 @@
+"""A response that was read: what a page says and where it points."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One address a page points to: absolute, normalised."""
+
+    url: str
+    nofollow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed page. `text` is what a visitor can read; `tree` is the parser's own node for deeper questions."""
+
+    requested: str
+    url: str
+    status: int
+    rung: str
+    fetched_at: datetime
+    content_type: str
+    title: str
+    text: str
+    links: tuple[Link, ...]
+    canonical: str | None  # normalised, any site
+    language: str
+    nofollow: bool  # the page as a whole asks that its links not be followed
+    refresh: str | None  # where a meta refresh of at most 10 seconds leads
+    size: int  # bytes of the body
+    headers: Any = field(repr=False, compare=False)
+    tree: Any = field(repr=False, compare=False)

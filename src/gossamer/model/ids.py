@@ -1,0 +1,36 @@
+"""Identifiers that sort by the time they were made (UUIDv7)."""
+
+import secrets
+import threading
+from datetime import datetime
+from uuid import UUID
+
+_lock = threading.Lock()
+_last = 0
+
+
+def new_id(now: datetime) -> UUID:
+    """A UUIDv7 for `now`; within this process each one is greater than the one before."""
+    global _last  # noqa: PLW0603 - the order promise is per process, so its state is too
+    milliseconds = int(now.timestamp() * 1000)
+    value = (milliseconds << 80) | secrets.randbits(80)
+    with _lock:
+        # Fixed bits first, or the comparison would be made on bits that are overwritten afterwards.
+        value = _versioned(value)
+        if value <= _last and _last >> 80 <= milliseconds + 1000:
+            # Same millisecond (or a clock that stepped back a little): step on in the random tail.
+            value = _versioned(_last + 1 + secrets.randbits(32))
+        _last = value
+    return UUID(int=value)
+
+
+def _versioned(value: int) -> int:
+    value &= ~(0xF << 76)
+    value |= 0x7 << 76
+    value &= ~(0x3 << 62)
+    return value | (0x2 << 62)
+
+
+def short(identifier: UUID) -> str:
+    """What people type: the random end of the id, since the front is only the time."""
+    return identifier.hex[-8:]

@@ -1,0 +1,76 @@
+"""What a user asked, and how far it has come."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from gossamer.model.fetching import Ladder
+from gossamer.model.states import JobState
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlPolicy:
+    """How a job walks its sites."""
+
+    ladder: Ladder = Ladder()
+    pages_per_site: int = 500
+    depth: int = 50
+    visit_time: timedelta = timedelta(minutes=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One site a user named: what they wrote and the addresses to start from, tried in this order."""
+
+    host: str
+    entries: tuple[str, ...]
+    given: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """What every door builds: the CLI, the API and the dashboard alike."""
+
+    name: str
+    recipe: str
+    params: Mapping[str, Any]
+    targets: tuple[Target, ...]
+    start: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    id: UUID
+    name: str
+    recipe: str
+    params: Mapping[str, Any]
+    state: JobState
+    reason: str
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Kept counters of a job: read in a few rows however large the job is."""
+
+    sites_total: int = 0
+    sites_done: int = 0
+    sites_failed: int = 0
+    sites_partial: int = 0
+    pages_done: int = 0
+    pages_failed: int = 0
+    pages_skipped: int = 0
+    pages_open: int = 0
+    records: int = 0
+    bytes_in: int = 0
+    sites_recently: int = 0  # finished in the window
+    window: timedelta = timedelta(minutes=15)  # how much of the last 15 minutes the job has really run
+    last_activity: datetime | None = None
+
+    @property
+    def sites_finished(self) -> int:
+        return self.sites_done + self.sites_failed + self.sites_partial

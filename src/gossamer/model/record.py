@@ -1,0 +1,42 @@
+"""Rows users want, and what else a page yields."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Value: TypeAlias = "str | int | float | bool | None | list[Value] | dict[str, Value]"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKind:
+    """A table of results: its columns in export order, the ones that make a row unique, the ones a diff watches."""
+
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    watch: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row of a kind. `identity` is unique per job and kind."""
+
+    kind: str
+    identity: tuple[str, ...]
+    data: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """An address worth visiting next, in this site or another one of the job."""
+
+    url: str
+    step: str = "page"
+
+
+@dataclass(frozen=True, slots=True)
+class Harvest:
+    """Everything one page yielded."""
+
+    records: tuple[Record, ...] = field(default=())
+    follows: tuple[Follow, ...] = field(default=())

@@ -1,0 +1,79 @@
+"""What can be wrong with a page or a site, classified by what would cure it.
+
+One table, read by retries, the error report, the docs and the terminal alike.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Cure(Enum):
+    """What may help: nothing, the same again later, or a stronger rung."""
+
+    NONE = "none"
+    WAIT = "wait"
+    CLIMB = "climb"
+
+
+class Reason(Enum):
+    """A sentence for people and its cure. `{detail}` is replaced by what was seen."""
+
+    DNS = ("DNS resolution failed", Cure.NONE)
+    UNREACHABLE = ("Could not connect", Cure.WAIT)
+    TLS = ("TLS handshake failed", Cure.NONE)
+    TIMEOUT = ("Timeout after {detail}", Cure.WAIT)
+    CUT_OFF = ("Connection closed before the page was complete", Cure.WAIT)
+    TOO_LARGE = ("Response too large ({detail})", Cure.NONE)
+    BAD_ENCODING = ("Response could not be decompressed", Cure.NONE)
+    FORBIDDEN_ADDRESS = ("Address not allowed ({detail})", Cure.NONE)
+    BAD_URL = ("Not a web address ({detail})", Cure.NONE)
+
+    ROBOTS = ("robots.txt disallowed", Cure.NONE)
+    ROBOTS_UNREACHABLE = ("robots.txt could not be read ({detail})", Cure.WAIT)
+
+    LOGIN = ("Login required ({detail})", Cure.NONE)
+    FORBIDDEN = ("HTTP 403 Forbidden", Cure.CLIMB)
+    NOT_FOUND = ("HTTP 404 Not Found", Cure.NONE)
+    GONE = ("HTTP 410 Gone", Cure.NONE)
+    RATE_LIMITED = ("HTTP 429 Too Many Requests", Cure.WAIT)
+    UNAVAILABLE = ("HTTP 503 Service Unavailable", Cure.WAIT)
+    SERVER_ERROR = ("HTTP {detail} server error", Cure.WAIT)
+    CLIENT_ERROR = ("HTTP {detail} error", Cure.NONE)
+    ASKED_TO_WAIT = ("The site asked us to wait {detail}", Cure.NONE)
+    REDIRECT_LOOP = ("Too many redirects", Cure.NONE)
+    BAD_REDIRECT = ("Redirect without a usable address", Cure.NONE)
+
+    NOT_HTML = ("Not a web page ({detail})", Cure.NONE)
+    EMPTY = ("Empty page", Cure.CLIMB)
+    HOLLOW = ("Page needs JavaScript", Cure.CLIMB)
+    BLOCKED = ("Blocked by bot protection ({detail})", Cure.CLIMB)
+    CAPTCHA = ("CAPTCHA required ({detail})", Cure.CLIMB)
+    SOFT_404 = ("Page not found (answered with HTTP 200)", Cure.NONE)
+    PARKED = ("Parked domain", Cure.NONE)
+
+    SAME_AS = ("Same page as {detail}", Cure.NONE)
+    MOVED = ("Redirects to another site ({detail})", Cure.NONE)
+    CANONICAL = ("Canonical page is {detail}", Cure.NONE)
+
+    PARTIAL_PAGES = ("Partially crawled ({detail})", Cure.NONE)
+    PARTIAL_TIME = ("Partially crawled (time limit: {detail})", Cure.NONE)
+    CRASHED = ("Given up after crashing the worker {detail} times", Cure.NONE)
+    INTERNAL = ("Internal error ({detail})", Cure.NONE)
+
+    def __init__(self, sentence: str, cure: Cure) -> None:
+        self.sentence = sentence
+        self.cure = cure
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What went wrong with one attempt."""
+
+    reason: Reason
+    detail: str = ""
+    http_status: int | None = None
+    retry_after: float | None = None  # seconds the server asked for
+
+    @property
+    def sentence(self) -> str:
+        return self.reason.sentence.replace("{detail}", self.detail or "unknown")

@@ -1,0 +1,142 @@
+"""Addresses: one spelling per page, and which site and which domain an address belongs to."""
+
+import re
+from functools import lru_cache
+from hashlib import blake2b
+from ipaddress import ip_address
+
+import ada_url
+from publicsuffixlist import PublicSuffixList
+
+MAX_URL_LENGTH = 2_000
+
+_suffixes = PublicSuffixList(accept_unknown=True)
+
+# Parameters that say where a visitor came from or who they are, never what the page shows.
+_TRACKING = re.compile(
+    r"(?:utm_[a-z_]+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|li_fat_id|igshid|mc_cid|mc_eid"
+    r"|_ga|_gl|_hsenc|_hsmi|hsctatracking|mkt_tok|vero_id|oly_anon_id|oly_enc_id|s_kwcid|wickedid"
+    r"|phpsessid|jsessionid|aspsessionid[a-z]*|sessionid|session_id)(?:=|$)"
+    r"|sid=[0-9a-z]{16,}$",  # a short one may well be a story's number
+    re.IGNORECASE,
+)
+_PATH_SESSION = re.compile(r";jsessionid=[^/?#;]*", re.IGNORECASE)
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def normalise(url: str, base: str | None = None) -> str | None:
+    """The one spelling of an http(s) address, or None if it is not one. Idempotent.
+
+    Fragment, default port, dot segments, user info, tracking and session parameters are gone; the host is lower case and
+    punycode; percent-escapes are upper case and only where needed.
+    """
+    try:
+        joined: str = ada_url.join_url(base, url) if base is not None else ada_url.normalize_url(url)
+    except ValueError:
+        return None
+    return _tidy(joined)
+
+
+def _tidy(joined: str) -> str | None:
+    if not joined.startswith(("http://", "https://")):
+        return None
+    joined = joined.partition("#")[0]
+    scheme, _, rest = joined.partition("://")
+    slash = rest.find("/")
+    authority, tail = (rest, "/") if slash < 0 else (rest[:slash], rest[slash:])
+    authority = authority.rpartition("@")[2]
+    if not authority:
+        return None
+    path, _, query = tail.partition("?")
+    if ";" in path:
+        path = _PATH_SESSION.sub("", path)
+    if query:
+        query = "&".join(part for part in query.split("&") if part and not _TRACKING.match(part))
+    if "%" in path:
+        path = _resolve_dots(_ESCAPE.sub(_escape, path))
+    if "%" in query:
+        query = _ESCAPE.sub(_escape, query)
+    tidy = f"{scheme}://{authority}{path}?{query}" if query else f"{scheme}://{authority}{path}"
+    return tidy if len(tidy) <= MAX_URL_LENGTH else None
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = chr(int(match[1], 16))
+    return character if character in _UNRESERVED else match[0].upper()
+
+
+def _resolve_dots(path: str) -> str:
+    """Unescaping may have uncovered `.` and `..` segments (`/%2E%2E/`), which browsers resolve as if they were plain."""
+    if "/." not in path:
+        return path
+    kept: list[str] = []
+    segments = path.split("/")[1:]
+    for position, segment in enumerate(segments):
+        last = position == len(segments) - 1
+        if segment == "..":
+            if kept:
+                kept.pop()
+            if last:
+                kept.append("")
+        elif segment == ".":
+            if last:
+                kept.append("")
+        else:
+            kept.append(segment)
+    return "/" + "/".join(kept)
+
+
+def host_of(url: str) -> str:
+    """The host of a normalised address, without port."""
+    authority = url.split("/", 3)[2]
+    if authority.startswith("["):
+        return authority.partition("]")[0] + "]"
+    return authority.partition(":")[0]
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a normalised address."""
+    return url[: url.index("/", 8)]
+
+
+def path_of(url: str) -> str:
+    """Path and query of a normalised address."""
+    return url[url.index("/", 8) :]
+
+
+def is_homepage(url: str) -> bool:
+    return path_of(url) == "/"
+
+
+@lru_cache(maxsize=65_536)
+def site_of(host: str) -> str:
+    """The site a host belongs to: itself, with its `www` twin."""
+    bare = host.removeprefix("www.")
+    # "www.com" is a name of its own, not the twin of a top-level domain.
+    return bare if "." in bare else host
+
+
+@lru_cache(maxsize=65_536)
+def domain_of(host: str) -> str:
+    """The registrable domain, private suffixes included (`a.blogspot.com` is its own): the key of all politeness."""
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return str(_suffixes.privatesuffix(host) or host)
+    return host
+
+
+def site_of_url(url: str) -> str:
+    return site_of(host_of(url))
+
+
+def url_key(url: str) -> bytes:
+    """Identity of a page inside a job: 4 bytes of its site (so that a site's rows lie together), 8 of the address."""
+    site = blake2b(site_of_url(url).encode(), digest_size=4).digest()
+    return site + blake2b(url.encode(), digest_size=8).digest()
+
+
+def shard_of(domain: str) -> int:
+    """A number from 0 to 65,535 by which the visits of a domain are always dealt to the same process."""
+    return int.from_bytes(blake2b(domain.encode(), digest_size=2).digest(), "big")

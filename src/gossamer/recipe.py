@@ -1,0 +1,52 @@
+"""The whole plug-in API: what a recipe must say so that the engine can run it.
+
+A recipe is pure and synchronous. It never fetches, sleeps or writes: it says where to start, how far to go, and what a
+page yields. `bind` is called once per job and process, so whatever is expensive to build is built there.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from gossamer.model.document import Document
+from gossamer.model.job import CrawlPolicy
+from gossamer.model.page import Page
+from gossamer.model.record import Follow, Harvest, Record, RecordKind
+from gossamer.model.trouble import Trouble
+
+P_contra = TypeVar("P_contra", bound=BaseModel, contravariant=True)
+
+
+class Bound(Protocol):
+    """A recipe with one job's parameters."""
+
+    def seeds(self) -> Iterable[Follow]:
+        """Addresses the parameters themselves name; the job's targets come on top of these."""
+        ...
+
+    def policy(self) -> CrawlPolicy:
+        """Ladder, pages per site, depth."""
+        ...
+
+    def accept(self, page: Page, doc: Document) -> Trouble | None:
+        """The recipe's own objection to a page that is otherwise fine."""
+        ...
+
+    def harvest(self, page: Page, doc: Document) -> Harvest:
+        """Records and follows of one page. The same page gives the same harvest."""
+        ...
+
+    def finish(self, kind: str, groups: Iterable[Sequence[Record]]) -> Iterable[Record]:
+        """Merge what several pages said, when the job closes."""
+        ...
+
+
+class Recipe(Protocol[P_contra]):
+    """One kind of job."""
+
+    name: ClassVar[str]
+    params: ClassVar[type[BaseModel]]
+    kinds: ClassVar[tuple[RecordKind, ...]]
+
+    def bind(self, params: P_contra) -> Bound: ...
