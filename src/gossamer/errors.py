@@ -3,7 +3,6 @@
     GossamerError
         UserError          bad input, unknown job, illegal request: `code`, one sentence, a hint
         StorageAway        the database did not answer for longer than we are willing to wait
-        LostLease          another worker holds this visit now; whatever we did with it is void
 
 Core errors know no exit codes and no HTTP: the doors map `code`.
 """
@@ -28,7 +27,3 @@ class UserError(GossamerError):
 
 class StorageAway(GossamerError):
     """The database cannot be reached."""
-
-
-class LostLease(GossamerError):
-    """The visit belongs to somebody else now."""

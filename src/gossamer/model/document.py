@@ -33,3 +33,4 @@ class Document:
     size: int  # bytes of the body
     headers: Any = field(repr=False, compare=False)
     tree: Any = field(repr=False, compare=False)
+    body: bytes = field(default=b"", repr=False, compare=False)  # as it arrived: what the tree no longer shows

@@ -1,25 +1,26 @@
 """Identifiers that sort by the time they were made (UUIDv7)."""
 
-import secrets
+import random
 import threading
 from datetime import datetime
 from uuid import UUID
 
 _lock = threading.Lock()
+_random = random.Random()  # seeded by the system; ids are names, not secrets
 _last = 0
 
 
 def new_id(now: datetime) -> UUID:
     """A UUIDv7 for `now`; within this process each one is greater than the one before."""
-    global _last  # noqa: PLW0603 - the order promise is per process, so its state is too
+    global _last
     milliseconds = int(now.timestamp() * 1000)
-    value = (milliseconds << 80) | secrets.randbits(80)
+    value = (milliseconds << 80) | _random.getrandbits(80)
     with _lock:
         # Fixed bits first, or the comparison would be made on bits that are overwritten afterwards.
         value = _versioned(value)
         if value <= _last and _last >> 80 <= milliseconds + 1000:
             # Same millisecond (or a clock that stepped back a little): step on in the random tail.
-            value = _versioned(_last + 1 + secrets.randbits(32))
+            value = _versioned(_last + 1 + _random.getrandbits(32))
         _last = value
     return UUID(int=value)
 

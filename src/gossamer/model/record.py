@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Value: TypeAlias = "str | int | float | bool | None | list[Value] | dict[str, Value]"
+Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | None"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Addresses: one spelling per page, and which site and which domain an address belongs to."""
 
 import re
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import ip_address
@@ -28,8 +29,8 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 def normalise(url: str, base: str | None = None) -> str | None:
     """The one spelling of an http(s) address, or None if it is not one. Idempotent.
 
-    Fragment, default port, dot segments, user info, tracking and session parameters are gone; the host is lower case and
-    punycode; percent-escapes are upper case and only where needed.
+    Fragment, default port, dot segments, user info, tracking and session parameters are gone; the host is lower case
+    and punycode; percent-escapes are upper case and only where needed.
     """
     try:
         joined: str = ada_url.join_url(base, url) if base is not None else ada_url.normalize_url(url)
@@ -67,7 +68,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _resolve_dots(path: str) -> str:
-    """Unescaping may have uncovered `.` and `..` segments (`/%2E%2E/`), which browsers resolve as if they were plain."""
+    """Unescaping may have uncovered `.` and `..` segments (`/%2E%2E/`), which browsers resolve like plain ones."""
     if "/." not in path:
         return path
     kept: list[str] = []
@@ -120,11 +121,10 @@ def site_of(host: str) -> str:
 @lru_cache(maxsize=65_536)
 def domain_of(host: str) -> str:
     """The registrable domain, private suffixes included (`a.blogspot.com` is its own): the key of all politeness."""
-    try:
-        ip_address(host.strip("[]"))
-    except ValueError:
-        return str(_suffixes.privatesuffix(host) or host)
-    return host
+    if host[-1:].isdigit() or host.endswith("]"):
+        with suppress(ValueError):
+            return str(ip_address(host.strip("[]")))
+    return str(_suffixes.privatesuffix(host) or host)
 
 
 def site_of_url(url: str) -> str:

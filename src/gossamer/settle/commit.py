@@ -1,0 +1,197 @@
+"""The only place where outcomes become rows. Locks in one order: sites, visits, pages, records, counters."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from gossamer.model.job import Target
+from gossamer.model.page import Page
+from gossamer.model.states import PageState, SiteState, VisitState
+from gossamer.model.url import origin_of, site_of_url
+from gossamer.settle.batch import VisitWork, gather
+from gossamer.settle.step import Finished, HandBack, HandOver, Step
+from gossamer.store import counters, events, jobs, pages, records, sites, visits
+from gossamer.store.counters import Change
+from gossamer.store.sites import SiteChange, SiteRow
+from gossamer.store.tx import Tx
+
+_FINISHED_COUNTER = {
+    SiteState.DONE: "sites_done",
+    SiteState.FAILED: "sites_failed",
+    SiteState.PARTIAL: "sites_partial",
+}
+_PAGE_COUNTER = {
+    PageState.DONE: "pages_done",
+    PageState.FAILED: "pages_failed",
+    PageState.SKIPPED: "pages_skipped",
+}
+
+
+@dataclass(slots=True)
+class Committed:
+    """What the writer learns: which visits it no longer holds, which jobs are over."""
+
+    lost: set[UUID] = field(default_factory=set)  # lease tokens
+    closed: list[UUID] = field(default_factory=list)
+
+
+def commit(tx: Tx, steps: list[Step], shard: int) -> Committed:
+    """Write a batch. A visit whose lease is gone is left out and reported; the others are written."""
+    works = gather(steps)
+    hosts = _meet_sites(tx, works.values())
+    locked = sites.lock(tx, [*{work.visit.site_id for work in works.values()}, *hosts.values()])
+    leases = visits.lock(tx, list(works))
+    done = Committed()
+    held: list[VisitWork] = []
+    for work in works.values():
+        if leases.get(work.visit.id) == work.visit.lease:
+            held.append(work)
+        else:
+            done.lost.add(work.visit.lease)
+    changes: dict[UUID, Change] = defaultdict(Change)
+    by_job: dict[UUID, list[VisitWork]] = defaultdict(list)
+    for work in held:
+        by_job[work.visit.job_id].append(work)
+    for job_id, job_works in by_job.items():
+        _write_pages(tx, job_id, job_works, changes[job_id])
+        _hand_over(tx, job_id, job_works, hosts, locked, changes[job_id])
+        fresh = [new for work in job_works for new in work.new_records()]
+        if fresh:
+            changes[job_id].records += records.add(tx, job_id, fresh)
+    sites.apply(tx, {work.visit.site_id: work.site_change() for work in held})
+    visits.apply(tx, {work.visit.id: work.change for work in held})
+    ended = _end_visits(tx, held, locked, changes)
+    counters.add(tx, shard, changes)
+    done.closed = jobs.close_finished(tx, sorted(ended))
+    return done
+
+
+def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: Change) -> None:
+    """Insert what is new, update what was there, and count by what the rows said before."""
+    wanted = {key for work in works for key in (*work.chosen, *work.pages)}
+    before = pages.states(tx, job_id, sorted(wanted)) if wanted else {}
+    inserts, updates = [], []
+    for work in works:
+        settled = {one.page.key: one for one in work.settled()}
+        for key in {**work.chosen, **settled}:
+            outcome = settled.get(key)
+            state = outcome.state if outcome else PageState.PENDING
+            was = before.get(key)
+            if was is None:
+                page = outcome.page if outcome else work.chosen[key]
+                inserts.append(pages.new_row(job_id, work.visit.site_id, work.visit.id, page, outcome, tx.now))
+            elif outcome is None or was is not PageState.PENDING:
+                continue  # chosen before, or over already: the first word stands
+            else:
+                updates.append(outcome)
+            _count_page(work, change, was, state)
+        change.bytes_in += work.bytes_in
+    pages.insert_new(tx, inserts)
+    pages.settle(tx, job_id, updates)
+
+
+def _count_page(work: VisitWork, change: Change, was: PageState | None, state: PageState) -> None:
+    opened = (state is PageState.PENDING) - (was is PageState.PENDING)
+    work.site.open_pages += opened
+    work.change.open_pages += opened
+    change.pages_open += opened
+    if state in _PAGE_COUNTER:
+        name = _PAGE_COUNTER[state]
+        setattr(change, name, getattr(change, name) + 1)
+        work.site.pages_done += state is PageState.DONE
+
+
+def _meet_sites(tx: Tx, works: Iterable[VisitWork]) -> dict[tuple[UUID, str], UUID]:
+    """The sites pages are handed over to, made where the job has not met them yet."""
+    wanted: dict[UUID, dict[str, HandOver]] = defaultdict(dict)
+    for work in works:
+        for handed in work.handed:
+            host = site_of_url(handed.url)
+            known = wanted[work.visit.job_id].get(host)
+            if known is None or handed.entry:
+                wanted[work.visit.job_id][host] = handed
+    found: dict[tuple[UUID, str], UUID] = {}
+    for job_id, by_host in wanted.items():
+        present = sites.by_host(tx, job_id, list(by_host))
+        for host, handed in by_host.items():
+            if host not in present:
+                target = Target(host, (origin_of(handed.url) + "/",), f"redirect from {handed.found_on}")
+                sites.create_many(tx, job_id, [target], listed=False, whole=handed.entry)
+        present = sites.by_host(tx, job_id, list(by_host))
+        found.update(((job_id, host), site_id) for host, site_id in present.items())
+    return found
+
+
+def _hand_over(
+    tx: Tx,
+    job_id: UUID,
+    works: list[VisitWork],
+    hosts: dict[tuple[UUID, str], UUID],
+    locked: dict[UUID, SiteRow],
+    change: Change,
+) -> None:
+    """Give pages to the sites they belong to, and wake those that thought they were done."""
+    for handed in (handed for work in works for handed in work.handed):
+        site = locked[hosts[job_id, site_of_url(handed.url)]]
+        page = Page.at(handed.url, 0 if handed.entry else handed.depth, found_on=handed.found_on)
+        if pages.states(tx, job_id, [page.key]):
+            continue
+        visit_id = visits.reopen(tx, site.id, "http")
+        if site.state is not SiteState.OPEN:
+            if site.listed:
+                name = _FINISHED_COUNTER[site.state]
+                setattr(change, name, getattr(change, name) - 1)
+            sites.reopen(tx, site.id, whole=handed.entry)
+            locked[site.id] = SiteRow(
+                site.id, site.job_id, site.host, SiteState.OPEN, site.listed, site.whole, site.open_pages
+            )
+        elif handed.entry and not site.whole:
+            sites.reopen(tx, site.id, whole=True)
+        row = pages.new_row(job_id, site.id, visit_id, page, None, tx.now)
+        pages.insert_new(tx, [row])
+        sites.apply(tx, {site.id: SiteChange(open_pages=1)})
+        visits.apply(tx, {visit_id: visits.VisitChange(open_pages=1)})
+        change.pages_open += 1
+
+
+def _end_visits(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, Change]) -> set[UUID]:
+    """Hand visits back or close them, and their sites with them; the jobs in which a site closed."""
+    touched: set[UUID] = set()
+    for work in sorted(works, key=lambda work: work.visit.id):
+        visit = work.visit
+        match work.ending:
+            case HandBack(due_at):
+                visits.hand_back(tx, visit.lease, visit.id, due_at)
+            case Finished() as ending:
+                state = VisitState.FAILED if ending.state is SiteState.FAILED else VisitState.DONE
+                if not visits.finish(tx, visit.lease, visit.id, state):
+                    # A page was handed over to it in the meantime.
+                    visits.hand_back(tx, visit.lease, visit.id, tx.now)
+                    continue
+                if _close_site(tx, work, ending):
+                    touched.add(visit.job_id)
+                    if locked[visit.site_id].listed:
+                        name = _FINISHED_COUNTER[ending.state]
+                        change = changes[visit.job_id]
+                        setattr(change, name, getattr(change, name) + 1)
+            case None:
+                continue
+    return touched
+
+
+def _close_site(tx: Tx, work: VisitWork, ending: Finished) -> bool:
+    trouble = ending.trouble
+    closed = sites.close(
+        tx,
+        work.visit.site_id,
+        ending.state,
+        reason=trouble.reason.name if trouble else "",
+        detail=trouble.detail if trouble else "",
+        http_status=trouble.http_status if trouble else None,
+        retries=ending.retries,
+    )
+    if closed:
+        why = trouble.sentence if trouble else ""
+        events.add(tx, work.visit.job_id, f"site.{ending.state}", why, site_id=work.visit.site_id)
+    return closed

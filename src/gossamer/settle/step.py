@@ -1,0 +1,79 @@
+"""What a visit asks to be written: small steps that are only ever written together with their lease."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from gossamer.model.page import Page, Visit
+from gossamer.model.record import Record
+from gossamer.model.states import PageState, SiteState
+from gossamer.model.trouble import Trouble
+
+
+@dataclass(frozen=True, slots=True)
+class PageStep:
+    """How one page stands now. `pending` means it waits for another try."""
+
+    page: Page
+    state: PageState
+    trouble: Trouble | None = None
+    http_status: int | None = None
+    identity: bytes | None = None
+    records: tuple[Record, ...] = ()
+    bytes_in: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """A page that turned out to belong to another site. `entry`: it was where its site begins."""
+
+    url: str
+    depth: int
+    entry: bool
+    found_on: str
+
+
+@dataclass(frozen=True, slots=True)
+class HandBack:
+    """The slice is over, the visit is not: it may go on at `due_at`."""
+
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The visit is over and says how its site came out."""
+
+    state: SiteState
+    trouble: Trouble | None = None
+    retries: int = 0
+
+
+class Packable(Protocol):
+    """Something a visit wants kept as bytes; packed only if no later step replaces it in the same batch."""
+
+    def pack(self) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFacts:
+    """What the visit knows of its site by now. None: unchanged."""
+
+    notes: Packable | None = None
+    robots: Mapping[str, Any] | None = None
+    not_before: datetime | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing a visit did. Steps of a visit are written in the order they were made."""
+
+    visit: Visit
+    page: PageStep | None = None
+    chosen: tuple[Page, ...] = ()
+    handed: tuple[HandOver, ...] = ()
+    facts: SiteFacts | None = None
+    ending: HandBack | Finished | None = None
+    walked: timedelta = timedelta()

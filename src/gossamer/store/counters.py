@@ -1,0 +1,119 @@
+"""Kept counters: what a job's progress is read from, however many rows it has."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import bindparam, func, insert, select, update
+
+from gossamer.model.job import Progress
+from gossamer.store.tables import counters, jobs, minutes
+from gossamer.store.tx import Tx
+
+SHARDS = 16
+WINDOW = timedelta(minutes=15)
+
+
+@dataclass(slots=True)
+class Change:
+    """What one batch adds to a job's counters."""
+
+    sites_done: int = 0
+    sites_failed: int = 0
+    sites_partial: int = 0
+    pages_done: int = 0
+    pages_failed: int = 0
+    pages_skipped: int = 0
+    pages_open: int = 0
+    records: int = 0
+    bytes_in: int = 0
+
+    @property
+    def sites_finished(self) -> int:
+        return self.sites_done + self.sites_failed + self.sites_partial
+
+    @property
+    def pages_finished(self) -> int:
+        return self.pages_done + self.pages_failed + self.pages_skipped
+
+
+NAMES = tuple(field.name for field in fields(Change))
+
+_ADD = (
+    update(counters)
+    .where(counters.c.job_id == bindparam("b_job"), counters.c.shard == bindparam("b_shard"))
+    .values({**{name: counters.c[name] + bindparam(f"b_{name}") for name in NAMES}, "last_at": bindparam("b_at")})
+)
+
+
+def create(tx: Tx, job_id: UUID) -> None:
+    zero = dict.fromkeys(NAMES, 0)
+    tx.run_many(insert(counters), [{"job_id": job_id, "shard": shard, **zero} for shard in range(SHARDS)])
+
+
+def add(tx: Tx, shard: int, changes: Mapping[UUID, Change]) -> None:
+    """Add each job's change to the caller's shard and to the present minute."""
+    ordered = sorted(changes.items())
+    tx.run_many(
+        _ADD,
+        [
+            {
+                "b_job": job_id,
+                "b_shard": shard % SHARDS,
+                "b_at": tx.now,
+                **{f"b_{name}": getattr(change, name) for name in NAMES},
+            }
+            for job_id, change in ordered
+        ],
+    )
+    minute = tx.now.replace(second=0, microsecond=0)
+    upsert = tx.dialect.insert(minutes)
+    upsert = upsert.on_conflict_do_update(
+        index_elements=["job_id", "minute"],
+        set_={name: minutes.c[name] + upsert.excluded[name] for name in ("sites", "pages", "records")},
+    )
+    tx.run_many(
+        upsert,
+        [
+            {
+                "job_id": job_id,
+                "minute": minute,
+                "sites": change.sites_finished,
+                "pages": change.pages_finished,
+                "records": change.records,
+            }
+            for job_id, change in ordered
+        ],
+    )
+
+
+def progress(tx: Tx, job_id: UUID) -> Progress:
+    """How far a job has come: 16 counter rows and at most 16 minutes."""
+    sums = tx.run(
+        select(
+            *(func.coalesce(func.sum(counters.c[name]), 0).label(name) for name in NAMES),
+            func.max(counters.c.last_at).label("last_at"),
+        ).where(counters.c.job_id == job_id)
+    ).one()
+    total = tx.run(select(jobs.c.sites_total).where(jobs.c.id == job_id)).scalar_one()
+    recent = tx.run(
+        select(
+            func.coalesce(func.sum(minutes.c.sites), 0).label("sites"),
+            func.min(minutes.c.minute).label("since"),
+        ).where(minutes.c.job_id == job_id, minutes.c.minute >= tx.now - WINDOW)
+    ).one()
+    return Progress(
+        sites_total=total,
+        sites_recently=int(recent.sites),
+        window=_window(tx.now, recent.since, sums.last_at),
+        last_activity=sums.last_at,
+        **{name: int(getattr(sums, name)) for name in NAMES},
+    )
+
+
+def _window(now: datetime, since: datetime | None, last: datetime | None) -> timedelta:
+    """How long the job has been seen at work in the last 15 minutes; at least one minute, so that rates stay sane."""
+    if since is None or last is None:
+        return WINDOW
+    return max(timedelta(minutes=1), min(WINDOW, now - since))

@@ -1,0 +1,197 @@
+"""Opening a database and running whole transactions on it without blocking the event loop."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+import orjson
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.pool import StaticPool
+
+from gossamer.clock import Clock
+from gossamer.errors import StorageAway, UserError
+from gossamer.store.dialect import POSTGRES, SQLITE, Dialect
+from gossamer.store.tx import Tx
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_TRIES = 6
+_RETRIED_STATES = frozenset({"40001", "40P01"})  # serialisation failure, deadlock
+
+
+class Database(Protocol):
+    """Whole transactions, one hop each. `work` may be called again after a deadlock: it must change nothing outside."""
+
+    dialect: Dialect
+
+    async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
+
+    async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
+
+    async def close(self) -> None: ...
+
+
+def _dumps(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+class SqliteDatabase:
+    """One file, one writing and one reading thread. Other processes may have the same file open."""
+
+    dialect = SQLITE
+
+    def __init__(self, path: Path, clock: Clock, *, checkpoints: bool = True) -> None:
+        self.path = path
+        self._clock = clock
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._writer = sqlite_engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints)
+        self._reader = sqlite_engine(path, begin="BEGIN", checkpoints=checkpoints)
+        self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
+        self._read_thread = ThreadPoolExecutor(1, thread_name_prefix="store-read")
+
+    async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._hop(self._write_thread, self._writer, work, *args, **kwargs)
+
+    async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._hop(self._read_thread, self._reader, work, *args, **kwargs)
+
+    async def _hop(
+        self,
+        thread: ThreadPoolExecutor,
+        engine: Engine,
+        work: Callable[Concatenate[Tx, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        def whole() -> T:
+            with engine.begin() as conn:
+                return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(thread, whole)
+        except OperationalError as error:
+            raise _storage_away(error, str(self.path)) from error
+
+    def checkpoint(self) -> None:
+        """Move the log into the file as far as readers allow; cheap when there is nothing to do."""
+        with suppress(OperationalError), self._reader.connect() as conn:
+            conn.exec_driver_sql("COMMIT")
+            conn.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+            conn.exec_driver_sql("BEGIN")
+
+    async def tidy(self) -> None:
+        """`checkpoint` in the reading thread."""
+        await asyncio.get_running_loop().run_in_executor(self._read_thread, self.checkpoint)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._write_thread.shutdown)
+        await asyncio.to_thread(self._read_thread.shutdown)
+        self._writer.dispose()
+        self._reader.dispose()
+
+
+def sqlite_engine(path: Path, *, begin: str, checkpoints: bool = True) -> Engine:
+    engine = create_engine(
+        f"sqlite:///{path}",
+        poolclass=StaticPool,
+        connect_args={"check_same_thread": False, "timeout": 30},
+        json_serializer=_dumps,
+        json_deserializer=orjson.loads,
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        # The driver's own idea of transactions is switched off: BEGIN is ours, so that a writer takes its lock at once.
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in (
+            "busy_timeout = 30000",
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "foreign_keys = ON",
+            "journal_size_limit = 67108864",
+            "cache_size = -16000",
+            "temp_store = MEMORY",
+            f"wal_autocheckpoint = {1000 if checkpoints else 0}",
+        ):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Any) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+class PostgresDatabase:
+    """A pooled server shared by many machines."""
+
+    dialect = POSTGRES
+
+    def __init__(self, url: str, clock: Clock, *, pool: int = 4) -> None:
+        # Imported here, since an embedded command has no use for it.
+        from sqlalchemy.ext.asyncio import create_async_engine
+
+        self._clock = clock
+        self._shown = make_url(url).render_as_string(hide_password=True)
+        self._engine = create_async_engine(
+            make_url(url).set(drivername="postgresql+asyncpg"),
+            pool_size=pool,
+            max_overflow=0,
+            pool_pre_ping=True,
+            json_serializer=_dumps,
+            json_deserializer=orjson.loads,
+        )
+
+    async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        for attempt in range(_TRIES):
+            try:
+                async with self._engine.begin() as conn:
+                    return await conn.run_sync(lambda sync: work(Tx(sync, POSTGRES, self._clock), *args, **kwargs))
+            except DBAPIError as error:
+                if getattr(error.orig, "sqlstate", None) not in _RETRIED_STATES or attempt == _TRIES - 1:
+                    raise _storage_away(error, self._shown) from error
+                await asyncio.sleep(random.uniform(0, 0.05 * 2**attempt))
+            except OSError as error:
+                raise StorageAway(f"The database {self._shown} cannot be reached: {error}") from error
+        raise AssertionError("unreachable")
+
+    read = write
+
+    async def tidy(self) -> None:
+        """Postgres looks after itself."""
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+
+def open_database(url: str, clock: Clock, *, checkpoints: bool = True) -> SqliteDatabase | PostgresDatabase:
+    """`sqlite:///path` or `postgresql://...`."""
+    if url.startswith("sqlite:///"):
+        return SqliteDatabase(Path(url.removeprefix("sqlite:///")), clock, checkpoints=checkpoints)
+    if url.startswith(("postgresql://", "postgres://")):
+        return PostgresDatabase(url.replace("postgres://", "postgresql://", 1), clock)
+    raise UserError(
+        "database.unknown",
+        f"GOSSAMER_DATABASE_URL begins with {url.partition(':')[0]!r}.",
+        hint="Use sqlite:///path/to/file.db or postgresql://user@host/database.",
+    )
+
+
+def _storage_away(error: DBAPIError, where: str) -> Exception:
+    """Connection trouble as our own error; anything else is a bug and stays what it is."""
+    text = str(error.orig)
+    if text.startswith(("no such", "near ")):  # SQLite files mistakes in SQL under the same class
+        return error
+    if isinstance(error, (OperationalError, InterfaceError)) or error.connection_invalidated:
+        return StorageAway(f"The database {where} did not answer: {text}")
+    return error

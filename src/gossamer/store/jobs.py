@@ -1,0 +1,124 @@
+"""Jobs: created, found, moved from state to state."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, exists, insert, select, update
+
+from gossamer.model.ids import new_id
+from gossamer.model.job import Job
+from gossamer.model.states import JOB_MOVES, JobState, SiteState, VisitState, origins
+from gossamer.store import counters, events
+from gossamer.store.tables import jobs, sites, visits
+from gossamer.store.tx import Tx
+
+
+def create(tx: Tx, name: str, recipe: str, params: Mapping[str, Any], sites_total: int) -> Job:
+    """A pending job with its counters. Its id carries the database's time."""
+    identifier = new_id(tx.now)
+    tx.run(
+        insert(jobs),
+        {
+            "id": identifier,
+            "name": name,
+            "recipe": recipe,
+            "params": dict(params),
+            "state": JobState.PENDING,
+            "reason": "",
+            "sites_total": sites_total,
+            "created_at": tx.now,
+        },
+    )
+    counters.create(tx, identifier)
+    events.add(tx, identifier, "job.created", f"{sites_total} sites")
+    return Job(identifier, name, recipe, params, JobState.PENDING, "", tx.now, None, None)
+
+
+def get(tx: Tx, identifier: UUID) -> Job | None:
+    row = tx.run(select(jobs).where(jobs.c.id == identifier)).first()
+    return _job(row) if row else None
+
+
+def matching(tx: Tx, text: str, limit: int = 5) -> list[UUID]:
+    """Jobs whose id begins or ends with these hexadecimal digits, newest first."""
+    ids = tx.run(select(jobs.c.id).order_by(jobs.c.id.desc())).scalars()
+    found = []
+    for identifier in ids:
+        digits = identifier.hex
+        if digits.startswith(text) or digits.endswith(text):
+            found.append(identifier)
+            if len(found) == limit:
+                break
+    return found
+
+
+def recent(tx: Tx, limit: int, *, archived: bool = False) -> list[Job]:
+    query = select(jobs).order_by(jobs.c.id.desc()).limit(limit)
+    if not archived:
+        query = query.where(jobs.c.state != JobState.ARCHIVED)
+    return [_job(row) for row in tx.run(query)]
+
+
+def in_states(tx: Tx, *states: JobState) -> list[Job]:
+    return [_job(row) for row in tx.run(select(jobs).where(jobs.c.state.in_(states)).order_by(jobs.c.id))]
+
+
+def states(tx: Tx, identifiers: Sequence[UUID]) -> dict[UUID, JobState]:
+    query = select(jobs.c.id, jobs.c.state).where(jobs.c.id.in_(identifiers))
+    return {row.id: JobState(row.state) for row in tx.run(query)}
+
+
+def move(tx: Tx, identifier: UUID, target: JobState, why: str = "", who: str = "") -> bool:
+    """Change the state if the table of moves allows it from where the job is now. One UPDATE decides."""
+    changes: dict[str, Any] = {"state": target, "reason": why}
+    started: datetime | None = None
+    if target is JobState.RUNNING:
+        started = tx.now
+        changes["finished_at"] = None
+    if target in (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED):
+        changes["finished_at"] = tx.now
+    legal = (jobs.c.id == identifier) & jobs.c.state.in_(origins(JOB_MOVES, target))
+    if not tx.run(update(jobs).where(legal).values(**changes)).rowcount:
+        return False
+    if started:
+        tx.run(update(jobs).where(jobs.c.id == identifier, jobs.c.started_at.is_(None)).values(started_at=started))
+    events.add(tx, identifier, f"job.{target}", why, who=who)
+    return True
+
+
+def close_finished(tx: Tx, identifiers: Sequence[UUID]) -> list[UUID]:
+    """Complete the running ones of these jobs that have no open site left."""
+    closed = []
+    for identifier in identifiers:
+        open_site = select(exists().where(sites.c.job_id == identifier, sites.c.state == SiteState.OPEN))
+        if not tx.run(open_site).scalar() and move(tx, identifier, JobState.COMPLETED):
+            closed.append(identifier)
+    return closed
+
+
+def ready_to_rest(tx: Tx) -> list[UUID]:
+    """Pausing jobs whose last visit has been handed back."""
+    busy = exists().where(visits.c.job_id == jobs.c.id, visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING)))
+    return list(tx.run(select(jobs.c.id).where(jobs.c.state == JobState.PAUSING, ~busy)).scalars())
+
+
+def ready_to_close(tx: Tx) -> list[UUID]:
+    """Running jobs without an open site: two processes may each have thought the other's site was still open."""
+    open_site = exists().where(sites.c.job_id == jobs.c.id, sites.c.state == SiteState.OPEN)
+    return list(tx.run(select(jobs.c.id).where(jobs.c.state == JobState.RUNNING, ~open_site)).scalars())
+
+
+def _job(row: Row[Any]) -> Job:
+    return Job(
+        id=row.id,
+        name=row.name,
+        recipe=row.recipe,
+        params=row.params,
+        state=JobState(row.state),
+        reason=row.reason,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+    )

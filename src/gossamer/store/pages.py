@@ -1,0 +1,171 @@
+"""Pages: every URL of a job and where it stands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import bindparam, insert, select, update
+
+from gossamer.model.page import Attempt, Page
+from gossamer.model.states import PageState
+from gossamer.store.tables import pages
+from gossamer.store.tx import Tx
+
+_UNTIL = b"\xff" * 8
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a visit must remember of a page that has ended."""
+
+    key: bytes
+    url: str
+    depth: int
+    state: PageState
+    reason: str
+    detail: str
+    http_status: int | None
+    identity: bytes | None
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How a page stands after an attempt; `pending` with `due_at` if it waits for another."""
+
+    page: Page
+    state: PageState
+    reason: str = ""
+    detail: str = ""
+    http_status: int | None = None
+    identity: bytes | None = None
+    bytes_in: int = 0
+
+
+def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> tuple[list[Page], list[Known]]:
+    """A visit's pages, the pending ones in walking order. `prefix` is the site's part of the key."""
+    query = (
+        select(pages)
+        .where(pages.c.job_id == job_id, pages.c.key >= prefix, pages.c.key <= prefix + _UNTIL)
+        .order_by(pages.c.depth, pages.c.rank, pages.c.key)
+    )
+    waiting, ended = [], []
+    for row in tx.run(query):
+        if row.visit_id != visit_id:
+            continue  # another site with the same four bytes
+        if row.state == PageState.PENDING:
+            waiting.append(_page(row))
+        else:
+            ended.append(
+                Known(
+                    bytes(row.key),
+                    row.url,
+                    row.depth,
+                    PageState(row.state),
+                    row.reason,
+                    row.detail,
+                    row.http_status,
+                    bytes(row.identity) if row.identity is not None else None,
+                    len(row.attempts),
+                )
+            )
+    return waiting, ended
+
+
+def states(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> dict[bytes, PageState]:
+    """The present state of those of the pages that exist."""
+    query = select(pages.c.key, pages.c.state).where(pages.c.job_id == job_id, pages.c.key.in_(keys))
+    return {bytes(row.key): PageState(row.state) for row in tx.run(query)}
+
+
+_SETTLE = (
+    update(pages)
+    .where(pages.c.job_id == bindparam("b_job"), pages.c.key == bindparam("b_key"))
+    .values(
+        state=bindparam("b_state"),
+        rung=bindparam("b_rung"),
+        due_at=bindparam("b_due", type_=pages.c.due_at.type),
+        reason=bindparam("b_reason"),
+        detail=bindparam("b_detail"),
+        http_status=bindparam("b_status"),
+        attempts=bindparam("b_attempts", type_=pages.c.attempts.type),
+        identity=bindparam("b_identity"),
+        bytes_in=bindparam("b_bytes"),
+        settled_at=bindparam("b_at", type_=pages.c.settled_at.type),
+    )
+)
+
+
+def settle(tx: Tx, job_id: UUID, settled: Sequence[Settled]) -> None:
+    tx.run_many(_SETTLE, [{"b_job": job_id, **_outcome(one, tx.now, "b_")} for one in settled])
+
+
+def insert_new(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
+    tx.run_many(insert(pages), rows)
+
+
+def new_row(
+    job_id: UUID, site_id: UUID, visit_id: UUID, page: Page, outcome: Settled | None, now: datetime
+) -> dict[str, Any]:
+    """A row for a page met for the first time, already with its outcome if it has one."""
+    fields = _outcome(outcome or Settled(page, PageState.PENDING), now, "")
+    return {
+        "job_id": job_id,
+        "site_id": site_id,
+        "visit_id": visit_id,
+        "key": page.key,
+        "url": page.url,
+        "depth": page.depth,
+        "rank": page.rank,
+        "found_on": page.found_on,
+        "state": fields["state"],
+        "rung": fields["rung"],
+        "due_at": fields["due"],
+        "reason": fields["reason"],
+        "detail": fields["detail"],
+        "http_status": fields["status"],
+        "attempts": fields["attempts"],
+        "identity": fields["identity"],
+        "bytes_in": fields["bytes"],
+        "settled_at": fields["at"] if outcome else None,
+    }
+
+
+def _outcome(settled: Settled, now: datetime, prefix: str) -> dict[str, Any]:
+    page = settled.page
+    return {
+        f"{prefix}key": page.key,
+        f"{prefix}state": settled.state,
+        f"{prefix}rung": page.rung,
+        f"{prefix}due": page.due_at if settled.state is PageState.PENDING else None,
+        f"{prefix}reason": settled.reason,
+        f"{prefix}detail": settled.detail,
+        f"{prefix}status": settled.http_status,
+        f"{prefix}attempts": [_attempt_row(attempt) for attempt in page.attempts],
+        f"{prefix}identity": settled.identity,
+        f"{prefix}bytes": settled.bytes_in,
+        f"{prefix}at": now,
+    }
+
+
+def _attempt_row(attempt: Attempt) -> list[Any]:
+    return [attempt.rung, attempt.status, attempt.reason, attempt.milliseconds, attempt.at.isoformat()]
+
+
+def _page(row: Any) -> Page:
+    return Page(
+        url=row.url,
+        key=bytes(row.key),
+        depth=row.depth,
+        rung=row.rung,
+        state=PageState(row.state),
+        due_at=row.due_at,
+        attempts=tuple(
+            Attempt(rung, status, reason, milliseconds, datetime.fromisoformat(at))
+            for rung, status, reason, milliseconds, at in row.attempts
+        ),
+        found_on=row.found_on,
+        rank=row.rank,
+    )

@@ -1,0 +1,38 @@
+"""Places with holders, shared by all processes of a home: the Gate's memory where there is no Redis."""
+
+from datetime import timedelta
+
+from sqlalchemy import delete, func, select
+
+from gossamer.store.database import Database
+from gossamer.store.tables import places
+from gossamer.store.tx import Tx
+
+
+def enter(tx: Tx, place: str, holder: str, limit: int, ttl: timedelta) -> bool:
+    """Take or renew a place unless `limit` others hold one."""
+    tx.run(delete(places).where(places.c.until <= tx.now))
+    others = (places.c.place == place) & (places.c.holder != holder)
+    if tx.run(select(func.count()).select_from(places).where(others)).scalar_one() >= limit:
+        return False
+    upsert = tx.dialect.insert(places).values(place=place, holder=holder, until=tx.now + ttl)
+    upsert = upsert.on_conflict_do_update(index_elements=["place", "holder"], set_={"until": upsert.excluded.until})
+    tx.run(upsert)
+    return True
+
+
+def leave(tx: Tx, place: str, holder: str) -> None:
+    tx.run(delete(places).where(places.c.place == place, places.c.holder == holder))
+
+
+class StoredPlaces:
+    """`enter` and `leave` as the Gate wants them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def enter(self, place: str, holder: str, limit: int, ttl: timedelta) -> bool:
+        return await self._database.write(enter, place, holder, limit, ttl)
+
+    async def leave(self, place: str, holder: str) -> None:
+        await self._database.write(leave, place, holder)

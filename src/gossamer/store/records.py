@@ -1,0 +1,91 @@
+"""Records: the rows users came for. Never two for the same identity."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import insert, select
+
+from gossamer.model.record import Record
+from gossamer.store.tables import records
+from gossamer.store.tx import Tx
+
+_UNTIL = b"\xff" * 16
+
+
+@dataclass(frozen=True, slots=True)
+class NewRecord:
+    """A record with its place: the key begins with the site's four bytes, as its page's does."""
+
+    key: bytes
+    page_key: bytes
+    site_id: UUID
+    record: Record
+
+
+def place(record: Record, page_key: bytes, site_id: UUID) -> NewRecord:
+    identity = "\x1f".join(record.identity).encode("utf-8", "surrogatepass")
+    digest = blake2b(identity, digest_size=12).digest()
+    return NewRecord(page_key[:4] + digest, page_key, site_id, record)
+
+
+def add(tx: Tx, job_id: UUID, new: Sequence[NewRecord]) -> int:
+    """Add those that are not there yet; how many that was."""
+    unique = {(one.record.kind, one.key): one for one in reversed(new)}
+    keys = [key for _, key in unique]
+    query = select(records.c.kind, records.c.key).where(
+        records.c.job_id == job_id, records.c.kind.in_({kind for kind, _ in unique}), records.c.key.in_(keys)
+    )
+    present = {(row.kind, bytes(row.key)) for row in tx.run(query)}
+    rows = [
+        {
+            "job_id": job_id,
+            "kind": kind,
+            "key": key,
+            "site_id": one.site_id,
+            "page_key": one.page_key,
+            "data": dict(one.record.data),
+            "created_at": tx.now,
+        }
+        for (kind, key), one in unique.items()
+        if (kind, key) not in present
+    ]
+    tx.run_many(insert(records), rows)
+    return len(rows)
+
+
+def of_site(tx: Tx, job_id: UUID, kind: str, site_id: UUID, prefix: bytes) -> list[Mapping[str, Any]]:
+    """One site's records of a kind, in no particular order."""
+    query = select(records.c.data).where(
+        records.c.job_id == job_id,
+        records.c.kind == kind,
+        records.c.key >= prefix,
+        records.c.key <= prefix + _UNTIL,
+        records.c.site_id == site_id,
+    )
+    return list(tx.run(query).scalars())
+
+
+def some(tx: Tx, job_id: UUID, kind: str, limit: int) -> list[Mapping[str, Any]]:
+    """The first few records as they lie, for a glance."""
+    query = (
+        select(records.c.data)
+        .where(records.c.job_id == job_id, records.c.kind == kind)
+        .order_by(records.c.key)
+        .limit(limit)
+    )
+    return list(tx.run(query).scalars())
+
+
+def in_key_order(
+    tx: Tx, job_id: UUID, kind: str, after: bytes, limit: int
+) -> Iterator[tuple[bytes, Mapping[str, Any]]]:
+    query = (
+        select(records.c.key, records.c.data)
+        .where(records.c.job_id == job_id, records.c.kind == kind, records.c.key > after)
+        .order_by(records.c.key)
+        .limit(limit)
+    )
+    return ((bytes(row.key), row.data) for row in tx.run(query))

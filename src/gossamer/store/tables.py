@@ -1,0 +1,195 @@
+"""The schema. `open_pages` is kept in the transaction that adds, moves or ends a page; nothing is counted by COUNT."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from gossamer.store.types import Id, Instant, Json
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("recipe", String(40), nullable=False),
+    Column("params", Json, nullable=False),
+    Column("state", String(12), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("sites_total", Integer, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("started_at", Instant),
+    Column("finished_at", Instant),
+    Index(None, "state"),
+)
+
+sites = Table(
+    "sites",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("job_id", Id, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("host", Text, nullable=False),
+    Column("domain", Text, nullable=False),
+    Column("given", Text, nullable=False),
+    Column("entries", Json, nullable=False),
+    Column("listed", Boolean, nullable=False),  # False: met through a redirect
+    Column("whole", Boolean, nullable=False),  # False: only pages handed over, no links followed
+    Column("state", String(8), nullable=False),
+    Column("reason", String(24), nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("http_status", SmallInteger),
+    Column("open_pages", Integer, nullable=False),
+    Column("pages_done", Integer, nullable=False),
+    Column("size", Integer, nullable=False),  # pages known to exist
+    Column("retries", Integer, nullable=False),  # of the page that decided the site's fate
+    Column("not_before", Instant),
+    Column("robots", Json, nullable=False),
+    Column("notes", LargeBinary, nullable=False),
+    Column("last_attempt_at", Instant),
+    Column("finished_at", Instant),
+    UniqueConstraint("job_id", "host"),
+    Index(None, "job_id", "state"),
+)
+
+visits = Table(
+    "visits",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("job_id", Id, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("site_id", Id, ForeignKey("sites.id", ondelete="CASCADE"), nullable=False),
+    Column("lane", String(8), nullable=False),
+    Column("domain", Text, nullable=False),
+    Column("shard", Integer, nullable=False),
+    Column("state", String(8), nullable=False),
+    Column("lease", Id),
+    Column("lease_until", Instant),
+    Column("worker", Text),
+    Column("due_at", Instant, nullable=False),
+    Column("deaths", SmallInteger, nullable=False),
+    Column("open_pages", Integer, nullable=False),
+    Column("walked_ms", BigInteger, nullable=False),
+    Column("last_error", Text, nullable=False),
+    UniqueConstraint("site_id", "lane"),
+    Index("ix_visits_queue", "job_id", "lane", "state", "due_at", "id"),
+    Index(None, "state", "domain"),
+)
+
+# The key begins with the site, so a site's pages lie together and are read by a range of the primary key.
+pages = Table(
+    "pages",
+    metadata,
+    Column("job_id", Id, primary_key=True),
+    Column("key", LargeBinary(12), primary_key=True),
+    Column("site_id", Id, nullable=False),
+    Column("visit_id", Id, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("depth", Integer, nullable=False),
+    Column("rank", Integer, nullable=False),
+    Column("state", String(8), nullable=False),
+    Column("rung", String(24), nullable=False),
+    Column("due_at", Instant),
+    Column("reason", String(24), nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("http_status", SmallInteger),
+    Column("attempts", Json, nullable=False),
+    Column("found_on", Text, nullable=False),
+    Column("identity", LargeBinary(12)),
+    Column("bytes_in", Integer, nullable=False),
+    Column("settled_at", Instant),
+    sqlite_with_rowid=False,
+)
+
+records = Table(
+    "records",
+    metadata,
+    Column("job_id", Id, primary_key=True),
+    Column("kind", String(24), primary_key=True),
+    Column("key", LargeBinary(16), primary_key=True),
+    Column("site_id", Id, nullable=False),
+    Column("page_key", LargeBinary(12), nullable=False),
+    Column("data", Json, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Sixteen rows per job, so that many processes can add at the same time.
+counters = Table(
+    "counters",
+    metadata,
+    Column("job_id", Id, primary_key=True),
+    Column("shard", SmallInteger, primary_key=True),
+    Column("sites_done", BigInteger, nullable=False),
+    Column("sites_failed", BigInteger, nullable=False),
+    Column("sites_partial", BigInteger, nullable=False),
+    Column("pages_done", BigInteger, nullable=False),
+    Column("pages_failed", BigInteger, nullable=False),
+    Column("pages_skipped", BigInteger, nullable=False),
+    Column("pages_open", BigInteger, nullable=False),
+    Column("records", BigInteger, nullable=False),
+    Column("bytes_in", BigInteger, nullable=False),
+    Column("last_at", Instant),
+    sqlite_with_rowid=False,
+)
+
+minutes = Table(
+    "minutes",
+    metadata,
+    Column("job_id", Id, primary_key=True),
+    Column("minute", Instant, primary_key=True),
+    Column("sites", Integer, nullable=False),
+    Column("pages", Integer, nullable=False),
+    Column("records", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("job_id", Id, primary_key=True),
+    Column("id", Id, primary_key=True),
+    Column("site_id", Id),
+    Column("visit_id", Id),
+    Column("at", Instant, nullable=False),
+    Column("kind", String(40), nullable=False),
+    Column("who", Text, nullable=False),
+    Column("why", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Answers shared by all jobs for a day; each site keeps the one it was walked by.
+robots = Table(
+    "robots",
+    metadata,
+    Column("origin", Text, primary_key=True),
+    Column("status", SmallInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("fetched_at", Instant, nullable=False),
+)
+
+places = Table(
+    "places",
+    metadata,
+    Column("place", Text, primary_key=True),
+    Column("holder", Text, primary_key=True),
+    Column("until", Instant, nullable=False),
+)

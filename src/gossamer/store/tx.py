@@ -1,0 +1,45 @@
+"""One open transaction: what every function of the store is given first."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, CursorResult, Executable, Select, text
+
+from gossamer.clock import Clock
+from gossamer.store.dialect import Dialect
+
+_CLOCK = text("SELECT date_trunc('milliseconds', clock_timestamp())")
+
+
+class Tx:
+    """A connection inside a transaction, its dialect, and the time by which its rows are written."""
+
+    __slots__ = ("_clock", "_now", "conn", "dialect")
+
+    def __init__(self, conn: Connection, dialect: Dialect, clock: Clock) -> None:
+        self.conn = conn
+        self.dialect = dialect
+        self._clock = clock
+        self._now: datetime | None = None
+
+    @property
+    def now(self) -> datetime:
+        """The database's time where it has one that all workers share, else this machine's; the same all through."""
+        if self._now is None:
+            self._now = self.conn.execute(_CLOCK).scalar_one() if self.dialect.own_clock else self._clock.now()
+        return self._now
+
+    def run(self, statement: Executable, params: Mapping[str, Any] | None = None) -> CursorResult[Any]:
+        result = self.conn.execute(statement, params or {})
+        assert isinstance(result, CursorResult)  # noqa: S101 - tells the type checker what Core always returns
+        return result
+
+    def run_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+        """One prepared statement over many rows; nothing to do for none."""
+        if rows:
+            self.conn.execute(statement, list(rows))
+
+    def locked(self, statement: Select[Any]) -> Select[Any]:
+        """The same select holding its rows until commit, where that needs saying."""
+        return statement.with_for_update() if self.dialect.row_locks else statement

@@ -1,0 +1,36 @@
+"""What a working process needs, put together by the assembly."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from gossamer.clock import Clock
+from gossamer.dispatch import Dispatcher
+from gossamer.fetch import Fetcher
+from gossamer.gate import Gate
+from gossamer.recipe import Recipe
+from gossamer.store.database import PostgresDatabase, SqliteDatabase
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The operator's settings the engine obeys."""
+
+    spacing: timedelta
+    timeout: timedelta
+    max_page_bytes: int
+    lease: timedelta
+    capacity: int  # visits walked at the same time by this process
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    clock: Clock
+    database: SqliteDatabase | PostgresDatabase
+    reopen_database: Callable[[], SqliteDatabase | PostgresDatabase]
+    gate: Gate
+    dispatcher: Dispatcher
+    recipes: Mapping[str, Recipe[Any]]
+    open_session: Callable[[int], Fetcher]  # a seed picks the identity
+    limits: Limits

@@ -1,0 +1,66 @@
+"""Asking a site's robots.txt: once per job, and not at all if another job asked within the day."""
+
+from typing import Any
+
+from gossamer.fetch import FetchError
+from gossamer.frontier.robots import ABSENT, MOST_BYTES, Rules, read_rules, says_later
+from gossamer.model.fetching import Response
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import normalise, origin_of
+from gossamer.store import robots
+from gossamer.store.database import Database
+from gossamer.store.robots import RobotsAnswer
+from gossamer.work.courier import Courier
+
+MOST_HOPS = 5
+
+
+class RobotsDesk:
+    """The answers one visit goes by. `answers` is what the site's row keeps; it only ever grows."""
+
+    def __init__(self, database: Database, courier: Courier, answers: dict[str, Any]) -> None:
+        self._database = database
+        self._courier = courier
+        self.answers = dict(answers)
+        self.changed = False
+
+    async def rules(self, url: str) -> Rules | Trouble:
+        """The rules that hold for an address, or why they cannot be had."""
+        origin = origin_of(url)
+        kept = self.answers.get(origin)
+        if kept is None:
+            shared = await self._database.read(robots.fresh, [origin])
+            answer = shared.get(origin) or await self._ask(origin)
+            if isinstance(answer, Trouble):
+                return answer
+            kept = self.answers[origin] = {"status": answer.status, "body": answer.body}
+            self.changed = True
+        return read_rules(kept["status"], kept["body"])
+
+    async def _ask(self, origin: str) -> RobotsAnswer | Trouble:
+        try:
+            response = await self._follow(f"{origin}/robots.txt")
+        except FetchError as error:
+            return error.trouble
+        if response is None:
+            answer = RobotsAnswer(origin, ABSENT, "", self._courier.clock.now())
+        elif says_later(response.status):
+            return Trouble(Reason.ROBOTS_UNREACHABLE, f"HTTP {response.status}", response.status)
+        else:
+            found = 200 <= response.status < 300
+            body = response.body.decode("utf-8", "replace").replace("\x00", "") if found else ""
+            answer = RobotsAnswer(origin, response.status, body, response.fetched_at)
+        await self._database.write(robots.keep, [answer])
+        return answer
+
+    async def _follow(self, url: str) -> Response | None:
+        """The file behind up to five redirects, wherever they lead; None where they lead nowhere."""
+        for _ in range(MOST_HOPS + 1):
+            response = await self._courier.get(url, MOST_BYTES, truncate=True)
+            if not 300 <= response.status < 400:
+                return response
+            target = normalise(response.header("location"), url) if response.header("location") else None
+            if target is None:
+                return None
+            url = target
+        return None

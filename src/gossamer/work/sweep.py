@@ -1,0 +1,49 @@
+"""What nobody else notices: leases that ran out, nudges that got lost, jobs that are over without anybody saying so."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from gossamer.clock import Clock
+from gossamer.model.states import JobState
+from gossamer.store import jobs, reclaim, visits
+from gossamer.store.database import Database
+from gossamer.store.tx import Tx
+
+SURE_AFTER = 5.0  # seconds between the two looks that make an expired lease an abandoned one
+LOST_NUDGE = timedelta(minutes=2)
+
+
+class Sweeper:
+    """One pass a second or so; cheap when there is nothing to do."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+        self._expired: dict[UUID, tuple[UUID, float]] = {}  # visit -> token, first seen
+
+    async def sweep(self) -> None:
+        gone = self._sure(await self._database.read(visits.expired))
+        untidy = await self._database.read(_untidy)
+        if gone or untidy:
+            await self._database.write(_tidy, gone)
+
+    def _sure(self, expired: dict[UUID, UUID]) -> dict[UUID, UUID]:
+        """Those seen expired under the same token long enough ago."""
+        now = self._clock.monotonic()
+        self._expired = {
+            visit: kept if (kept := self._expired.get(visit)) and kept[0] == token else (token, now)
+            for visit, token in expired.items()
+        }
+        return {visit: token for visit, (token, since) in self._expired.items() if now - since >= SURE_AFTER}
+
+
+def _untidy(tx: Tx) -> bool:
+    return bool(jobs.ready_to_rest(tx) or jobs.ready_to_close(tx) or reclaim.any_lost(tx, LOST_NUDGE))
+
+
+def _tidy(tx: Tx, gone: dict[UUID, UUID]) -> None:
+    reclaim.take_back(tx, gone)
+    reclaim.lost_nudges(tx, LOST_NUDGE)
+    for identifier in jobs.ready_to_rest(tx):
+        jobs.move(tx, identifier, JobState.PAUSED)
+    jobs.close_finished(tx, jobs.ready_to_close(tx))

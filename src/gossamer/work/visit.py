@@ -1,0 +1,298 @@
+"""One slice of one visit: the path of every URL. Read this first.
+
+A visit walks one site. For each page, in the order the frontier gives them:
+
+    robots.txt allows it?          frontier/robots.py through work/robots.py
+    our turn at the Gate           work/courier.py, gate/
+    fetch, follow redirects        fetch/http.py; another site's page is handed over to that site
+    is the answer an error?        judge/   by status
+    read it                        parse/   bytes -> Document
+    is it what it seems?           judge/   block pages, shells, soft 404s are Trouble
+    what does it yield?            the job's recipe: records and follows
+    tell the frontier              frontier/frontier.py: candidates for the next level
+    settle                         settle/  with many other visits, in one transaction
+
+Nothing is written here: steps go to the settler, and a visit that has lost its lease writes nothing at all.
+"""
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from gossamer.fetch import FetchError
+from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.robots import Rules
+from gossamer.judge import Climb, Fail, Retry, find_flaw, find_trouble, next_step
+from gossamer.model.document import Document
+from gossamer.model.fetching import Response
+from gossamer.model.job import CrawlPolicy
+from gossamer.model.page import Attempt, Page
+from gossamer.model.states import PageState, SiteState
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import is_homepage, normalise, site_of_url, url_key
+from gossamer.parse import parse_document
+from gossamer.recipe import Bound
+from gossamer.settle.settler import Settler
+from gossamer.settle.step import Finished, HandBack, HandOver, PageStep, SiteFacts, Step
+from gossamer.telemetry import get_logger
+from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, TooEarly
+from gossamer.work.hold import Hold
+from gossamer.work.robots import RobotsDesk
+
+MOST_HOPS = 5
+SLICE = timedelta(seconds=60)  # when others wait
+LONGEST_SLICE = timedelta(seconds=120)
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The page belongs to another site."""
+
+    url: str
+    status: int
+
+
+class Walk:
+    """A visit being walked. `slice` is the whole story; the rest are its sentences."""
+
+    def __init__(
+        self,
+        hold: Hold,
+        frontier: Frontier,
+        courier: Courier,
+        robots: RobotsDesk,
+        bound: Bound,
+        policy: CrawlPolicy,
+        settler: Settler,
+        max_page_bytes: int,
+        jitter: float,
+    ) -> None:
+        self._hold = hold
+        self._visit = hold.visit
+        self._frontier = frontier
+        self._courier = courier
+        self._robots = robots
+        self._bound = bound
+        self._policy = policy
+        self._settler = settler
+        self._clock = courier.clock
+        self._max_page_bytes = max_page_bytes
+        self._jitter = jitter
+        self._spacing = courier.spacing
+        self._began = self._marked = self._clock.monotonic()
+        self._not_before = self._visit.not_before
+
+    async def slice(self, others_wait: bool) -> None:
+        """Walk until there is nothing left, nothing due soon, or no more time."""
+        try:
+            await self._walk(SLICE if others_wait else LONGEST_SLICE)
+        except (Interrupted, asyncio.CancelledError):
+            # Cancelled: the request in flight took longer than its grace. Its page stays pending, as if never tried.
+            if not self._hold.lost:
+                await self._hand_back(self._clock.now())
+
+    async def _walk(self, longest: timedelta) -> None:
+        while True:
+            now = self._clock.now()
+            if self._hold.stop.is_set() or self._elapsed(self._began) >= longest:
+                return await self._hand_back(now)
+            if self._visit.walked + self._elapsed(self._began) >= self._policy.visit_time:
+                return await self._give_up()
+            if self._not_before and self._not_before > now:
+                wait = self._not_before - now
+                if wait > LONGEST_SLEEP:
+                    return await self._hand_back(self._not_before)
+                await self._courier.rest(wait)
+                continue
+            page = self._frontier.next(now)
+            if page:
+                await self._visit_page(page)
+                continue
+            wait_parked = self._frontier.wait(now)
+            if wait_parked is not None:
+                if wait_parked > LONGEST_SLEEP:
+                    return await self._hand_back(now + wait_parked)
+                await self._courier.rest(wait_parked)
+                continue
+            chosen = self._frontier.deepen()
+            if not chosen:
+                return await self._finish()
+            await self._put(Step(self._visit, chosen=chosen, facts=self._facts()))
+
+    async def _visit_page(self, page: Page) -> None:
+        began, started_at = self._clock.monotonic(), self._clock.now()
+        try:
+            outcome = await self._attempt(page)
+        except TooEarly as early:
+            due = page.due(self._clock.now() + early.wait)
+            self._frontier.park(due)
+            await self._put(Step(self._visit, PageStep(due, PageState.PENDING)))
+            return
+        page = page.tried(_attempt_of(page, outcome, self._elapsed(began), started_at))
+        match outcome:
+            case Document():
+                step = self._harvest(page, outcome)
+            case Moved():
+                step = self._hand_over(page, outcome)
+            case Trouble():
+                step = self._meet_trouble(page, outcome)
+        await self._put(step)
+
+    async def _attempt(self, page: Page) -> Document | Moved | Trouble:
+        """One try: everything between wanting a page and having read it."""
+        try:
+            response = await self._fetch(page.url)
+        except FetchError as error:
+            return error.trouble
+        if not isinstance(response, Response):
+            return response
+        try:
+            return self._read(page, response)
+        except Exception as error:  # a page we cannot read is that page's trouble, not the job's
+            log.exception("page.unreadable", url=page.url)
+            return Trouble(Reason.INTERNAL, type(error).__name__, response.status)
+
+    async def _fetch(self, url: str) -> Response | Moved | Trouble:
+        """Follow redirects on the same site; each hop asks robots.txt and the Gate."""
+        hops: list[str] = []
+        while len(hops) <= MOST_HOPS:
+            rules = await self._robots.rules(url)
+            if isinstance(rules, Trouble):
+                return rules
+            if not rules.allow(url):
+                return Trouble(Reason.ROBOTS)
+            self._make_room(rules)
+            hops.append(url)
+            response = await self._courier.get(url, self._max_page_bytes)
+            if response.status not in (301, 302, 303, 307, 308):
+                return replace(response, requested=hops[0], hops=tuple(hops))
+            target = normalise(response.header("location"), url) if response.header("location") else None
+            if target is None:
+                return Trouble(Reason.BAD_REDIRECT, http_status=response.status)
+            if site_of_url(target) != self._visit.host:
+                return Moved(target, response.status)
+            if target in hops:
+                break
+            url = target
+        return Trouble(Reason.REDIRECT_LOOP, http_status=response.status)
+
+    def _make_room(self, rules: Rules) -> None:
+        """The largest of our own spacing and the site's Crawl-delay."""
+        self._courier.spacing = max(self._spacing, timedelta(seconds=rules.delay))
+
+    def _read(self, page: Page, response: Response) -> Document | Trouble:
+        trouble = find_trouble(response)
+        if trouble:
+            return trouble
+        read = parse_document(response)
+        if isinstance(read, Trouble):
+            return read
+        return find_flaw(read) or self._bound.accept(page, read) or read
+
+    def _harvest(self, page: Page, doc: Document) -> Step:
+        identity = _identity(doc, self._visit.host)
+        if not self._frontier.claim_identity(identity):
+            trouble = Trouble(Reason.SAME_AS, doc.url if doc.url != page.url else doc.canonical or doc.url)
+            self._frontier.failed(page, trouble)
+            return self._page_step(page, PageState.SKIPPED, trouble, doc.status)
+        harvest = self._bound.harvest(page, doc)
+        self._frontier.done()
+        self._frontier.found(page, harvest.follows)
+        ended = PageStep(
+            page,
+            PageState.DONE,
+            http_status=doc.status,
+            identity=identity,
+            records=harvest.records,
+            bytes_in=doc.size,
+        )
+        return Step(self._visit, ended, facts=self._facts())
+
+    def _hand_over(self, page: Page, moved: Moved) -> Step:
+        trouble = Trouble(Reason.MOVED, site_of_url(moved.url), moved.status)
+        self._frontier.failed(page, trouble)
+        handed = HandOver(moved.url, page.depth, entry=page.depth == 0, found_on=page.url)
+        return replace(self._page_step(page, PageState.SKIPPED, trouble, moved.status), handed=(handed,))
+
+    def _meet_trouble(self, page: Page, trouble: Trouble) -> Step:
+        now = self._clock.now()
+        if trouble.reason is Reason.ROBOTS and page.depth > 0:
+            return self._page_step(page, PageState.SKIPPED, trouble)
+        if self._frontier.has_other_entry(page, trouble):
+            return self._fail(page, trouble)
+        match next_step(page, self._policy.ladder, trouble, now, self._jitter):
+            case Retry(at):
+                if trouble.reason in (Reason.RATE_LIMITED, Reason.UNAVAILABLE):
+                    self._not_before = max(at, self._not_before or at)
+                waiting = page.due(at)
+                self._frontier.park(waiting)
+                return Step(self._visit, PageStep(waiting, PageState.PENDING, trouble), facts=self._facts())
+            case Climb():
+                # The ladder was cut at submit to the lane we are in, so there is nowhere to climb from here.
+                return self._fail(page, trouble)
+            case Fail(final):
+                return self._fail(page, final)
+
+    def _fail(self, page: Page, trouble: Trouble) -> Step:
+        chosen = self._frontier.failed(page, trouble)
+        return replace(self._page_step(page, PageState.FAILED, trouble, trouble.http_status), chosen=chosen)
+
+    def _page_step(self, page: Page, state: PageState, trouble: Trouble, status: int | None = None) -> Step:
+        return Step(self._visit, PageStep(page, state, trouble, status), facts=self._facts())
+
+    # Ending a slice
+
+    async def _hand_back(self, due_at: datetime) -> None:
+        await self._put(Step(self._visit, facts=self._facts(size=True), ending=HandBack(due_at)))
+
+    async def _finish(self) -> None:
+        state, trouble = self._frontier.outcome()
+        ending = Finished(state, trouble, self._frontier.retries)
+        await self._put(Step(self._visit, facts=self._facts(size=True), ending=ending))
+
+    async def _give_up(self) -> None:
+        """The visit's time is over: what was found counts, the rest is said to be missing."""
+        minutes = f"{self._policy.visit_time // timedelta(minutes=1)} minutes"
+        trouble = Trouble(Reason.PARTIAL_TIME, minutes)
+        while page := self._frontier.next(datetime.max.replace(tzinfo=self._clock.now().tzinfo)):
+            await self._put(self._page_step(page, PageState.SKIPPED, trouble))
+        state, verdict = self._frontier.outcome()
+        ending = Finished(state, verdict) if state is SiteState.FAILED else Finished(SiteState.PARTIAL, trouble)
+        await self._put(Step(self._visit, facts=self._facts(size=True), ending=ending))
+
+    def _facts(self, *, size: bool = False) -> SiteFacts:
+        robots = self._robots.answers if self._robots.changed else None
+        self._robots.changed = False
+        return SiteFacts(self._frontier.notes(), robots, self._not_before, self._frontier.size if size else None)
+
+    async def _put(self, step: Step) -> None:
+        if self._hold.lost:
+            raise Interrupted  # a worker that lost its lease writes nothing
+        walked, self._marked = self._elapsed(self._marked), self._clock.monotonic()
+        await self._settler.put(replace(step, walked=walked))
+
+    def _elapsed(self, since: float) -> timedelta:
+        return timedelta(seconds=self._clock.monotonic() - since)
+
+
+def _identity(doc: Document, host: str) -> bytes:
+    """What a page really is: its canonical address if that is on the same site, else where it was found.
+
+    Sites that name their homepage as the canonical of everything are common; they are not believed.
+    """
+    canonical = doc.canonical
+    if canonical and canonical != doc.url and site_of_url(canonical) == host and not is_homepage(canonical):
+        return url_key(canonical)
+    return url_key(doc.url)
+
+
+def _attempt_of(page: Page, outcome: Document | Moved | Trouble, took: timedelta, at: datetime) -> Attempt:
+    reason, status = "", None
+    match outcome:
+        case Trouble():
+            reason, status = outcome.reason.name, outcome.http_status
+        case Document() | Moved():
+            status = outcome.status
+    return Attempt(page.rung, status, reason, took // timedelta(milliseconds=1), at)
