@@ -25,6 +25,7 @@ class Reason(Enum):
     CUT_OFF = ("Connection closed before the page was complete", Cure.WAIT)
     TOO_LARGE = ("Response too large ({detail})", Cure.NONE)
     BAD_ENCODING = ("Response could not be decompressed", Cure.NONE)
+    NOT_HTTP = ("Not an HTTP answer ({detail})", Cure.NONE)
     FORBIDDEN_ADDRESS = ("Address not allowed ({detail})", Cure.NONE)
     BAD_URL = ("Not a web address ({detail})", Cure.NONE)
 

@@ -1,0 +1,1 @@
+"""From a page that was read to facts about it. Pure and synchronous."""

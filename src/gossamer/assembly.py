@@ -1,0 +1,122 @@
+"""The only place that picks technologies: from settings to parts that fit together."""
+
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gossamer.clock import Clock, SystemClock
+from gossamer.recipe import Recipe
+from gossamer.recipes.prospect import Prospect
+from gossamer.settings import Settings
+from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
+from gossamer.store.schema import ready_database
+from gossamer.work.home import HomeLock, home_name
+from gossamer.work.runner import Runner
+
+if TYPE_CHECKING:
+    from gossamer.work.kit import Kit
+
+RECIPES: Mapping[str, Recipe[Any]] = {Prospect.name: Prospect()}
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """What a door holds: the home, its database, and the means to become its runner."""
+
+    settings: Settings
+    clock: Clock
+    database: SqliteDatabase | PostgresDatabase
+    recipes: Mapping[str, Recipe[Any]]
+    lock: HomeLock
+
+    @property
+    def home_name(self) -> str:
+        return home_name(self.settings.home)
+
+    def runner(self, processes: int | None = None) -> Runner:
+        """The runner of this home; it may be started once the lock is held."""
+        return Runner(
+            self.database,
+            self.clock,
+            self.lock,
+            self.home_name,
+            (sys.executable, "-m", "gossamer.worker"),
+            processes or self.settings.processes,
+            log_path(self.settings),
+        )
+
+
+def database_url(settings: Settings) -> str:
+    if settings.database_url:
+        return settings.database_url.get_secret_value()
+    return f"sqlite:///{settings.home / 'gossamer.db'}"
+
+
+def log_path(settings: Settings) -> Path:
+    return settings.log_file or settings.home / "logs" / "gossamer.log"
+
+
+@asynccontextmanager
+async def open_app(settings: Settings) -> AsyncIterator[App]:
+    """An app on a database that is up to date."""
+    clock = SystemClock()
+    database = await ready_database(database_url(settings), clock)
+    lock = HomeLock(settings.home)
+    try:
+        yield App(settings, clock, database, RECIPES, lock)
+    finally:
+        lock.release()
+        await database.close()
+
+
+@asynccontextmanager
+async def open_kit(settings: Settings, shards: int) -> AsyncIterator["Kit"]:
+    """What one of `shards` working processes needs."""
+    # What only a worker uses is loaded only by a worker: commands stay quick.
+    from gossamer.dispatch.local import LocalDispatcher
+    from gossamer.fetch.connect_to import parse_connect_to
+    from gossamer.fetch.guard import Guard
+    from gossamer.fetch.http import HttpRung, read_trust
+    from gossamer.fetch.limits import capacity, raise_open_files
+    from gossamer.fetch.resolve import Resolver
+    from gossamer.gate.local import LocalGate
+    from gossamer.store.places import StoredPlaces
+    from gossamer.work.kit import Kit, Limits
+
+    clock = SystemClock()
+    url = database_url(settings)
+    database = open_database(url, clock, checkpoints=False)
+    resolver = Resolver(clock, servers=settings.dns_servers)
+    guard = Guard(resolver, rules=parse_connect_to(settings.connect_to), allow=settings.allow_networks)
+    rung = HttpRung(
+        guard,
+        clock,
+        connect_timeout=settings.connect_timeout,
+        trust=read_trust(settings.ca_file) if settings.ca_file else None,
+    )
+    wanted = -(-settings.max_concurrency // shards)
+    limits = Limits(
+        spacing=timedelta(seconds=1 / settings.domain_rate),
+        timeout=settings.http_timeout,
+        max_page_bytes=settings.max_page_bytes,
+        lease=settings.lease,
+        capacity=max(1, min(wanted, capacity(raise_open_files()))),
+    )
+    try:
+        yield Kit(
+            clock=clock,
+            database=database,
+            reopen_database=lambda: open_database(url, clock, checkpoints=False),
+            gate=LocalGate(clock, StoredPlaces(database)),
+            dispatcher=LocalDispatcher(),
+            recipes=RECIPES,
+            open_session=rung.session,
+            limits=limits,
+        )
+    finally:
+        await resolver.close()
+        await database.close()

@@ -1,0 +1,108 @@
+"""Files in a folder of the home: private, renamed into place when complete, fetched by links that expire."""
+
+import asyncio
+import hashlib
+import hmac
+import os
+import re
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from gossamer.blobs.chunks import CHUNK, in_chunks
+from gossamer.blobs.private import UNFINISHED, PartFile, open_private, sync_folder
+from gossamer.blobs.seam import Blob, NoSuchBlob, checked_key
+from gossamer.clock import Clock
+
+_LINK = re.compile(r"file://(?P<path>/[^?#]*)\?expires=(?P<expires>[0-9]{1,12})&signature=[0-9a-f]{64}")
+
+
+class FolderBlobs:
+    """Files under `root`. Several processes may share it, if they share the secret."""
+
+    def __init__(self, root: Path, secret: bytes, clock: Clock) -> None:
+        self._root = Path(os.path.abspath(root))  # noqa: PTH100 - resolve() would follow links the operator chose
+        self._secret = secret
+        self._clock = clock
+
+    async def put(self, key: str, chunks: AsyncIterator[bytes] | Iterable[bytes]) -> Blob:
+        part = PartFile(self._path(key))
+        digest = hashlib.sha256()
+        size = 0
+
+        def add(chunk: bytes) -> None:
+            part.write(chunk)
+            digest.update(chunk)
+
+        try:
+            async for chunk in in_chunks(chunks):
+                await asyncio.to_thread(add, chunk)
+                size += len(chunk)
+            await asyncio.to_thread(part.finish)
+        except BaseException:
+            # Also when cancelled, and then the clean-up itself shall not be.
+            await asyncio.shield(asyncio.to_thread(part.abandon))
+            raise
+        return Blob(key, size, digest.hexdigest())
+
+    async def open(self, key: str) -> AsyncIterator[bytes]:
+        path = self._path(key)
+        try:
+            file = await asyncio.to_thread(open_private, path)
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            raise NoSuchBlob(f"There is no file {key}.") from None
+        try:
+            while chunk := await asyncio.to_thread(file.read, CHUNK):
+                yield chunk
+        finally:
+            # Buffered files lock themselves, so a read still under way in its thread ends before this closes.
+            await asyncio.shield(asyncio.to_thread(file.close))
+
+    async def delete(self, key: str) -> None:
+        await asyncio.to_thread(_delete, self._path(key))
+
+    async def link(self, key: str, expires: timedelta) -> str:
+        return self._signed(checked_key(key), int((self._clock.now() + expires).timestamp()))
+
+    def verify(self, link: str, now: datetime) -> str | None:
+        """The key a link of ours leads to, or None if it is not ours, was changed, or is over."""
+        parts = _LINK.fullmatch(link)
+        if parts is None:
+            return None
+        try:
+            key = checked_key(str(Path(unquote(parts["path"])).relative_to(self._root)))
+        except ValueError:
+            return None
+        expected = self._signed(key, int(parts["expires"]))
+        genuine = hmac.compare_digest(link.encode("utf-8", "backslashreplace"), expected.encode())
+        return key if genuine and now.timestamp() < int(parts["expires"]) else None
+
+    async def remove_unfinished(self, older_than: timedelta) -> int:
+        """Remove what writers that died left behind; younger ones may still be at work. Says how many there were."""
+        before = (self._clock.now() - older_than).timestamp()
+        return await asyncio.to_thread(_remove_unfinished, self._root, before)
+
+    def _path(self, key: str) -> Path:
+        return self._root / checked_key(key)
+
+    def _signed(self, key: str, expires: int) -> str:
+        signature = hmac.new(self._secret, f"{key}\n{expires}".encode(), hashlib.sha256).hexdigest()
+        return f"file://{quote(str(self._root / key))}?expires={expires}&signature={signature}"
+
+
+def _delete(path: Path) -> None:
+    with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        path.unlink()
+        sync_folder(path.parent)
+
+
+def _remove_unfinished(root: Path, before: float) -> int:
+    removed = 0
+    for path in root.rglob(UNFINISHED):
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < before:
+                path.unlink()
+                removed += 1
+    return removed

@@ -1,0 +1,108 @@
+"""Following a job to its end, and working it if nobody else does."""
+
+import asyncio
+import signal
+from contextlib import suppress
+from uuid import UUID
+
+from gossamer.assembly import App
+from gossamer.cli.screen import Screen
+from gossamer.errors import UserError
+from gossamer.intake import control
+from gossamer.model.job import Job
+from gossamer.model.states import OVER, JobState
+from gossamer.store import counters, jobs, visits
+from gossamer.work.runner import Runner
+
+_LOOK = 0.25  # seconds between looks at the rows
+
+
+class Follower:
+    """Shows a job until it is over or paused. Whoever finds the home without a runner becomes it."""
+
+    def __init__(self, app: App, job_id: UUID, screen: Screen, processes: int | None = None) -> None:
+        self._app = app
+        self._job_id = job_id
+        self._screen = screen
+        self._processes = processes
+        self._runner: Runner | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._interrupts = 0
+        self._leave = False
+
+    async def follow(self) -> Job:
+        """The job as it is at the end: over, paused, or still running if we were told to leave."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        for name in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(name, self._go)
+        try:
+            with self._screen:
+                return await self._watch()
+        finally:
+            await self._stop_runner(now=self._interrupts > 1)
+            for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                loop.remove_signal_handler(name)
+
+    def _interrupt(self) -> None:
+        self._interrupts += 1
+
+    def _go(self) -> None:
+        self._leave = True
+
+    async def _watch(self) -> Job:
+        asked = False
+        while True:
+            job = await self._show()
+            if job.state in OVER or job.state is JobState.PAUSED or self._leave:
+                return job
+            if self._interrupts > 1:
+                return await self._stop_at_once(job)
+            if self._interrupts and not asked:
+                asked = True
+                with suppress(UserError):  # it ended or was paused in this very moment: the next look shows it
+                    await control.pause(self._app.database, job)
+            await self._keep_working()
+            await asyncio.sleep(_LOOK)
+
+    async def _show(self) -> Job:
+        job = await self._app.database.read(jobs.get, self._job_id)
+        if job is None:
+            raise UserError("job.not_found", "The job was deleted while it ran.", hint="See 'gossamer job list'.")
+        progress = await self._app.database.read(counters.progress, self._job_id)
+        note = ""
+        if job.state is JobState.PAUSING:
+            busy = await self._app.database.read(visits.busy_of_job, self._job_id)
+            note = f"Pausing... {busy:,} visits finishing. Ctrl-C again stops at once; nothing is lost either way."
+        elif self._runner is None:
+            note = "Waiting for another gossamer on this home, which works this job too."
+        self._screen.show(job, progress, note)
+        return job
+
+    async def _keep_working(self) -> None:
+        """Become the runner if there is none; notice if we are it and it has failed."""
+        if self._runner is None and self._app.lock.take():
+            self._runner = self._app.runner(self._processes)
+            await self._runner.start()
+            self._looking = asyncio.create_task(self._runner.look_after())
+        if self._looking and self._looking.done():
+            self._looking.result()
+
+    async def _stop_at_once(self, job: Job) -> Job:
+        """Second Ctrl-C: kill the workers. Their pages stay pending, and the job is paused."""
+        await self._stop_runner(now=True)
+        if self._app.lock.take():
+            await control.settle_down(self._app.database, self._app.home_name)
+            self._app.lock.release()
+        return await self._app.database.read(jobs.get, job.id) or job
+
+    async def _stop_runner(self, *, now: bool) -> None:
+        if self._looking:
+            self._looking.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await self._looking
+            self._looking = None
+        if self._runner:
+            await self._runner.stop(now=now)
+            self._runner = None
+            self._app.lock.release()

@@ -1,0 +1,135 @@
+"""The commands that only look."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.assembly import App
+from gossamer.cli import report, words
+from gossamer.cli.session import say, say_json
+from gossamer.errors import UserError
+from gossamer.export.rows import rows_by_site
+from gossamer.export.write import ENCODERS, write_file, write_stream
+from gossamer.intake.control import find_job
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.record import RecordKind
+from gossamer.model.states import OVER, JobState
+from gossamer.store import counters, jobs, records
+
+
+async def show_status(app: App, text: str, *, as_json: bool) -> int:
+    job = await find_job(app.database, text)
+    progress = await app.database.read(counters.progress, job.id)
+    runner = app.lock.holder()
+    if as_json:
+        say_json(report.as_json(job, progress, runner))
+    else:
+        for line in report.status_lines(job, progress, runner, app.clock.now()):
+            say(line)
+    return 0
+
+
+async def show_list(app: App, limit: int, *, archived: bool, as_json: bool) -> int:
+    runner = app.lock.holder()
+    found = await app.database.read(jobs.recent, limit, archived=archived)
+    rows = [(job, await app.database.read(counters.progress, job.id)) for job in found]
+    if as_json:
+        say_json([report.as_json(job, progress, runner) for job, progress in rows])
+        return 0
+    if not rows:
+        say("No jobs yet. Start one with 'gossamer job run --name N --domains F --keywords F'.")
+        return 0
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
+    for title in ("ID", "Name", "State"):
+        table.add_column(title, no_wrap=title == "ID", overflow="fold")
+    for title in ("Domains", "Matches"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("Date", no_wrap=True)
+    for job, progress in rows:
+        note = " (Results deleted)" if job.state is JobState.ARCHIVED else ""
+        table.add_row(
+            short(job.id),
+            Text(job.name),
+            words.state_word(job, runner) + note,
+            f"{progress.sites_finished:,}/{progress.sites_total:,}",
+            f"{progress.records:,}",
+            words.day(job.created_at),
+        )
+    _print(table)
+    if any(words.state_word(job, runner) == "stopped: no worker" for job, _ in rows):
+        say("Go on with all stopped jobs: 'gossamer job resume --all'.")
+    return 0
+
+
+async def show_results(app: App, text: str, limit: int, *, as_json: bool) -> int:
+    job = await find_job(app.database, text)
+    kind = _kind(app, job)
+    rows: list[Any] = []
+    async for some in rows_by_site(app.database, job.id, kind):
+        rows.extend(some[: limit - len(rows)])
+        if len(rows) >= limit:
+            break
+    if as_json:
+        say_json(rows)
+        return 0
+    if not rows:
+        say("No matches" + (" yet." if job.state not in OVER else "."))
+        return 0
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("Domain", overflow="fold")
+    table.add_column("Page", overflow="fold")
+    table.add_column("Keyword", overflow="fold")
+    table.add_column("Times", justify="right")
+    table.add_column("Context", overflow="fold", ratio=1)
+    for row in rows:
+        path = row["url"].split("/", 3)[3]
+        context = words.around(row["context_snippet"], row["keyword"])
+        table.add_row(Text(row["domain"]), Text(f"/{path}"), Text(row["keyword"]), str(row["frequency"]), Text(context))
+    _print(table)
+    progress = await app.database.read(counters.progress, job.id)
+    say(
+        f"{len(rows):,} of {progress.records:,} matches. All of them: 'gossamer job export {short(job.id)} --output FILE'."
+    )
+    return 0
+
+
+async def export_results(app: App, text: str, form: str, output: Path, *, as_json: bool) -> int:
+    if form not in ENCODERS:
+        known = " or ".join(ENCODERS)
+        raise UserError("export.format", f"{form!r} is not a format.", hint=f"Use --format {known}.")
+    job = await find_job(app.database, text)
+    kind = _kind(app, job)
+    chunks = ENCODERS[form](rows_by_site(app.database, job.id, kind), kind)
+    if str(output) == "-":
+        await write_stream(sys.stdout, chunks)
+        return 0
+    size = await write_file(output, chunks)
+    progress = await app.database.read(counters.progress, job.id)
+    partial = job.state not in OVER
+    if as_json:
+        answer = {"path": str(output), "format": form, "rows": progress.records, "bytes": size, "partial": partial}
+        say_json(answer)
+        return 0
+    say(f"Wrote {progress.records:,} matches to {output} ({size:,} bytes)")
+    if partial:
+        say(f"The job is {job.state}: these are the results so far.")
+    return 0
+
+
+def _kind(app: App, job: Job) -> RecordKind:
+    return app.recipes[job.recipe].kinds[0]
+
+
+def _print(table: Table) -> None:
+    console = Console(soft_wrap=False)
+    # Piped output has no width to fit into: lines are kept whole for whoever reads them.
+    width = console.width if console.is_terminal else 200
+    Console(width=width, no_color=not console.is_terminal).print(table)
+
+
+__all__ = ["export_results", "records", "show_list", "show_results", "show_status"]

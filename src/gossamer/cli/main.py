@@ -1,0 +1,102 @@
+"""Where every command begins and every error ends: one line, the next step, an exit code."""
+
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from gossamer import __version__
+from gossamer.errors import GossamerError, UserError
+
+BAD_INPUT = 2
+FAILED = 1
+
+app = typer.Typer(
+    name="gossamer",
+    help="Visits web sites politely and cheaply and turns them into tables people can use.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class StrictCommand(TyperCommand):
+    """A flag given twice is a slip of the pen, not a vote for the last one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for param in order:
+            if param.param_type_name == "option" and not param.multiple and order.count(param) > 1:
+                raise UserError(
+                    "usage.duplicate", f"{max(param.opts, key=len)} was given more than once.", hint="Give it once."
+                )
+        return super().parse_args(ctx, args)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gossamer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def gossamer(
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Visits web sites politely and cheaply and turns them into tables people can use."""
+
+
+def register() -> None:
+    """Hang the groups of commands below the program."""
+    from gossamer.cli import database, jobs
+
+    app.add_typer(jobs.app, name="job")
+    app.add_typer(database.app, name="db")
+
+
+def main() -> None:
+    register()
+    try:
+        code = app(standalone_mode=False)
+    except UserError as error:
+        complain(error)
+        sys.exit(BAD_INPUT)
+    except GossamerError as error:
+        complain(error)
+        sys.exit(FAILED)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would complain once more when it flushes at exit.
+        sys.stdout = None  # type: ignore[assignment]
+        sys.exit(0)
+    except Exception as error:
+        # Typer's own exceptions share no public base; what they have in common is that they know their exit code.
+        if not hasattr(error, "exit_code"):
+            raise
+        message = getattr(error, "message", "") or str(error)
+        if message:
+            where = getattr(getattr(error, "ctx", None), "command_path", "gossamer")
+            complain(UserError("usage", _sentence(error, message), hint=f"See '{where} --help'."))
+        sys.exit(error.exit_code)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _sentence(error: Exception, message: str) -> str:
+    format_message = getattr(error, "format_message", None)
+    text = str(format_message()) if format_message else message
+    return text if text.endswith(".") else f"{text}."
+
+
+def complain(error: GossamerError) -> None:
+    """One line on the error stream, as JSON for scripts that asked for it."""
+    if "--json" in sys.argv:
+        import orjson
+
+        code = error.code if isinstance(error, UserError) else "failed"
+        hint = error.hint if isinstance(error, UserError) else ""
+        message = error.message if isinstance(error, UserError) else str(error)
+        typer.echo(orjson.dumps({"error": {"code": code, "message": message, "hint": hint}}).decode(), err=True)
+    else:
+        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)

@@ -1,0 +1,104 @@
+"""What commands say about jobs: sentences for people, the same facts as JSON for scripts."""
+
+from datetime import datetime
+from typing import Any
+
+from gossamer.cli import words
+from gossamer.model.ids import short
+from gossamer.model.job import Job, Progress
+from gossamer.model.states import OVER, JobState
+
+
+def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
+    left = words.eta(progress) if job.state is JobState.RUNNING and runner is not None else None
+    return {
+        "id": str(job.id),
+        "short_id": short(job.id),
+        "name": job.name,
+        "recipe": job.recipe,
+        "state": str(job.state),
+        "shown_state": words.state_word(job, runner),
+        "reason": job.reason,
+        "domains": {
+            "total": progress.sites_total,
+            "finished": progress.sites_finished,
+            "succeeded": progress.sites_done,
+            "partially_crawled": progress.sites_partial,
+            "failed": progress.sites_failed,
+        },
+        "pages": {
+            "done": progress.pages_done,
+            "failed": progress.pages_failed,
+            "skipped": progress.pages_skipped,
+            "open": progress.pages_open,
+        },
+        "matches": progress.records,
+        "bytes_in": progress.bytes_in,
+        "domains_per_hour": round(words.per_hour(progress), 1),
+        "eta_seconds": round(left.total_seconds()) if left else None,
+        "last_activity": words.stamp(progress.last_activity),
+        "created_at": words.stamp(job.created_at),
+        "started_at": words.stamp(job.started_at),
+        "finished_at": words.stamp(job.finished_at),
+    }
+
+
+def status_lines(job: Job, progress: Progress, runner: int | None, now: datetime) -> list[str]:
+    identifier = short(job.id)
+    lines = [
+        f"{job.name} ({identifier})",
+        f"Status: {words.state_word(job, runner).capitalize()}" + (f" - {job.reason}" if job.reason else ""),
+        f"Progress: {words.domains(progress)}",
+        f"Domains: {words.outcome(progress)}",
+        f"Pages: {progress.pages_done:,} read, {progress.pages_failed:,} failed, {progress.pages_skipped:,} skipped",
+        f"Matches: {progress.records:,}",
+    ]
+    if job.state is JobState.RUNNING and runner is not None:
+        left = words.eta(progress)
+        lines.append(f"ETA: ~{words.duration(left)} remaining" if left else "ETA: not known yet")
+    if job.state not in OVER:
+        minutes = round(progress.window.total_seconds() / 60)
+        span = f"{minutes} minutes" if minutes != 1 else "minute"
+        lines.append(f"Throughput: Averaging {words.per_hour(progress):,.0f} domains/hour over last {span}")
+    lines.append(f"Last activity: {words.ago(progress.last_activity, now)}")
+    hint = next_step(job, runner)
+    return [*lines, hint] if hint else lines
+
+
+def next_step(job: Job, runner: int | None) -> str:
+    identifier = short(job.id)
+    if words.state_word(job, runner) == "stopped: no worker":
+        return f"Nobody works on it. Go on with 'gossamer job resume {identifier}', or all with 'gossamer job resume --all'."
+    match job.state:
+        case JobState.PENDING:
+            return f"Start it with 'gossamer job start {identifier}'."
+        case JobState.PAUSED | JobState.CANCELLED | JobState.FAILED:
+            return f"Resume anytime with 'gossamer job resume {identifier}'."
+        case JobState.COMPLETED:
+            return f"Get the table with 'gossamer job export {identifier} --format csv --output results.csv'."
+    return ""
+
+
+def ending(job: Job, progress: Progress) -> list[str]:
+    """The last words of a followed job."""
+    identifier = short(job.id)
+    match job.state:
+        case JobState.COMPLETED:
+            return [
+                f"Completed: {words.outcome(progress)}. {progress.records:,} matches on {progress.pages_done:,} pages.",
+                next_step(job, None),
+            ]
+        case JobState.PAUSED:
+            return [f"Paused at {words.domains(progress)}. Resume anytime with 'gossamer job resume {identifier}'."]
+        case JobState.CANCELLED:
+            return [f"Cancelled at {words.domains(progress)}. Results so far are kept."]
+        case JobState.FAILED:
+            return [f"Failed: {job.reason}"]
+    return [f"Left at {words.domains(progress)}. Go on with 'gossamer job resume {identifier}'."]
+
+
+def exit_code(job: Job) -> int:
+    """0 done, 1 failed or cancelled, 3 paused or left."""
+    if job.state is JobState.COMPLETED:
+        return 0
+    return 1 if job.state in OVER else 3

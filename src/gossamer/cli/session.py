@@ -1,0 +1,40 @@
+"""What each command does before and after its own work: settings, an open home, an exit code."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import typer
+
+from gossamer.assembly import App, log_path, open_app
+from gossamer.settings import read_settings
+from gossamer.telemetry import configure
+
+
+def run(work: Callable[[App], Coroutine[Any, Any, int | None]]) -> None:
+    """Open the home, do the work, leave with its exit code."""
+    settings, unknown = read_settings()
+    for name in unknown:
+        typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
+
+    async def whole() -> int:
+        async with open_app(settings) as app:
+            return await work(app) or 0
+
+    log = log_path(settings)
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    configure(format=settings.log_format, level=settings.log_level, file=log)
+    code = asyncio.run(whole())
+    if code:
+        raise typer.Exit(code)
+
+
+def say(text: str, *, quiet: bool = False) -> None:
+    if not quiet:
+        typer.echo(text)
+
+
+def say_json(value: Any) -> None:
+    import orjson
+
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())

@@ -1,0 +1,167 @@
+"""The commands that change a job, and follow what comes of it."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from gossamer.assembly import App, log_path
+from gossamer.cli import report
+from gossamer.cli.follow import Follower
+from gossamer.cli.screen import choose_screen
+from gossamer.cli.session import say, say_json
+from gossamer.intake import control
+from gossamer.intake.keywords import loaded_sentence, read_keywords
+from gossamer.intake.submit import submit
+from gossamer.intake.targets import read_targets, removed_sentence
+from gossamer.model.ids import short
+from gossamer.model.job import Job, JobRequest, Progress
+from gossamer.model.states import JobState
+from gossamer.store import counters, jobs, visits
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What `job run` was given."""
+
+    name: str
+    domains: Path
+    keywords: Path
+    max_pages_per_domain: int
+    depth: int
+    start: bool
+
+
+async def run_job(app: App, given: Request, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    """Read the lists, create the job, and work or watch it."""
+    targets, keywords = read_targets(given.domains), read_keywords(given.keywords)
+    say(loaded_sentence(keywords, given.keywords), quiet=as_json)
+    if targets.duplicates:
+        say(removed_sentence(targets), quiet=as_json)
+    else:
+        say(f"Processing {len(targets.targets):,} domains", quiet=as_json)
+    params = {
+        "keywords": list(keywords.keywords),
+        "max_pages_per_domain": given.max_pages_per_domain,
+        "depth": given.depth,
+    }
+    request = JobRequest(given.name, "prospect", params, targets.targets, given.start)
+    job = await submit(app.database, app.recipes, request)
+    say(f"Job {job.id} (short: {short(job.id)}) created", quiet=as_json)
+    if not given.start:
+        return await _answer(app, job.id, as_json, [report.next_step(job, None)])
+    return await _work(app, job.id, processes=processes, detach=detach, as_json=as_json)
+
+
+async def start_job(app: App, text: str, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    job = await control.find_job(app.database, text)
+    await control.start(app.database, job)
+    return await _work(app, job.id, processes=processes, detach=detach, as_json=as_json)
+
+
+async def resume_job(app: App, text: str, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    job = await control.find_job(app.database, text)
+    await control.resume(app.database, job)
+    return await _work(app, job.id, processes=processes, detach=detach, as_json=as_json)
+
+
+async def resume_all(app: App, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    """Work every job that should be running; a pause somebody asked for is respected."""
+    running = await app.database.read(jobs.in_states, JobState.RUNNING)
+    if not running:
+        say("No job is waiting to go on. Paused ones are resumed by their id: see 'gossamer job list'.", quiet=as_json)
+        if as_json:
+            say_json([])
+        return 0
+    say("Going on with " + ", ".join(f"{job.name} ({short(job.id)})" for job in running), quiet=as_json)
+    if detach:
+        return await _work(app, running[0].id, processes=processes, detach=True, as_json=as_json)
+    worst = 0
+    for job in running:
+        worst = max(worst, await _work(app, job.id, processes=processes, detach=False, as_json=as_json))
+    return worst
+
+
+async def pause_job(app: App, text: str, *, as_json: bool) -> int:
+    """Ask for a pause and wait until it is one."""
+    job = await control.find_job(app.database, text)
+    await control.pause(app.database, job)
+    said = ""
+    while True:
+        now = await app.database.read(jobs.get, job.id) or job
+        if now.state is not JobState.PAUSING:
+            break
+        if app.lock.take():
+            # Nobody works here, so there is nothing in flight to wait for.
+            await control.settle_down(app.database, app.home_name)
+            app.lock.release()
+            continue
+        busy = await app.database.read(visits.busy_of_job, job.id)
+        sentence = f"Pausing... {busy:,} visits finishing"
+        if sentence != said:
+            say(sentence, quiet=as_json)
+            said = sentence
+        await asyncio.sleep(0.25)
+    progress = await app.database.read(counters.progress, job.id)
+    if now.state is JobState.PAUSED:
+        return await _answer(app, job.id, as_json, report.ending(now, progress))
+    return await _answer(app, job.id, as_json, [f"The job is {now.state} by now."])
+
+
+async def cancel_job(app: App, text: str, *, as_json: bool) -> int:
+    job = await control.find_job(app.database, text)
+    await control.cancel(app.database, job)
+    now = await app.database.read(jobs.get, job.id) or job
+    progress = await app.database.read(counters.progress, job.id)
+    return await _answer(app, job.id, as_json, report.ending(now, progress))
+
+
+async def _work(app: App, job_id: UUID, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    if detach:
+        _run_in_background(app, processes)
+        watch = f"It runs in the background. Look with 'gossamer job status {short(job_id)}'."
+        return await _answer(app, job_id, as_json, [watch])
+    job = await Follower(app, job_id, choose_screen(quiet=as_json), processes).follow()
+    progress = await app.database.read(counters.progress, job_id)
+    if as_json:
+        say_json(report.as_json(job, progress, app.lock.holder()))
+    else:
+        for line in report.ending(job, progress):
+            say(line)
+    return report.exit_code(job)
+
+
+def _run_in_background(app: App, processes: int | None) -> None:
+    """A runner of its own session, so that it survives this terminal. It waits its turn if the home has one."""
+    command = [sys.executable, "-m", "gossamer.worker", "--runner"]
+    if processes:
+        command += ["--processes", str(processes)]
+    with log_path(app.settings).open("ab") as sink:
+        subprocess.Popen(  # noqa: S603 - our own program
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
+            cwd=app.settings.home,
+            env={**os.environ, "GOSSAMER_HOME": str(app.settings.home)},
+        )
+
+
+async def _answer(app: App, job_id: UUID, as_json: bool, lines: list[str]) -> int:
+    if as_json:
+        job, progress = await _facts(app, job_id)
+        say_json(report.as_json(job, progress, app.lock.holder()))
+    else:
+        for line in lines:
+            say(line)
+    return 0
+
+
+async def _facts(app: App, job_id: UUID) -> tuple[Job, Progress]:
+    job = await app.database.read(jobs.get, job_id)
+    assert job is not None  # noqa: S101 - jobs are never removed while a command holds their id
+    return job, await app.database.read(counters.progress, job_id)

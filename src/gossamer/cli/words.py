@@ -1,0 +1,72 @@
+"""Numbers, times and states as people read them."""
+
+from datetime import UTC, datetime, timedelta
+
+from gossamer.model.job import Job, Progress
+from gossamer.model.states import JobState
+
+
+def duration(time: timedelta) -> str:
+    """`45 s`, `12 min`, `2.3 hours`, `3.1 days`."""
+    seconds = max(0.0, time.total_seconds())
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 172_800:
+        return f"{seconds / 3600:.1f} hours"
+    return f"{seconds / 86_400:.1f} days"
+
+
+def ago(at: datetime | None, now: datetime) -> str:
+    if at is None:
+        return "none yet"
+    passed = now - at
+    return "just now" if passed < timedelta(seconds=5) else f"{duration(passed)} ago"
+
+
+def percent(part: int, whole: int) -> int:
+    return part * 100 // whole if whole else 100
+
+
+def domains(progress: Progress) -> str:
+    """`3,241/5,000 domains (65%)`."""
+    done, total = progress.sites_finished, progress.sites_total
+    return f"{done:,}/{total:,} domains ({percent(done, total)}%)"
+
+
+def per_hour(progress: Progress) -> float:
+    return progress.sites_recently / progress.window.total_seconds() * 3600
+
+
+def eta(progress: Progress) -> timedelta | None:
+    """How long the rest takes at the present pace; None while there is no pace to go by."""
+    pace = per_hour(progress)
+    left = progress.sites_total - progress.sites_finished
+    return timedelta(hours=left / pace) if pace > 0 and left > 0 else None
+
+
+def outcome(progress: Progress) -> str:
+    """`4,573 succeeded, 300 failed`; partly crawled ones are named, since they are neither."""
+    parts = [f"{progress.sites_done:,} succeeded"]
+    if progress.sites_partial:
+        parts.append(f"{progress.sites_partial:,} partially crawled")
+    parts.append(f"{progress.sites_failed:,} failed")
+    return ", ".join(parts)
+
+
+def state_word(job: Job, runner: int | None) -> str:
+    """The state; a job nobody works although it should be is `stopped: no worker`."""
+    if runner is None and job.state in (JobState.RUNNING, JobState.PAUSING):
+        return "stopped: no worker"
+    return str(job.state)
+
+
+def day(at: datetime) -> str:
+    """`Jan 18` this year, `2025-01-18` before."""
+    local = at.astimezone()
+    return local.strftime("%b %d") if local.year == datetime.now(UTC).astimezone().year else local.strftime("%Y-%m-%d")
+
+
+def stamp(at: datetime | None) -> str | None:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else None

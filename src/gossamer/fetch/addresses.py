@@ -1,0 +1,81 @@
+"""Which addresses are the public web. Pure tables, asked by the guard before anything is contacted.
+
+Python's own `is_global` differs between its releases, so the registries are written out: IANA's special-purpose blocks
+for IPv4 and IPv6, and the public address that leads into a cloud machine's own control plane.
+"""
+
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+_NOT_PUBLIC_4: tuple[tuple[IPv4Network, str], ...] = tuple(
+    (IPv4Network(block), kind)
+    for block, kind in (
+        ("0.0.0.0/8", "this host"),
+        ("10.0.0.0/8", "a private network"),
+        ("100.64.0.0/10", "a provider's shared network"),
+        ("127.0.0.0/8", "this machine"),
+        ("168.63.129.16/32", "a cloud control address"),
+        ("169.254.0.0/16", "a link-local address"),
+        ("172.16.0.0/12", "a private network"),
+        ("192.0.0.0/24", "a reserved network"),
+        ("192.0.2.0/24", "a documentation network"),
+        ("192.88.99.0/24", "a reserved network"),
+        ("192.168.0.0/16", "a private network"),
+        ("198.18.0.0/15", "a benchmark network"),
+        ("198.51.100.0/24", "a documentation network"),
+        ("203.0.113.0/24", "a documentation network"),
+        ("224.0.0.0/4", "a multicast address"),
+        ("240.0.0.0/4", "a reserved network"),
+    )
+)
+
+_GLOBAL_6 = IPv6Network("2000::/3")  # the only part of IPv6 given out for the public internet so far
+_NOT_PUBLIC_6: tuple[tuple[IPv6Network, str], ...] = tuple(
+    (IPv6Network(block), kind)
+    for block, kind in (
+        ("2001::/32", "a Teredo tunnel"),
+        ("2001::/23", "a reserved network"),
+        ("2001:db8::/32", "a documentation network"),
+        ("3fff::/20", "a documentation network"),
+        ("::1/128", "this machine"),
+        ("fc00::/7", "a private network"),
+        ("fe80::/10", "a link-local address"),
+        ("ff00::/8", "a multicast address"),
+    )
+)
+
+_MAPPED = IPv6Network("::ffff:0:0/96")
+_NAT64 = IPv6Network("64:ff9b::/96")
+_SIX_TO_FOUR = IPv6Network("2002::/16")
+
+
+def real_address(address: Address) -> Address:
+    """The IPv4 address that an IPv6 spelling wraps, where a packet would end; else the address, without its zone."""
+    if isinstance(address, IPv4Address):
+        return address
+    number = int(address)
+    plain = IPv6Address(number)
+    if plain in _MAPPED or plain in _NAT64:
+        return IPv4Address(number & 0xFFFFFFFF)
+    if plain in _SIX_TO_FOUR:
+        return IPv4Address((number >> 80) & 0xFFFFFFFF)
+    return plain
+
+
+@lru_cache(maxsize=8_192)
+def why_not_public(address: Address) -> str:
+    """What an address is instead of a public one, or nothing if it is one. Wrapped addresses are judged unwrapped."""
+    real = real_address(address)
+    if isinstance(real, IPv4Address):
+        return next((kind for network, kind in _NOT_PUBLIC_4 if real in network), "")
+    found = next((kind for network, kind in _NOT_PUBLIC_6 if real in network), "")
+    return found or ("" if real in _GLOBAL_6 else "a reserved network")
+
+
+def is_within(address: Address, networks: tuple[Network, ...]) -> bool:
+    """Whether an address lies in one of the networks, however it is wrapped."""
+    spellings = {real_address(address), address}
+    return any(spelling in network for spelling in spellings for network in networks)

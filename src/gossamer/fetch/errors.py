@@ -1,0 +1,88 @@
+"""The one exception that leaves this folder, and the one table that turns the client's exceptions into it.
+
+wreq's exception classes overlap (a failed certificate and a refused port are both a ConnectionError, a broken gzip and
+a cut connection both a DecodingError), so each row names a class and what its text must contain. The first row that
+fits decides; the last row of every class has no text and fits always.
+"""
+
+import re
+from datetime import timedelta
+
+import wreq.exceptions as client
+
+from gossamer.model.trouble import Reason, Trouble
+
+_TABLE: tuple[tuple[type[Exception], str, Reason], ...] = (
+    (client.TimeoutError, "", Reason.TIMEOUT),
+    (client.TlsError, "", Reason.TLS),
+    (client.ConnectionError, "TimedOut", Reason.TIMEOUT),
+    (client.ConnectionError, "ErrorStack", Reason.TLS),
+    (client.ConnectionError, "dns error", Reason.DNS),
+    (client.ConnectionError, "", Reason.UNREACHABLE),
+    (client.ProxyConnectionError, "", Reason.UNREACHABLE),
+    (client.ConnectionResetError, "SendRequest", Reason.UNREACHABLE),
+    (client.ConnectionResetError, "", Reason.CUT_OFF),
+    (client.RequestError, "Parse(TooLarge)", Reason.TOO_LARGE),
+    (client.RequestError, "Parse(", Reason.NOT_HTTP),
+    (client.RequestError, "", Reason.CUT_OFF),
+    (client.BodyError, "TimedOut", Reason.TIMEOUT),
+    (client.BodyError, "", Reason.CUT_OFF),
+    (client.DecodingError, "UnexpectedEof", Reason.CUT_OFF),
+    (client.DecodingError, "netty::Error", Reason.CUT_OFF),
+    (client.DecodingError, "", Reason.BAD_ENCODING),
+    (client.BuilderError, "", Reason.BAD_URL),
+    (client.StatusError, "", Reason.NOT_HTTP),
+    (client.RedirectError, "", Reason.BAD_REDIRECT),
+    (client.UpgradeError, "", Reason.NOT_HTTP),
+    (client.WebSocketError, "", Reason.NOT_HTTP),
+)
+
+CLIENT_ERRORS = tuple({kind for kind, _, _ in _TABLE})
+
+_TLS_REASON = re.compile(r'reason: "([A-Z0-9_]+)"')
+_PARSE_REASON = re.compile(r"Parse\((\w+)")
+
+
+class FetchError(Exception):
+    """No usable answer arrived. The Trouble says why, and what may help."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        super().__init__(trouble.sentence)
+        self.trouble = trouble
+
+
+def translate(error: Exception, connect_timeout: timedelta) -> FetchError:
+    """The FetchError for an exception of CLIENT_ERRORS; to be raised `from` it."""
+    # The text begins with the address, where a site could write anything; what happened comes after.
+    what = str(error).partition(", source: ")[2] or str(error).partition("source: ")[2]
+    reason = next(reason for kind, text, reason in _TABLE if isinstance(error, kind) and text in what)
+    return FetchError(Trouble(reason, _detail(reason, what, connect_timeout)))
+
+
+def _detail(reason: Reason, what: str, connect_timeout: timedelta) -> str:
+    match reason:
+        case Reason.TIMEOUT:
+            return spell_seconds(connect_timeout)
+        case Reason.TOO_LARGE:
+            return "headers"
+        case Reason.TLS if found := _TLS_REASON.search(what):
+            return found[1].replace("_", " ").lower()
+        case Reason.NOT_HTTP if found := _PARSE_REASON.search(what):
+            return f"bad {found[1].lower()}"
+        case Reason.BAD_URL:
+            return "the client refused it"
+        case _:
+            return ""
+
+
+def spell_seconds(duration: timedelta) -> str:
+    """15 seconds as `15s`, half of one as `0.5s`."""
+    return f"{duration.total_seconds():g}s"
+
+
+def spell_size(number: int) -> str:
+    """10,000,000 bytes as `10 MB`."""
+    for unit, size in (("MB", 1_000_000), ("KB", 1_000)):
+        if number >= size:
+            return f"{number / size:g} {unit}"
+    return f"{number} bytes"

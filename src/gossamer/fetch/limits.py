@@ -1,0 +1,24 @@
+"""How many sockets this process may hold, and so how many visits it can walk at once."""
+
+import resource
+
+_OUR_OWN = 200  # database, logs, pipes, the event loop, name look-ups
+_PER_VISIT = 3  # a connection in use, one idle beside it, one closing
+
+
+def raise_open_files() -> int:
+    """Lift the soft limit on open files to the hard one; the limit now in force."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == hard:
+        return soft
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (ValueError, OSError):
+        # macOS names a hard limit it does not grant; what is in force stays.
+        return soft
+    return hard
+
+
+def capacity(limit: int) -> int:
+    """Visits that fit under a limit on open files."""
+    return max(1, (limit - _OUR_OWN) // _PER_VISIT)

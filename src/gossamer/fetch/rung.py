@@ -1,0 +1,26 @@
+"""The seam every way of fetching has: what a visit holds while it asks for one page after another."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Protocol
+
+from gossamer.model.fetching import Response
+
+Accept = Callable[[int, Mapping[str, str]], bool]
+"""Asked once the status and the headers are there: is the body wanted?"""
+
+
+class Fetcher(Protocol):
+    """One visit's way out on one rung, with its own identity and cookies. Used by one event loop."""
+
+    async def fetch(self, url: str, *, timeout: timedelta, max_bytes: int, accept: Accept | None = None) -> Response:
+        """Exactly one request. A redirect comes back as a Response with its Location: the caller decides about the hop.
+
+        Raises FetchError when no whole answer arrived in `timeout`, or more than `max_bytes` after decompression. A
+        body that `accept` refuses is left with the server and comes back empty.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give back every connection. Safe to call twice; a fetch afterwards is a programming error."""
+        ...

@@ -1,0 +1,86 @@
+"""The Gate of an embedded home: spacing in the memory of the one process that works a domain, places in shared rows."""
+
+import math
+from dataclasses import dataclass
+from datetime import timedelta
+
+from gossamer.clock import Clock
+from gossamer.gate.seam import NOW, Places
+
+
+@dataclass(slots=True)
+class _Light:
+    """One key, in seconds of the monotonic clock: its last slot, the spacing owed after it, and any hold-off."""
+
+    last: float
+    owed: float
+    held_until: float
+
+    def opens(self, spacing: float) -> float:
+        return max(self.last + max(spacing, self.owed), self.held_until)
+
+    def is_idle(self, now: float) -> bool:
+        return self.opens(0.0) <= now
+
+
+class LocalGate:
+    """For one event loop, whose steps between two awaits are atomic by nature."""
+
+    def __init__(self, clock: Clock, places: Places, *, remembered: int = 50_000) -> None:
+        self._clock = clock
+        self._places = places
+        self._lights: dict[str, _Light] = {}
+        # Whatever was used before this moment, we would not know of it.
+        self._ignorant_before = clock.monotonic()
+        self._remembered = remembered
+        self._tidy_above = remembered
+
+    async def turn(self, key: str, spacing: timedelta, patience: timedelta) -> timedelta:
+        now = self._clock.monotonic()
+        seconds = max(spacing.total_seconds(), 0.0)
+        light = self._lights.get(key) or self._unknown()
+        slot = max(now, light.opens(seconds))
+        wait = _rounded_up(slot - now)
+        if wait > max(patience, NOW):
+            return wait
+        self._remember(key, _Light(last=slot, owed=seconds, held_until=light.held_until))
+        return wait
+
+    async def hold_off(self, key: str, wait: timedelta) -> None:
+        light = self._lights.get(key) or self._unknown()
+        until = self._clock.monotonic() + wait.total_seconds()
+        self._remember(key, _Light(light.last, light.owed, max(light.held_until, until)))
+
+    async def enter(self, place: str, holder: str, limit: int, ttl: timedelta) -> bool:
+        return await self._places.enter(place, holder, limit, ttl)
+
+    async def leave(self, place: str, holder: str) -> None:
+        await self._places.leave(place, holder)
+
+    def _unknown(self) -> _Light:
+        return _Light(last=self._ignorant_before, owed=0.0, held_until=self._ignorant_before)
+
+    def _remember(self, key: str, light: _Light) -> None:
+        self._lights[key] = light
+        if len(self._lights) > self._tidy_above:
+            self._forget_idle()
+
+    def _forget_idle(self) -> None:
+        """Forget the longest idle keys. All unknown keys then count as used when the last of these was.
+
+        So forgetting can cost a key some waiting, but never a site its spacing, whatever spacing is asked for later.
+        """
+        now = self._clock.monotonic()
+        idle = sorted((light.last, key) for key, light in self._lights.items() if light.is_idle(now))
+        surplus = len(self._lights) - self._remembered // 2
+        for last, key in idle[:surplus]:
+            del self._lights[key]
+            self._ignorant_before = max(self._ignorant_before, last)
+        # Where nearly all keys are busy there is little to forget; looking again at each new one would be quadratic.
+        self._tidy_above = max(self._remembered, 2 * len(self._lights))
+
+
+def _rounded_up(seconds: float) -> timedelta:
+    """A timedelta counts whole microseconds; rounding down would open the light a little too early."""
+    # What is left of a difference of floats, under a nanosecond, is no time.
+    return timedelta(microseconds=math.ceil(seconds * 1e6 - 1e-3))

@@ -1,0 +1,163 @@
+"""Stage one, the table: from the text of a list to the cells that matter, each with its line.
+
+A list may be bare lines or a table with any of four delimiters, with or without a header. What holds: a cell is never
+passed over because the table was read wrongly. Where quotes do not match, every line is read on its own.
+"""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from gossamer.intake.textfile import split_lines
+
+DELIMITERS = (",", ";", "\t", "|")
+SAMPLE = 200
+
+# In the order in which one is preferred to the other when a table has several.
+HEADERS = ("domain", "domains", "url", "urls", "website", "websites", "host", "hosts", "hostname", "site", "sites")
+
+_WORDS = re.compile(r"[^\W\d_]+")
+_NOT_A_TITLE = re.compile(r"[\d./@:]")
+_EXCEL_HINT = re.compile(r"sep=(.)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One entry and the line it begins on, counted from 1."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    line: int
+    cells: list[str]
+
+
+def read_cells(text: str, looks_right: Callable[[str], bool]) -> list[Cell]:
+    """The cells of the column that holds what is wanted, blank ones and comments left out."""
+    lines = ["" if line.lstrip().startswith("#") else line for line in split_lines(text)]
+    told = _told_delimiter(lines)
+    sample = [line for line in _first(lines, SAMPLE) if line]
+    if not sample:
+        return []
+    rows = _rows(lines, told or _likeliest_delimiter(sample, looks_right))
+    rows = [row for row in rows if any(cell.strip() for cell in row.cells)]
+    if not rows:
+        return []
+    if len(rows) == 1 and _is_one_line_list(rows[0], looks_right):
+        return [Cell(rows[0].line, cell) for cell in rows[0].cells if cell.strip()]
+    column, has_header = _column(rows, looks_right)
+    return list(_cells(rows[1:] if has_header else rows, column))
+
+
+def _told_delimiter(lines: list[str]) -> str:
+    """Excel writes `sep=;` on top of some files; the line is taken out."""
+    for position, line in enumerate(lines):
+        if line.strip():
+            told = _EXCEL_HINT.fullmatch(line.strip(' "'))
+            if told is None or told[1] not in DELIMITERS:
+                return ""
+            lines[position] = ""
+            return told[1]
+    return ""
+
+
+def _first(lines: Iterable[str], most: int) -> Iterator[str]:
+    for line in lines:
+        if line.strip():
+            yield line
+            most -= 1
+            if most <= 0:
+                return
+
+
+def _likeliest_delimiter(sample: list[str], looks_right: Callable[[str], bool]) -> str:
+    """The delimiter under which the table has a named column, or else the column with the most fitting cells."""
+
+    def merit(delimiter: str) -> tuple[bool, int, int]:
+        rows = [_split(line, delimiter) for line in sample]
+        return _named_column(rows[0]) is not None, _best_column(rows, looks_right)[1], _uses(sample, delimiter)
+
+    return max(DELIMITERS, key=merit)
+
+
+def _uses(sample: list[str], delimiter: str) -> int:
+    return sum(delimiter in line for line in sample)
+
+
+def _rows(lines: list[str], delimiter: str) -> list[_Row]:
+    try:
+        return _table(lines, delimiter)
+    except csv.Error:
+        # Quotes that do not match would swallow the lines up to the next one.
+        return [_Row(number, _split(line, delimiter)) for number, line in enumerate(lines, start=1) if line]
+
+
+def _table(lines: list[str], delimiter: str) -> list[_Row]:
+    reader = csv.reader((line + "\n" for line in lines), delimiter=delimiter, skipinitialspace=True, strict=True)
+    rows = []
+    begin = 1
+    for cells in reader:
+        rows.append(_Row(begin, cells))
+        begin = reader.line_num + 1
+    return rows
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
+    except csv.Error:
+        return [line]  # longer than any cell may be: shown as it is when it is refused
+
+
+def _is_one_line_list(row: _Row, looks_right: Callable[[str], bool]) -> bool:
+    """`a.com, b.com, c.com`: no table, but a list that somebody wrote in one line."""
+    cells = [cell for cell in row.cells if cell.strip()]
+    return len(cells) > 1 and all(looks_right(cell) for cell in cells)
+
+
+def _column(rows: list[_Row], looks_right: Callable[[str], bool]) -> tuple[int, bool]:
+    """Which column to take, and whether the first row is its title."""
+    named = _named_column(rows[0].cells)
+    if named is not None:
+        return named, True
+    column, fitting = _best_column([row.cells for row in rows[:SAMPLE]], looks_right)
+    return column, _is_title(rows[0].cells, column, fitting, looks_right)
+
+
+def _named_column(cells: list[str]) -> int | None:
+    titles = [cell.strip(" \t\"'\ufeff").casefold() for cell in cells]
+    return next((titles.index(name) for name in HEADERS if name in titles), None)
+
+
+def _best_column(rows: Iterable[list[str]], looks_right: Callable[[str], bool]) -> tuple[int, int]:
+    fitting: Counter[int] = Counter()
+    for cells in rows:
+        fitting.update(position for position, cell in enumerate(cells) if looks_right(cell))
+    if not fitting:
+        return 0, 0
+    column = min(fitting, key=lambda position: (-fitting[position], position))
+    return column, fitting[column]
+
+
+def _is_title(cells: list[str], column: int, fitting: int, looks_right: Callable[[str], bool]) -> bool:
+    """Whether an unknown first row is a header: it speaks of sites, or it is plain words above fitting cells."""
+    title = cells[column] if column < len(cells) else ""
+    if looks_right(title) or any(_NOT_A_TITLE.search(cell) for cell in cells):
+        return False
+    if any(word.casefold() in HEADERS for word in _WORDS.findall(title)):
+        return True
+    return fitting > 0 and sum(bool(cell.strip()) for cell in cells) > 1
+
+
+def _cells(rows: Iterable[_Row], column: int) -> Iterator[Cell]:
+    for row in rows:
+        # A line with a single cell in a wider table is that cell: better to refuse it than to pass it over.
+        position = 0 if len(row.cells) == 1 else column
+        text = row.cells[position] if position < len(row.cells) else ""
+        if text.strip():
+            yield Cell(row.line, text)

@@ -1,0 +1,45 @@
+"""From a request to rows: everything is written in one transaction, or nothing is."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from gossamer.errors import UserError
+from gossamer.model.job import Job, JobRequest
+from gossamer.model.states import JobState
+from gossamer.recipe import Recipe
+from gossamer.store import jobs, sites
+from gossamer.store.database import Database
+from gossamer.store.tx import Tx
+
+LONGEST_NAME = 200
+
+
+async def submit(database: Database, recipes: Mapping[str, Recipe[Any]], request: JobRequest) -> Job:
+    """Check the request against its recipe and create the job with its sites, running unless asked to wait."""
+    name = " ".join(request.name.split())
+    if not name or len(name) > LONGEST_NAME:
+        raise UserError(
+            "job.name",
+            f"A job's name has 1 to {LONGEST_NAME} characters, this one has {len(name)}.",
+            hint="Give it one with --name.",
+        )
+    recipe = recipes[request.recipe]
+    try:
+        params = recipe.params.model_validate(request.params).model_dump(mode="json")
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UserError("job.params", f"{where}: {first['msg']}.", hint="See 'gossamer job run --help'.") from error
+    return await database.write(_create, name, request, params)
+
+
+def _create(tx: Tx, name: str, request: JobRequest, params: Mapping[str, Any]) -> Job:
+    job = jobs.create(tx, name, request.recipe, params, len(request.targets))
+    sites.create_many(tx, job.id, request.targets)
+    if request.start:
+        jobs.move(tx, job.id, JobState.RUNNING, who="submit")
+    created = jobs.get(tx, job.id)
+    assert created is not None  # noqa: S101 - written three lines above
+    return created

@@ -1,0 +1,81 @@
+"""Stage one of a job: from a list of domains in a file to the sites that will be visited, each once."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gossamer.errors import UserError
+from gossamer.intake.columns import Cell, read_cells
+from gossamer.intake.domain import Domain, Refusal, clean, read_domain, target_of
+from gossamer.intake.textfile import name_of, quoted, read_text
+from gossamer.model.job import Target
+from gossamer.model.url import site_of
+
+MAX_TARGETS = 50_000
+
+EXPECTED = "Expected one domain per line, or CSV with a 'domain' column."
+
+
+@dataclass(frozen=True, slots=True)
+class TargetList:
+    """The sites of a list in the order they were first named: of `given` entries, `duplicates` were left out."""
+
+    targets: tuple[Target, ...]
+    given: int
+    duplicates: int
+
+
+def read_targets(path: Path) -> TargetList:
+    """Read a list of domains. All of it is read or none: the first line that names no site is a `UserError`."""
+    cells = read_cells(read_text(path, "targets", EXPECTED), _looks_like_domain)
+    if not cells:
+        message = f"{name_of(path)} has no domains in it, only blank lines, comments or a header."
+        raise UserError("targets.empty", message, hint=EXPECTED)
+    found: dict[str, Target] = {}
+    refused: list[tuple[Cell, Refusal]] = []
+    one_too_many = 0
+    for cell in cells:
+        text = clean(cell.text)
+        domain = read_domain(text)
+        if isinstance(domain, Refusal):
+            refused.append((cell, domain))
+            continue
+        site = site_of(domain.host)
+        if site not in found:
+            found[site] = target_of(domain, text)
+            if len(found) == MAX_TARGETS + 1:
+                one_too_many = cell.line
+    if refused:
+        raise _bad_domain(path, refused)
+    if one_too_many:
+        raise _too_many(path, len(found), one_too_many)
+    return TargetList(tuple(found.values()), given=len(cells), duplicates=len(cells) - len(found))
+
+
+def removed_sentence(loaded: TargetList) -> str:
+    """`Removed 127 duplicates, processing 4,873 unique domains`."""
+    removed, kept = loaded.duplicates, len(loaded.targets)
+    return (
+        f"Removed {removed:,} duplicate{'' if removed == 1 else 's'}, "
+        f"processing {kept:,} unique domain{'' if kept == 1 else 's'}"
+    )
+
+
+def _looks_like_domain(text: str) -> bool:
+    return isinstance(read_domain(clean(text)), Domain)
+
+
+def _bad_domain(path: Path, refused: list[tuple[Cell, Refusal]]) -> UserError:
+    (cell, refusal), more = refused[0], len(refused) - 1
+    message = f"{name_of(path)}, line {cell.line}: {quoted(cell.text.strip())} is not a domain: it {refusal.why}."
+    if more:
+        message += f" The same goes for {more:,} more {'entry' if more == 1 else 'entries'}."
+    return UserError(
+        "targets.bad_domain", message, hint="Expected a name like example.com or an address like https://example.com/."
+    )
+
+
+def _too_many(path: Path, found: int, line: int) -> UserError:
+    message = (
+        f"{name_of(path)}, line {line:,}: one domain more than the {MAX_TARGETS:,} a job takes ({found:,} in the file)."
+    )
+    return UserError("targets.too_many", message, hint="Split the file and start a job for each part.")

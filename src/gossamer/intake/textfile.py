@@ -1,0 +1,120 @@
+"""Before the first stage: from a path a person typed to the text of the list, whatever program saved it."""
+
+import codecs
+import re
+from pathlib import Path
+
+from gossamer.errors import UserError
+
+MAX_BYTES = 100 * 1024 * 1024
+
+# Longest first: the mark of UTF-16 is the beginning of the mark of UTF-32.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_OFFICE = (
+    (b"xl/", "an Excel file: save it as CSV"),
+    (b"opendocument.spreadsheet", "a spreadsheet: save it as CSV"),
+    (b"word/", "a Word file: save it as plain text"),
+    (b"opendocument.text", "a text document: save it as plain text"),
+)
+_BINARY = (
+    (b"\xd0\xcf\x11\xe0", "an Excel file: save it as CSV"),
+    (b"%PDF-", "a PDF file: copy its lines into a text file"),
+    (b"\x1f\x8b", "a compressed file: unpack it first"),
+    (b"7z\xbc\xaf\x27\x1c", "a compressed file: unpack it first"),
+)
+# What no text file holds, apart from Ctrl-Z, with which old DOS programs end theirs.
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x19\x1b-\x1f]")
+
+
+def read_text(path: Path, subject: str, expected: str) -> str:
+    """The whole text of a list. Every way in which that can fail is a `UserError` with the code `<subject>.<what>`."""
+    raw = _read_bytes(path, subject, expected)
+    if not raw:
+        raise UserError(f"{subject}.empty", f"{name_of(path)} is empty.", hint=expected)
+    # Joined files bring the byte order mark of each part along; DOS programs end a file with Ctrl-Z.
+    return _decode(raw, path, subject).replace("\ufeff", "").rstrip("\x1a")
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines as editors count them: str.splitlines would also break at form feeds and Unicode separators."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def name_of(path: Path) -> str:
+    """A path as it may stand in a one-line message."""
+    return _escaped(str(path))
+
+
+def quoted(text: str, most: int = 60) -> str:
+    """What was found, short enough for a message and with nothing in it that could move the cursor."""
+    cut = text if len(text) <= most else text[: most - 1] + "…"
+    return f'"{_escaped(cut)}"'
+
+
+def _escaped(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def _read_bytes(path: Path, subject: str, expected: str) -> bytes:
+    name = name_of(path)
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except IsADirectoryError:
+        hint = f"Give the path of a file in it. {expected}"
+        raise UserError(f"{subject}.is_folder", f"{name} is a folder, not a file.", hint=hint) from None
+    except PermissionError:
+        hint = "Change its permissions or run as a user who may read it."
+        raise UserError(f"{subject}.unreadable", f"No permission to read {name}.", hint=hint) from None
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        # ValueError: a NUL or another character no file system can hold, so there is certainly no such file.
+        hint = f"Check the path. {expected}"
+        raise UserError(f"{subject}.not_found", f"No file at {name}.", hint=hint) from None
+    except OSError as error:
+        message = f"{name} cannot be read ({error.strerror or type(error).__name__})."
+        raise UserError(f"{subject}.unreadable", message, hint="Check the path and the disk.") from error
+    if len(raw) > MAX_BYTES:
+        message = f"{name} is larger than {MAX_BYTES // 1024 // 1024} MB."
+        raise UserError(f"{subject}.too_large", message, hint="Keep only the column that matters, or split the file.")
+    return raw
+
+
+def _decode(raw: bytes, path: Path, subject: str) -> str:
+    for mark, encoding in _MARKS:
+        if raw.startswith(mark):
+            try:
+                return raw.decode(encoding)
+            except UnicodeDecodeError:
+                raise _binary(path, subject, f"is damaged: it begins like {encoding.upper()} text") from None
+    looks_like = _looks_like(raw)
+    if looks_like:
+        raise _binary(path, subject, f"looks like {looks_like}")
+    if b"\x00" in raw:
+        raise _binary(path, subject, "is not a text file (it contains NUL bytes)")
+    raw = raw.removeprefix(codecs.BOM_UTF8)  # or it would come out as three letters if the rest is Latin-1
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        if _CONTROL.search(raw):
+            raise _binary(path, subject, "is not a text file") from None
+    try:
+        return raw.decode("cp1252")  # what Windows calls Latin-1
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _looks_like(raw: bytes) -> str:
+    if raw.startswith(b"PK\x03\x04"):
+        return next((said for part, said in _OFFICE if part in raw), "a compressed file: unpack it first")
+    return next((said for magic, said in _BINARY if raw.startswith(magic)), "")
+
+
+def _binary(path: Path, subject: str, what: str) -> UserError:
+    return UserError(f"{subject}.binary", f"{name_of(path)} {what}.", hint="Expected plain text in UTF-8.")

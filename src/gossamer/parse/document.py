@@ -1,0 +1,64 @@
+"""Second stop of a fetched page: from a Response to a Document, or to the reason why it cannot be read."""
+
+from turbohtml import Document as Tree
+from turbohtml import escape, parse
+
+from gossamer.model.document import Document
+from gossamer.model.fetching import Response
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import normalise
+from gossamer.parse.decode import decode
+from gossamer.parse.kind import Kind, kind_of
+from gossamer.parse.links import find_links
+from gossamer.parse.metadata import (
+    base_of,
+    canonical_of,
+    header_forbids_following,
+    language_of,
+    read_meta_tags,
+    title_of,
+)
+from gossamer.parse.text import visible_text
+
+
+def parse_document(response: Response) -> Document | Trouble:
+    """The page as a visitor would see it, with its links. Never raises, whatever the bytes."""
+    body = response.body
+    content_type = response.content_type
+    kind = kind_of(content_type, body)
+    if isinstance(kind, str):
+        return Trouble(Reason.NOT_HTML, detail=kind, http_status=response.status)
+    source = decode(body, response.header("content-type"))
+    if not source or source.isspace():
+        return Trouble(Reason.EMPTY, http_status=response.status)
+    tree = _tree_of(source, kind)
+    url = normalise(response.url) or ""
+    base = base_of(tree, url)
+    meta = read_meta_tags(tree, url, base)
+    links = find_links(tree, base)
+    return Document(
+        requested=response.requested,
+        url=response.url,
+        status=response.status,
+        rung=response.rung,
+        fetched_at=response.fetched_at,
+        content_type=content_type,
+        title=title_of(tree),
+        text=visible_text(tree, source),
+        links=links,
+        canonical=canonical_of(tree, base, response.header("link")),
+        language=language_of(tree, meta.language, response.header("content-language")),
+        nofollow=meta.nofollow or header_forbids_following(response.header("x-robots-tag")),
+        refresh=meta.refresh,
+        size=len(body),
+        headers=response.headers,
+        tree=tree,
+        body=body,
+    )
+
+
+def _tree_of(source: str, kind: Kind) -> Tree:
+    if kind is Kind.TEXT:
+        source = f"<pre>{escape(source)}"
+    # As browsers do: what stands in <noscript> is not part of the page.
+    return parse(source, positions=False, scripting=True)

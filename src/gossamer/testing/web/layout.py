@@ -1,0 +1,167 @@
+"""From the plan of a page to its HTML: head, navigation, article, sidebar and footer, filled with prose."""
+
+import html
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+
+from gossamer.testing.web.dice import number
+from gossamer.testing.web.forms import SHOWN, UNSEEN
+from gossamer.testing.web.furniture import CHARSET_METAS, JSON_LD, SCRIPT, STYLE, extra_block, sidebar
+from gossamer.testing.web.keywords import CLIENT, is_japanese
+from gossamer.testing.web.page import Anchor, PagePlan, Plant
+from gossamer.testing.web.profile import Profile
+from gossamer.testing.web.prose import Prose, prose_in
+from gossamer.testing.web.vocabulary import LABELS, Labels
+
+_LIST_IN_FULL = 100  # links; a longer list is written without teasers
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What every part of one page is written with."""
+
+    profile: Profile
+    plan: PagePlan
+    throw: Random
+    prose: Prose
+    labels: Labels
+
+    def clause(self) -> str:
+        return self.throw.choice(self.prose.clauses)
+
+    def line(self, plants: Iterable[Plant]) -> str:
+        """One line of text with all the plants in it, filler between them and at both ends."""
+        text = self.clause()
+        for plant in plants:
+            shown = SHOWN[plant.form](plant.phrase, self.throw)
+            gap = self.prose.gap if is_japanese(plant.phrase) else " "
+            text = f"{text}{gap}{shown}{gap}{self.clause()}"
+        return text
+
+    def planted(self, *places: str) -> list[Plant]:
+        return [plant for plant in self.plan.plants if plant.place in places]
+
+    def anchors(self, place: str) -> list[Anchor]:
+        return [anchor for anchor in self.plan.anchors if anchor.place == place]
+
+
+def page_html(profile: Profile, plan: PagePlan, throw: Random) -> str:
+    """The whole page as text, not yet encoded."""
+    sheet = Sheet(profile, plan, throw, prose_in(profile.language), LABELS[profile.language])
+    body = _leaf(sheet) if plan.look == "leaf" else _full(sheet)
+    return (
+        f'<!DOCTYPE html>\n<html lang="{profile.language}">\n<head>\n{_head(sheet)}</head>\n'
+        f'<body class="{profile.kind} {plan.look}">\n{body}</body>\n</html>\n'
+    )
+
+
+def _head(sheet: Sheet) -> str:
+    plan, profile = sheet.plan, sheet.profile
+    lines = []
+    if profile.declared != "header" and not plan.misdeclared:
+        lines.append(CHARSET_METAS[number(profile.name.host) % 2].format(charset=profile.charset.removesuffix("-sig")))
+    if plan.base:
+        lines.append(f'<base href="{html.escape(plan.base)}">')
+    lines.append(f"<title>{sheet.line(sheet.planted('title'))}</title>")
+    decoys = [UNSEEN[decoy.form](decoy.phrase, sheet.throw) for decoy in plan.decoys if decoy.place == "head"]
+    lines += decoys[:1] or [f'<meta name="description" content="{sheet.throw.choice(sheet.prose.sentences)}">']
+    if plan.meta_robots:
+        lines.append(f'<meta name="robots" content="{plan.meta_robots}">')
+    if plan.refresh:
+        lines.append(f'<meta http-equiv="refresh" content="{html.escape(plan.refresh)}">')
+    if plan.canonical:
+        lines.append(f'<link rel="canonical" href="{html.escape(plan.canonical)}">')
+    lines += [STYLE, SCRIPT, JSON_LD]
+    return "\n".join(lines) + "\n"
+
+
+def _full(sheet: Sheet) -> str:
+    labels, plan = sheet.labels, sheet.plan
+    nav = "".join(f"<li>{_a(anchor, sheet.clause())}</li>\n" for anchor in sheet.anchors("nav"))
+    crumbs = "".join(f"<li>{_a(anchor, labels.home)}</li>" for anchor in sheet.anchors("crumb"))
+    article = "\n".join(_blocks(sheet))
+    layers = plan.nesting
+    return (
+        f'<header><div class="brand">{sheet.prose.clauses[number(sheet.profile.name.host) % 100]}</div>\n'
+        f"<nav><ul>\n{nav}</ul></nav></header>\n"
+        f'<ol class="crumbs">{crumbs}<li>{sheet.clause()}</li></ol>\n'
+        f"<main><article>\n<h1>{sheet.line(sheet.planted('h1'))}</h1>\n"
+        f'<p class="byline">{labels.written} {sheet.clause()}</p>\n'
+        f"{'<div>' * layers}{article}{'</div>' * layers}\n</article>\n{_lists(sheet)}</main>\n"
+        f"{sidebar(labels, sheet.prose, sheet.throw)}"
+        f"<footer><p>{sheet.line(sheet.planted('foot'))}</p><p>{labels.contact} {labels.legal}</p></footer>\n{SCRIPT}\n"
+    )
+
+
+def _leaf(sheet: Sheet) -> str:
+    return f"<h1>{sheet.line(sheet.planted('h1', 'foot'))}</h1>\n" + "\n".join(_blocks(sheet)) + f"\n{_lists(sheet)}"
+
+
+def _blocks(sheet: Sheet) -> list[str]:
+    """The article: paragraphs, and between them whatever the plan wants said or hidden."""
+    throw, plan, prose = sheet.throw, sheet.plan, sheet.prose
+    blocks = [f"<p>{paragraph}</p>" for paragraph in throw.choices(prose.paragraphs, k=plan.paragraphs)]
+    special = [_spoken(sheet, plant) for plant in sheet.planted("h2", "p", "li", "td", "dd", "caption", "quote")]
+    special += [_unspoken(sheet, decoy) for decoy in plan.decoys if decoy.place == "body"]
+    special += [f"<p>{_linking(sheet, anchor)}</p>" for anchor in sheet.anchors("text")]
+    special += [f"<p>{_linking(sheet, anchor, 'Acme')}</p>" for anchor in sheet.anchors("client")]
+    special += [f"<h2>{sheet.clause()}</h2>" for _ in range(plan.paragraphs // 6)]
+    if plan.client == "named":
+        special.append(f"<p>{sheet.clause()} {CLIENT} {sheet.clause()}</p>")
+    special.append(extra_block(plan.look, sheet.labels, prose, throw))
+    for block in special:
+        blocks.insert(throw.randint(0, len(blocks)), block)
+    return blocks
+
+
+def _spoken(sheet: Sheet, plant: Plant) -> str:
+    line = sheet.line((plant,))
+    match plant.place:
+        case "h2":
+            return f"<h2>{line}</h2>"
+        case "li":
+            return f"<ul>\n<li>{sheet.clause()}\n<li>{line}\n<li>{sheet.clause()}\n</ul>"
+        case "td":
+            return f"<table><tr><th>{sheet.clause()}</th><td>{line}</td><td>{sheet.throw.randint(1, 99)}</td></tr></table>"
+        case "dd":
+            return f"<dl><dt>{sheet.clause()}</dt><dd>{line}</dd></dl>"
+        case "caption":
+            return f'<figure><img src="/static/plain.png" alt=""><figcaption>{line}</figcaption></figure>'
+        case "quote":
+            return f"<blockquote><p>{line}</p></blockquote>"
+        case _:
+            return f"<p>{line}</p>"
+
+
+def _unspoken(sheet: Sheet, decoy: Plant) -> str:
+    written = UNSEEN[decoy.form](decoy.phrase, sheet.throw)
+    while "\3" in written:
+        written = written.replace("\3", sheet.clause(), 1)
+    return written
+
+
+def _linking(sheet: Sheet, anchor: Anchor, text: str = "") -> str:
+    return f"{sheet.clause()} {_a(anchor, text or sheet.clause())} {sheet.clause()}"
+
+
+def _lists(sheet: Sheet) -> str:
+    listed, areas = sheet.anchors("list"), sheet.anchors("map")
+    parts = []
+    if listed:
+        teasers = len(listed) <= _LIST_IN_FULL
+        items = "".join(f"<li>{_a(anchor, sheet.clause())}{_teaser(sheet) if teasers else ''}</li>\n" for anchor in listed)
+        parts.append(f"<section><h2>{sheet.labels.related}</h2><ul>\n{items}</ul></section>\n")
+    if areas:
+        drawn = "".join(f'<area shape="rect" coords="0,0,9,9" href="{html.escape(area.href)}" alt="">' for area in areas)
+        parts.append(f'<img src="/static/plain.png" usemap="#plan" alt=""><map name="plan">{drawn}</map>\n')
+    return "".join(parts)
+
+
+def _teaser(sheet: Sheet) -> str:
+    return f"<p>{sheet.throw.choice(sheet.prose.sentences)}</p>"
+
+
+def _a(anchor: Anchor, text: str) -> str:
+    rel = f' rel="{anchor.rel}"' if anchor.rel else ""
+    return f'<a href="{html.escape(anchor.href)}"{rel}>{text}</a>'

@@ -1,0 +1,109 @@
+"""What one address of a sample site is: how it is answered, what it says and where it points.
+
+Both sides read this value: the server makes bytes of it, the truth makes expectations of it.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from gossamer.model.trouble import Reason
+
+
+class Manner(Enum):
+    """How an address is answered: a name, the status, and the reasons a reader may give when it yields nothing."""
+
+    PAGE = ("page", 200)
+    SLOW = ("slow", 200)
+    REDIRECT = ("redirect", 302)
+
+    UNAUTHORISED = ("unauthorised", 401, Reason.LOGIN, Reason.CLIENT_ERROR)
+    FORBIDDEN = ("forbidden", 403, Reason.FORBIDDEN, Reason.BLOCKED)
+    NOT_FOUND = ("not-found", 404, Reason.NOT_FOUND)
+    GONE = ("gone", 410, Reason.GONE)
+    BUSY_FOR_HOURS = ("busy-for-hours", 429, Reason.ASKED_TO_WAIT, Reason.RATE_LIMITED)
+    BROKEN = ("broken", 500, Reason.SERVER_ERROR)
+
+    DRIP = ("drip", 200, Reason.TIMEOUT)
+    CUT_OFF = ("cut-off", 200, Reason.CUT_OFF)
+    CUT_CHUNK = ("cut-chunk", 200, Reason.CUT_OFF)
+    BOMB = ("bomb", 200, Reason.TOO_LARGE, Reason.BAD_ENCODING)
+    HUGE = ("huge", 200, Reason.TOO_LARGE)
+    PDF = ("pdf", 200, Reason.NOT_HTML)
+
+    EMPTY = ("empty", 200, Reason.EMPTY, Reason.HOLLOW)
+    SHELL = ("shell", 200, Reason.HOLLOW, Reason.EMPTY)
+    SOFT_404 = ("soft-404", 200, Reason.SOFT_404)
+    PARKED = ("parked", 200, Reason.PARKED)
+    LOGIN_WALL = ("login-wall", 200, Reason.LOGIN)
+
+    CLOUDFLARE = ("cloudflare", 403, Reason.BLOCKED, Reason.CAPTCHA)
+    CLOUDFLARE_200 = ("cloudflare-200", 200, Reason.BLOCKED, Reason.CAPTCHA)
+    CLOUDFLARE_1020 = ("cloudflare-1020", 403, Reason.BLOCKED, Reason.CAPTCHA)
+    AKAMAI = ("akamai", 403, Reason.BLOCKED, Reason.CAPTCHA)
+    DATADOME = ("datadome", 403, Reason.BLOCKED, Reason.CAPTCHA)
+    PERIMETERX = ("perimeterx", 403, Reason.BLOCKED, Reason.CAPTCHA)
+    IMPERVA = ("imperva", 200, Reason.BLOCKED, Reason.CAPTCHA)
+
+    def __init__(self, label: str, status: int, *reasons: Reason) -> None:
+        self.label = label
+        self.status = status
+        self.reasons = reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A link as the page writes it. `place` is where on the page: nav, crumb, list, text, map or foot."""
+
+    href: str
+    place: str = "list"
+    rel: str = ""
+
+    @property
+    def nofollow(self) -> bool:
+        return "nofollow" in self.rel.lower().split()
+
+
+@dataclass(frozen=True, slots=True)
+class Plant:
+    """A phrase written into a page in some form: counted when a visitor can read it, a decoy otherwise."""
+
+    phrase: str
+    form: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the first request for an address gets before the page itself is given."""
+
+    status: int
+    seconds: float = 0.0  # how long it asks to wait; 0: it does not ask
+    dated: bool = False  # Retry-After as a date instead of seconds
+
+
+@dataclass(frozen=True, slots=True)
+class PagePlan:
+    """One address. `path` holds the query too and is spelled as the normalised address spells it."""
+
+    path: str
+    look: str = "article"
+    manner: Manner = Manner.PAGE
+    refusal: Refusal | None = None
+    moved: int = 0  # the status of a redirect
+    location: str | None = None  # its Location; None: the header is missing
+    anchors: tuple[Anchor, ...] = ()
+    plants: tuple[Plant, ...] = ()
+    decoys: tuple[Plant, ...] = ()
+    client: str = ""  # "linked", "nofollow" or "named"; "": not mentioned
+    canonical: str = ""
+    base: str = ""
+    refresh: str = ""
+    meta_robots: str = ""
+    x_robots: str = ""
+    misdeclared: str = ""  # a charset the header claims although the bytes are another
+    paragraphs: int = 6
+    nesting: int = 0  # divs around the text
+
+    @property
+    def status(self) -> int:
+        return self.moved or self.manner.status

@@ -1,0 +1,111 @@
+"""From a request to a reply: which site, which file or page, and whether it is worth remembering."""
+
+import math
+import time
+from collections import OrderedDict
+from email.utils import formatdate
+
+from gossamer.testing.web.answer import Answer, page_answer
+from gossamer.testing.web.keywords import OUTSIDE
+from gossamer.testing.web.page import Refusal
+from gossamer.testing.web.patience import Patience
+from gossamer.testing.web.site import SitePlan
+from gossamer.testing.web.web import SampleWeb
+from gossamer.testing.web.wire import Reply, reply_of
+
+_REMEMBERED_BYTES = 64 << 20
+_WORTH_REMEMBERING = 1 << 20
+_SMALL_FILES = {
+    ".pdf": ("application/pdf", b"%PDF-1.4\n%%EOF\n"),
+    ".zip": ("application/zip", b"PK\x05\x06" + bytes(18)),
+    ".jpg": ("image/jpeg", b"\xff\xd8\xff\xd9"),
+    ".png": ("image/png", b"\x89PNG\r\n\x1a\n"),
+    ".ico": ("image/x-icon", bytes(4)),
+    ".css": ("text/css", b"body{}"),
+}
+
+
+class Replies:
+    """Answers requests for every host of a sample web. Pages are made when asked for; recent ones are kept."""
+
+    def __init__(self, web: SampleWeb, patience: Patience) -> None:
+        self._web = web
+        self._patience = patience
+        self._recent: OrderedDict[tuple[str, str, bool], Reply] = OrderedDict()
+        self._recent_bytes = 0
+
+    def reply(self, host: str, target: str, *, gzip: bool) -> Reply:
+        """The reply to a GET of a path with its query on a host."""
+        key = (host, target, gzip)
+        known = self._recent.get(key)
+        if known is not None:
+            self._recent.move_to_end(key)
+            return known
+        answer, lasting = self._answer(host, target)
+        reply = reply_of(answer, gzip=gzip)
+        if lasting and reply.size < _WORTH_REMEMBERING:
+            self._remember(key, reply)
+        return reply
+
+    def _remember(self, key: tuple[str, str, bool], reply: Reply) -> None:
+        self._recent[key] = reply
+        self._recent_bytes += reply.size
+        while self._recent_bytes > _REMEMBERED_BYTES:
+            self._recent_bytes -= self._recent.popitem(last=False)[1].size
+
+    def _answer(self, host: str, target: str) -> tuple[Answer, bool]:
+        """The answer, and whether the next request for it gets the same."""
+        number = self._web.number_of(host)
+        if number is None:
+            return _outside(host), True
+        name = self._web.profile(number).name
+        if host == name.twin:
+            return Answer(301, (("Location", f"http://{name.primary}{target}"),)), True
+        site = self._web.site(number)
+        found = _own_file(site, target)
+        if found is not None:
+            return found, True
+        plan = self._web.page(number, target)
+        if plan.refusal is not None:
+            refused = self._refused(host + target, plan.refusal)
+            if refused is not None:
+                return refused, False
+        elif plan.status == 404 and (small := _small_file(target)):
+            return small, True
+        return page_answer(self._web.settings, site.profile, plan), True
+
+    def _refused(self, address: str, refusal: Refusal) -> Answer | None:
+        now = time.time()
+        until = self._patience.closed_until(address, refusal.seconds, now)
+        if not until:
+            return None
+        wait = math.ceil(until - now)
+        headers = (("Content-Type", "text/html"),)
+        if refusal.seconds:
+            stated = formatdate(math.ceil(until), usegmt=True) if refusal.dated else str(wait)
+            headers = (("Retry-After", stated), *headers)
+        return Answer(refusal.status, headers, b"<title>Busy</title><p>CRM software: please come back later.</p>")
+
+
+def _own_file(site: SitePlan, target: str) -> Answer | None:
+    """robots.txt and the files of the sitemap."""
+    robots = site.robots
+    if target == "/robots.txt" and robots.moved_to:
+        return Answer(301, (("Location", robots.moved_to),))
+    if target == (robots.moved_to or "/robots.txt"):
+        return Answer(robots.status, (("Content-Type", robots.content_type),), robots.body)
+    file = site.sitemap.file(target)
+    return Answer(200, (("Content-Type", file[0]),), file[1]) if file else None
+
+
+def _small_file(target: str) -> Answer | None:
+    path = target.partition("?")[0].lower()
+    kind = _SMALL_FILES.get(path[path.rfind(".") :] if "." in path else "")
+    return Answer(200, (("Content-Type", kind[0]),), kind[1]) if kind else None
+
+
+def _outside(host: str) -> Answer:
+    """Hosts outside the web answer too, so that a reader who strays is seen in the log."""
+    known = any(host in (name, f"www.{name}") for name in OUTSIDE)
+    body = f"<!DOCTYPE html><title>{'Elsewhere' if known else 'No such site'}</title><p>Nothing to see here.</p>"
+    return Answer(200 if known else 404, (("Content-Type", "text/html; charset=utf-8"),), body.encode())

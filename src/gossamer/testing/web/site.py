@@ -1,0 +1,93 @@
+"""One site of the sample web with all its pages: drawn when first asked for, and from then on only read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gossamer.model.url import normalise, path_of
+from gossamer.testing.web.dice import dice
+from gossamer.testing.web.draft import Draft
+from gossamer.testing.web.homes import HOME_QUIRKS
+from gossamer.testing.web.keywords import OUTSIDE
+from gossamer.testing.web.outline import lay_out
+from gossamer.testing.web.page import Anchor, Manner, PagePlan, Plant
+from gossamer.testing.web.profile import Profile, Settings
+from gossamer.testing.web.quirks import INNER_QUIRKS
+from gossamer.testing.web.robots import ROBOTS, RobotsFile
+from gossamer.testing.web.sitemaps import SitemapPlan
+from gossamer.testing.web.traps import endless_page, in_session
+
+_NOT_THERE = (Plant("CRM", "plain", "p"), Plant("marketing automation", "plain", "foot"))
+
+
+@dataclass(frozen=True, slots=True)
+class SitePlan:
+    """A site as it is served. `pages` are those that exist by themselves; traps make up theirs from the address."""
+
+    profile: Profile
+    robots: RobotsFile
+    sitemap: SitemapPlan
+    pages: Mapping[str, PagePlan]
+    traps: frozenset[str]
+    soft_404: bool
+
+    def page(self, requested: str) -> PagePlan:
+        """What a request for a path with its query is answered with, whatever the path."""
+        path = requested if requested in self.pages else self._tidy(requested)
+        plan = self.pages.get(path) or self._variant(path) or endless_page(self.traps, path)
+        if plan is None:
+            manner = Manner.SOFT_404 if self.soft_404 else Manner.NOT_FOUND
+            return PagePlan(path, "bare", manner, plants=_NOT_THERE)
+        return in_session(plan, requested) if "session" in self.traps else plan
+
+    def _tidy(self, requested: str) -> str:
+        """Session and tracking parameters change nothing about the page that is shown."""
+        url = normalise(self.profile.origin + requested)
+        return path_of(url) if url else requested
+
+    def _variant(self, path: str) -> PagePlan | None:
+        bare, _, query = path.partition("?")
+        plan = self.pages.get(bare)
+        return plan if plan and plan.canonical == bare and query.startswith("ref=") else None
+
+
+def draw_site(settings: Settings, profile: Profile, neighbour: str) -> SitePlan:
+    """All pages of a site. `neighbour` is the origin of another site, for the quirks that lead to one."""
+    draft = Draft(profile, settings, dice(settings.seed, profile.name.host), neighbour)
+    robots = ROBOTS[profile.robots]
+    lay_out(draft, robots)
+    for quirk in profile.inner_quirks:
+        INNER_QUIRKS[quirk](draft)
+    if profile.home_quirk:
+        HOME_QUIRKS[profile.home_quirk](draft)
+    sitemap = _draw_sitemap(draft, robots)
+    if profile.sitemap_named:
+        robots = robots.naming(profile.origin + sitemap.entry)
+    return SitePlan(profile, robots, sitemap, draft.freeze(), frozenset(draft.traps), draft.soft_404)
+
+
+def _draw_sitemap(draft: Draft, robots: RobotsFile) -> SitemapPlan:
+    profile, throw = draft.profile, draft.throw
+    listed = [path for path in draft.ordinary if throw.random() < 0.7]
+    sitemap = SitemapPlan(profile.sitemap, profile.origin, tuple(profile.origin + path for path in listed))
+    if not sitemap.found:
+        return sitemap
+    alone = [f"/listed-only/{at}" for at in range(throw.randint(1, 3))]
+    for path in alone:
+        draft.page(path, plants=(*draft.foot, *draft.plants()))
+    here = [profile.origin + path for path in (*listed, *alone, *robots.bait[:1])]
+    return SitemapPlan(profile.sitemap, profile.origin, (*here, f"http://{OUTSIDE[1]}/"))
+
+
+def landing_page(settings: Settings, profile: Profile, path: str) -> PagePlan:
+    """A page nothing on this site links to: visitors come by a redirect from another one."""
+    draft = Draft(profile, settings, dice(settings.seed, profile.name.host, path))
+    plan = draft.page(path, "leaf", plants=draft.plants())
+    return PagePlan(
+        path,
+        plan.look,
+        anchors=(*draft.anchors[path], Anchor("/", "text")),
+        plants=plan.plants,
+        decoys=plan.decoys,
+        client=plan.client,
+        paragraphs=plan.paragraphs,
+    )

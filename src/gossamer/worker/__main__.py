@@ -1,0 +1,95 @@
+"""`python -m gossamer.worker`: one shard of a home (`--shard 0/2`), or the home's runner (`--runner`)."""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import threading
+from contextlib import suppress
+
+from gossamer.assembly import open_app, open_kit
+from gossamer.errors import GossamerError
+from gossamer.model.states import JobState
+from gossamer.settings import Settings, read_settings
+from gossamer.store import jobs
+from gossamer.telemetry import bind, configure, get_logger
+
+log = get_logger(__name__)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m gossamer.worker")
+    parser.add_argument("--shard", help="which part of the domains, e.g. 0/2")
+    parser.add_argument("--home-name")
+    parser.add_argument("--runner", action="store_true", help="work all running jobs of the home, then end")
+    parser.add_argument("--processes", type=int)
+    chosen = parser.parse_args()
+    try:
+        settings, _ = read_settings()
+        configure(format=settings.log_format, level=settings.log_level, stream=sys.stderr)
+        if chosen.runner:
+            asyncio.run(_run_home(settings, chosen.processes))
+        else:
+            import uvloop
+
+            threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+            uvloop.run(_run_shard(settings, chosen.shard, chosen.home_name))
+    except GossamerError as error:
+        log.error("worker.failed", error=str(error))
+        return 1
+    return 0
+
+
+def _end_with_parent() -> None:
+    """The runner holds the other end of our standard input. Without it nobody spaces our requests with the others'."""
+    with suppress(OSError, ValueError):
+        while sys.stdin.buffer.read(1):
+            continue
+    os._exit(3)
+
+
+async def _run_shard(settings: Settings, shard: str, home: str) -> None:
+    from gossamer.work.run import Shard, worker_name
+
+    number, of = (int(part) for part in shard.split("/"))
+    bind(worker=f"w-{number}")
+    async with open_kit(settings, of) as kit:
+        working = Shard(kit, number, of, worker_name(home, number))
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(name, working.stop)
+        await working.run()
+
+
+async def _run_home(settings: Settings, processes: int | None) -> None:
+    """Wait for the home if somebody else works it, then work it until nothing runs any more."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stop.set)
+    async with open_app(settings) as app:
+        while not stop.is_set() and await app.database.read(jobs.in_states, JobState.RUNNING, JobState.PAUSING):
+            if not app.lock.take():
+                await asyncio.sleep(0.5)
+                continue
+            runner = app.runner(processes)
+            await runner.start()
+            looking = asyncio.create_task(runner.look_after())
+            try:
+                while not stop.is_set() and not looking.done():
+                    if not await app.database.read(jobs.in_states, JobState.RUNNING, JobState.PAUSING):
+                        break
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(0.5):
+                            await stop.wait()
+            finally:
+                looking.cancel()
+                with suppress(asyncio.CancelledError):
+                    await looking
+                await runner.stop()
+                app.lock.release()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
