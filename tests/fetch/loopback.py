@@ -115,6 +115,7 @@ async def until(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
 
 
 A, AAAA = 1, 28
+BOTH = frozenset({A, AAAA})
 NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5
 
 
@@ -125,7 +126,7 @@ class Name:
     addresses: list[str] = field(default_factory=list)
     ttl: int = 0
     code: int = NOERROR
-    silent: bool = False
+    silent: frozenset[int] = frozenset()  # kinds of question that get no answer at all
     ready_after: float = 0.0  # seconds after the first question, like a resolver that has to ask around first
 
 
@@ -143,7 +144,8 @@ class NameServer(asyncio.DatagramProtocol):
 
     async def start(self) -> Self:
         loop = asyncio.get_running_loop()
-        await loop.create_datagram_endpoint(lambda: self, local_addr=("127.0.0.1", 0))
+        self._transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=("127.0.0.1", 0))
+        self.port = self._transport.get_extra_info("sockname")[1]
         return self
 
     @property
@@ -152,11 +154,6 @@ class NameServer(asyncio.DatagramProtocol):
 
     def asked(self, name: str, kind: int = A) -> int:
         return self.questions.count((name, kind))
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.DatagramTransport)
-        self._transport = transport
-        self.port = transport.get_extra_info("sockname")[1]
 
     def close(self) -> None:
         assert self._transport is not None
@@ -171,7 +168,7 @@ class NameServer(asyncio.DatagramProtocol):
         asked = b".".join(labels).decode().lower()
         self.questions.append((asked, kind))
         name = self.names.get(asked, Name(code=NXDOMAIN))
-        if name.silent:
+        if kind in name.silent:
             return
         loop = asyncio.get_running_loop()
         first = self._first.setdefault(asked, loop.time())
@@ -191,7 +188,9 @@ class NameServer(asyncio.DatagramProtocol):
 
 
 def _packet(question: bytes, kind: int, name: Name) -> bytes:
-    wanted = [raw for raw in (ip_address(text).packed for text in name.addresses) if len(raw) == (4 if kind == A else 16)]
+    wanted = [
+        raw for raw in (ip_address(text).packed for text in name.addresses) if len(raw) == (4 if kind == A else 16)
+    ]
     records = b"".join(b"\xc0\x0c" + struct.pack(">HHIH", kind, 1, name.ttl, len(raw)) + raw for raw in wanted)
     header = question[:2] + struct.pack(">5H", 0x8180 | name.code, 1, len(wanted), 0, 0)
     return header + question[12:] + records

@@ -1,44 +1,56 @@
-"""The form in which keywords and text are compared, and the way back to where it stood in the text.
+"""The form in which keywords and text are compared, and the way back to where a match stood in the text.
 
-Folding takes case away (`Straße` and `STRASSE` are one word), and lets typographic hyphens and apostrophes count as
+Folding takes case away (`Straße` and `STRASSE` are one word) and lets typographic hyphens and apostrophes count as
 plain ones. It may make a text longer: `ß` becomes `ss`.
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_right
 from itertools import accumulate, chain
 
-# Hyphen, non-breaking hyphen, figure dash and minus join words as the plain hyphen does; en and em dashes part them.
-_HYPHENS = ("\u2010", "\u2011", "\u2012", "\u2212", "\ufe63", "\uff0d")
-_APOSTROPHES = ("\u2019", "\u2018", "\u02bc", "\u201b", "\uff07")
+# What joins words as the plain hyphen does, the en dash of sloppy typing included. Em dashes part sentences.
+_HYPHENS = ("\u2010", "\u2011", "\u2012", "\u2013", "\u2212", "\ufe63", "\uff0d")
+_APOSTROPHES = ("\u2019", "\u2018", "\u201b", "\u02bc", "\uff07")
+
+_OTHER_ASCII_SPACES = ("\t", "\n", "\x0b", "\x0c", "\r", "\x1c", "\x1d", "\x1e", "\x1f")
+_OTHER_SPACES = ("\x85", "\xa0", "\u1680", *map(chr, range(0x2000, 0x200B)), "\u2028", "\u2029", "\u202f", "\u205f")
+_IDEOGRAPHIC_SPACE = "\u3000"
 
 # The only characters that grow when folded lie in these three stretches.
 _GROWING = re.compile(
-    "[" + "".join(
-        chr(code)
-        for code in chain(range(0xDF, 0x588), range(0x1E96, 0x1FFD), range(0xFB00, 0xFB18))
-        if len(chr(code).casefold()) > 1
-    ) + "]"
+    "|".join(
+        character
+        for character in map(chr, chain(range(0xDF, 0x588), range(0x1E96, 0x1FFD), range(0xFB00, 0xFB18)))
+        if len(character.casefold()) > 1
+    )
 )
 
 
 def fold(text: str) -> str:
-    """The form to compare. As long as the text, unless some of its characters grow."""
+    """The form to compare: as long as the text, unless some of its characters grow."""
     if text.isascii():
         return text.lower()
-    folded = text.casefold()
+    # Before case folding, which makes modifier apostrophes of its own.
     for variant in _HYPHENS:
-        if variant in folded:
-            folded = folded.replace(variant, "-")
+        if variant in text:
+            text = text.replace(variant, "-")
     for variant in _APOSTROPHES:
-        if variant in folded:
-            folded = folded.replace(variant, "'")
-    return folded
+        if variant in text:
+            text = text.replace(variant, "'")
+    return text.casefold()
 
 
 def squeeze(text: str) -> str:
-    """Every run of white space as one space, none at the ends."""
+    """Every run of white space as one space, and none at the ends. Text that is so already is found out cheaply."""
     return text if _is_squeezed(text) else " ".join(text.split())
+
+
+def _is_squeezed(text: str) -> bool:
+    if "  " in text or text[:1] == " " or text[-1:] == " ":
+        return False
+    if any(space in text for space in _OTHER_ASCII_SPACES):
+        return False
+    return text.isascii() or not (_IDEOGRAPHIC_SPACE in text or any(space in text for space in _OTHER_SPACES))
 
 
 class Origins:
@@ -46,11 +58,11 @@ class Origins:
 
     def __init__(self, text: str, folded: str) -> None:
         self._ends: list[int] = []  # where in the folded text each grown character ends
-        self._extra: list[int] = [0]  # by how much all up to it have grown
+        self._extra: list[int] = [0]  # by how much all the grown ones so far have grown
         if len(folded) != len(text):
             grown = [(match.start(), len(match[0].casefold()) - 1) for match in _GROWING.finditer(text)]
             self._extra += accumulate(extra for _, extra in grown)
             self._ends = [start + 1 + extra for (start, _), extra in zip(grown, self._extra[1:], strict=True)]
 
     def of(self, place: int) -> int:
-        return place - self._extra[bisect_left(self._ends, place + 1)] if self._ends else place
+        return place - self._extra[bisect_right(self._ends, place)]

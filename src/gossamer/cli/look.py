@@ -19,7 +19,7 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.record import RecordKind
 from gossamer.model.states import OVER, JobState
-from gossamer.store import counters, jobs, records
+from gossamer.store import counters, jobs
 
 
 async def show_status(app: App, text: str, *, as_json: bool) -> int:
@@ -92,9 +92,8 @@ async def show_results(app: App, text: str, limit: int, *, as_json: bool) -> int
         table.add_row(Text(row["domain"]), Text(f"/{path}"), Text(row["keyword"]), str(row["frequency"]), Text(context))
     _print(table)
     progress = await app.database.read(counters.progress, job.id)
-    say(
-        f"{len(rows):,} of {progress.records:,} matches. All of them: 'gossamer job export {short(job.id)} --output FILE'."
-    )
+    everything = f"'gossamer job export {short(job.id)} --output results.csv'"
+    say(f"{len(rows):,} of {progress.records:,} matches. All of them: {everything}.")
     return 0
 
 
@@ -130,6 +129,3 @@ def _print(table: Table) -> None:
     # Piped output has no width to fit into: lines are kept whole for whoever reads them.
     width = console.width if console.is_terminal else 200
     Console(width=width, no_color=not console.is_terminal).print(table)
-
-
-__all__ = ["export_results", "records", "show_list", "show_results", "show_status"]

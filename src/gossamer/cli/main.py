@@ -69,7 +69,7 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output has seen enough. Python would complain once more when it flushes at exit.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         sys.exit(0)
     except Exception as error:
         # Typer's own exceptions share no public base; what they have in common is that they know their exit code.

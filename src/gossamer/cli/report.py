@@ -68,7 +68,7 @@ def status_lines(job: Job, progress: Progress, runner: int | None, now: datetime
 def next_step(job: Job, runner: int | None) -> str:
     identifier = short(job.id)
     if words.state_word(job, runner) == "stopped: no worker":
-        return f"Nobody works on it. Go on with 'gossamer job resume {identifier}', or all with 'gossamer job resume --all'."
+        return f"Go on with 'gossamer job resume {identifier}', or with all jobs: 'gossamer job resume --all'."
     match job.state:
         case JobState.PENDING:
             return f"Start it with 'gossamer job start {identifier}'."

@@ -70,3 +70,11 @@ def day(at: datetime) -> str:
 
 def stamp(at: datetime | None) -> str | None:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else None
+
+
+def around(snippet: str, keyword: str, width: int = 60) -> str:
+    """The middle of a snippet, where the keyword stands, short enough for a table."""
+    place = max(snippet.casefold().find(keyword.casefold()), 0)
+    begin = max(0, place - width // 2)
+    end = min(len(snippet), place + len(keyword) + width // 2)
+    return ("..." if begin else "") + snippet[begin:end].strip(" .") + ("..." if end < len(snippet) else "")

@@ -21,7 +21,7 @@ Encode = Callable[[AsyncIterator[list[Row]], RecordKind], AsyncIterator[str]]
 
 
 def defused(value: Any) -> Any:
-    """Text that a spreadsheet would run is shown to it as text, by an apostrophe in front. Numbers are never touched."""
+    """Text that a spreadsheet would run gets an apostrophe in front. Numbers are never touched."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_RISKY) else value
 
 
@@ -74,6 +74,7 @@ async def write_file(path: Path, chunks: AsyncIterator[str]) -> int:
             await write_stream(file, chunks)
             file.flush()
             os.fsync(file.fileno())
+            size = file.tell()
         partial.replace(path)
     except OSError as error:
         raise UserError(
@@ -84,7 +85,7 @@ async def write_file(path: Path, chunks: AsyncIterator[str]) -> int:
     finally:
         with suppress(FileNotFoundError):
             partial.unlink()
-    return path.stat().st_size
+    return size
 
 
 async def write_stream(file: TextIO, chunks: AsyncIterator[str]) -> None:

@@ -5,12 +5,24 @@ weighed on the way: a bomb is put down after `max_bytes`, whatever its ratio.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from wreq import Response as Arrived
 
 from gossamer.fetch.errors import FetchError, spell_size
 from gossamer.fetch.inflate import CannotInflate, EndsEarly, Inflater, inflaters_for
 from gossamer.model.trouble import Reason, Trouble
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimit:
+    """How much of a body is wanted, and whether more than that is an error or simply left."""
+
+    max_bytes: int
+    truncate: bool = False
+
+    def passed(self) -> FetchError:
+        return FetchError(Trouble(Reason.TOO_LARGE, f"over {spell_size(self.max_bytes)}"))
 
 
 def read_headers(arrived: Arrived) -> dict[str, str]:
@@ -23,17 +35,17 @@ def read_headers(arrived: Arrived) -> dict[str, str]:
     return headers
 
 
-async def read_body(arrived: Arrived, headers: Mapping[str, str], max_bytes: int) -> bytes:
-    """The whole body, inflated; FetchError if it is too large, stops early or cannot be inflated."""
+async def read_body(arrived: Arrived, headers: Mapping[str, str], limit: BodyLimit) -> bytes:
+    """The body, inflated; FetchError if it is too large, stops early or cannot be inflated."""
     announced = arrived.content_length
-    if announced is not None and announced > max_bytes:
+    if announced is not None and announced > limit.max_bytes and not limit.truncate:
         await arrived.close()
-        raise _too_large(max_bytes)
+        raise limit.passed()
     encoding = headers.get("content-encoding", "")
     try:
         layers = inflaters_for(encoding) if encoding else ()
-        parts = await _collect(arrived, layers, max_bytes)
-        for layer in layers:
+        parts, whole = await _collect(arrived, layers, limit)
+        for layer in layers if whole else ():
             layer.finish()
     except CannotInflate as error:
         raise FetchError(Trouble(Reason.BAD_ENCODING, encoding[:40])) from error
@@ -42,19 +54,25 @@ async def read_body(arrived: Arrived, headers: Mapping[str, str], max_bytes: int
     return b"".join(parts)
 
 
-async def _collect(arrived: Arrived, layers: tuple[Inflater, ...], max_bytes: int) -> list[bytes | memoryview]:
-    size = 0
+async def _collect(
+    arrived: Arrived, layers: tuple[Inflater, ...], limit: BodyLimit
+) -> tuple[list[bytes | memoryview], bool]:
+    """The pieces of the body, and whether that is all of it."""
+    room = limit.max_bytes
     parts: list[bytes | memoryview] = []
     async with arrived.stream() as stream:
         async for chunk in stream:
             if not isinstance(chunk, memoryview):
                 continue  # trailers
             for piece in _inflate(chunk, layers) if layers else (chunk,):
-                size += len(piece)
-                if size > max_bytes:
-                    raise _too_large(max_bytes)
+                if len(piece) > room:
+                    if not limit.truncate:
+                        raise limit.passed()
+                    parts.append(piece[:room])
+                    return parts, False
+                room -= len(piece)
                 parts.append(piece)
-    return parts
+    return parts, True
 
 
 def _inflate(chunk: memoryview, layers: tuple[Inflater, ...]) -> Iterable[bytes]:
@@ -67,7 +85,3 @@ def _inflate(chunk: memoryview, layers: tuple[Inflater, ...]) -> Iterable[bytes]
 def _through(layer: Inflater, pieces: Iterable[bytes]) -> Iterable[bytes]:
     for piece in pieces:
         yield from layer.feed(piece)
-
-
-def _too_large(max_bytes: int) -> FetchError:
-    return FetchError(Trouble(Reason.TOO_LARGE, f"over {spell_size(max_bytes)}"))

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import ada_url
 
-from gossamer.fetch.addresses import Address, Network, is_within, why_not_public
+from gossamer.fetch.addresses import Address, Network, is_within, real_address, why_not_public
 from gossamer.fetch.connect_to import ConnectRule, find_rule
 from gossamer.fetch.errors import FetchError
 from gossamer.model.trouble import Reason, Trouble
@@ -121,14 +121,15 @@ class Guard:
         else:
             _check_name(parsed.name)
             addresses = await self._lookup.resolve(parsed.name)
-        self._check_addresses(parsed.host, addresses)
+        self._check_addresses(parsed, addresses)
         return Clearance(parsed.host, addresses, parsed.spelled(parsed.host, parsed.port))
 
-    def _check_addresses(self, host: str, addresses: tuple[Address, ...]) -> None:
+    def _check_addresses(self, parsed: _Parsed, addresses: tuple[Address, ...]) -> None:
         for address in addresses:
             kind = why_not_public(address)
             if kind and not is_within(address, self._allow):
-                raise _forbidden(f"{host} is {kind}" if str(address) in host else f"{host} leads to {address}, {kind}")
+                found = "is" if parsed.literal else f"leads to {real_address(address)},"
+                raise _forbidden(f"{parsed.host} {found} {kind}")
 
 
 def _parse(url: str) -> _Parsed:

@@ -23,7 +23,7 @@ from wreq.tls import CertStore
 from gossamer.clock import Clock
 from gossamer.errors import UserError
 from gossamer.fetch.addresses import Address, real_address
-from gossamer.fetch.body import read_body, read_headers
+from gossamer.fetch.body import BodyLimit, read_body, read_headers
 from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, spell_seconds, translate
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.identity import Identity, pick
@@ -93,7 +93,9 @@ class HttpSession:
         self._ways: OrderedDict[str, _Way] = OrderedDict()
         self._closed = False
 
-    async def fetch(self, url: str, *, timeout: timedelta, max_bytes: int, accept: Accept | None = None) -> Response:
+    async def fetch(
+        self, url: str, *, timeout: timedelta, max_bytes: int, accept: Accept | None = None, truncate: bool = False
+    ) -> Response:
         """One request; see Fetcher. The time limit covers the look-up, the connection and the last byte of the body."""
         if self._closed:
             raise RuntimeError("this session is closed")
@@ -102,7 +104,7 @@ class HttpSession:
         try:
             async with asyncio.timeout(timeout.total_seconds()):
                 clearance = await self._rung.guard.admit(url)
-                status, headers, body = await self._exchange(clearance, max_bytes, accept)
+                status, headers, body = await self._exchange(clearance, BodyLimit(max_bytes, truncate), accept)
         except TimeoutError:
             raise FetchError(Trouble(Reason.TIMEOUT, spell_seconds(timeout))) from None
         except CLIENT_ERRORS as error:
@@ -124,7 +126,7 @@ class HttpSession:
         self._ways.clear()
 
     async def _exchange(
-        self, clearance: Clearance, max_bytes: int, accept: Accept | None
+        self, clearance: Clearance, limit: BodyLimit, accept: Accept | None
     ) -> tuple[int, dict[str, str], bytes]:
         client = self._client_for(clearance)
         claimed = {"Host": clearance.authority} if clearance.authority else {}
@@ -135,7 +137,7 @@ class HttpSession:
             if accept is not None and not accept(status, headers):
                 await arrived.close()
                 return status, headers, b""
-            return status, headers, await read_body(arrived, headers, max_bytes)
+            return status, headers, await read_body(arrived, headers, limit)
 
     def _client_for(self, clearance: Clearance) -> Client:
         """The client pinned to just these addresses: a new one when a later look-up has found others."""

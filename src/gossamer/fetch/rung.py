@@ -13,11 +13,14 @@ Accept = Callable[[int, Mapping[str, str]], bool]
 class Fetcher(Protocol):
     """One visit's way out on one rung, with its own identity and cookies. Used by one event loop."""
 
-    async def fetch(self, url: str, *, timeout: timedelta, max_bytes: int, accept: Accept | None = None) -> Response:
+    async def fetch(
+        self, url: str, *, timeout: timedelta, max_bytes: int, accept: Accept | None = None, truncate: bool = False
+    ) -> Response:
         """Exactly one request. A redirect comes back as a Response with its Location: the caller decides about the hop.
 
-        Raises FetchError when no whole answer arrived in `timeout`, or more than `max_bytes` after decompression. A
-        body that `accept` refuses is left with the server and comes back empty.
+        Raises FetchError when no whole answer arrived in `timeout`, or one of more than `max_bytes` after
+        decompression; with `truncate` the first `max_bytes` of it are the answer instead. A body that `accept` refuses
+        is left with the server and comes back empty.
         """
         ...
 

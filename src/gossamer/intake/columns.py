@@ -8,6 +8,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from gossamer.intake.textfile import split_lines
@@ -39,9 +40,9 @@ class _Row:
 
 def read_cells(text: str, looks_right: Callable[[str], bool]) -> list[Cell]:
     """The cells of the column that holds what is wanted, blank ones and comments left out."""
-    lines = ["" if line.lstrip().startswith("#") else line for line in split_lines(text)]
+    lines = split_lines(text)
     told = _told_delimiter(lines)
-    sample = [line for line in _first(lines, SAMPLE) if line]
+    sample = list(_first(_without_comments(lines), SAMPLE))
     if not sample:
         return []
     rows = _rows(lines, told or _likeliest_delimiter(sample, looks_right))
@@ -57,7 +58,7 @@ def read_cells(text: str, looks_right: Callable[[str], bool]) -> list[Cell]:
 def _told_delimiter(lines: list[str]) -> str:
     """Excel writes `sep=;` on top of some files; the line is taken out."""
     for position, line in enumerate(lines):
-        if line.strip():
+        if line.strip() and not _is_comment(line):
             told = _EXCEL_HINT.fullmatch(line.strip(' "'))
             if told is None or told[1] not in DELIMITERS:
                 return ""
@@ -89,12 +90,23 @@ def _uses(sample: list[str], delimiter: str) -> int:
     return sum(delimiter in line for line in sample)
 
 
+def _without_comments(lines: Iterable[str]) -> list[str]:
+    return ["" if _is_comment(line) else line for line in lines]
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
+
+
 def _rows(lines: list[str], delimiter: str) -> list[_Row]:
-    try:
-        return _table(lines, delimiter)
-    except csv.Error:
-        # Quotes that do not match would swallow the lines up to the next one.
-        return [_Row(number, _split(line, delimiter)) for number, line in enumerate(lines, start=1) if line]
+    plain = _without_comments(lines)
+    with suppress(csv.Error):
+        return _table(plain, delimiter)
+    with suppress(csv.Error):
+        # The comment may have been the end of a cell of several lines, closing quote and all.
+        return [row for row in _table(lines, delimiter) if not row.cells or not _is_comment(row.cells[0])]
+    # Quotes that do not match would swallow the lines up to the next one.
+    return [_Row(number, _split(line, delimiter)) for number, line in enumerate(plain, start=1) if line]
 
 
 def _table(lines: list[str], delimiter: str) -> list[_Row]:

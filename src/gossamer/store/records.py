@@ -1,6 +1,6 @@
 """Records: the rows users came for. Never two for the same identity."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -66,26 +66,3 @@ def of_site(tx: Tx, job_id: UUID, kind: str, site_id: UUID, prefix: bytes) -> li
         records.c.site_id == site_id,
     )
     return list(tx.run(query).scalars())
-
-
-def some(tx: Tx, job_id: UUID, kind: str, limit: int) -> list[Mapping[str, Any]]:
-    """The first few records as they lie, for a glance."""
-    query = (
-        select(records.c.data)
-        .where(records.c.job_id == job_id, records.c.kind == kind)
-        .order_by(records.c.key)
-        .limit(limit)
-    )
-    return list(tx.run(query).scalars())
-
-
-def in_key_order(
-    tx: Tx, job_id: UUID, kind: str, after: bytes, limit: int
-) -> Iterator[tuple[bytes, Mapping[str, Any]]]:
-    query = (
-        select(records.c.key, records.c.data)
-        .where(records.c.job_id == job_id, records.c.kind == kind, records.c.key > after)
-        .order_by(records.c.key)
-        .limit(limit)
-    )
-    return ((bytes(row.key), row.data) for row in tx.run(query))

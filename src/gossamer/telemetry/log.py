@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from types import MappingProxyType
 
 _context: ContextVar[Mapping[str, object]] = ContextVar("gossamer_log_context", default=MappingProxyType({}))
+# Who this process is: as true in its threads, which start without a context, as in its tasks.
+_process: dict[str, object] = {}
 
 
 class Log:
@@ -46,12 +48,17 @@ class Log:
         if self._logger.isEnabledFor(level):
             from gossamer.telemetry.pipeline import write
 
-            write(self._logger, level, event, {**_context.get(), **self._fields, **fields})
+            write(self._logger, level, event, {**_process, **_context.get(), **self._fields, **fields})
 
 
 def get_logger(name: str) -> Log:
     """The log of a module: `get_logger(__name__)`."""
     return Log(logging.getLogger(name), {})
+
+
+def bind(**fields: object) -> None:
+    """Add fields to every event this process writes from now on."""
+    _process.update(fields)
 
 
 @contextmanager

@@ -8,12 +8,12 @@ import sys
 import threading
 from contextlib import suppress
 
-from gossamer.assembly import open_app, open_kit
+from gossamer.assembly import App, open_app, open_kit
 from gossamer.errors import GossamerError
 from gossamer.model.states import JobState
 from gossamer.settings import Settings, read_settings
 from gossamer.store import jobs
-from gossamer.telemetry import bind, configure, get_logger
+from gossamer.telemetry import bound, configure, get_logger
 
 log = get_logger(__name__)
 
@@ -50,12 +50,18 @@ def _end_with_parent() -> None:
 
 
 async def _run_shard(settings: Settings, shard: str, home: str) -> None:
-    from gossamer.work.run import Shard, worker_name
+    from gossamer.work.run import worker_name
 
     number, of = (int(part) for part in shard.split("/"))
-    bind(worker=f"w-{number}")
+    with bound(worker=f"w-{number}"):
+        await _work(settings, number, of, worker_name(home, number))
+
+
+async def _work(settings: Settings, number: int, of: int, worker: str) -> None:
+    from gossamer.work.run import Shard
+
     async with open_kit(settings, of) as kit:
-        working = Shard(kit, number, of, worker_name(home, number))
+        working = Shard(kit, number, of, worker)
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, working.stop)
@@ -69,7 +75,7 @@ async def _run_home(settings: Settings, processes: int | None) -> None:
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
     async with open_app(settings) as app:
-        while not stop.is_set() and await app.database.read(jobs.in_states, JobState.RUNNING, JobState.PAUSING):
+        while not stop.is_set() and await _something_runs(app):
             if not app.lock.take():
                 await asyncio.sleep(0.5)
                 continue
@@ -78,7 +84,7 @@ async def _run_home(settings: Settings, processes: int | None) -> None:
             looking = asyncio.create_task(runner.look_after())
             try:
                 while not stop.is_set() and not looking.done():
-                    if not await app.database.read(jobs.in_states, JobState.RUNNING, JobState.PAUSING):
+                    if not await _something_runs(app):
                         break
                     with suppress(TimeoutError):
                         async with asyncio.timeout(0.5):
@@ -89,6 +95,11 @@ async def _run_home(settings: Settings, processes: int | None) -> None:
                     await looking
                 await runner.stop()
                 app.lock.release()
+
+
+async def _something_runs(app: App) -> bool:
+    found = await app.database.read(jobs.in_states, JobState.RUNNING, JobState.PAUSING)
+    return bool(found)
 
 
 if __name__ == "__main__":

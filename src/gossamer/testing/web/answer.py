@@ -50,29 +50,29 @@ class Answer:
     compressible: bool = False
 
 
+_SENDING = {
+    Manner.PAGE: None,  # as the page itself is sent
+    Manner.SLOW: Sending.LATE,
+    Manner.DRIP: Sending.DRIP,
+    Manner.CUT_OFF: Sending.SHORT,
+    Manner.CUT_CHUNK: Sending.UNENDED,
+}
+
+
 def page_answer(settings: Settings, profile: Profile, plan: PagePlan) -> Answer:
     """What a page is answered with, once it is answered at all."""
     throw = dice(settings.seed, profile.name.host, "page", plan.path)
-    match plan.manner:
-        case Manner.PAGE:
-            return _page(profile, plan, throw)
-        case Manner.SLOW:
-            return _with(_page(profile, plan, throw), Sending.LATE, settings.slow_seconds)
-        case Manner.REDIRECT:
-            location = () if plan.location is None else (("Location", plan.location),)
-            return Answer(plan.moved, (*location, ("Content-Type", _HTML)), b"<p>Moved.</p>")
-        case Manner.DRIP:
-            return _with(_page(profile, plan, throw), Sending.DRIP)
-        case Manner.CUT_OFF:
-            return _with(_page(profile, plan, throw), Sending.SHORT)
-        case Manner.CUT_CHUNK:
-            return _with(_page(profile, plan, throw), Sending.UNENDED)
-        case _:
-            return _without_page(profile, plan, throw)
-
-
-def _with(answer: Answer, sending: Sending, delay: float = 0.0) -> Answer:
-    return Answer(answer.status, answer.headers, answer.body, sending, delay)
+    if plan.manner is Manner.REDIRECT:
+        location = () if plan.location is None else (("Location", plan.location),)
+        return Answer(plan.moved, (*location, ("Content-Type", _HTML)), b"<p>Moved.</p>")
+    if plan.manner not in _SENDING:
+        return _without_page(profile, plan, throw)
+    page = _page(profile, plan, throw)
+    sending = _SENDING[plan.manner]
+    if sending is None:
+        return page
+    delay = settings.slow_seconds if sending is Sending.LATE else 0.0
+    return Answer(page.status, page.headers, page.body, sending, delay)
 
 
 def _without_page(profile: Profile, plan: PagePlan, throw: Random) -> Answer:
@@ -93,7 +93,11 @@ def _without_page(profile: Profile, plan: PagePlan, throw: Random) -> Answer:
     if manner is Manner.UNAUTHORISED:
         headers = (("WWW-Authenticate", 'Basic realm="members"'), *headers)
     words = _SHORT[manner]
-    return Answer(manner.status, headers, f"<html><head><title>{words}</title></head><body><h1>{words}</h1></body></html>".encode())
+    return Answer(
+        manner.status,
+        headers,
+        f"<html><head><title>{words}</title></head><body><h1>{words}</h1></body></html>".encode(),
+    )
 
 
 def _page(profile: Profile, plan: PagePlan, throw: Random) -> Answer:
@@ -130,6 +134,6 @@ def bomb() -> bytes:
 @lru_cache(maxsize=1)
 def huge() -> bytes:
     """A page too long to be worth reading, with a mention right at its beginning."""
-    start = "<!DOCTYPE html><html><head><title>CRM software</title></head><body><p>CRM software</p>\n".encode()
-    paragraph = f"<p>{prose_in("en").paragraphs[0]}</p>\n".encode()
+    start = b"<!DOCTYPE html><html><head><title>CRM software</title></head><body><p>CRM software</p>\n"
+    paragraph = f"<p>{prose_in('en').paragraphs[0]}</p>\n".encode()
     return (start + paragraph * (HUGE_BYTES // len(paragraph) + 1))[:HUGE_BYTES]

@@ -36,7 +36,7 @@ class Draft:
         """Add a page like any other: some words, perhaps some mentions. `more` are fields of the plan."""
         throw = self.throw
         most = _PARAGRAPHS_WIDE if self.profile.language in ("ru", "ja") else _PARAGRAPHS
-        drawn = {
+        drawn: dict[str, Any] = {
             "plants": (*self.foot, *self._plants()),
             "decoys": self._decoys(),
             "client": throw.choice(_CLIENT),

@@ -76,7 +76,9 @@ _ANYWHERE: Mapping[str, Form] = {
     "mixed-case": _mixed_case,
     "entities": _entities,
     "soft-hyphen": lambda phrase, throw: _broken(phrase, throw, throw.choice(("&shy;", "&#173;", "&#xAD;"))),
-    "zero-width": lambda phrase, throw: _broken(phrase, throw, throw.choice(("&#8203;", "&zwnj;", "&#x2060;", "&#xFEFF;"))),
+    "zero-width": lambda phrase, throw: _broken(
+        phrase, throw, throw.choice(("&#8203;", "&zwnj;", "&#x2060;", "&#xFEFF;"))
+    ),
     "raw-soft-hyphen": lambda phrase, throw: _broken(phrase, throw, "\u00ad"),
     "raw-zero-width": lambda phrase, throw: _broken(phrase, throw, throw.choice("\u200b\u200d\u2060")),
 }

@@ -68,7 +68,9 @@ def _entry(labels: Labels, prose: Prose, throw: Random) -> str:
 
 
 def _manual(_: Labels, prose: Prose, throw: Random) -> str:
-    return f"<pre><code>value = {throw.randint(1, 9)}\nshow(value)\n</code></pre>\n<p>{throw.choice(prose.sentences)}</p>"
+    return (
+        f"<pre><code>value = {throw.randint(1, 9)}\nshow(value)\n</code></pre>\n<p>{throw.choice(prose.sentences)}</p>"
+    )
 
 
 def _article(_: Labels, prose: Prose, throw: Random) -> str:

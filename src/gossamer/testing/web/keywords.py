@@ -3,14 +3,14 @@
 A mention is an occurrence in the title or in the text a visitor can read. Case does not matter. It stands at word
 boundaries: letters, digits and the underscore are word characters, and neither neighbour of the occurrence may be one
 (Japanese needs no boundary). White space of any kind between the words of a phrase and inline tags between or inside
-words do not matter; soft hyphens and zero-width characters are ignored; entities are decoded. Every keyword is counted by
-itself, so "CRM software" counts for "CRM" too.
+words do not matter; soft hyphens and zero-width characters are ignored; entities are decoded. Every keyword is
+counted by itself, so "CRM software" counts for "CRM" too.
 
 Not counted: script, style, template, noscript, comments, elements with `hidden`, inline `display:none` or
 `visibility:hidden`, every attribute (alt, title, the meta description), longer words that contain a keyword ("CRMs",
-"xCRM"), and a word cut in two by a block boundary (`<div>C</div><div>RM</div>`). A phrase whose words stand in different
-blocks is never written, since whether it counts is a matter of taste; for the same reason nothing is written straight
-before or after a symbol at the edge of a keyword ("C++11", "ASP.NET").
+"xCRM"), and a word cut in two by a block boundary (`<div>C</div><div>RM</div>`). A phrase whose words stand in
+different blocks is never written, since whether it counts is a matter of taste; for the same reason nothing is
+written straight before or after a symbol at the edge of a keyword ("C++11", "ASP.NET").
 """
 
 from collections.abc import Mapping
@@ -62,6 +62,7 @@ def is_japanese(text: str) -> bool:
 
 
 def _is_word(letter: str) -> bool:
+    """Whether there is a letter at all, and one that makes words longer."""
     return letter.isalnum() or letter == "_"
 
 
@@ -73,8 +74,8 @@ def occurrences(keyword: str, text: str) -> int:
     at = within.find(wanted)
     while at >= 0:
         end = at + len(wanted)
-        before, after = within[at - 1 : at], within[end : end + 1]
-        found += free or not (_is_word(before) if before else False) and not (_is_word(after) if after else False)
+        before, after = within[max(at - 1, 0) : at], within[end : end + 1]
+        found += free or not (_is_word(before) or _is_word(after))
         at = within.find(wanted, at + 1)
     return found
 

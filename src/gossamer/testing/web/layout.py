@@ -102,7 +102,7 @@ def _blocks(sheet: Sheet) -> list[str]:
     """The article: paragraphs, and between them whatever the plan wants said or hidden."""
     throw, plan, prose = sheet.throw, sheet.plan, sheet.prose
     blocks = [f"<p>{paragraph}</p>" for paragraph in throw.choices(prose.paragraphs, k=plan.paragraphs)]
-    special = [_spoken(sheet, plant) for plant in sheet.planted("h2", "p", "li", "td", "dd", "caption", "quote")]
+    special = [_spoken(sheet, plant) for plant in sheet.planted(*_SETTINGS)]
     special += [_unspoken(sheet, decoy) for decoy in plan.decoys if decoy.place == "body"]
     special += [f"<p>{_linking(sheet, anchor)}</p>" for anchor in sheet.anchors("text")]
     special += [f"<p>{_linking(sheet, anchor, 'Acme')}</p>" for anchor in sheet.anchors("client")]
@@ -115,23 +115,20 @@ def _blocks(sheet: Sheet) -> list[str]:
     return blocks
 
 
+_SETTINGS = {
+    "h2": "<h2>{line}</h2>",
+    "p": "<p>{line}</p>",
+    "li": "<ul>\n<li>{first}\n<li>{line}\n<li>{last}\n</ul>",
+    "td": "<table><tr><th>{first}</th><td>{line}</td><td>{last}</td></tr></table>",
+    "dd": "<dl><dt>{first}</dt><dd>{line}</dd></dl>",
+    "caption": '<figure><img src="/static/plain.png" alt=""><figcaption>{line}</figcaption></figure>',
+    "quote": "<blockquote><p>{line}</p></blockquote>",
+}
+
+
 def _spoken(sheet: Sheet, plant: Plant) -> str:
-    line = sheet.line((plant,))
-    match plant.place:
-        case "h2":
-            return f"<h2>{line}</h2>"
-        case "li":
-            return f"<ul>\n<li>{sheet.clause()}\n<li>{line}\n<li>{sheet.clause()}\n</ul>"
-        case "td":
-            return f"<table><tr><th>{sheet.clause()}</th><td>{line}</td><td>{sheet.throw.randint(1, 99)}</td></tr></table>"
-        case "dd":
-            return f"<dl><dt>{sheet.clause()}</dt><dd>{line}</dd></dl>"
-        case "caption":
-            return f'<figure><img src="/static/plain.png" alt=""><figcaption>{line}</figcaption></figure>'
-        case "quote":
-            return f"<blockquote><p>{line}</p></blockquote>"
-        case _:
-            return f"<p>{line}</p>"
+    setting = _SETTINGS[plant.place]
+    return setting.format(line=sheet.line((plant,)), first=sheet.clause(), last=sheet.clause())
 
 
 def _unspoken(sheet: Sheet, decoy: Plant) -> str:
@@ -150,10 +147,14 @@ def _lists(sheet: Sheet) -> str:
     parts = []
     if listed:
         teasers = len(listed) <= _LIST_IN_FULL
-        items = "".join(f"<li>{_a(anchor, sheet.clause())}{_teaser(sheet) if teasers else ''}</li>\n" for anchor in listed)
+        items = "".join(
+            f"<li>{_a(anchor, sheet.clause())}{_teaser(sheet) if teasers else ''}</li>\n" for anchor in listed
+        )
         parts.append(f"<section><h2>{sheet.labels.related}</h2><ul>\n{items}</ul></section>\n")
     if areas:
-        drawn = "".join(f'<area shape="rect" coords="0,0,9,9" href="{html.escape(area.href)}" alt="">' for area in areas)
+        drawn = "".join(
+            f'<area shape="rect" coords="0,0,9,9" href="{html.escape(area.href)}" alt="">' for area in areas
+        )
         parts.append(f'<img src="/static/plain.png" usemap="#plan" alt=""><map name="plan">{drawn}</map>\n')
     return "".join(parts)
 

@@ -80,7 +80,7 @@ def _tracking(draft: Draft) -> None:
 
 
 def _ref_variants(draft: Draft) -> None:
-    """Any `?ref=` gives the same page, which names its own address as canonical; the second is never linked by itself."""
+    """Any `?ref=` gives the same page, which names its bare address as canonical; the second is linked only so."""
     for path in ("/offer/plain", "/offer/shy"):
         draft.page(path, plants=draft.plants(), canonical=path)
         for source in ("nav", "mail"):

@@ -1,8 +1,8 @@
 """Which sites there are: a number to a host name and back, without keeping a list.
 
-Most are `site-0001.test`, `site-0002.test` and so on. Two in thirty share a registrable domain (`blog.pair-0015.test` and
-`shop.pair-0015.test`), one in a hundred has an international name, and one in five of the plain ones has a `www` twin, of
-which one only redirects to the other.
+Most are `site-0001.test`, `site-0002.test` and so on. Two in thirty share a registrable domain (`blog.pair-0015.test`
+and `shop.pair-0015.test`), one in a hundred has an international name, and one in five of the plain ones has a `www`
+twin, of which one only redirects to the other.
 """
 
 import re

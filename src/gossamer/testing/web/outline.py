@@ -1,4 +1,4 @@
-"""The ordinary part of a site: sections, items, how they link to each other, and what hangs on robots.txt and sitemaps."""
+"""The ordinary part of a site: sections, items, how they link to each other, and what hangs on robots.txt."""
 
 from collections.abc import Mapping
 from urllib.parse import quote, unquote
@@ -70,7 +70,7 @@ def _item_path(draft: Draft, section: str, at: int) -> str:
 
 
 def _link_items(draft: Draft, sections: list[str], items: list[str]) -> None:
-    """Most items are listed by their section; the last fifth only by the item before, which is what makes a site deep."""
+    """Most items are listed by their section, the last fifth only by the item before: that makes a site deep."""
     throw = draft.throw
     listed = len(items) - len(items) // 5
     for at, path in enumerate(items):

@@ -1,7 +1,7 @@
 """Filler in seven languages, ready made: pages are put together from sentences and paragraphs drawn from a pool.
 
-The pool of a language is the same for every seed and built when it is first asked for, because a page must cost the server
-microseconds per paragraph, not a walk through the dictionary.
+The pool of a language is the same for every seed and built when it is first asked for, because a page must cost the
+server microseconds per paragraph, not a walk through the dictionary.
 """
 
 from dataclasses import dataclass

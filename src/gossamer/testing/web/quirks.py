@@ -128,7 +128,10 @@ def _deep_nesting(draft: Draft) -> None:
     draft.link(draft.somewhere(), "/layers")
 
 
-BLOCKS = tuple(manner for manner in Manner if manner.value[0].startswith("cloudflare")) + (
+BLOCKS = (
+    Manner.CLOUDFLARE,
+    Manner.CLOUDFLARE_200,
+    Manner.CLOUDFLARE_1020,
     Manner.AKAMAI,
     Manner.DATADOME,
     Manner.PERIMETERX,

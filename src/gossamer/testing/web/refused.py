@@ -1,7 +1,7 @@
 """Pages that are there and yet are not the page: challenges, blocks, parked domains, login walls, empty shells.
 
-Built from the marks by which the real ones are known, not from the real ones. All of them name keywords, which must never
-show up in a result.
+Built from the marks by which the real ones are known, not from the real ones. All of them name keywords, which must
+never show up in a result.
 """
 
 from collections.abc import Callable, Mapping
@@ -71,13 +71,18 @@ def _cloudflare_1020(profile: Profile, plan: PagePlan, throw: Random) -> Refused
 
 
 def _akamai(profile: Profile, plan: PagePlan, throw: Random) -> Refused:
-    reference = f"18.{throw.getrandbits(32):08x}.{throw.randint(1_700_000_000, 1_800_000_000)}.{throw.getrandbits(28):07x}"
+    reference = (
+        f"18.{throw.getrandbits(32):08x}.{throw.randint(1_700_000_000, 1_800_000_000)}.{throw.getrandbits(28):07x}"
+    )
     body = (
         f'<h1>Access Denied</h1><p>You have no permission to access "http&#58;&#47;&#47;{profile.name.primary}&#47;" on this '
         f"server: {_named(plan)}.</p><p>Reference&#32;&#35;{reference}</p>"
         f"<p>https&#58;&#47;&#47;errors&#46;edgesuite&#46;net&#47;{reference}</p>"
     )
-    return Refused(f"<HTML><HEAD>\n<TITLE>Access Denied</TITLE>\n</HEAD><BODY>\n{body}\n</BODY></HTML>\n", (("Server", "AkamaiGHost"),))
+    return Refused(
+        f"<HTML><HEAD>\n<TITLE>Access Denied</TITLE>\n</HEAD><BODY>\n{body}\n</BODY></HTML>\n",
+        (("Server", "AkamaiGHost"),),
+    )
 
 
 def _datadome(profile: Profile, plan: PagePlan, throw: Random) -> Refused:
@@ -105,7 +110,10 @@ def _imperva(_: Profile, plan: PagePlan, throw: Random) -> Refused:
         f'<iframe id="main-iframe" src="/_Incapsula_Resource?CWUDNSAI=9&amp;incident_id={incident}" frameborder="0" width="100%">'
         f"Request unsuccessful. Incapsula incident ID: {incident}</iframe><p>{_named(plan)}</p>"
     )
-    return Refused(_document("", body, '<meta name="robots" content="noindex, nofollow">'), (("X-Iinfo", f"9-{incident}"), ("X-CDN", "Imperva")))
+    return Refused(
+        _document("", body, '<meta name="robots" content="noindex, nofollow">'),
+        (("X-Iinfo", f"9-{incident}"), ("X-CDN", "Imperva")),
+    )
 
 
 def _parked(profile: Profile, plan: PagePlan, _: Random) -> Refused:

@@ -10,7 +10,7 @@ from gossamer.testing.web.keywords import OUTSIDE
 from gossamer.testing.web.page import Refusal
 from gossamer.testing.web.patience import Patience
 from gossamer.testing.web.site import SitePlan
-from gossamer.testing.web.web import SampleWeb
+from gossamer.testing.web.sites import Sites
 from gossamer.testing.web.wire import Reply, reply_of
 
 _REMEMBERED_BYTES = 64 << 20
@@ -28,8 +28,8 @@ _SMALL_FILES = {
 class Replies:
     """Answers requests for every host of a sample web. Pages are made when asked for; recent ones are kept."""
 
-    def __init__(self, web: SampleWeb, patience: Patience) -> None:
-        self._web = web
+    def __init__(self, sites: Sites, patience: Patience) -> None:
+        self._sites = sites
         self._patience = patience
         self._recent: OrderedDict[tuple[str, str, bool], Reply] = OrderedDict()
         self._recent_bytes = 0
@@ -55,24 +55,24 @@ class Replies:
 
     def _answer(self, host: str, target: str) -> tuple[Answer, bool]:
         """The answer, and whether the next request for it gets the same."""
-        number = self._web.number_of(host)
+        number = self._sites.number_of(host)
         if number is None:
             return _outside(host), True
-        name = self._web.profile(number).name
+        name = self._sites.profile(number).name
         if host == name.twin:
             return Answer(301, (("Location", f"http://{name.primary}{target}"),)), True
-        site = self._web.site(number)
+        site = self._sites.site(number)
         found = _own_file(site, target)
         if found is not None:
             return found, True
-        plan = self._web.page(number, target)
+        plan = self._sites.page(number, target)
         if plan.refusal is not None:
             refused = self._refused(host + target, plan.refusal)
             if refused is not None:
                 return refused, False
         elif plan.status == 404 and (small := _small_file(target)):
             return small, True
-        return page_answer(self._web.settings, site.profile, plan), True
+        return page_answer(self._sites.settings, site.profile, plan), True
 
     def _refused(self, address: str, refusal: Refusal) -> Answer | None:
         now = time.time()
@@ -80,7 +80,7 @@ class Replies:
         if not until:
             return None
         wait = math.ceil(until - now)
-        headers = (("Content-Type", "text/html"),)
+        headers: tuple[tuple[str, str], ...] = (("Content-Type", "text/html"),)
         if refusal.seconds:
             stated = formatdate(math.ceil(until), usegmt=True) if refusal.dated else str(wait)
             headers = (("Retry-After", stated), *headers)

@@ -1,8 +1,8 @@
 """The robots.txt of a sample site: what it sends, and what that means for us.
 
-The meaning stands beside each text, written by hand, so that it does not depend on the parser it is meant to try. Matching
-follows RFC 9309: the longest pattern wins, Allow wins a tie; a file that is refused (4xx) forbids nothing, a file that cannot
-be had (5xx) forbids everything.
+The meaning stands beside each text, written by hand, so that it does not depend on the parser it is meant to try.
+Matching follows RFC 9309: the longest pattern wins, Allow wins a tie; a file that is refused (4xx) forbids nothing, a
+file that cannot be had (5xx) forbids everything.
 """
 
 import re
@@ -41,6 +41,9 @@ class RobotsFile:
     def body(self) -> bytes:
         comment = b"# every line from here on is only a remark about the weather\n"
         return self.text.encode() + comment * -(-self.padding // len(comment))
+
+    def allows(self, path: str) -> bool:
+        return allows(self.rules, path)
 
     def naming(self, sitemap: str) -> "RobotsFile":
         """The same file with a Sitemap line at its end."""
@@ -116,7 +119,8 @@ _FILES = (
     ),
     RobotsFile(
         "two-groups",
-        "User-agent: *\nDisallow: /drafts/\n\nUser-agent: alphabot\nDisallow: /\n\nUser-agent: *\nDisallow: /private/\n",
+        "User-agent: *\nDisallow: /drafts/\n\nUser-agent: alphabot\nDisallow: /\n\n"
+        "User-agent: *\nDisallow: /private/\n",
         rules=(*_FOLDER, Rule(False, "/drafts/")),
         bait=(*_PRIVATE, "/drafts/one"),
     ),

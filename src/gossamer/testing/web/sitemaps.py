@@ -1,7 +1,7 @@
-"""The sitemap of a sample site in its many shapes: which file answers with which bytes, for a given list of addresses."""
+"""The sitemap of a sample site in its many shapes: which file answers with which bytes."""
 
 import gzip
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -9,10 +9,11 @@ NAMED_ONLY = ("gzip", "text", "rss")
 """Shapes that lie where nobody would guess: only a Sitemap line in robots.txt leads to them."""
 
 SHAPES = ("none", "none", "plain", "plain", "index", *NAMED_ONLY, "broken", "html")
-"""What sites draw from. The broken ones list only pages that links lead to anyway: how much of them is read is taste."""
+"""What sites draw from. Broken ones list only pages that links lead to anyway: how much of them is read is taste."""
 
 _ENTRY = {"gzip": "/sitemap.xml.gz", "text": "/sitemap.txt", "rss": "/feed.xml"}
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
+_PROLOGUE = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _XML = "application/xml; charset=utf-8"
 
 
@@ -40,35 +41,18 @@ class SitemapPlan:
             return None
         if self.shape == "index":
             return self._part(path)
-        if path != self.entry:
-            return None
-        match self.shape:
-            case "gzip":
-                return "application/gzip", gzip.compress(_urlset(self.addresses), compresslevel=6, mtime=0)
-            case "text":
-                return "text/plain; charset=utf-8", "".join(f"{address}\n" for address in self.addresses).encode()
-            case "rss":
-                return "application/rss+xml; charset=utf-8", _rss(self.origin, self.addresses)
-            case "broken":
-                return _XML, _broken(self.addresses)
-            case "html":
-                return "text/html; charset=utf-8", b"<!doctype html><title>Hello</title><p>There is nothing here."
-            case _:
-                return _XML, _urlset(self.addresses)
+        return _WRITERS[self.shape](self.origin, self.addresses) if path == self.entry else None
 
     def _part(self, path: str) -> tuple[str, bytes] | None:
+        """An index that lists a list of addresses and another index, which lists the other half."""
         half = (len(self.addresses) + 1) // 2
-        match path:
-            case "/sitemap.xml":
-                return _XML, _index((f"{self.origin}/sitemaps/first.xml", f"{self.origin}/sitemaps/more.xml"))
-            case "/sitemaps/more.xml":
-                return _XML, _index((f"{self.origin}/sitemaps/second.xml",))
-            case "/sitemaps/first.xml":
-                return _XML, _urlset(self.addresses[:half])
-            case "/sitemaps/second.xml":
-                return _XML, _urlset(self.addresses[half:])
-            case _:
-                return None
+        parts = {
+            "/sitemap.xml": _index((f"{self.origin}/sitemaps/first.xml", f"{self.origin}/sitemaps/more.xml")),
+            "/sitemaps/more.xml": _index((f"{self.origin}/sitemaps/second.xml",)),
+            "/sitemaps/first.xml": _urlset(self.addresses[:half]),
+            "/sitemaps/second.xml": _urlset(self.addresses[half:]),
+        }
+        return (_XML, parts[path]) if path in parts else None
 
 
 def _urlset(addresses: Iterable[str]) -> bytes:
@@ -77,24 +61,35 @@ def _urlset(addresses: Iterable[str]) -> bytes:
         f"<priority>{0.3 + at % 7 / 10:.1f}</priority></url>\n"
         for at, address in enumerate(addresses)
     )
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{_NAMESPACE}">\n{entries}</urlset>\n'.encode()
+    return f'{_PROLOGUE}<urlset xmlns="{_NAMESPACE}">\n{entries}</urlset>\n'.encode()
 
 
 def _index(addresses: Iterable[str]) -> bytes:
     entries = "".join(f"  <sitemap><loc>{escape(address)}</loc></sitemap>\n" for address in addresses)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex xmlns="{_NAMESPACE}">\n{entries}</sitemapindex>\n'.encode()
+    return f"{_PROLOGUE}<sitemapindex xmlns='{_NAMESPACE}'>\n{entries}</sitemapindex>\n".encode()
 
 
 def _rss(origin: str, addresses: Iterable[str]) -> bytes:
     items = "".join(
-        f"<item><title>Entry</title><link>{escape(address)}</link><pubDate>Mon, 02 Mar 2026 08:00:00 GMT</pubDate></item>\n"
+        f"<item><title>Entry</title><link>{escape(address)}</link>"
+        "<pubDate>Mon, 02 Mar 2026 08:00:00 GMT</pubDate></item>\n"
         for address in addresses
     )
     return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n<rss version="2.0"><channel><title>Latest</title>'
+        f'{_PROLOGUE}<rss version="2.0"><channel><title>Latest</title>'
         f"<link>{origin}/</link><description>Latest entries</description>\n{items}</channel></rss>\n"
     ).encode()
 
 
 def _broken(addresses: Sequence[str]) -> bytes:
     return _urlset(addresses).replace(b"</url>", b"</uri> & more", 1).removesuffix(b"</urlset>\n")
+
+
+_WRITERS: Mapping[str, Callable[[str, Sequence[str]], tuple[str, bytes]]] = {
+    "plain": lambda origin, found: (_XML, _urlset(found)),
+    "gzip": lambda origin, found: ("application/gzip", gzip.compress(_urlset(found), compresslevel=6, mtime=0)),
+    "text": lambda origin, found: ("text/plain; charset=utf-8", "".join(f"{url}\n" for url in found).encode()),
+    "rss": lambda origin, found: ("application/rss+xml; charset=utf-8", _rss(origin, found)),
+    "broken": lambda origin, found: (_XML, _broken(found)),
+    "html": lambda origin, found: ("text/html; charset=utf-8", b"<!doctype html><title>Hello</title><p>Nothing here."),
+}

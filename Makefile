@@ -1,0 +1,45 @@
+# Two commands first: `make demo` shows it at work, `make test` proves it.
+PYTHON ?= python3
+export PYTHON
+
+.PHONY: help demo test check unit bench format lock clean
+
+help:
+	@echo "make demo    a prospecting job on a sample web, from nothing to a table"
+	@echo "make test    everything: style, types, architecture, all tests"
+	@echo "make check   style, types and architecture only"
+	@echo "make unit    the tests only (ARGS='-k name' chooses)"
+	@echo "make bench   speed and memory, printed as JSON"
+	@echo "make format  put the code in shape"
+	@echo "make lock    pin the packages anew"
+	@echo "make clean   remove what was built"
+
+demo:
+	@scripts/venv requirements/run.txt
+	@.venv/bin/python -m gossamer.testing.demo
+
+test: check unit
+
+check:
+	@scripts/venv requirements/dev.txt
+	@scripts/check
+
+unit:
+	@scripts/venv requirements/dev.txt
+	@scripts/install-servers
+	@.venv/bin/pytest -n 2 --dist loadgroup $(ARGS)
+
+bench:
+	@scripts/venv requirements/dev.txt
+	@.venv/bin/python -m bench $(ARGS)
+
+format:
+	@scripts/venv requirements/dev.txt
+	@.venv/bin/ruff format --quiet .
+	@.venv/bin/ruff check --fix .
+
+lock:
+	@scripts/lock
+
+clean:
+	rm -rf .venv demo-output bench/out dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,143 @@
+"""Which of a job's keywords a page mentions, how often, and in what words. One pass over the text for all of them.
+
+The rules, in the order in which they matter:
+
+- Case does not count, in any script (`CRM`, `crm`; `Straße`, `STRASSE`). Typographic hyphens and apostrophes are plain
+  ones; white space in a phrase is any run of white space, line ends and no-break spaces included.
+- A keyword that begins (ends) with a word character must not be preceded (followed) by one. Word characters are
+  letters, decimal digits, underscore and combining marks: `CRM` is not in `sCRaMble`, `CRM2` or `my_crm`, but it is in
+  `CRM's`, `pre-CRM` and `CRM²`.
+- Scripts without spaces between words (Han, Kana, Thai, Lao, Khmer, Myanmar) have no such edges: a keyword that begins
+  or ends in one of them needs no boundary there, and beside a keyword they do not stand in its way (`CRM` is in
+  `使用CRM软件`). Hangul beside a keyword of another script does not either (`CRM을`).
+- A keyword that begins (ends) with a symbol needs no boundary there, except that the symbol must not go on: `C++` is in
+  `C++17` but not in `C+++`; `.NET` is in `ASP.NET`, but not in `ASP.NETwork` (its other edge is a letter) or `..NET`.
+- Every keyword counts by itself: in `CRM software`, both `CRM` and `CRM software` are mentioned. Mentions of one of them
+  do not overlap each other. Title and text are two texts: no phrase begins in one and ends in the other.
+- Keywords that are the same after all this are one, spelled as the first of them.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ahocorasick_rs import AhoCorasick, Implementation
+
+from gossamer.analyze.characters import Sort, sort_of
+from gossamer.analyze.folding import Origins, fold, squeeze
+from gossamer.analyze.snippets import snippet
+
+# Soft hyphens and zero-width characters are not in the text of a page, so they can be in no keyword either.
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\0"))
+# The fastest automaton is a table with a row per character of every keyword; beyond this it would be a large table.
+_LARGEST_TABLE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A keyword on a page."""
+
+    keyword: str
+    frequency: int
+    snippet: str
+
+
+def clean_keyword(keyword: str) -> str:
+    """A keyword as it is kept and shown: composed, with single spaces, nothing invisible. May be empty."""
+    return " ".join(unicodedata.normalize("NFC", keyword.translate(_INVISIBLE)).split())
+
+
+def fold_keyword(keyword: str) -> str:
+    """What two spellings of the same keyword have in common."""
+    return fold(clean_keyword(keyword))
+
+
+@dataclass(slots=True)
+class _Tally:
+    """One keyword in one text so far."""
+
+    count: int
+    first: int  # where the first mention begins
+    end: int  # where the last one ends
+
+
+class KeywordMatcher:
+    """All keywords of a job. Built once, used for every page."""
+
+    def __init__(self, keywords: Sequence[str]) -> None:
+        spellings: dict[str, str] = {}
+        for keyword in map(clean_keyword, keywords):
+            if keyword:
+                spellings.setdefault(fold(keyword), keyword)
+        self._keywords = tuple(spellings.values())
+        self._lengths = tuple(map(len, spellings))
+        self._blocked_before = tuple(_blockers(folded[0]) for folded in spellings)
+        self._blocked_after = tuple(_blockers(folded[-1]) for folded in spellings)
+        small = sum(self._lengths) <= _LARGEST_TABLE
+        self._automaton = AhoCorasick(list(spellings), implementation=Implementation.DFA if small else None)
+
+    def matches(self, title: str, text: str) -> list[Mention]:
+        """The keywords mentioned, in the order they were given. Both texts are expected in composed form (NFC)."""
+        title, text = squeeze(title), squeeze(text)
+        folded_title, folded_text = fold(title), fold(text)
+        in_title, in_text = self._count(folded_title), self._count(folded_text)
+        if not in_title and not in_text:
+            return []
+        title_origins, text_origins = Origins(title, folded_title), Origins(text, folded_text)
+        mentions = []
+        for index in sorted(in_title.keys() | in_text.keys()):
+            titled, written = in_title.get(index), in_text.get(index)
+            frequency = (titled.count if titled else 0) + (written.count if written else 0)
+            if written:
+                around = self._snippet(index, written.first, text, text_origins)
+            elif titled:
+                around = self._snippet(index, titled.first, title, title_origins)
+            mentions.append(Mention(self._keywords[index], frequency, around))
+        return mentions
+
+    def _count(self, folded: str) -> dict[int, _Tally]:
+        before, after, length = self._blocked_before, self._blocked_after, len(folded)
+        tallies: dict[int, _Tally] = {}
+        for index, start, end in self._automaton.find_matches_as_indexes(folded, overlapping=True):
+            if start and before[index][folded[start - 1]]:
+                continue
+            if end < length and after[index][folded[end]]:
+                continue
+            tally = tallies.get(index)
+            if tally is None:
+                tallies[index] = _Tally(1, start, end)
+            elif start >= tally.end:
+                tally.count += 1
+                tally.end = end
+        return tallies
+
+    def _snippet(self, index: int, start: int, text: str, origins: Origins) -> str:
+        return snippet(text, origins.of(start), origins.of(start + self._lengths[index]))
+
+
+class _Blockers(dict[str, bool]):
+    """Whether a character beside this edge of a keyword makes a mention impossible; answers are remembered."""
+
+    def __init__(self, edge: str) -> None:
+        super().__init__()
+        self._edge = edge
+        self._sort = sort_of(edge)
+
+    def __missing__(self, neighbour: str) -> bool:
+        match self._sort:
+            case Sort.WORD:
+                blocked = sort_of(neighbour) is Sort.WORD
+            case Sort.HANGUL:
+                blocked = sort_of(neighbour) in (Sort.WORD, Sort.HANGUL)
+            case Sort.UNSPACED:
+                blocked = False
+            case Sort.SYMBOL:
+                blocked = neighbour == self._edge
+        self[neighbour] = blocked
+        return blocked
+
+
+@lru_cache(maxsize=256)
+def _blockers(edge: str) -> _Blockers:
+    return _Blockers(edge)

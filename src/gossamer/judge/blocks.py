@@ -1,0 +1,75 @@
+"""Recognising bot protection: by headers first, then by where a redirect ended, by title, and by marks in the bytes.
+
+A wrong alarm climbs to a dearer rung for nothing; a missed block stores junk. So marks are believed only where a block
+page could really be: the caller says whether weak ones count and which words stand on the page for everybody to read.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ahocorasick_rs import BytesAhoCorasick, Implementation
+
+from gossamer.judge.marks import MARKS, PLACES, STRONG_TITLES, WEAK_TITLES, WIDGETS, Mark, Verdict
+from gossamer.model.trouble import Reason
+
+PREFIX = 65_536  # block pages are small: their marks stand well within this
+
+_ALL_MARKS = MARKS + WIDGETS
+_AUTOMATON = BytesAhoCorasick([mark.text for mark in _ALL_MARKS], implementation=Implementation.DFA)
+_SHAPE_HEADER = re.compile(r"x-[a-z0-9]{8}-[abcdfz]")
+_CHALLENGE_HEADERS = (
+    ("cf-mitigated", "challenge", Verdict("Cloudflare")),
+    ("x-amzn-waf-action", "challenge", Verdict("AWS WAF")),
+    ("x-amzn-waf-action", "captcha", Verdict("AWS WAF", Reason.CAPTCHA)),
+    ("x-vercel-mitigated", "challenge", Verdict("Vercel")),
+    ("x-vercel-mitigated", "deny", Verdict("Vercel")),
+    ("sg-captcha", "challenge", Verdict("SiteGround", Reason.CAPTCHA)),
+)
+# Sent by the protection itself, but told from mere presence only by the status beside them.
+_ERROR_HEADERS = (
+    ("x-dd-b", "DataDome"),
+    ("x-sucuri-block", "Sucuri"),
+    ("x-kpsdk-ct", "Kasada"),
+    ("x-kpsdk-r", "Kasada"),
+    ("x-px-block", "HUMAN"),
+)
+_FORBIDDING_SERVERS = {"akamaighost": Verdict("Akamai"), "datadome": Verdict("DataDome")}
+
+
+def named_by_headers(status: int, headers: Mapping[str, str]) -> Verdict | None:
+    """What the headers alone prove."""
+    for name, value, verdict in _CHALLENGE_HEADERS:
+        if name in headers and headers[name].strip().lower() == value:
+            return verdict
+    return _named_beside_error(status, headers) if 400 <= status < 500 else None
+
+
+def _named_beside_error(status: int, headers: Mapping[str, str]) -> Verdict | None:
+    for name, vendor in _ERROR_HEADERS:
+        if name in headers:
+            return Verdict(vendor)
+    if any(map(_SHAPE_HEADER.fullmatch, headers)):
+        return Verdict("F5 Shape")
+    return _FORBIDDING_SERVERS.get(headers.get("server", "").strip().lower()) if status == 403 else None
+
+
+def named_by_place(requested: str, url: str) -> Verdict | None:
+    """What the address proves to which a request was redirected."""
+    if requested == url:
+        return None
+    return next((verdict for place, verdict in PLACES if place in url), None)
+
+
+def named_by_title(title: str, *, weak: bool) -> Verdict | None:
+    known = title.lower().replace("’", "'").replace("…", "...")
+    return STRONG_TITLES.get(known) or (WEAK_TITLES.get(known) if weak else None)
+
+
+def marks_in(body: bytes, headers: Mapping[str, str]) -> Iterator[Mark]:
+    """Every mark in the first bytes of a page, widgets last, in one pass."""
+    found: list[tuple[int, Any, Any]] = _AUTOMATON.find_matches_as_indexes(body[:PREFIX], overlapping=True)
+    for index in sorted({index for index, _, _ in found}):
+        mark = _ALL_MARKS[index]
+        if not mark.header or mark.header in headers:
+            yield mark

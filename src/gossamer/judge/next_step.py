@@ -1,0 +1,75 @@
+"""After trouble: the same again later, a stronger rung, or the end."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+
+from gossamer.model.fetching import Ladder, Rung
+from gossamer.model.page import Page
+from gossamer.model.trouble import Cure, Reason, Trouble
+
+LONGEST_BACKOFF = 30.0  # seconds, unless the server asks for more
+LONGEST_WAIT = 3_600.0  # what a server may ask for before the page is given up
+# With a stronger rung at hand a page waits no longer than this for its one polite retry.
+LONGEST_POLITE_WAIT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The same rung again, not before `at`."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Climb:
+    """The next rung, at once."""
+
+    rung: Rung
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Nothing more to try."""
+
+    trouble: Trouble
+
+
+def next_step(page: Page, ladder: Ladder, trouble: Trouble, now: datetime, jitter: float) -> Retry | Climb | Fail:
+    """What to do with a page whose last attempt, already counted in `page.tries`, ended in `trouble`.
+
+    `jitter` from 0 to 1 lengthens the back-off by up to a quarter, so that pages that failed together do not return
+    together.
+    """
+    above = ladder.above(page.rung)
+    match trouble.reason.cure:
+        case Cure.NONE:
+            return Fail(trouble)
+        case Cure.CLIMB:
+            return Climb(above) if above else Fail(trouble)
+        case Cure.WAIT:
+            return _wait(page, ladder, above, trouble, now, jitter)
+
+
+def _wait(
+    page: Page, ladder: Ladder, above: Rung | None, trouble: Trouble, now: datetime, jitter: float
+) -> Retry | Climb | Fail:
+    asked = trouble.retry_after or 0.0
+    if asked > LONGEST_WAIT:
+        return Fail(Trouble(Reason.ASKED_TO_WAIT, in_words(asked), trouble.http_status, trouble.retry_after))
+    tries = max(page.tries, 1)
+    if above and (tries > 1 or asked > LONGEST_POLITE_WAIT):
+        return Climb(above)
+    if tries > ladder.named(page.rung).retries:
+        return Climb(above) if above else Fail(trouble)
+    backoff = min(2.0 ** (min(tries, 10) - 1) * (1 + jitter / 4), LONGEST_BACKOFF)
+    return Retry(now + timedelta(seconds=max(backoff, asked)))
+
+
+def in_words(seconds: float) -> str:
+    """A long wait as a person would say it."""
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        # Two of the larger unit say more than ninety of the smaller.
+        if seconds >= 2 * length:
+            return f"{ceil(seconds / length):,} {unit}s"
+    return f"{ceil(seconds):,} seconds"

@@ -1,0 +1,71 @@
+"""First judgement of an answer, before it is read: by its status and, where that is an error, by who sent it."""
+
+import re
+
+from gossamer.judge.blocks import PREFIX, marks_in, named_by_headers, named_by_place, named_by_title
+from gossamer.judge.marks import WIDGETS, Verdict
+from gossamer.judge.retry_after import seconds_asked
+from gossamer.model.fetching import Response
+from gossamer.model.trouble import Reason, Trouble
+
+_TITLE = re.compile(rb"<title[^>]{0,200}>([^<]{1,200})", re.IGNORECASE)
+_AKAMAI_REFERENCE = re.compile(rb"Reference\s*(?:#|&#35;)\s*(?:\d|&#46;)+[.0-9a-f&#;]+", re.IGNORECASE)
+_CLOUDFLARE_RATE_LIMIT = re.compile(rb"cf-error-code\">\s*1015|error code: 1015|Error 1015", re.IGNORECASE)
+
+_BY_STATUS = {404: Reason.NOT_FOUND, 410: Reason.GONE}
+
+
+def find_trouble(response: Response) -> Trouble | None:
+    """What is wrong with an answer by its status and headers; None for one that should be read."""
+    status = response.status
+    # Gone is gone, and a password is a password: no protection answers with these.
+    if status in _BY_STATUS:
+        return Trouble(_BY_STATUS[status], http_status=status)
+    if status == 401:
+        return Trouble(Reason.LOGIN, "HTTP 401", status)
+    stopped = named_by_headers(status, response.headers)
+    if stopped is None and status >= 400:
+        stopped = _named_by_page(response)
+    if stopped is not None:
+        return Trouble(stopped.reason, stopped.vendor, status)
+    return None if 200 <= status < 300 else _by_status(response)
+
+
+def _by_status(response: Response) -> Trouble:
+    status = response.status
+    asked = seconds_asked(response.header("retry-after"), response.fetched_at)
+    match status:
+        case 403:
+            return Trouble(Reason.FORBIDDEN, http_status=status)
+        case 429:
+            return Trouble(Reason.RATE_LIMITED, http_status=status, retry_after=asked)
+        case 503:
+            return Trouble(Reason.UNAVAILABLE, http_status=status, retry_after=asked)
+        case _ if 500 <= status < 600:
+            return Trouble(Reason.SERVER_ERROR, str(status), status, asked)
+        case _ if 300 <= status < 400:
+            return Trouble(Reason.BAD_REDIRECT, http_status=status)
+        case _:
+            return Trouble(Reason.CLIENT_ERROR, str(status), status)
+
+
+def _named_by_page(response: Response) -> Verdict | None:
+    """Who sent an error page. Errors of the server's own making (500, 502, Cloudflare's 52x) are nobody's block."""
+    status = response.status
+    if status == 999:
+        return Verdict("LinkedIn")
+    if status >= 500 and status != 503:
+        return None
+    body = response.body[:PREFIX]
+    # Rate limits pass by themselves; climbing over them would be impolite.
+    if status == 429 and _CLOUDFLARE_RATE_LIMIT.search(body):
+        return None
+    found = _TITLE.search(body)
+    title = found[1].decode("utf-8", "replace").strip() if found else ""
+    if title.lower() == "access denied" and _AKAMAI_REFERENCE.search(body):
+        return Verdict("Akamai")
+    return (
+        named_by_place(response.requested, response.url)
+        or named_by_title(title, weak=True)
+        or next((mark.verdict for mark in marks_in(body, response.headers) if mark not in WIDGETS), None)
+    )

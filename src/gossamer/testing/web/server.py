@@ -1,0 +1,65 @@
+"""The sample web on a port of this machine: one listener for all its hosts, told apart by the Host header."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gossamer.testing.web.access_log import AccessLog
+from gossamer.testing.web.connection import Connection
+from gossamer.testing.web.patience import Patience
+from gossamer.testing.web.replies import Replies
+from gossamer.testing.web.web import SampleWeb
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A sample web that can be asked."""
+
+    port: int
+    log: AccessLog
+
+    @property
+    def connect_to(self) -> str:
+        """The setting that sends every name of the sample web here."""
+        return f"*.test={LOOPBACK}:{self.port}"
+
+
+def listening_socket(port: int = 0, *, shared: bool = False) -> socket.socket:
+    """A socket on loopback; with `shared`, other processes may listen on the same port."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    sock.bind((LOOPBACK, port))
+    return sock
+
+
+@asynccontextmanager
+async def serve(
+    web: SampleWeb,
+    *,
+    log: Path | None = None,
+    port: int = 0,
+    sock: socket.socket | None = None,
+    patience: Patience | None = None,
+) -> AsyncIterator[Running]:
+    """Answer for every host of the web until the block is left. The log is complete then."""
+    replies = Replies(web.sites, patience or Patience())
+    access = AccessLog(log)
+    connections: set[Connection] = set()
+    loop = asyncio.get_running_loop()
+    listener = sock or listening_socket(port)
+    server = await loop.create_server(lambda: Connection(replies, access, connections), sock=listener, backlog=4_096)
+    try:
+        yield Running(listener.getsockname()[1], access)
+    finally:
+        server.close()
+        for connection in list(connections):
+            connection.abort()
+        await server.wait_closed()
+        access.close()

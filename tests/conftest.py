@@ -1,0 +1,91 @@
+"""What all tests share: both real databases, each test on a fresh one."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from gossamer.clock import SystemClock
+from gossamer.store.database import PostgresDatabase, SqliteDatabase
+from gossamer.store.schema import upgrade
+from tests.servers import postgres
+
+AnyDatabase = SqliteDatabase | PostgresDatabase
+
+_numbers = count(1)
+
+
+@pytest.fixture(autouse=True)
+def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tests do not see the settings, nor the home, of whoever runs them."""
+    for name in [name for name in os.environ if name.startswith("GOSSAMER_") or name == "DATABASE_URL"]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GOSSAMER_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("postgres")
+    for part in (folder, *folder.parents[:2]):
+        part.chmod(0o755)  # the server may run as another user
+    with postgres(folder / "server") as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def new_postgres(postgres_server: str) -> Callable[[], str]:
+    """Makes a database at the present schema and returns its address."""
+
+    async def command(sql: str) -> None:
+        connection = await asyncpg.connect(postgres_server)  # type: ignore[no-untyped-call]
+        try:
+            await connection.execute(sql)
+        finally:
+            await connection.close()
+
+    async def template() -> None:
+        await command("CREATE DATABASE template_gossamer")
+        database = PostgresDatabase(postgres_server.replace("/postgres", "/template_gossamer"), SystemClock())
+        await database.write(upgrade)
+        await database.close()
+
+    def apart(work: Coroutine[Any, Any, None]) -> None:
+        """In a thread of its own: the test that asks may be running an event loop already."""
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(asyncio.run, work).result()
+
+    apart(template())
+
+    def make() -> str:
+        name = f"test_{next(_numbers)}"
+        apart(command(f"CREATE DATABASE {name} TEMPLATE template_gossamer"))
+        return postgres_server.replace("/postgres", f"/{name}")
+
+    return make
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/gossamer.db"
+    make: Callable[[], str] = request.getfixturevalue("new_postgres")
+    return make()
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[AnyDatabase]:
+    clock = SystemClock()
+    opened: AnyDatabase
+    if database_url.startswith("sqlite"):
+        opened = SqliteDatabase(Path(database_url.removeprefix("sqlite:///")), clock)
+        await opened.write(upgrade)
+    else:
+        opened = PostgresDatabase(database_url, clock)
+    yield opened
+    await opened.close()

@@ -1,0 +1,50 @@
+"""Small jobs for tests that start from rows."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from gossamer.model.job import Job, Target
+from gossamer.model.page import Page, Visit
+from gossamer.model.record import Record
+from gossamer.model.states import JobState, PageState
+from gossamer.settle.commit import Committed, commit
+from gossamer.settle.step import PageStep, Step
+from gossamer.store import jobs, sites, visits
+from gossamer.store.tx import Tx
+from tests.conftest import AnyDatabase
+
+LEASE = timedelta(seconds=60)
+
+
+def make_job(tx: Tx, *hosts: str, start: bool = True) -> Job:
+    job = jobs.create(tx, "test", "prospect", {"keywords": ["CRM"]}, len(hosts))
+    sites.create_many(tx, job.id, [Target(host, (f"http://{host}/",), host) for host in hosts])
+    if start:
+        jobs.move(tx, job.id, JobState.RUNNING)
+    found = jobs.get(tx, job.id)
+    assert found
+    return found
+
+
+def claim_all(tx: Tx, worker: str = "home/0-1", lease: timedelta = LEASE) -> list[Visit]:
+    waiting = [one.id for row in visits.ready(tx, "http", 0, 1, 1000).values() for one in row]
+    return visits.claim(tx, waiting, worker, lease)
+
+
+def done(visit: Visit, url: str, *keywords: str, depth: int = 0) -> Step:
+    """A page that was read, with one record per keyword."""
+    records = tuple(
+        Record("match", (url, keyword), {"domain": visit.host, "url": url, "keyword": keyword}) for keyword in keywords
+    )
+    page = Page.at(url, depth)
+    return Step(visit, PageStep(page, PageState.DONE, http_status=200, identity=page.key, records=records, bytes_in=10))
+
+
+async def settle(database: AnyDatabase, *steps: Step) -> Committed:
+    return await database.write(commit, list(steps), 0)
+
+
+async def state_of(database: AnyDatabase, job_id: UUID) -> JobState:
+    job = await database.read(jobs.get, job_id)
+    assert job
+    return job.state

@@ -1,0 +1,64 @@
+"""The schema: what the migrations make is what the code expects, and no program works on a schema it does not know."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import text
+
+from gossamer.clock import SystemClock
+from gossamer.errors import UserError
+from gossamer.store.schema import HEAD, known_revisions, ready_database, revision, upgrade
+from gossamer.store.tables import metadata
+from gossamer.store.tx import Tx
+from tests.conftest import AnyDatabase
+
+
+def test_the_head_is_the_newest_migration() -> None:
+    assert known_revisions()[-1] == HEAD
+
+
+async def test_migrations_make_the_tables_the_code_uses(database: AnyDatabase) -> None:
+    def differences(tx: Tx) -> list[Any]:
+        return list(compare_metadata(MigrationContext.configure(tx.conn), metadata))
+
+    found = await database.write(differences)
+    # Reflected types of our own columns cannot be compared by name on SQLite; everything else must agree.
+    assert [one for one in found if not (isinstance(one, list) and one[0][0] == "modify_type")] == []
+
+
+async def test_upgrading_twice_changes_nothing(database: AnyDatabase) -> None:
+    await database.write(upgrade)
+    assert await database.read(revision) == HEAD
+
+
+async def test_a_new_home_is_set_up_by_itself(tmp_path: Path) -> None:
+    database = await ready_database(f"sqlite:///{tmp_path}/deep/home/gossamer.db", SystemClock())
+    assert await database.read(revision) == HEAD
+    await database.close()
+
+
+async def test_an_older_program_refuses_a_newer_database(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/gossamer.db"
+    database = await ready_database(url, SystemClock())
+    await database.write(lambda tx: tx.run(text("UPDATE alembic_version SET version_num = '9999'")))
+    await database.close()
+    with pytest.raises(UserError, match="newer gossamer") as refused:
+        await ready_database(url, SystemClock())
+    assert refused.value.code == "database.newer"
+
+
+async def test_a_server_is_left_to_its_operator(new_postgres: Any) -> None:
+    url = new_postgres()
+    database = await ready_database(url, SystemClock())
+    await database.write(lambda tx: tx.run(text("DROP TABLE alembic_version")))
+    await database.close()
+    with pytest.raises(UserError, match="gossamer db upgrade"):
+        await ready_database(url, SystemClock())
+
+
+async def test_an_unknown_kind_of_database_is_named() -> None:
+    with pytest.raises(UserError, match="mysql"):
+        await ready_database("mysql://x/y", SystemClock())
