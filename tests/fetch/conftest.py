@@ -23,7 +23,7 @@ MakeSession = Callable[[str], HttpSession]
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """A certificate authority of our own and a certificate by it for *.test."""
+    """A certificate authority of our own and a certificate by it for shop.test."""
 
     authority: Path
     chain: Path
@@ -112,7 +112,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     run("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=Test authority")
     run("req", *key, "-keyout", "site.key", "-out", "site.csr", "-subj", "/CN=site.test")
-    (folder / "names").write_text("subjectAltName=DNS:*.test\n")
+    (folder / "names").write_text("subjectAltName=DNS:shop.test\n")
     signed = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "names")
     run("x509", "-req", "-in", "site.csr", "-out", "site.pem", *signed)
     return made

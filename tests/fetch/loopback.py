@@ -1,12 +1,16 @@
 """Real servers on loopback that behave as badly as the web does: a scripted web site and a scripted name server."""
 
 import asyncio
+import resource
 import socket
 import ssl
 import struct
+import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -94,16 +98,31 @@ class Site:
                 writer.write(page)
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError, ssl.SSLError):
-            pass  # the client went away, which several tests want
+            writer.transport.abort()  # the client went away, which several tests want
+        except asyncio.CancelledError:
+            writer.transport.abort()
+            raise
         finally:
             self.open_connections -= 1
             writer.close()
+            with suppress(ConnectionError, ssl.SSLError):
+                await writer.wait_closed()
 
 
 def reset(writer: asyncio.StreamWriter) -> None:
     """End a connection with RST instead of FIN."""
     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     writer.transport.abort()
+
+
+def open_files() -> int:
+    return sum(1 for _ in Path("/dev/fd").iterdir())
+
+
+def peak_memory() -> int:
+    """The most bytes this process has ever had in memory."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 async def until(condition: Callable[[], bool], seconds: float = 5.0) -> bool:

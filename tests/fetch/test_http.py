@@ -7,7 +7,6 @@ import zlib
 from datetime import timedelta
 from typing import Any
 
-import psutil
 import pytest
 
 from gossamer.fetch import FetchError
@@ -15,7 +14,7 @@ from gossamer.fetch.http import HttpSession
 from gossamer.model.fetching import Response
 from gossamer.model.trouble import Reason, Trouble
 from tests.fetch.conftest import MakeSession
-from tests.fetch.loopback import Site, answer, until
+from tests.fetch.loopback import Site, answer, open_files, peak_memory, until
 
 BROTLI = base64.b64decode("GyYA+B2pU5+7cC1WhiYnQdjoki3tLYiKBmZm/AI=")
 ZSTD = base64.b64decode("KLUv/SAhjQAAWGhlbGxvIHpzdGQgAQBWihc=")
@@ -35,13 +34,13 @@ ZSTD_BOMB = zlib.decompress(
 )
 
 
-async def get(session: HttpSession, url: str, **options: Any) -> Response:
-    return await session.fetch(url, **{"timeout": timedelta(seconds=10), "max_bytes": 1_000_000} | options)
+async def get(session: HttpSession, url: str, max_bytes: int = 1_000_000, **options: Any) -> Response:
+    return await session.fetch(url, timeout=timedelta(seconds=10), max_bytes=max_bytes, **options)
 
 
-async def trouble_of(session: HttpSession, url: str, **options: Any) -> Trouble:
+async def trouble_of(session: HttpSession, url: str, max_bytes: int = 1_000_000) -> Trouble:
     with pytest.raises(FetchError) as caught:
-        await get(session, url, **options)
+        await get(session, url, max_bytes)
     return caught.value.trouble
 
 
@@ -203,32 +202,25 @@ async def test_a_long_body_can_be_cut_instead_of_refused(encoding: bytes, site: 
     assert await until(lambda: site.open_connections <= 1)
 
 
-def gzip_bomb(megabytes: int) -> bytes:
+@pytest.fixture(scope="module")
+def bombs() -> dict[str, bytes]:
     stream = zlib.compressobj(1, wbits=31)
-    return b"".join(stream.compress(bytes(1_000_000)) for _ in range(megabytes)) + stream.flush()
+    gzipped = b"".join(stream.compress(bytes(1_000_000)) for _ in range(500)) + stream.flush()
+    twice = gzip.compress(gzipped)
+    return {"gzip": gzipped, "GZIP": gzipped, "gzip, gzip": twice, "br": BROTLI_BOMB, "zstd": ZSTD_BOMB}
 
 
-@pytest.mark.parametrize(
-    ("encoding", "bomb"),
-    [
-        pytest.param(b"gzip", gzip_bomb(300), id="gzip"),
-        pytest.param(b"GZIP", gzip_bomb(300), id="gzip, inflated by us"),
-        pytest.param(b"gzip, gzip", gzip.compress(gzip_bomb(300)), id="gzip in gzip"),
-        pytest.param(b"br", BROTLI_BOMB, id="brotli"),
-        pytest.param(b"zstd", ZSTD_BOMB, id="zstd"),
-    ],
-)
+@pytest.mark.parametrize("encoding", ["gzip", "GZIP", "gzip, gzip", "br", "zstd"])
 async def test_a_bomb_is_put_down_at_the_limit_with_memory_flat(
-    encoding: bytes, bomb: bytes, site: Site, session: HttpSession
+    encoding: str, bombs: dict[str, bytes], site: Site, session: HttpSession
 ) -> None:
-    site.pages["/"] = answer(bomb, b"Content-Encoding: " + encoding)
+    site.pages["/"] = answer(bombs[encoding], b"Content-Encoding: " + encoding.encode())
     await get(session, "http://shop.test/none")
-    process = psutil.Process()
-    before = process.memory_info().rss
+    before = peak_memory()
     trouble = await trouble_of(session, "http://shop.test/", max_bytes=10_000_000)
     assert trouble == Trouble(Reason.TOO_LARGE, "over 10 MB")
     # The limit itself, a decompressor's window of up to 16 MB, and air: hundreds of megabytes were on offer.
-    assert process.memory_info().rss - before < 60_000_000
+    assert peak_memory() - before < 60_000_000
 
 
 async def test_a_fetch_that_is_cancelled_leaves_no_socket_behind(site: Site, make_session: MakeSession) -> None:
@@ -246,8 +238,7 @@ async def test_a_fetch_that_is_cancelled_leaves_no_socket_behind(site: Site, mak
     sessions = [make_session(f"*.test=127.0.0.1:{site.port}") for _ in range(25)]
     await get(sessions[0], "http://warm.test/")
     assert await until(lambda: site.open_connections == 1)
-    process = psutil.Process()
-    before = process.num_fds()
+    before = open_files()
     for path in ("/silent", "/dripping") * 2:
         tasks = [asyncio.create_task(get(one, f"http://shop.test{path}")) for one in sessions for _ in range(4)]
         assert await until(lambda: site.open_connections == 101)
@@ -256,7 +247,7 @@ async def test_a_fetch_that_is_cancelled_leaves_no_socket_behind(site: Site, mak
         results = await asyncio.gather(*tasks, return_exceptions=True)
         assert {type(result) for result in results} == {asyncio.CancelledError}
         assert await until(lambda: site.open_connections == 1)
-    assert await until(lambda: process.num_fds() <= before)
+    assert await until(lambda: open_files() <= before)
 
 
 async def test_closing_gives_back_every_connection_and_ends_the_session(site: Site, session: HttpSession) -> None:

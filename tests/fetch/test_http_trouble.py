@@ -17,7 +17,8 @@ from gossamer.model.trouble import Reason, Trouble
 from tests.fetch.conftest import Certificates, MakeSession
 from tests.fetch.loopback import Behaviour, Site, answer, reset
 
-Reader, Writer = asyncio.StreamReader, asyncio.StreamWriter
+Reader = asyncio.StreamReader
+Writer = asyncio.StreamWriter
 
 
 async def trouble_of(session: HttpSession, url: str, seconds: float = 5.0) -> Trouble:

@@ -111,7 +111,7 @@ async def test_busy_keys_are_never_forgotten(clock: FrozenClock) -> None:
         st.tuples(st.integers(0, 7), st.floats(0, 3), st.floats(0, 2), st.booleans()), min_size=20, max_size=120
     )
 )
-@settings(deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_forgetting_never_brings_two_slots_closer_than_the_larger_spacing(
     steps: list[tuple[int, float, float, bool]],
 ) -> None:

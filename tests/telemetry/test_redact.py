@@ -18,10 +18,33 @@ from gossamer.telemetry.shapes import as_json, as_line
 
 @pytest.mark.parametrize(
     "name",
-    ["key", "api_key", "apiKey", "X-API-Key", "APIKEY", "token", "access_token", "accessToken", "refresh.token", "password",
-     "PASSWORD", "db_password", "passwd", "secret", "client-secret", "secretKey", "authorization", "Proxy-Authorization",
-     "cookie", "Set-Cookie", "cookies", "credentials", "signature", "GOSSAMER_SCRAPINGBEE_KEY"],
-)  # fmt: skip
+    [
+        "key",
+        "api_key",
+        "apiKey",
+        "X-API-Key",
+        "APIKEY",
+        "token",
+        "access_token",
+        "accessToken",
+        "refresh.token",
+        "secret",
+        "password",
+        "PASSWORD",
+        "db_password",
+        "passwd",
+        "client-secret",
+        "secretKey",
+        "authorization",
+        "cookie",
+        "cookies",
+        "Proxy-Authorization",
+        "Set-Cookie",
+        "credentials",
+        "signature",
+        "GOSSAMER_SCRAPINGBEE_KEY",
+    ],
+)
 def test_names_that_say_secret(name: str) -> None:
     assert names_a_secret(name)
 
@@ -46,6 +69,8 @@ TEXTS = {
     '{"apiKey":"hunter2","n":1}': '{"apiKey":"[redacted]","n":1}',
     "Cookie: sid=hunter2; theme=dark": "Cookie: [redacted]",
     "Set-Cookie: sid=hunter2; Path=/\nServer: x": "Set-Cookie: [redacted]\nServer: x",
+    "Error: token: hunter2": "Error: token: [redacted]",
+    "x=1&token=hunter2&y=key=hunter2": "x=1&token=[redacted]&y=key=[redacted]",
     "sent bearer hunter2hunter2hunter2": "sent bearer [redacted]",
 }
 

@@ -12,8 +12,8 @@ The rules, in the order in which they matter:
   `使用CRM软件`). Hangul beside a keyword of another script does not either (`CRM을`).
 - A keyword that begins (ends) with a symbol needs no boundary there, except that the symbol must not go on: `C++` is in
   `C++17` but not in `C+++`; `.NET` is in `ASP.NET`, but not in `ASP.NETwork` (its other edge is a letter) or `..NET`.
-- Every keyword counts by itself: in `CRM software`, both `CRM` and `CRM software` are mentioned. Mentions of one of them
-  do not overlap each other. Title and text are two texts: no phrase begins in one and ends in the other.
+- Every keyword counts by itself: in `CRM software`, both `CRM` and `CRM software` are mentioned. Mentions of the same
+  keyword do not overlap each other. Title and text are two texts: no phrase begins in one and ends in the other.
 - Keywords that are the same after all this are one, spelled as the first of them.
 """
 

@@ -7,6 +7,7 @@ no proxy variable, and the address at the far end is compared once more when the
 
 import asyncio
 import re
+import ssl
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import timedelta
@@ -175,16 +176,15 @@ class HttpSession:
 
 def read_trust(ca_file: Path) -> CertStore:
     """The certificates of a PEM file, beside the system's own."""
-    unreadable: tuple[type[Exception], ...] = (OSError, ValueError, *CLIENT_ERRORS)
     try:
-        certificates = _CERTIFICATE.findall(ca_file.read_text(encoding="utf-8"))
-        if not certificates:
-            raise ValueError("no certificate in it")
-        return CertStore(pem_certs=certificates, default_paths=True)
-    except unreadable as error:
+        text = ca_file.read_text(encoding="utf-8")
+        # The client passes over what it cannot read; this one does not.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+    except (OSError, ValueError) as error:
         raise UserError(
             "settings.invalid", f"GOSSAMER_CA_FILE is {str(ca_file)!r}, expected a readable file of PEM certificates."
         ) from error
+    return CertStore(pem_certs=_CERTIFICATE.findall(text), default_paths=True)
 
 
 def _check_far_end(arrived: Arrived, clearance: Clearance) -> None:

@@ -71,10 +71,15 @@ def target_of(domain: Domain, given: str) -> Target:
     """The site a domain stands for, and where to begin: first what was written, then the usual places."""
     site = site_of(domain.host)
     hosts = [site]
-    if not is_address(site) and (domain_of(site) == site or domain.host != site):
+    if not is_address(site) and (_is_registrable(site) or domain.host != site):
         hosts.append(f"www.{site}")
     usual = [f"{scheme}://{host}/" for host in hosts for scheme in ("https", "http")]
     return Target(host=site, entries=tuple(dict.fromkeys([*_written(domain), *usual])), given=given)
+
+
+def _is_registrable(site: str) -> bool:
+    # With a single dot there is nothing to look up, and that is most of a list.
+    return site.count(".") == 1 or domain_of(site) == site
 
 
 def is_address(host: str) -> bool:

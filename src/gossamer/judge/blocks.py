@@ -15,6 +15,8 @@ from gossamer.model.trouble import Reason
 
 PREFIX = 65_536  # block pages are small: their marks stand well within this
 
+TINY_PAGE = 10_000  # bytes; what a page that only asks or refuses needs
+
 _ALL_MARKS = MARKS + WIDGETS
 _AUTOMATON = BytesAhoCorasick([mark.text for mark in _ALL_MARKS], implementation=Implementation.DFA)
 _SHAPE_HEADER = re.compile(r"x-[a-z0-9]{8}-[abcdfz]")

@@ -1,8 +1,8 @@
 """By what block and challenge pages give themselves away: one table of bot protections, as data.
 
-A strong mark names the protection by itself. A weak one is seen on normal pages too, or rests on hearsay: it counts only
-with an error status or on a tiny page. What only says that a protection is present (cookies, `cf-ray`, detection scripts
-on normal pages) is not here at all.
+A strong mark names the protection by itself. A weak one is seen on normal pages too, or rests on hearsay: it counts
+only with an error status or on a tiny page. What merely says that a protection is present (cookies, `cf-ray`, detection
+scripts on normal pages) is not here at all.
 """
 
 from dataclasses import dataclass

@@ -30,11 +30,10 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _USER_INFO = re.compile(r"([a-z][a-z0-9+.-]{0,20}://)[^\s/?#\"'<>]*@", re.IGNORECASE)
 _BEARER = re.compile(r"\b(bearer)\s+[A-Za-z0-9._~+/=-]{16,}", re.IGNORECASE)
 _COOKIES = re.compile(r"\b((?:set-)?cookie)(\s*[:=]\s*)[^\r\n\"']+", re.IGNORECASE)
-_NAMED = re.compile(
-    r"(?P<name>[A-Za-z][A-Za-z0-9_.-]{0,63})(?P<between>[\"']?\s{0,2}(?:=|:|%3D)\s{0,2}[\"']?)"
-    r"(?P<value>(?:(?:bearer|basic|token)\s+)?[^\s&,;\"'<>()\[\]{}]+)",
-    re.IGNORECASE,
+_LABEL = re.compile(
+    r"(?P<name>[A-Za-z][A-Za-z0-9_.-]{0,63})(?P<between>[\"']?\s{0,2}(?:=|:|%3D)\s{0,2}[\"']?)", re.IGNORECASE
 )
+_LABELLED = re.compile(r"(?:(?:bearer|basic|token)\s+)?[^\s&,;\"'<>()\[\]{}]+", re.IGNORECASE)
 
 _REPR = reprlib.Repr()  # unlike repr(), survives objects whose own __repr__ fails
 _REPR.maxother = _REPR.maxstring = _LONGEST_KEPT
@@ -73,7 +72,7 @@ class Redactor:
             text = _USER_INFO.sub(rf"\1{HIDDEN}@", text)
         if ":" in text or "=" in text or "%3" in text:
             text = _COOKIES.sub(rf"\1\2{HIDDEN}", text)
-            text = _NAMED.sub(_hide_named, text)
+            text = _hide_labelled(text)
         if "earer" in text or "EARER" in text:
             text = _BEARER.sub(rf"\1 {HIDDEN}", text)
         if not text.isascii():
@@ -106,13 +105,22 @@ class Redactor:
         return [self.plain(inner, "", depth + 1) for inner in list(value)[:_MOST_ITEMS]]
 
 
-def _hide_named(match: re.Match[str]) -> str:
-    name, between = match["name"], match["between"]
-    if not names_a_secret(name) or HIDDEN.startswith(match["value"]):
-        return match[0]
-    if ":" in between and name.lower() in ("key", "keys"):
-        return match[0]  # "key: value" is how people write about anything at all
-    return f"{name}{between}{HIDDEN}"
+def _hide_labelled(text: str) -> str:
+    """Hide what follows the name of a secret. Labels are looked at one by one: `Error: token=x` has two."""
+    pieces: list[str] = []
+    done = 0
+    for label in _LABEL.finditer(text):
+        if label.start() < done or not _labels_a_secret(label["name"], label["between"]):
+            continue
+        if value := _LABELLED.match(text, label.end()):
+            pieces += [text[done : label.end()], HIDDEN]
+            done = value.end()
+    return "".join([*pieces, text[done:]])
+
+
+def _labels_a_secret(name: str, between: str) -> bool:
+    # "key: value" is how people write about anything at all.
+    return names_a_secret(name) and not (":" in between and name.lower() in ("key", "keys"))
 
 
 def _number(value: float) -> Value:

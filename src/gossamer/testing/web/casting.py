@@ -1,6 +1,7 @@
 """A number to the kind of site it stands for: cheap for fifty thousand of them, since no page is made yet."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from gossamer.testing.web.dice import dice, number
 from gossamer.testing.web.homes import HOME_QUIRKS
@@ -20,6 +21,7 @@ _CHARSETS = {
 }
 _WESTERN = ("utf-8", "utf-8", "iso-8859-1", "windows-1252", "utf-8-sig")
 _QUIRKS_PER_SITE = 3
+_BLOCK = 20
 
 
 def _in_turn(names: Iterable[str]) -> tuple[str, ...]:
@@ -59,14 +61,26 @@ def profile_of(settings: Settings, site: int) -> Profile:
 
 def _quirks_of(settings: Settings, site: int) -> tuple[str, tuple[str, ...]]:
     """Nasty sites are spread evenly and take the quirks in turn, so that a small web already shows most of them."""
-    ordinal = int((site - 1) * settings.nasty)
-    if int(site * settings.nasty) == ordinal:
+    slot = _slot(settings.seed, site)
+    ordinal = int(slot * settings.nasty)
+    if int((slot + 1) * settings.nasty) == ordinal:
         return "", ()
     turn = number(settings.seed, "turn") % 1000 + ordinal // 2
     if ordinal % 2 == 0:
         return _HOMES[turn % len(_HOMES)], ()
     first = turn * _QUIRKS_PER_SITE
     return "", tuple(_INNER[(first + at) % len(_INNER)] for at in range(_QUIRKS_PER_SITE))
+
+
+def _slot(seed: int, site: int) -> int:
+    """The site's place in a row that is shuffled block by block: names go by number too, and nastiness must not."""
+    block, inside = divmod(site - 1, _BLOCK)
+    return block * _BLOCK + _shuffled(seed, block)[inside]
+
+
+@lru_cache(maxsize=1024)
+def _shuffled(seed: int, block: int) -> tuple[int, ...]:
+    return tuple(dice(seed, "block", block).sample(range(_BLOCK), _BLOCK))
 
 
 def _robots_for(home: str, inner: tuple[str, ...]) -> str:

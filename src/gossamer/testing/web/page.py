@@ -60,7 +60,7 @@ class Anchor:
 
     @property
     def nofollow(self) -> bool:
-        return "nofollow" in self.rel.lower().split()
+        return self.rel != "" and "nofollow" in self.rel.lower().split()
 
 
 @dataclass(frozen=True, slots=True)

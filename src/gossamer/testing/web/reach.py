@@ -98,7 +98,7 @@ class _Walk:
     pages: list[Reached] = field(default_factory=list)
     known: dict[str, Reached] = field(default_factory=dict)  # by identity
     handed: list[str] = field(default_factory=list)
-    spelled: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    addresses: dict[str | tuple[str, str], str] = field(default_factory=dict)  # by link
 
     def visit(self, url: str) -> Reached | None:
         """Look at one chosen address; None if it turns out to be a page already seen."""
@@ -160,15 +160,19 @@ class _Walk:
         hrefs = [href.href for href in sight.hrefs if not href.nofollow]
         if refresh := refresh_target(sight.refresh):
             hrefs.append(refresh)
-        found = (self._spell(href, base or page.url) for href in hrefs)
-        return {url for url in found if url and site_of_url(url) == self.site and not _is_binary(url)}
+        found = {self._address(href, base or page.url) for href in hrefs}
+        return found - {""}
 
-    def _spell(self, href: str, base: str) -> str | None:
-        # Navigation is the same on every page; only links that begin at the root mean the same everywhere.
-        key = (href, "" if href.startswith("/") and not href.startswith("//") else base)
-        if key not in self.spelled:
-            self.spelled[key] = normalise(href, base)
-        return self.spelled[key]
+    def _address(self, href: str, base: str) -> str:
+        """The page a link leads to; "" if it leads to none, or to none of this site."""
+        # Navigation repeats itself on every page. Links that begin at the root mean the same on all of them.
+        key = href if href.startswith("/") and not href.startswith("//") else (href, base)
+        known = self.addresses.get(key)
+        if known is None:
+            url = normalise(href, base)
+            known = url if url and site_of_url(url) == self.site and not _is_binary(url) else ""
+            self.addresses[key] = known
+        return known
 
 
 def walk(

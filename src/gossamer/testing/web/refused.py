@@ -27,7 +27,8 @@ def _named(plan: PagePlan) -> str:
 
 
 def _document(title: str, body: str, head: str = "") -> str:
-    return f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>{head}</head>\n<body>{body}</body></html>\n'
+    top = f'<head><meta charset="utf-8"><title>{title}</title>{head}</head>'
+    return f'<!DOCTYPE html>\n<html lang="en">{top}\n<body>{body}</body></html>\n'
 
 
 def _ray(throw: Random) -> str:
@@ -50,12 +51,14 @@ def _challenge(profile: Profile, plan: PagePlan, throw: Random) -> str:
     ray = _ray(throw)
     script = (
         f'<script>window._cf_chl_opt = {{ cvId: "3", cZone: "{profile.name.primary}", cRay: "{ray}" }};'
-        f'var s = document.createElement("script"); s.src = "/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1?ray={ray}";'
+        'var s = document.createElement("script");'
+        f's.src = "/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1?ray={ray}";'
         "document.head.appendChild(s);</script>"
     )
     body = (
-        f'<div class="main-wrapper"><h1>{profile.name.primary}</h1><h2 id="challenge-running">One moment while we look at your '
-        f'connection</h2><div id="challenge-stage"></div><p>{_named(plan)}</p>'
+        f'<div class="main-wrapper"><h1>{profile.name.primary}</h1>'
+        '<h2 id="challenge-running">One moment while we look at your connection</h2>'
+        f'<div id="challenge-stage"></div><p>{_named(plan)}</p>'
         "<noscript>Enable JavaScript and cookies to continue</noscript></div>"
     )
     return _document("Just a moment...", body + script)
@@ -75,8 +78,8 @@ def _akamai(profile: Profile, plan: PagePlan, throw: Random) -> Refused:
         f"18.{throw.getrandbits(32):08x}.{throw.randint(1_700_000_000, 1_800_000_000)}.{throw.getrandbits(28):07x}"
     )
     body = (
-        f'<h1>Access Denied</h1><p>You have no permission to access "http&#58;&#47;&#47;{profile.name.primary}&#47;" on this '
-        f"server: {_named(plan)}.</p><p>Reference&#32;&#35;{reference}</p>"
+        f'<h1>Access Denied</h1><p>You have no permission to access "http&#58;&#47;&#47;{profile.name.primary}&#47;" '
+        f"on this server: {_named(plan)}.</p><p>Reference&#32;&#35;{reference}</p>"
         f"<p>https&#58;&#47;&#47;errors&#46;edgesuite&#46;net&#47;{reference}</p>"
     )
     return Refused(
@@ -97,7 +100,8 @@ def _datadome(profile: Profile, plan: PagePlan, throw: Random) -> Refused:
 
 def _perimeterx(_: Profile, plan: PagePlan, throw: Random) -> Refused:
     body = (
-        f"<h1>Press &amp; Hold to confirm you are a person (and not a bot)</h1><div id='px-captcha'></div><p>{_named(plan)}</p>"
+        "<h1>Press &amp; Hold to confirm you are a person (and not a bot)</h1>"
+        f"<div id='px-captcha'></div><p>{_named(plan)}</p>"
         f"<script>window._pxAppId = 'PX{throw.getrandbits(32):08X}';</script>"
         "<script src='https://captcha.px-cdn.net/PX/captcha.js?a=c'></script>"
     )
@@ -107,7 +111,7 @@ def _perimeterx(_: Profile, plan: PagePlan, throw: Random) -> Refused:
 def _imperva(_: Profile, plan: PagePlan, throw: Random) -> Refused:
     incident = f"{throw.getrandbits(48)}-{throw.getrandbits(48)}"
     body = (
-        f'<iframe id="main-iframe" src="/_Incapsula_Resource?CWUDNSAI=9&amp;incident_id={incident}" frameborder="0" width="100%">'
+        f'<iframe id="main-iframe" src="/_Incapsula_Resource?CWUDNSAI=9&amp;incident_id={incident}" width="100%">'
         f"Request unsuccessful. Incapsula incident ID: {incident}</iframe><p>{_named(plan)}</p>"
     )
     return Refused(
@@ -140,8 +144,9 @@ def _login_wall(_: Profile, plan: PagePlan, __: Random) -> Refused:
 def _shell(profile: Profile, plan: PagePlan, throw: Random) -> Refused:
     head = f'<meta name="description" content="{_named(plan)}"><link rel="stylesheet" href="/static/app.css">'
     body = (
-        f'<noscript>You need to enable JavaScript to run this app.</noscript><div id="root"></div>'
-        f'<script>window.__STATE__ = {{"topic": "CRM"}};</script><script src="/static/app.{throw.getrandbits(32):08x}.js"></script>'
+        '<noscript>You need to enable JavaScript to run this app.</noscript><div id="root"></div>'
+        '<script>window.__STATE__ = {"topic": "CRM"};</script>'
+        f'<script src="/static/app.{throw.getrandbits(32):08x}.js"></script>'
     )
     return Refused(_document(profile.name.primary, body, head))
 

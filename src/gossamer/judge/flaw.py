@@ -1,0 +1,63 @@
+"""Second judgement, after reading: pages that arrived with a good status but are not what they seem.
+
+Whoever has much to say is believed: all the pages looked for here are short, and an article about captchas, missing
+pages or Cloudflare is not. That also keeps this nearly free for most pages.
+"""
+
+from gossamer.judge.blocks import TINY_PAGE, marks_in, named_by_headers, named_by_place, named_by_title
+from gossamer.judge.hollow import find_hollow
+from gossamer.judge.login import find_login
+from gossamer.judge.marks import UNNAMED, UNNAMED_TITLES, WIDGETS, Mark, Verdict
+from gossamer.judge.parked import find_parked
+from gossamer.judge.soft_404 import find_soft_404
+from gossamer.model.document import Document
+from gossamer.model.trouble import Trouble
+
+# Characters of visible text. Real block pages stay under 1,500; error pages in a site's frame under 6,000.
+_LONG = 6_000
+_LONGEST_BLOCK = 3_000
+_LONGEST_SPEECH = 1_500
+_FEW_WORDS = 500
+_FEW_LINKS = 10
+
+
+def find_flaw(doc: Document) -> Trouble | None:
+    """What is wrong with a page that was read; None for one to be harvested."""
+    stopped = named_by_headers(doc.status, doc.headers) or named_by_place(doc.requested, doc.url)
+    if stopped is None and len(doc.text) <= _LONGEST_BLOCK:
+        stopped = _find_block(doc)
+    if stopped is not None:
+        return Trouble(stopped.reason, stopped.vendor, doc.status)
+    if len(doc.text) > _LONG:
+        return None
+    return find_parked(doc) or find_login(doc) or find_soft_404(doc) or find_hollow(doc)
+
+
+def _find_block(doc: Document) -> Verdict | None:
+    tiny = doc.size < TINY_PAGE and len(doc.text) < _FEW_WORDS
+    named = named_by_title(doc.title, weak=tiny)
+    if named is not None:
+        return named
+    for mark in marks_in(doc.body, doc.headers):
+        if _counts(mark, doc, tiny=tiny):
+            return mark.verdict
+    bare = tiny and len(doc.links) <= _FEW_LINKS
+    return UNNAMED if bare and doc.title.lower() in UNNAMED_TITLES else None
+
+
+def _counts(mark: Mark, doc: Document, *, tiny: bool) -> bool:
+    if mark.weak and not tiny:
+        return False
+    if mark in WIDGETS:
+        return len(doc.links) <= 3 and not _has_questions(doc)
+    if mark.spoken:
+        return len(doc.text) <= _LONGEST_SPEECH and len(doc.links) <= _FEW_LINKS
+    # Code that can be read on the page is being talked about.
+    return mark.text.decode() not in doc.text
+
+
+def _has_questions(doc: Document) -> bool:
+    """Whether a form asks for anything but proof of being human."""
+    fields = doc.tree.select("textarea:not([name$=captcha-response]),select")
+    inputs = doc.tree.select("input:not([type=hidden i],[type=submit i],[type=button i],[type=checkbox i])")
+    return bool(fields or inputs)

@@ -1,0 +1,46 @@
+"""Pages that want a password before they show what was asked for.
+
+A site's own login page, asked for by its address, is an ordinary page and no wall.
+"""
+
+import re
+
+from gossamer.judge.headings import headings, title_parts
+from gossamer.model.document import Document
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import path_of
+
+_SHORT = 1_500
+_PLACE = re.compile(
+    r"/(?:log-?in|sign-?in|logon|sso|auth|authwall|authenticate|session/new|sessions/new|wp-login\.php|oauth2?|saml2?"
+    r"|users/sign_in|accounts?/login|connexion|anmelden|iniciar-sesion|accedi|inloggen)(?:[/.?]|$)",
+    re.IGNORECASE,
+)
+_PHRASES = frozenset({
+    "log in", "login", "log on", "logon", "sign in", "signin", "sign on", "member login", "members login",
+    "user login", "customer login", "client login", "account login", "admin login", "please log in", "please sign in",
+    "login required", "please login", "log in to your account", "sign in to your account", "login to your account",
+    "log in to continue", "sign in to continue", "authentication required", "anmelden", "anmeldung", "einloggen",
+    "connexion", "se connecter", "identification", "iniciar sesión", "acceder", "accedi", "entrar", "inloggen",
+    "logga in", "logg inn", "log ind", "zaloguj się", "logowanie", "přihlášení", "bejelentkezés", "giriş yap",
+    "войти", "вход", "авторизация", "увійти", "ログイン", "登录", "登入", "로그인",
+})  # fmt: skip
+
+
+def find_login(doc: Document) -> Trouble | None:
+    """A password field where the page should be: after a redirect to a login, or with nothing else to read."""
+    if _is_login_place(doc.requested) or doc.tree.select_one("input[type=password i]") is None:
+        return None
+    if doc.url != doc.requested and _is_login_place(doc.url):
+        return Trouble(Reason.LOGIN, "redirected to a login page", doc.status)
+    if len(doc.text) <= _SHORT and _speaks_of_login(doc):
+        return Trouble(Reason.LOGIN, "login form instead of the page", doc.status)
+    return None
+
+
+def _is_login_place(url: str) -> bool:
+    return _PLACE.search(path_of(url)) is not None
+
+
+def _speaks_of_login(doc: Document) -> bool:
+    return not _PHRASES.isdisjoint((*title_parts(doc), *headings(doc, "h1"), *headings(doc, "h2")))

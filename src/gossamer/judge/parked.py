@@ -1,0 +1,59 @@
+"""Domains nobody uses: pages of parking services and "for sale" signs."""
+
+import re
+
+from ahocorasick_rs import BytesAhoCorasick, Implementation
+
+from gossamer.judge.blocks import PREFIX
+from gossamer.model.document import Document
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import domain_of, host_of
+
+_SHORT = 1_500
+_SIGN = 800
+_BARE_SIGN = 200
+_FEW_LINKS = 20
+
+# Servers that deliver nothing but parking pages.
+_SERVICES = BytesAhoCorasick(
+    [
+        b"sedoparking.com",
+        b"parkingcrew.net",
+        b"parklogic.com",
+        b"d38psrni17bvxu.cloudfront.net",
+        b"img1.wsimg.com/parking-lander",
+        b"/parking-lander/",
+        b'window.location.href="/lander"',
+        b'window.location.replace("/lander")',
+        b"cdn.bodis.com",
+        b"cdnpark.com",
+        b"parkingpage.namecheap.com",
+    ],
+    implementation=Implementation.DFA,
+)
+_SIGNS = re.compile(
+    r"\b(?:th(?:is|e) (?:web ?site |web )?domain(?: name)?(?: [a-z0-9.-]+)? (?:is|may be|might be|could be) for sale"
+    r"|buy this domain|inquire about this domain|make an offer on this domain"
+    r"|this domain (?:name )?(?:is|has been) (?:parked|registered|expired|reserved)"
+    r"|domain (?:is )?parked|parked free,? courtesy of"
+    r"|diese domain (?:steht zum verkauf|ist zu verkaufen|wurde registriert)"
+    r"|ce (?:nom de )?domaine est à vendre|este dominio está (?:en venta|a la venta)|domein te koop)"
+)
+
+
+def find_parked(doc: Document) -> Trouble | None:
+    return Trouble(Reason.PARKED, http_status=doc.status) if _is_parked(doc) else None
+
+
+def _is_parked(doc: Document) -> bool:
+    length = len(doc.text)
+    if length <= _SHORT and _SERVICES.find_matches_as_indexes(doc.body[:PREFIX]):
+        return True
+    if length > _SIGN or len(doc.links) > _FEW_LINKS:
+        return False
+    # Brokers sell other people's domains too: a sign counts where the page speaks of its own.
+    said = f"{doc.title} {doc.text}".lower()
+    own = domain_of(host_of(doc.url))
+    if own not in said and length > _BARE_SIGN:
+        return False
+    return f"{own} is for sale" in said or _SIGNS.search(said) is not None

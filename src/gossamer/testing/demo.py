@@ -1,0 +1,83 @@
+"""`make demo`: a sample web on loopback, a real prospecting job on it, and the table at the end."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+
+FOLDER = Path("demo-output")
+SITES = 40
+
+
+def main() -> int:
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir()
+    _say(f"A sample web of {SITES} sites, a quarter of them nasty, answers on this machine only.")
+    _say("The job visits each politely: robots.txt first, then at most one request per second.\n")
+    with _sample_web() as port:
+        environment = {
+            **os.environ,
+            "GOSSAMER_HOME": str(FOLDER.absolute() / "home"),
+            "GOSSAMER_CONNECT_TO": f"*.test=127.0.0.1:{port}",
+            # Some of the nasty sites never answer; nobody wants to watch that for long.
+            "GOSSAMER_HTTP_TIMEOUT": "3s",
+        }
+        run = ["job", "run", "--name", "Demo", "--domains", str(FOLDER / "domains.txt")]
+        code = _gossamer(environment, *run, "--keywords", str(FOLDER / "keywords.txt"), "--max-pages-per-domain", "10")
+        if code:
+            return code
+        job = _job_id(environment)
+        for form in ("csv", "json"):
+            code = code or _gossamer(
+                environment, "job", "export", job, "--format", form, "--output", str(FOLDER / f"results.{form}")
+            )
+        _say("")
+        code = code or _gossamer(environment, "job", "results", job, "--limit", "12")
+        _say(f"\nThe whole table: {FOLDER}/results.csv and {FOLDER}/results.json")
+        _say("Your own sites: .venv/bin/gossamer job run --name Mine --domains domains.csv --keywords keywords.txt")
+    return code
+
+
+@contextmanager
+def _sample_web() -> Iterator[int]:
+    command = [
+        *(sys.executable, "-m", "gossamer.testing.web", "--port", "0", "--sites", str(SITES), "--seed", "7"),
+        *("--size-min", "3", "--size-max", "8", "--domains", str(FOLDER / "domains.txt")),
+        *("--keywords", str(FOLDER / "keywords.txt"), "--truth", str(FOLDER / "truth.json")),
+    ]
+    web = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own program
+    try:
+        ready = web.stdout.readline() if web.stdout else ""
+        found = re.search(r"port=(\d+)", ready)
+        if not found:
+            raise RuntimeError("the sample web did not start")
+        yield int(found[1])
+    finally:
+        web.terminate()
+        web.wait(10)
+
+
+def _gossamer(environment: dict[str, str], *arguments: str) -> int:
+    command = [sys.executable, "-m", "gossamer", *arguments]
+    return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 - our own program
+
+
+def _job_id(environment: dict[str, str]) -> str:
+    command = [sys.executable, "-m", "gossamer", "job", "list", "--json"]
+    answer = subprocess.run(command, env=environment, check=True, capture_output=True)  # noqa: S603 - our own program
+    return str(orjson.loads(answer.stdout)[0]["id"])
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""The real program, started as a person would, against the real sample web."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+LONGEST = 240.0  # seconds after which a story hangs rather than runs
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """A sample web that answers on loopback, and what it wrote down."""
+
+    port: int
+    domains: Path
+    keywords: Path
+    truth: Path
+    log: Path
+
+
+@contextmanager
+def sample_web(folder: Path, *arguments: str) -> Iterator[Web]:
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {name: folder / f"{name}.txt" for name in ("domains", "keywords", "truth", "log")}
+    command = [sys.executable, "-m", "gossamer.testing.web", "--port", "0", *arguments]
+    for name, path in files.items():
+        command += [f"--{name}", str(path)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout
+        ready = re.search(r"port=(\d+)", server.stdout.readline())
+        assert ready, "the sample web did not start"
+        yield Web(int(ready[1]), **files)
+    finally:
+        server.terminate()
+        server.wait(20)
+        assert server.stdout
+        server.stdout.close()
+
+
+@dataclass(slots=True)
+class Terminal:
+    """One person's shell: a home, settings, and commands typed into it."""
+
+    home: Path
+    web: Web | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
+        connect = {"GOSSAMER_CONNECT_TO": f"*.test=127.0.0.1:{self.web.port}"} if self.web else {}
+        return {**kept, **connect, "GOSSAMER_HOME": str(self.home), "NO_COLOR": "1", **self.settings}
+
+    def type(self, *arguments: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
+        """Run a command to its end."""
+        done = subprocess.run(
+            [sys.executable, "-m", "gossamer", *arguments],
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+            check=False,
+        )
+        if check and done.returncode:
+            raise AssertionError(f"{arguments} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}{self.log()}")
+        return done
+
+    def ask(self, *arguments: str) -> Any:
+        """The JSON answer of a command."""
+        return orjson.loads(self.type(*arguments, "--json").stdout)
+
+    def begin(self, *arguments: str) -> "subprocess.Popen[str]":
+        """Start a command and leave it running, in a session of its own as a terminal would."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "gossamer", *arguments],
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def prospect(self, *more: str, name: str = "story") -> tuple[str, ...]:
+        assert self.web
+        lists = ("--domains", str(self.web.domains), "--keywords", str(self.web.keywords))
+        return ("job", "run", "--name", name, *lists, *more)
+
+    def rows(self, job: str) -> list[dict[str, Any]]:
+        """Everything a job found, without the time at which it did."""
+        found = self.ask("job", "results", job, "--limit", "10000")
+        return [{name: value for name, value in row.items() if name != "timestamp"} for row in found]
+
+    def until(self, job: str, condition: Callable[[Any], bool], seconds: float = 60) -> Any:
+        """Look at a job's status until it is as wanted."""
+        end = time.monotonic() + seconds
+        while True:
+            status = self.ask("job", "status", job)
+            if condition(status):
+                return status
+            assert time.monotonic() < end, f"still {status}\n{self.log()}"
+            time.sleep(0.1)
+
+    def only_job(self, seconds: float = 20) -> str:
+        """The id of the newest job, as soon as there is one."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if (self.home / "gossamer.db").exists() or "GOSSAMER_DATABASE_URL" in self.settings:
+                jobs = self.ask("job", "list")
+                if jobs:
+                    return str(jobs[0]["id"])
+            time.sleep(0.1)
+        raise AssertionError("no job was created")
+
+    def log(self) -> str:
+        path = self.home / "logs" / "gossamer.log"
+        return "\n".join(path.read_text().splitlines()[-40:]) if path.exists() else ""
+
+
+def finish(process: "subprocess.Popen[str]") -> tuple[int, str]:
+    """Wait for a running command; its exit code and all it said."""
+    output, _ = process.communicate(timeout=LONGEST)
+    return process.returncode, output
+
+
+def kill(process: "subprocess.Popen[str]") -> None:
+    """As a power cut would for this process: no chance to say goodbye."""
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=20)
