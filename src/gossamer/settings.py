@@ -181,8 +181,10 @@ class Settings(BaseSettings):
             super().__init__(**given)
         except ValidationError as error:
             problem = _wrong_value(error, given)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             problem = UserError("settings.unreadable", f"{_toml_path()} is not valid TOML: {error}.")
+        except OSError as error:
+            problem = UserError("settings.unreadable", f"{_toml_path()} cannot be read: {error.strerror}.")
         else:
             return
         # Raised out here so that it carries no cause: pydantic's own error holds the secret our message leaves out.

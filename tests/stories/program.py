@@ -3,14 +3,16 @@
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import orjson
 
@@ -100,7 +102,11 @@ class Terminal:
         found = self.ask("job", "results", job, "--limit", "10000")
         return [{name: value for name, value in row.items() if name != "timestamp"} for row in found]
 
-    def until(self, job: str, condition: Callable[[Any], bool], seconds: float = 60) -> Any:
+    def newest(self) -> str:
+        """The id of the job created last."""
+        return str(self.ask("job", "list")[0]["id"])
+
+    def until(self, job: str, condition: Callable[[Any], bool], seconds: float = 90) -> Any:
         """Look at a job's status until it is as wanted."""
         end = time.monotonic() + seconds
         while True:
@@ -108,18 +114,23 @@ class Terminal:
             if condition(status):
                 return status
             assert time.monotonic() < end, f"still {status}\n{self.log()}"
-            time.sleep(0.1)
 
-    def only_job(self, seconds: float = 20) -> str:
-        """The id of the newest job, as soon as there is one."""
+    def until_read(self, pages: int, seconds: float = 60) -> str:
+        """Wait until the newest job has read so many pages, by a quick look into the rows; its id."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if (self.home / "gossamer.db").exists() or "GOSSAMER_DATABASE_URL" in self.settings:
-                jobs = self.ask("job", "list")
-                if jobs:
-                    return str(jobs[0]["id"])
-            time.sleep(0.1)
-        raise AssertionError("no job was created")
+            found = self._look("SELECT hex(job_id), SUM(pages_done) FROM counters GROUP BY job_id ORDER BY job_id DESC")
+            if found and found[0][1] >= pages:
+                return str(UUID(found[0][0]))
+            time.sleep(0.02)
+        raise AssertionError(f"{pages} pages were not read in time\n{self.log()}")
+
+    def _look(self, query: str) -> list[Any]:
+        try:
+            with closing(sqlite3.connect(f"file:{self.home}/gossamer.db?mode=ro", uri=True)) as rows:
+                return rows.execute(query).fetchall()
+        except sqlite3.OperationalError:  # not there yet
+            return []
 
     def log(self) -> str:
         path = self.home / "logs" / "gossamer.log"

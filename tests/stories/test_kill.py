@@ -22,9 +22,8 @@ def test_nothing_is_missing_and_nothing_is_double_after_kill_9(tmp_path: Path) -
     with sample_web(tmp_path / "rough", *ARGUMENTS) as web:
         rough = Terminal(tmp_path / "rough-home", web, SETTINGS)
         running = rough.begin(*rough.prospect(*CAPS))
-        job = rough.only_job()
         for enough in (40, 110):
-            rough.until(job, lambda status, enough=enough: status["pages"]["done"] >= enough)  # type: ignore[misc]
+            job = rough.until_read(enough)
             kill(running)
             _workers_are_gone(rough)
             assert rough.ask("job", "list")[0]["shown_state"] == "stopped: no worker"

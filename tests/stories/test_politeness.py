@@ -16,7 +16,7 @@ def test_no_domain_is_asked_more_than_once_a_second_and_nothing_forbidden(tmp_pa
         terminal = Terminal(tmp_path / "home", web, {"GOSSAMER_HTTP_TIMEOUT": "3s"})
         caps = ("--max-pages-per-domain", "5", "--processes", "2")
         first = terminal.begin(*terminal.prospect(*caps, name="first"))
-        terminal.only_job()
+        terminal.until_read(1)
         second = terminal.begin(*terminal.prospect(*caps, name="second"))
         for process in (first, second):
             code, output = finish(process)

@@ -11,23 +11,26 @@ from tests.stories.program import Terminal, finish, kill, sample_web
 
 pytestmark = [pytest.mark.story, pytest.mark.xdist_group("steering")]
 
-SLOW = {"GOSSAMER_DOMAIN_RATE": "3", "GOSSAMER_HTTP_TIMEOUT": "2s"}
+# As slow as in real life, so that there is time to steer.
+SLOW = {"GOSSAMER_DOMAIN_RATE": "1", "GOSSAMER_HTTP_TIMEOUT": "2s"}
 
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    with sample_web(tmp_path / "web", "--sites", "12", "--seed", "3", "--nasty", "0", "--size-min", "8") as web:
+    with sample_web(
+        tmp_path / "web", "--sites", "12", "--seed", "3", "--nasty", "0", "--size-min", "14", "--size-max", "16"
+    ) as web:
         yield Terminal(tmp_path / "home", web, SLOW)
 
 
-def _working(terminal: Terminal, job: str, pages: int = 3) -> None:
-    terminal.until(job, lambda status: status["pages"]["done"] >= pages)
+def _hurry(terminal: Terminal) -> Terminal:
+    """The same home for somebody who has the sites' permission to be quick."""
+    return Terminal(terminal.home, terminal.web, {**SLOW, "GOSSAMER_DOMAIN_RATE": "200"})
 
 
 def test_pause_and_resume_from_a_second_terminal(terminal: Terminal) -> None:
     first = terminal.begin(*terminal.prospect())
-    job = terminal.only_job()
-    _working(terminal, job)
+    job = terminal.until_read(3)
     assert "Status: Running" in terminal.type("job", "status", job).stdout
     paused = terminal.type("job", "pause", job).stdout
     assert "Paused at " in paused
@@ -37,7 +40,7 @@ def test_pause_and_resume_from_a_second_terminal(terminal: Terminal) -> None:
     assert "Paused at " in output
     before = terminal.ask("job", "status", job)
     assert (before["state"], before["shown_state"]) == ("paused", "paused")
-    resumed = terminal.type("job", "resume", job[-8:])
+    resumed = _hurry(terminal).type("job", "resume", job[-8:])
     assert "Completed: 12 succeeded, 0 failed." in resumed.stdout
     after = terminal.ask("job", "status", job)
     assert after["pages"]["open"] == 0
@@ -46,8 +49,7 @@ def test_pause_and_resume_from_a_second_terminal(terminal: Terminal) -> None:
 
 def test_ctrl_c_pauses_cleanly(terminal: Terminal) -> None:
     running = terminal.begin(*terminal.prospect())
-    job = terminal.only_job()
-    _working(terminal, job)
+    job = terminal.until_read(3)
     os.kill(running.pid, signal.SIGINT)
     code, output = finish(running)
     assert code == 3, output
@@ -57,22 +59,20 @@ def test_ctrl_c_pauses_cleanly(terminal: Terminal) -> None:
 
 def test_ctrl_c_twice_stops_at_once_and_loses_nothing(terminal: Terminal) -> None:
     running = terminal.begin(*terminal.prospect())
-    job = terminal.only_job()
-    _working(terminal, job)
+    job = terminal.until_read(3)
     os.kill(running.pid, signal.SIGINT)
     terminal.until(job, lambda status: status["state"] != "running")
     os.kill(running.pid, signal.SIGINT)
     code, output = finish(running)
     assert code == 3, output
     assert terminal.ask("job", "status", job)["state"] == "paused"
-    assert "Completed" in terminal.type("job", "resume", job).stdout
+    assert "Completed" in _hurry(terminal).type("job", "resume", job).stdout
 
 
 def test_a_second_job_is_worked_by_the_first_runner_and_carries_on_when_it_ends(terminal: Terminal) -> None:
     first = terminal.begin(*terminal.prospect("--max-pages-per-domain", "3", name="short"))
-    short = terminal.only_job()
-    _working(terminal, short, 1)
-    second = terminal.begin(*terminal.prospect(name="long"))
+    terminal.until_read(1)
+    second = _hurry(terminal).begin(*terminal.prospect(name="long"))
     code, output = finish(first)
     assert code == 0, output
     code, output = finish(second)
@@ -81,29 +81,27 @@ def test_a_second_job_is_worked_by_the_first_runner_and_carries_on_when_it_ends(
 
 
 def test_a_detached_job_survives_its_terminal(terminal: Terminal) -> None:
-    said = terminal.type(*terminal.prospect("--detach")).stdout
+    said = _hurry(terminal).type(*terminal.prospect("--detach")).stdout
     assert "It runs in the background" in said
-    job = terminal.only_job()
+    job = terminal.newest()
     status = terminal.until(job, lambda status: status["state"] == "completed", 90)
     assert status["domains"]["succeeded"] == 12
 
 
 def test_after_a_crash_one_command_resumes_everything(terminal: Terminal) -> None:
     running = terminal.begin(*terminal.prospect(name="one"))
-    job = terminal.only_job()
-    _working(terminal, job)
+    job = terminal.until_read(3)
     kill(running)
     terminal.until(job, lambda status: status["shown_state"] == "stopped: no worker", 15)
     listed = terminal.type("job", "list").stdout
     assert "stopped: no worker" in listed
     assert "gossamer job resume --all" in listed
-    assert "Completed" in terminal.type("job", "resume", "--all").stdout
+    assert "Completed" in _hurry(terminal).type("job", "resume", "--all").stdout
 
 
 def test_a_job_nobody_works_can_be_paused_and_cancelled(terminal: Terminal) -> None:
     running = terminal.begin(*terminal.prospect())
-    job = terminal.only_job()
-    _working(terminal, job, 1)
+    job = terminal.until_read(1)
     kill(running)
     terminal.until(job, lambda status: status["shown_state"] == "stopped: no worker", 15)
     assert "Paused at " in terminal.type("job", "pause", job).stdout
@@ -111,14 +109,14 @@ def test_a_job_nobody_works_can_be_paused_and_cancelled(terminal: Terminal) -> N
     refused = terminal.type("job", "pause", job, check=False)
     assert refused.returncode == 2
     assert "is cancelled: it cannot be paused." in refused.stderr
-    assert "Completed" in terminal.type("job", "resume", job).stdout
+    assert "Completed" in _hurry(terminal).type("job", "resume", job).stdout
 
 
 def test_a_job_can_be_created_first_and_started_later(terminal: Terminal) -> None:
     said = terminal.type(*terminal.prospect("--no-auto-start", "--max-pages-per-domain", "2")).stdout
-    job = terminal.only_job()
+    job = terminal.newest()
     assert f"gossamer job start {job[-8:]}" in said
     assert terminal.ask("job", "status", job)["state"] == "pending"
-    assert "Completed" in terminal.type("job", "start", job).stdout
+    assert "Completed" in _hurry(terminal).type("job", "start", job).stdout
     refused = terminal.type("job", "start", job, check=False)
     assert (refused.returncode, "is completed: it cannot be started." in refused.stderr) == (2, True)

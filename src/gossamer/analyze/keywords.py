@@ -79,7 +79,10 @@ class KeywordMatcher:
 
     def matches(self, title: str, text: str) -> list[Mention]:
         """The keywords mentioned, in the order they were given. Both texts are expected in composed form (NFC)."""
-        title, text = squeeze(title), squeeze(text)
+        return self.matches_in_tidy(squeeze(title), squeeze(text))
+
+    def matches_in_tidy(self, title: str, text: str) -> list[Mention]:
+        """The same for texts known to have single spaces only, as those of a Document have."""
         folded_title, folded_text = fold(title), fold(text)
         in_title, in_text = self._count(folded_title), self._count(folded_text)
         if not in_title and not in_text:

@@ -52,6 +52,7 @@ class Follower:
 
     async def _watch(self) -> Job:
         asked = False
+        await self._keep_working()
         while True:
             job = await self._show()
             if job.state in OVER or job.state is JobState.PAUSED or self._leave:

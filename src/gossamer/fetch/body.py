@@ -29,7 +29,7 @@ def read_headers(arrived: Arrived) -> dict[str, str]:
     """Lower-case names; repeated headers joined. Bytes beyond ASCII are kept one for one, as nobody declares them."""
     headers: dict[str, str] = {}
     for name, value in arrived.headers:
-        key = str(name, "latin-1").lower()
+        key = str(name, "latin-1")  # in lower case already
         text = str(value, "latin-1")
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
     return headers

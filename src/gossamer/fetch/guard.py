@@ -84,6 +84,8 @@ class _Parsed:
     @property
     def literal(self) -> Address | None:
         """The address, if the host is one."""
+        if not self.host[-1].isdigit() and self.host[-1] != "]":
+            return None  # the parser has written every address in digits or brackets
         try:
             return ip_address(self.host.strip("[]"))
         except ValueError:

@@ -60,7 +60,8 @@ class HttpRung:
         self.clock = clock
         self.connect_timeout = connect_timeout
         self.trust = trust
-        self.runtime = runtime
+        # One thread of the client's per process: there is a process per core already, and a polite process is mostly idle.
+        self.runtime = runtime or Runtime(workers=1)
 
     def session(self, seed: int) -> "HttpSession":
         """A way out for one visit; the seed decides which browser it is."""

@@ -157,8 +157,14 @@ class Frontier:
         return known and bool(self._other_entries(page, trouble))
 
     def _other_entries(self, page: Page, trouble: Trouble) -> list[str]:
-        dead_host = host_of(page.url) if trouble.reason is Reason.DNS else ""
-        return [url for url in self._visit.entries if hash(url) not in self._seen and host_of(url) != dead_host]
+        """Spellings not tried yet: none of a name without an address, no other name than one that is only slow."""
+        here = host_of(page.url)
+        untried = [url for url in self._visit.entries if hash(url) not in self._seen]
+        if trouble.reason is Reason.DNS:
+            return [url for url in untried if host_of(url) != here]
+        if trouble.reason is Reason.TIMEOUT:
+            return [url for url in untried if host_of(url) == here]
+        return untried
 
     def _decides(self, depth: int) -> bool:
         """Whether a page's failure can be the site's: it is where the site begins, or all there is of it."""

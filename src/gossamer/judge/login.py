@@ -29,7 +29,10 @@ _PHRASES = frozenset({
 
 def find_login(doc: Document) -> Trouble | None:
     """A password field where the page should be: after a redirect to a login, or with nothing else to read."""
-    if _is_login_place(doc.requested) or doc.tree.select_one("input[type=password i]") is None:
+    # Asked of the bytes first: cheaper than the tree, and no for nearly every page.
+    if b"assword" not in doc.body or _is_login_place(doc.requested):
+        return None
+    if doc.tree.select_one("input[type=password i]") is None:
         return None
     if doc.url != doc.requested and _is_login_place(doc.url):
         return Trouble(Reason.LOGIN, "redirected to a login page", doc.status)

@@ -9,7 +9,7 @@ from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import normalise
 from gossamer.parse.decode import decode
 from gossamer.parse.kind import Kind, kind_of
-from gossamer.parse.links import find_links
+from gossamer.parse.links import find_links, is_plain
 from gossamer.parse.metadata import (
     base_of,
     canonical_of,
@@ -32,7 +32,7 @@ def parse_document(response: Response) -> Document | Trouble:
     if not source or source.isspace():
         return Trouble(Reason.EMPTY, http_status=response.status)
     tree = _tree_of(source, kind)
-    url = normalise(response.url) or ""
+    url = response.url if is_plain(response.url) else normalise(response.url) or ""
     base = base_of(tree, url)
     meta = read_meta_tags(tree, url, base)
     links = find_links(tree, base)

@@ -1,9 +1,12 @@
 """Where a page points: the addresses of its `<a>` and `<area>` elements, each once, in the order of the page."""
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import cast
 
 from turbohtml import Document as Tree
+from turbohtml import XPath
 
 from gossamer.model.document import Link
 from gossamer.model.url import MAX_URL_LENGTH, normalise, origin_of
@@ -11,6 +14,10 @@ from gossamer.model.url import MAX_URL_LENGTH, normalise, origin_of
 MAX_LINKS = 5_000
 # Broken addresses cost as much as good ones, so their number is bounded too.
 _MAX_HREFS = 4 * MAX_LINKS
+
+# Compiled once; they answer with strings, which spares an object per element.
+_ANCHORS = cast("Callable[[Tree], list[str]]", XPath("//a/@href"))
+_AREAS = cast("Callable[[Tree], list[str]]", XPath("//area/@href"))
 
 _UNFOLLOWED = frozenset({"nofollow", "ugc", "sponsored"})
 _WELCOME = ":is(a,area)[href]:not([rel~=nofollow i],[rel~=ugc i],[rel~=sponsored i])"
@@ -26,26 +33,28 @@ _PLAIN = re.compile(
 
 def find_links(tree: Tree, base: str) -> tuple[Link, ...]:
     """Absolute, normalised, without repeats. A link is `nofollow` only if the page says so each time it appears."""
-    hrefs = _hrefs(tree) if base else {}
+    hrefs = _hrefs(tree)
     welcome = _welcome_hrefs(tree) if _shuns_any(tree) else hrefs
-    join = _Joiner(base).join
     found: dict[str, bool] = {}
-    for href in islice(hrefs, _MAX_HREFS):
-        url = join(href)
-        if url is not None:
-            found[url] = href not in welcome and found.get(url, True)
-            if len(found) == MAX_LINKS:
-                break
-    return tuple(Link(url, nofollow) for url, nofollow in found.items())
+    for href, url in _joined(islice(hrefs, _MAX_HREFS), base):
+        found[url] = href not in welcome and found.get(url, True)
+        if len(found) == MAX_LINKS:
+            break
+    return tuple([Link(url, nofollow) for url, nofollow in found.items()])
+
+
+def is_plain(url: str) -> bool:
+    """Whether an address is absolute and spelled as `normalise` would spell it, as far as can be told at a glance."""
+    plain = _PLAIN.fullmatch(url)
+    return plain is not None and plain.lastgroup is None and len(url) <= MAX_URL_LENGTH
 
 
 def _hrefs(tree: Tree) -> dict[str, None]:
     """What the page wrote, without fragments and repeats: menus and tables of contents name a page many times."""
-    hrefs: dict[str, None] = {}
-    for tag in ("a", "area"):
-        for element in tree.find_all(tag):
-            if href := element.attr("href"):
-                hrefs[href.partition("#")[0]] = None
+    written = _ANCHORS(tree)
+    if tree.find("area") is not None:
+        written = [*written, *_AREAS(tree)]
+    hrefs: dict[str, None] = {href.partition("#")[0]: None for href in written}
     hrefs.pop("", None)
     return hrefs
 
@@ -59,31 +68,33 @@ def _welcome_hrefs(tree: Tree) -> frozenset[str]:
     return frozenset((element.attr("href") or "").partition("#")[0] for element in tree.select(_WELCOME))
 
 
-class _Joiner:
-    """Joins addresses to one base: what `normalise(href, base)` does, with a short way for plain ones."""
-
-    def __init__(self, base: str) -> None:
-        self._base = base
-        self._origin = origin_of(base)
-        self._folder = base.partition("?")[0].rpartition("/")[0] + "/"
-        # The base adds no more than its own length, so an address up to here is never too long.
-        self._short = MAX_URL_LENGTH - len(self._folder)
-
-    def join(self, href: str) -> str | None:
+def _joined(hrefs: Iterable[str], base: str) -> Iterator[tuple[str, str]]:
+    """Each href with its address: `normalise(href, base)`, by a short way for plain ones. Broken ones vanish."""
+    if not base:
+        return
+    origin, folders = origin_of(base), _folders(base)
+    # The base adds no more than its own length, so an address up to here is never too long.
+    short = MAX_URL_LENGTH - len(folders[0])
+    for href in hrefs:
         plain = _PLAIN.fullmatch(href)
-        if plain is None or len(href) > self._short:
-            return normalise(href, self._base)
-        match plain.lastgroup:
-            case "root":
-                return self._origin + href
-            case "up":
-                return self._climb(len(plain["up"])) + href[len(plain["up"]) :]
-            case _:
-                return href
+        if plain is None or len(href) > short:
+            url = normalise(href, base)
+            if url is not None:
+                yield href, url
+        elif plain.lastgroup is None:
+            yield href, href
+        elif plain.lastgroup == "root":
+            yield href, origin + href
+        else:
+            dots = plain.end("up")
+            yield href, folders[min(dots // 3, len(folders) - 1)] + href[dots:]
 
-    def _climb(self, dots: int) -> str:
-        folder = self._folder
-        for _ in range(dots // len("../")):
-            if folder.count("/") > 3:
-                folder = folder[: folder.rindex("/", 0, -1) + 1]
-        return folder
+
+def _folders(base: str) -> list[str]:
+    """The folder of an address, the one above it, and so on up to the root: where `../` leads."""
+    folder = base.partition("?")[0].rpartition("/")[0] + "/"
+    folders = [folder]
+    while folder.count("/") > 3:
+        folder = folder[: folder.rindex("/", 0, -1) + 1]
+        folders.append(folder)
+    return folders

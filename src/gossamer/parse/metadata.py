@@ -8,6 +8,7 @@ from turbohtml import Document as Tree
 from turbohtml import Namespace
 
 from gossamer.model.url import normalise
+from gossamer.parse.links import is_plain
 from gossamer.parse.text import tidy
 
 # A page may speak to all robots or to us by name.
@@ -124,7 +125,9 @@ def canonical_of(tree: Tree, base: str, link_header: str) -> str | None:
     element = tree.select_one("link[rel~=canonical i][href]")
     if element is not None:
         href = (element.attr("href") or "").strip()
-        return normalise(href, base) if href else None
+        if not href or is_plain(href):
+            return href or None
+        return normalise(href, base)
     for address, parameters in _LINK_HEADER.findall(link_header) if link_header else ():
         relation = _REL.search(parameters)
         if relation and "canonical" in (relation[1] or relation[2] or "").lower().split():

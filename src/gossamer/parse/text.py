@@ -17,6 +17,15 @@ import unicodedata
 from turbohtml import Document as Tree
 from turbohtml import Element, Node, PlainText, Text, parse
 
+try:
+    # Not promised by the library, but four times as fast as splitting and joining, on every page.
+    from turbohtml._html import _collapse_whitespace as squeeze
+except ImportError:
+
+    def squeeze(text: str, /) -> str:
+        return " ".join(text.split())
+
+
 # Soft hyphens and zero-width characters: not there for the eye, so not there for a keyword either.
 INVISIBLE = ("\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff")
 
@@ -56,7 +65,7 @@ def tidy(text: str) -> str:
             if character in text:
                 text = text.replace(character, "")
         text = unicodedata.normalize("NFC", text)
-    return " ".join(text.split())
+    return squeeze(text)
 
 
 class _Disguise:

@@ -106,7 +106,7 @@ class BoundProspect:
         return (group[0] for group in groups if group)
 
     def _records(self, doc: Document) -> tuple[Record, ...]:
-        mentions = self._matcher.matches(doc.title, doc.text)
+        mentions = self._matcher.matches_in_tidy(doc.title, doc.text)
         if not mentions:
             return ()
         domain, timestamp = site_of_url(doc.url), _timestamp(doc.fetched_at)

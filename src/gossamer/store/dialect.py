@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
-
-from sqlalchemy.dialects import postgresql, sqlite
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,10 +11,15 @@ class Dialect:
     """SQLite has one writer at a time, so it needs no row locks; Postgres has a clock all workers share."""
 
     name: str
-    insert: Callable[..., Any]
     row_locks: bool
     own_clock: bool
 
+    @property
+    def insert(self) -> Callable[..., Any]:
+        """The dialect's INSERT, which knows ON CONFLICT. Only the one in use is loaded: they are slow to import."""
+        made: Callable[..., Any] = import_module(f"sqlalchemy.dialects.{self.name}").insert
+        return made
 
-SQLITE = Dialect("sqlite", sqlite.insert, row_locks=False, own_clock=False)
-POSTGRES = Dialect("postgresql", postgresql.insert, row_locks=True, own_clock=True)
+
+SQLITE = Dialect("sqlite", row_locks=False, own_clock=False)
+POSTGRES = Dialect("postgresql", row_locks=True, own_clock=True)

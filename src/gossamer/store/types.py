@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import DateTime
-from sqlalchemy.dialects import postgresql
+from sqlalchemy import DateTime, Uuid
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import JSON, UserDefinedType
 
@@ -44,6 +43,6 @@ class _Milliseconds(UserDefinedType[datetime]):
         return lambda value: None if value is None else _EPOCH + value * _MILLISECOND
 
 
-Id = _BytesId().with_variant(postgresql.UUID(as_uuid=True), "postgresql")
+Id = _BytesId().with_variant(Uuid(), "postgresql")
 Instant = _Milliseconds().with_variant(DateTime(timezone=True), "postgresql")
-Json = JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
+Json = JSON(none_as_null=True)

@@ -43,9 +43,9 @@ def main() -> int:
 
 def _end_with_parent() -> None:
     """The runner holds the other end of our standard input. Without it nobody spaces our requests with the others'."""
-    with suppress(OSError, ValueError):
-        while sys.stdin.buffer.read(1):
-            continue
+    # Read without Python's buffer, whose lock would be in the way when the interpreter ends.
+    while os.read(sys.stdin.fileno(), 1):
+        continue
     os._exit(3)
 
 

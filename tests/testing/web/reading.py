@@ -1,4 +1,4 @@
-"""A slow reader of pages whose rightness can be seen: html.parser for the text, one letter at a time for the count.
+"""A slow reader of pages whose rightness can be seen: html.parser for the text, plain searching for the count.
 
 It shares nothing with the sample web's own counting, nor with the crawler's.
 """
@@ -21,7 +21,7 @@ class Read(HTMLParser):
     """Title, visible text and links of a page."""
 
     title: str = ""
-    text: str = ""
+    pieces: list[str] = field(default_factory=list)
     links: list[tuple[str, str]] = field(default_factory=list)  # href, rel
     metas: dict[str, str] = field(default_factory=dict)
     canonical: str = ""
@@ -44,7 +44,7 @@ class Read(HTMLParser):
         self._note(tag, given)
         self._in_title = self._in_title or tag == "title"
         if tag not in _INLINE:
-            self.text += _EDGE
+            self.pieces.append(_EDGE)
 
     def _note(self, tag: str, given: dict[str, str]) -> None:
         if tag in ("a", "area") and "href" in given:
@@ -65,7 +65,7 @@ class Read(HTMLParser):
         if tag == "title":
             self._in_title = False
         if tag not in _INLINE:
-            self.text += _EDGE
+            self.pieces.append(_EDGE)
 
     def handle_data(self, data: str) -> None:
         if self._silence:
@@ -73,7 +73,7 @@ class Read(HTMLParser):
         if self._in_title:
             self.title += data
         else:
-            self.text += data
+            self.pieces.append(data)
 
 
 def read(html: str) -> Read:
@@ -96,18 +96,21 @@ def decode(body: bytes, content_type: str) -> str:
 
 def count(html: str, keywords: tuple[str, ...]) -> dict[str, int]:
     """How often a page mentions each keyword, zeros left out."""
-    page = read(html)
-    pieces = [page.title, *page.text.split(_EDGE)]
-    plain = [" ".join(piece.translate(_IGNORED).split()).lower() for piece in pieces]
+    return mentions(read(html), keywords)
+
+
+def mentions(page: Read, keywords: tuple[str, ...]) -> dict[str, int]:
+    blocks = "".join((page.title, _EDGE, *page.pieces)).translate(_IGNORED).split(_EDGE)
+    plain = [" ".join(block.split()).lower() for block in blocks if block]
     counts = {keyword: sum(_in(keyword.lower(), piece) for piece in plain) for keyword in keywords}
     return {keyword: number for keyword, number in counts.items() if number}
 
 
 def _in(keyword: str, text: str) -> int:
-    found = 0
-    for at in range(len(text) - len(keyword) + 1):
-        if text[at : at + len(keyword)] == keyword and _stands_alone(keyword, text, at):
-            found += 1
+    found, at = 0, text.find(keyword)
+    while at >= 0:
+        found += _stands_alone(keyword, text, at)
+        at = text.find(keyword, at + 1)
     return found
 
 

@@ -1,6 +1,7 @@
 """One client's connection: HTTP/1.1 with keep-alive, by hand, because serving must cost less than reading."""
 
 import asyncio
+from typing import cast
 import time
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -73,8 +74,8 @@ class Connection(asyncio.Protocol):
         self._may_write.set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - what a TCP server gives its protocols
-        self._transport = transport
+        # What a TCP server gives its protocols, though uvloop's own class does not say so.
+        self._transport = cast("asyncio.Transport", transport)
         self._everyone.add(self)
 
     def connection_lost(self, _: Exception | None) -> None:

@@ -114,7 +114,7 @@ def _many_links(draft: Draft) -> None:
     draft.page("/links")
     draft.link(draft.somewhere(), "/links")
     for at in range(60):
-        draft.page(f"/links/leaf-{at:02d}", "leaf", plants=(), decoys=(), client="", paragraphs=2)
+        draft.page(f"/links/leaf-{at:02d}", "leaf", plants=(), decoys=(), client="", paragraphs=7)
         draft.link("/links", f"/links/leaf-{at:02d}")
     known = draft.ordinary
     for at in range(2_500):

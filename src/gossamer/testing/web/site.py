@@ -81,7 +81,7 @@ def _draw_sitemap(draft: Draft, robots: RobotsFile) -> SitemapPlan:
 def landing_page(settings: Settings, profile: Profile, path: str) -> PagePlan:
     """A page nothing on this site links to: visitors come by a redirect from another one."""
     draft = Draft(profile, settings, dice(settings.seed, profile.name.host, path))
-    plan = draft.page(path, "leaf", plants=draft.plants())
+    plan = draft.page(path, plants=draft.plants())
     return PagePlan(
         path,
         plan.look,

@@ -64,7 +64,7 @@ def endless_page(traps: frozenset[str], path: str) -> PagePlan | None:
         onward = "more/items/"
     if not onward:
         return None
-    return PagePlan(path, "leaf", anchors=(Anchor(onward, "text"), Anchor("/", "text")), paragraphs=2)
+    return PagePlan(path, "leaf", anchors=(Anchor(onward, "text"), Anchor("/", "text")), paragraphs=7)
 
 
 def in_session(plan: PagePlan, requested: str) -> PagePlan:

@@ -1,0 +1,8 @@
+"""Benchmarks: what a user waits for and what a page costs, beside a floor taken in the same run.
+
+python -m bench                 all of them, printed as one JSON object
+python -m bench startup crawl   some of them
+python -m bench --quick         small sizes, to see that they work
+python -m bench --table         the figures of the latest run as a Markdown table
+python -m bench --readme        the same table, put into README.md
+"""

@@ -1,0 +1,112 @@
+"""`python -m bench`: runs the benchmarks one after the other and prints one JSON object."""
+
+import argparse
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bench import crawl, create, startup, status
+from bench.figure import BenchFailed, Figure
+from bench.machine import machine, versions
+from bench.running import ROOT, time_limit
+from bench.table import table_of, write_readme
+
+LATEST = ROOT / "bench" / "out" / "latest.json"
+LONGEST = 120.0  # seconds for one benchmark
+
+Measure = Callable[[Path, bool], list[Figure]]
+BENCHMARKS: Mapping[str, Measure] = {
+    "startup": startup.measure,
+    "create": create.measure,
+    "status": status.measure,
+    "crawl": crawl.measure,
+}
+
+
+def main() -> int:
+    parser = _parser()
+    options = parser.parse_args()
+    if unknown := [name for name in options.names if name not in BENCHMARKS]:
+        parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    try:
+        if options.table or options.readme:
+            return _show(options.out, into_readme=options.readme)
+    except (BenchFailed, OSError) as error:
+        _say(f"Error: {error}")
+        return 1
+    run = {
+        "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "quick": options.quick,
+        "machine": machine(),
+        "versions": versions(),
+        "benchmarks": {name: _taken(name, options.quick) for name in options.names or BENCHMARKS},
+    }
+    told = orjson.dumps(run, option=orjson.OPT_INDENT_2)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_bytes(told + b"\n")
+    print(told.decode())
+    return 0 if all(benchmark["ok"] for benchmark in run["benchmarks"].values()) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure speed and memory.")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"which ones: {', '.join(BENCHMARKS)}; all if none")
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that the benchmarks work")
+    parser.add_argument("--out", type=Path, default=LATEST, help="the file of the latest figures")
+    parser.add_argument("--table", action="store_true", help="print the latest figures as a Markdown table")
+    parser.add_argument("--readme", action="store_true", help="put that table into README.md")
+    return parser
+
+
+def _show(latest: Path, *, into_readme: bool) -> int:
+    if not latest.exists():
+        raise BenchFailed(f"no figures at {latest}: run 'make bench' first")
+    run = orjson.loads(latest.read_bytes())
+    if into_readme:
+        write_readme(ROOT / "README.md", run)
+    else:
+        print(table_of(run))
+    return 0
+
+
+def _taken(name: str, quick: bool) -> dict[str, Any]:
+    """One benchmark in a folder of its own; whatever goes wrong with it, the others are taken too."""
+    _say(f"{name} ...")
+    began = time.perf_counter()
+    figures: list[Figure] = []
+    error = ""
+    try:
+        with _folder() as folder, time_limit(LONGEST):
+            figures = BENCHMARKS[name](Path(folder), quick)
+    except Exception as problem:  # noqa: BLE001 - told below, and it makes the run fail
+        traceback.print_exc()
+        error = f"{type(problem).__name__}: {problem}"
+    for figure in figures:
+        missed = "" if figure.ok else f"  MISSED, limit {figure.limit:g}"
+        _say(f"  {figure.name:<20} {figure.value:>12,.4g} {figure.unit}{missed}")
+    taken: dict[str, Any] = {
+        "ok": not error and all(figure.ok for figure in figures),
+        "seconds": round(time.perf_counter() - began, 1),
+        "figures": {figure.name: figure.as_json() for figure in figures},
+    }
+    return taken | ({"error": error} if error else {})
+
+
+def _folder() -> "tempfile.TemporaryDirectory[str]":
+    # A worker that is being ended may still write a last line while its home is removed.
+    return tempfile.TemporaryDirectory(prefix="gossamer-bench-", ignore_cleanup_errors=True)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

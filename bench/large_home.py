@@ -1,0 +1,121 @@
+"""A home with a large job in it, as if it had been crawled: sites, pages, records, and the counters that fit them."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+
+import orjson
+
+from bench.lists import domains, keywords
+from gossamer.clock import SystemClock
+from gossamer.model.job import Target
+from gossamer.model.record import Record
+from gossamer.model.states import JobState
+from gossamer.model.url import url_key
+from gossamer.recipes.prospect import MATCH
+from gossamer.store import counters, jobs, records, sites
+from gossamer.store.schema import ready_database
+from gossamer.store.tx import Tx
+
+PAGES_PER_SITE = 25
+RECORDS_PER_PAGE = 4
+PAGE_BYTES = 42_000
+
+_SENTENCE = (
+    "our team helps shops and offices to keep orders, customers and stock in one place without any paper at all "
+)
+_PROSE = "".join(_SENTENCE[turn % 7 * 9 :] for turn in range(10))
+
+_ADD_PAGE = """
+    INSERT INTO pages (job_id, key, site_id, visit_id, url, depth, rank, state, rung, reason, detail, http_status,
+                       attempts, found_on, identity, bytes_in, settled_at)
+    SELECT :job, :key, :site, id, :url, 1, 0, 'done', 'direct', '', '', 200, '[]', :home, :key, :size, :at
+    FROM visits WHERE site_id = :site
+"""
+_ADD_RECORD = """
+    INSERT INTO records (job_id, kind, key, site_id, page_key, data, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+def fill_home(home: Path, rows: int) -> UUID:
+    """A running job with so many records, a multiple of a hundred. Its id."""
+    path = home / "gossamer.db"
+    hosts = list(domains(rows // (PAGES_PER_SITE * RECORDS_PER_PAGE)))
+    job_id, ids = asyncio.run(_create(path, hosts))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        # Nothing is lost with a file that is thrown away anyway, and a log would be as large as the file.
+        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("BEGIN")
+        # In the order of the keys, as a B-tree likes it: the first bytes are the site's.
+        for host in sorted(hosts, key=lambda one: url_key(f"http://{one}/")):
+            _add_site(connection, job_id, host, ids[host])
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA journal_mode = WAL")
+    asyncio.run(_count(path, job_id, rows))
+    return job_id
+
+
+async def _create(path: Path, hosts: list[str]) -> tuple[UUID, dict[str, UUID]]:
+    database = await ready_database(f"sqlite:///{path}", SystemClock())
+
+    def create(tx: Tx) -> tuple[UUID, dict[str, UUID]]:
+        job = jobs.create(tx, "Bench", "prospect", {"keywords": keywords()}, len(hosts))
+        sites.create_many(tx, job.id, [Target(host, (f"http://{host}/",), host) for host in hosts])
+        jobs.move(tx, job.id, JobState.RUNNING)
+        return job.id, dict(sites.hosts(tx, job.id, "", len(hosts)))
+
+    try:
+        return await database.write(create)
+    finally:
+        await database.close()
+
+
+def _add_site(connection: sqlite3.Connection, job_id: UUID, host: str, site_id: UUID) -> None:
+    home, at = f"http://{host}/", int(datetime.now(UTC).timestamp() * 1000)
+    urls = {url_key(url): url for url in (f"{home}articles/{number}/" for number in range(PAGES_PER_SITE))}
+    page = {"job": job_id.bytes, "site": site_id.bytes, "home": home, "size": PAGE_BYTES, "at": at}
+    connection.executemany(_ADD_PAGE, [{**page, "key": key, "url": urls[key]} for key in sorted(urls)])
+    placed = [
+        records.place(record, key, site_id) for key, url in urls.items() for record in _records_of(host, url, key[-1])
+    ]
+    connection.executemany(
+        _ADD_RECORD,
+        [
+            (job_id.bytes, MATCH.name, one.key, site_id.bytes, one.page_key, orjson.dumps(one.record.data).decode(), at)
+            for one in sorted(placed, key=lambda one: one.key)
+        ],
+    )
+
+
+def _records_of(host: str, url: str, offset: int) -> Iterator[Record]:
+    words = keywords()
+    for number in range(RECORDS_PER_PAGE):
+        keyword = words[(offset + number * 13) % len(words)]
+        snippet = f"...{_PROSE[offset : offset + 140]} {keyword} {_PROSE[offset + 140 : offset + 280]}..."
+        values = (host, url, keyword, 1 + number, snippet, "direct", "2026-01-18T09:30:00Z", 200)
+        yield Record(MATCH.name, (url, keyword), dict(zip(MATCH.columns, values, strict=True)))
+
+
+async def _count(path: Path, job_id: UUID, rows: int) -> None:
+    """All pages are read; the job has still its sites to close."""
+    pages = rows // RECORDS_PER_PAGE
+    share = counters.Change(
+        pages_done=pages // counters.SHARDS, records=rows // counters.SHARDS, bytes_in=pages * PAGE_BYTES
+    )
+    rest = counters.Change(pages_done=pages % counters.SHARDS, records=rows % counters.SHARDS)
+
+    def count(tx: Tx) -> None:
+        for shard in range(counters.SHARDS):
+            counters.add(tx, shard, {job_id: share})
+        counters.add(tx, 0, {job_id: rest})
+
+    database = await ready_database(f"sqlite:///{path}", SystemClock())
+    try:
+        await database.write(count)
+    finally:
+        await database.close()

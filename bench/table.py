@@ -1,0 +1,47 @@
+"""The figures of a run for people: a Markdown table, and its place in README.md."""
+
+from pathlib import Path
+from typing import Any
+
+from bench.figure import BenchFailed
+
+BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
+
+
+def table_of(run: dict[str, Any]) -> str:
+    machine, versions = run["machine"], run["versions"]
+    lines = [
+        f"Measured on {run['date'][:10]}: {machine['cores']} cores ({machine['cpu']}), {machine['memory_gb']:g} GB, "
+        f"Python {versions['python']}{'; small sizes only' if run['quick'] else ''}.",
+        "",
+        "| | measured | limit |",
+        "|---|---:|---:|",
+    ]
+    for name, benchmark in run["benchmarks"].items():
+        lines.append(f"| **{name}** | {benchmark.get('error', '')} | |")
+        lines += [_row(figure) for figure in benchmark["figures"].values()]
+    return "\n".join(lines)
+
+
+def _row(figure: dict[str, Any]) -> str:
+    limit = ""
+    if "limit" in figure:
+        limit = f"{_number(figure['limit'])} {figure['unit']}".strip() + ("" if figure["ok"] else " (missed)")
+    note = f" ({figure['note']})" if "note" in figure else ""
+    return f"| {figure['meaning']}{note} | {_number(figure['value'])} {figure['unit']}".rstrip() + f" | {limit} |"
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def write_readme(readme: Path, run: dict[str, Any]) -> None:
+    """Replace what stands between the markers."""
+    if run["quick"]:
+        raise BenchFailed("the latest figures are of a quick run, which are not for the README: run 'make bench' first")
+    text = readme.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise BenchFailed(f"{readme.name} has no lines {BEGIN} and {END} to put the figures between")
+    readme.write_text(f"{before}{BEGIN}\n{table_of(run)}\n{END}{after}", encoding="utf-8")

@@ -1,0 +1,247 @@
+"""What an operator may set, and what they are told when it cannot work."""
+
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from gossamer.errors import UserError
+from gossamer.settings import Settings, read_settings
+
+SECRET = "postgresql://gossamer:hunter2@db.example/gossamer"
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty working folder, and no setting of whoever runs the tests."""
+    for name in [name for name in os.environ if name.startswith("GOSSAMER_") or name == "DATABASE_URL"]:
+        monkeypatch.delenv(name)
+    folder = tmp_path / "working"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("GOSSAMER_HOME", str(tmp_path / "home"))
+
+
+def refused(**variables: str) -> str:
+    """The one line somebody reads who has set these."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        with pytest.raises(UserError) as caught:
+            read_settings()
+    assert caught.value.code.startswith("settings.")
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_nothing_set_means_the_defaults(tmp_path: Path) -> None:
+    settings, unknown = read_settings()
+    assert unknown == []
+    assert settings.home == tmp_path / "home"
+    assert settings.database_url is None
+    assert (settings.domain_rate, settings.max_concurrency) == (1.0, 500)
+    assert (settings.connect_to, settings.allow_networks, settings.dns_servers) == ("", (), ())
+    assert settings.lease == timedelta(seconds=60)
+    assert (settings.http_timeout, settings.connect_timeout) == (timedelta(seconds=15), timedelta(seconds=10))
+    assert settings.max_page_bytes == 10_000_000
+    assert (settings.log_format, settings.log_level, settings.log_file) == ("line", "info", None)
+    assert 1 <= settings.processes <= (os.cpu_count() or 1)
+
+
+def test_the_home_is_the_platforms_data_folder_unless_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GOSSAMER_HOME")
+    assert Settings().home.name == "gossamer"
+    monkeypatch.setenv("GOSSAMER_HOME", "~/elsewhere")
+    assert Settings().home == Path.home() / "elsewhere"
+    monkeypatch.setenv("GOSSAMER_HOME", "beside")
+    assert Settings().home == Path.cwd() / "beside"
+
+
+def test_reading_creates_no_folder(tmp_path: Path) -> None:
+    read_settings()
+    assert not (tmp_path / "home").exists()
+
+
+def test_the_environment_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    authority = tmp_path / "ca.pem"
+    authority.touch()
+    for name, value in {
+        "DOMAIN_RATE": "0.5",
+        "CONNECT_TO": "*.test=127.0.0.1:8080",
+        "ALLOW_NETWORKS": "10.0.0.0/8, fd00::/8",
+        "DNS_SERVERS": "9.9.9.9,[2620:fe::fe]:5353, 127.0.0.1:53",
+        "CA_FILE": str(authority),
+        "MAX_PAGE_BYTES": "5MB",
+        "LOG_FORMAT": "JSON",
+        "LOG_LEVEL": "Debug",
+        "PROCESSES": "3",
+    }.items():
+        monkeypatch.setenv(f"GOSSAMER_{name}", value)
+    settings, unknown = read_settings()
+    assert unknown == []
+    assert settings.domain_rate == 0.5
+    assert settings.connect_to == "*.test=127.0.0.1:8080"
+    assert settings.allow_networks == (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
+    assert settings.dns_servers == ("9.9.9.9", "[2620:fe::fe]:5353", "127.0.0.1:53")
+    assert settings.ca_file == authority
+    assert settings.max_page_bytes == 5_000_000
+    assert (settings.log_format, settings.log_level, settings.processes) == ("json", "debug", 3)
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [("60", 60), ("60s", 60), ("2m", 120), ("1h", 3600), ("1.5m", 90), ("250ms", 0.25), (" 2 M ", 120), ("1d", 86_400)],
+)
+def test_durations_are_written_as_people_write_them(
+    written: str, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOSSAMER_LEASE", written)
+    assert Settings().lease == timedelta(seconds=seconds)
+
+
+def test_an_empty_variable_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOSSAMER_DOMAIN_RATE", "")
+    assert Settings().domain_rate == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "expected"),
+    [
+        ("DOMAIN_RATE", "fast", "a number above 0"),
+        ("DOMAIN_RATE", "0", "a number above 0"),
+        ("DOMAIN_RATE", "-1", "a number above 0"),
+        ("DOMAIN_RATE", "inf", "a number above 0"),
+        ("DOMAIN_RATE", "nan", "a number above 0"),
+        ("LEASE", "soon", "a duration such as 60, 60s, 2m or 1h"),
+        ("LEASE", "0", "a duration such as 60, 60s, 2m or 1h"),
+        ("HTTP_TIMEOUT", "-5s", "a duration such as 60, 60s, 2m or 1h"),
+        ("MAX_CONCURRENCY", "0", "a whole number above 0"),
+        ("MAX_CONCURRENCY", "2.5", "a whole number above 0"),
+        ("PROCESSES", "many", "a whole number above 0"),
+        ("ALLOW_NETWORKS", "10.0.0.5/8", "networks such as 10.0.0.0/8,fd00::/8"),
+        ("ALLOW_NETWORKS", "office", "networks such as 10.0.0.0/8,fd00::/8"),
+        ("DNS_SERVERS", "ns.example", "addresses such as 9.9.9.9,[2620:fe::fe]:53"),
+        ("DNS_SERVERS", "9.9.9.9:99999", "addresses such as 9.9.9.9,[2620:fe::fe]:53"),
+        ("MAX_PAGE_BYTES", "lots", "a size such as 10MB"),
+        ("MAX_PAGE_BYTES", "0", "a size such as 10MB"),
+        ("LOG_FORMAT", "xml", "line or json"),
+        ("LOG_LEVEL", "loud", "debug, info, warning or error"),
+        ("CA_FILE", "/nowhere/ca.pem", "an existing file of PEM certificates"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_was_found_and_expected(name: str, found: str, expected: str) -> None:
+    assert refused(**{f"GOSSAMER_{name}": found}) == f"GOSSAMER_{name} is {found!r}, expected {expected}."
+
+
+def test_a_long_wrong_value_is_cut_and_kept_on_one_line() -> None:
+    message = refused(GOSSAMER_LOG_LEVEL="loud\n" * 50)
+    assert "..." in message
+    assert len(message) < 150
+
+
+@pytest.mark.parametrize("variable", ["GOSSAMER_DATABASE_URL", "DATABASE_URL"])
+def test_the_database_is_named_in_either_spelling(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, SECRET)
+    settings, unknown = read_settings()
+    assert settings.database_url is not None
+    assert settings.database_url.get_secret_value() == SECRET
+    assert unknown == []
+
+
+def test_our_own_spelling_of_the_database_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://other/other")
+    monkeypatch.setenv("GOSSAMER_DATABASE_URL", "sqlite:///ours.db")
+    settings = Settings()
+    assert settings.database_url is not None
+    assert settings.database_url.get_secret_value() == "sqlite:///ours.db"
+
+
+def test_what_is_given_in_code_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", SECRET)
+    monkeypatch.setenv("GOSSAMER_LEASE", "5s")
+    settings = Settings(database_url="sqlite:///given.db", lease=timedelta(seconds=7))
+    assert settings.database_url is not None
+    assert settings.database_url.get_secret_value() == "sqlite:///given.db"
+    assert settings.lease == timedelta(seconds=7)
+
+
+def test_a_secret_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOSSAMER_DATABASE_URL", SECRET)
+    settings = Settings()
+    assert "hunter2" not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
+
+
+@pytest.mark.parametrize("variable", ["GOSSAMER_DATABASE_URL", "DATABASE_URL"])
+def test_a_secret_that_cannot_be_used_is_not_shown_either(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "mysql://gossamer:hunter2@db.example/gossamer")
+    with pytest.raises(UserError) as caught:
+        Settings()
+    assert str(caught.value).startswith(f"{variable} cannot be used, expected postgresql://")
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(ValidationError):
+        Settings().domain_rate = 5.0  # type: ignore[misc]
+
+
+def test_a_file_in_the_working_folder_is_read_below_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("gossamer.toml").write_text(
+        'domain_rate = 2\nlease = "2m"\nhttp_timeout = 30\nallow_networks = ["10.0.0.0/8"]\ndatabase_url = "sqlite:///a.db"\n'
+    )
+    monkeypatch.setenv("GOSSAMER_LEASE", "90")
+    settings, unknown = read_settings()
+    assert (settings.domain_rate, settings.lease) == (2.0, timedelta(seconds=90))
+    assert settings.http_timeout == timedelta(seconds=30)
+    assert settings.allow_networks == (ip_network("10.0.0.0/8"),)
+    assert settings.database_url is not None
+    assert settings.database_url.get_secret_value() == "sqlite:///a.db"
+    assert unknown == []
+
+
+def test_a_file_in_the_home_folder_is_read_when_the_working_folder_has_none(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "gossamer.toml").write_text("domain_rate = 3")
+    assert Settings().domain_rate == 3.0
+    Path("gossamer.toml").write_text("lease = 5")
+    assert Settings().domain_rate == 1.0
+
+
+def test_a_wrong_value_in_the_file_is_named_with_the_file() -> None:
+    Path("gossamer.toml").write_text('domain_rate = "fast"')
+    assert refused() == f"domain_rate in {Path.cwd() / 'gossamer.toml'} is 'fast', expected a number above 0."
+
+
+@pytest.mark.parametrize("content", [b"domain_rate ==", b"\xff\xfe\x00"])
+def test_a_file_that_is_not_toml_is_named(content: bytes) -> None:
+    Path("gossamer.toml").write_bytes(content)
+    assert refused().startswith(f"{Path.cwd() / 'gossamer.toml'} is not valid TOML")
+
+
+def test_names_that_mean_nothing_are_returned_for_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOSSAMER_DOMIAN_RATE", "2")
+    monkeypatch.setenv("GOSSAMER_ZEAL", "11")
+    Path("gossamer.toml").write_text("laese = 5")
+    assert read_settings()[1] == ["GOSSAMER_DOMIAN_RATE", "GOSSAMER_ZEAL", "laese in gossamer.toml"]
+
+
+def test_every_setting_says_what_it_is_for_and_how_it_looks() -> None:
+    for name, field in Settings.model_fields.items():
+        assert field.description, name
+        assert isinstance(field.json_schema_extra, dict), name
+        assert field.json_schema_extra["expected"], name
+
+
+def test_importing_the_settings_loads_none_of_the_heavy_parts() -> None:
+    code = "import sys, gossamer.settings; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "gossamer.settings" in done.stdout.split()
+    assert not {"wreq", "aiodns", "sqlalchemy", "gossamer.fetch", "platformdirs"} & set(done.stdout.split())

@@ -1,0 +1,113 @@
+"""Proof that proof can fail: each kind of wrong is found, and nothing else is."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gossamer.testing.web import SampleWeb, serve
+from gossamer.testing.web.proof import compare, forbidden_requests, read_log, smallest_gaps
+from tests.testing.web.asking import ask
+
+WEB = SampleWeb(sites=30, seed=6)
+TRUTH = WEB.truth()
+
+
+def right_rows() -> list[tuple[str, str, int]]:
+    return [
+        (page["url"], keyword, count)
+        for site in TRUTH["sites"]
+        for page in site["pages"]
+        if page["reachable"] and not page["reasons"]
+        for keyword, count in page["keywords"].items()
+    ]
+
+
+def test_the_right_rows_are_right_in_any_order_and_under_any_alias() -> None:
+    rows = right_rows()
+    assert len(rows) > 100
+    assert compare(reversed(rows), TRUTH).exact
+    aliases = {page["url"]: page["aliases"][0] for site in TRUTH["sites"] for page in site["pages"] if page["aliases"]}
+    assert aliases
+    assert compare([(aliases.get(url, url), keyword, count) for url, keyword, count in rows], TRUTH).exact
+
+
+def test_every_kind_of_mistake_is_named() -> None:
+    rows = right_rows()
+    (url, keyword, count), *others = rows
+    assert compare(others, TRUTH).missing == ((url, keyword, count),)
+    assert compare([(url, keyword, count + 1), *others], TRUTH).wrong == ((url, keyword, count, count + 1),)
+    assert compare([*rows, rows[0]], TRUTH).duplicates == (rows[0],)
+    stray = ("http://site-0001.test/nowhere", "CRM", 1)
+    assert compare([*rows, stray], TRUTH).extra == (stray,)
+
+
+def test_a_row_from_a_page_out_of_reach_is_extra() -> None:
+    hidden = next(
+        (page["url"], keyword, count)
+        for site in TRUTH["sites"]
+        for page in site["pages"]
+        if not page["reachable"]
+        for keyword, count in page["keywords"].items()
+    )
+    assert compare([*right_rows(), hidden], TRUTH).extra == (hidden,)
+
+
+def write(log: Path, *requests: tuple[float, str, str]) -> Path:
+    lines = [
+        json.dumps(
+            {
+                "t": at,
+                "host": host,
+                "path": path,
+                "status": 200,
+                "ua": "x",
+                "domain": host.split(".", host.count(".") - 1)[-1],
+            }
+        )
+        for at, host, path in requests
+    ]
+    log.write_text("\n".join(lines) + "\n")
+    return log
+
+
+def test_gaps_are_by_domain_not_by_host(tmp_path: Path) -> None:
+    log = write(
+        tmp_path / "l",
+        (10.0, "blog.pair-0015.test", "/"),
+        (12.5, "site-0001.test", "/"),
+        (11.0, "shop.pair-0015.test", "/"),
+        (14.0, "blog.pair-0015.test", "/x"),
+    )
+    assert smallest_gaps(log) == {"pair-0015.test": pytest.approx(1.0)}
+
+
+def test_a_line_cut_short_is_left_out(tmp_path: Path) -> None:
+    log = write(tmp_path / "l", (1.0, "site-0001.test", "/"))
+    with log.open("a") as file:
+        file.write('{"t": 3.0, "host": "si')
+    assert len(list(read_log(log))) == 1
+
+
+async def test_forbidden_requests_are_found_in_the_log_of_a_real_server(tmp_path: Path) -> None:
+    site = next(site for site in TRUTH["sites"] if site["disallowed"] and site["expect"]["state"] == "done")
+    host, forbidden = site["disallowed"][0].removeprefix("http://").split("/", 1)
+    log = tmp_path / "log.jsonl"
+    async with serve(WEB, log=log) as running:
+        await ask(running.port, host, "/robots.txt")
+        await ask(running.port, host, "/")
+        await ask(running.port, host, f"/{forbidden}")
+        await ask(running.port, "client-acme.test", "/")
+    found = forbidden_requests(log, TRUTH)
+    assert [(request.host, request.path) for request in found] == [(host, f"/{forbidden}"), ("client-acme.test", "/")]
+
+
+async def test_a_site_that_shuts_everything_may_be_asked_for_robots_txt_alone(tmp_path: Path) -> None:
+    web = SampleWeb(sites=120, seed=6, nasty=1.0)
+    number = next(n for n in web.sites.numbers if web.sites.profile(n).home_quirk == "robots-broken")
+    host = web.sites.profile(number).name.primary
+    log = tmp_path / "log.jsonl"
+    async with serve(web, log=log) as running:
+        assert (await ask(running.port, host, "/robots.txt")).status == 500
+        await ask(running.port, host, "/sitemap.xml")
+    assert [request.path for request in forbidden_requests(log, web.truth())] == ["/sitemap.xml"]

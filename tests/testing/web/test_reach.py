@@ -1,0 +1,219 @@
+"""The rules of walking, on sites small enough to be walked in one's head."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from gossamer.model.trouble import Reason
+from gossamer.model.url import url_key
+from gossamer.testing.web.reach import Caps, Href, Reach, Sight, refresh_target, walk
+
+HOME = "http://a.test/"
+
+
+def page(*hrefs: str, **more: object) -> Sight:
+    return Sight(hrefs=tuple(Href(href) for href in hrefs), **more)  # type: ignore[arg-type]
+
+
+def walked(
+    site: Mapping[str, Sight],
+    *,
+    forbidden: tuple[str, ...] = (),
+    caps: Caps = Caps(),
+    sitemap: tuple[str, ...] = (),
+    handed_over: tuple[str, ...] = (),
+) -> Reach:
+    asked: list[str] = []
+
+    def look(url: str) -> Sight:
+        assert url not in forbidden, "a forbidden address was asked for"
+        asked.append(url)
+        return site.get(url.removeprefix("http://a.test"), Sight(404, reasons=(Reason.NOT_FOUND,)))
+
+    return walk(HOME, look, lambda url: url not in forbidden, caps, sitemap=sitemap, handed_over=handed_over)
+
+
+def paths(reach: Reach) -> list[str]:
+    return [reached.url.removeprefix("http://a.test") for reached in reach.pages if not reached.reasons]
+
+
+def reasons(reach: Reach) -> dict[str, tuple[Reason, ...]]:
+    return {page.url.removeprefix("http://a.test"): page.reasons for page in reach.pages if page.reasons}
+
+
+def test_a_level_is_ordered_by_pages_linking_there_then_by_key() -> None:
+    site = {"/": page("/b", "/c", "/d"), "/b": page("/x", "/y"), "/c": page("/y"), "/d": page("/z"),
+            "/x": page(), "/y": page(), "/z": page()}  # fmt: skip
+    by_key = sorted(("/b", "/c", "/d"), key=lambda path: url_key(f"http://a.test{path}"))
+    last = sorted(("/x", "/z"), key=lambda path: url_key(f"http://a.test{path}"))
+    assert paths(walked(site)) == ["/", *by_key, "/y", *last]
+
+
+def test_two_links_on_one_page_count_once() -> None:
+    site = {"/": page("/b", "/c"), "/b": page("/x", "/x#again", "/x?utm_source=z"), "/c": page("/y"),
+            "/x": page(), "/y": page()}  # fmt: skip
+    last = sorted(("/x", "/y"), key=lambda path: url_key(f"http://a.test{path}"))
+    assert paths(walked(site))[3:] == last
+
+
+def test_the_page_cap_counts_every_chosen_page_and_says_that_it_cut() -> None:
+    site = {"/": page("/a", "/b", "/c"), "/a": page(), "/b": page(), "/c": page()}
+    reach = walked(site, caps=Caps(pages_per_site=3))
+    assert len(reach.pages) == 3
+    assert reach.cut == "pages"
+    failing = walked({"/": page("/a", "/b")}, caps=Caps(pages_per_site=3))
+    assert (len(failing.pages), failing.cut) == (3, "")
+
+
+def test_depth_is_levels_below_the_homepage() -> None:
+    site = {f"/{n or ''}": page(f"/{n + 1}") for n in range(9)}
+    reach = walked(site, caps=Caps(depth=2))
+    assert paths(reach) == ["/", "/1", "/2"]
+    assert reach.cut == "depth"
+    assert walked({"/": page("/1"), "/1": page("/")}, caps=Caps(depth=1)).cut == ""
+
+
+@pytest.mark.parametrize(
+    "href",
+    ["http://b.test/", "https://sub.a.test/", "mailto:x@a.test", "javascript:void(0)", "/file.pdf", "/PHOTO.JPG?size=2",
+     "http://[broken"],
+)  # fmt: skip
+def test_what_is_no_link_is_not_followed(href: str) -> None:
+    assert paths(walked({"/": page(href)})) == ["/"]
+    assert reasons(walked({"/": page(href)})) == {}
+
+
+def test_nofollow_by_link_and_by_page() -> None:
+    site = {
+        "/": Sight(hrefs=(Href("/no", nofollow=True), Href("/yes"))),
+        "/no": page(),
+        "/yes": page("/in", nofollow=True),
+    }
+    assert paths(walked(site)) == ["/", "/yes"]
+
+
+def test_a_link_that_one_page_vouches_for_is_followed() -> None:
+    site = {"/": Sight(hrefs=(Href("/x", nofollow=True), Href("/b"))), "/b": page("/x"), "/x": page()}
+    assert paths(walked(site)) == ["/", "/b", "/x"]
+
+
+def test_base_and_refresh_are_links_too() -> None:
+    site = {
+        "/": page("one", base="/deep/down/", refresh="3; url=two"),
+        "/deep/down/one": page(),
+        "/deep/down/two": page(),
+    }
+    assert set(paths(walked(site))) == {"/", "/deep/down/one", "/deep/down/two"}
+
+
+@pytest.mark.parametrize(
+    ("content", "target"),
+    [
+        ("0;url=/a", "/a"),
+        ("10; URL='/a'", "/a"),
+        ("11;url=/a", ""),
+        ("soon;url=/a", ""),
+        ("5", ""),
+        ('2; url="/a b"', "/a b"),
+    ],
+)
+def test_a_refresh_counts_up_to_ten_seconds(content: str, target: str) -> None:
+    assert refresh_target(content) == target
+
+
+def test_a_forbidden_page_is_chosen_but_never_asked_for() -> None:
+    reach = walked({"/": page("/secret", "/b"), "/b": page()}, forbidden=("http://a.test/secret",))
+    assert reasons(reach) == {"/secret": (Reason.ROBOTS,)}
+    assert [page.requested for page in reach.pages if page.reasons] == [False]
+
+
+def test_a_redirect_into_a_forbidden_place_stops_before_it() -> None:
+    site = {"/": page("/go"), "/go": Sight(302, redirect="/secret"), "/secret": page()}
+    reach = walked(site, forbidden=("http://a.test/secret",))
+    assert reasons(reach) == {"/go": (Reason.ROBOTS,)}
+    assert reach.pages[1].requested
+    assert reach.pages[1].aliases == set()
+
+
+def hops(number: int) -> dict[str, Sight]:
+    chain = {f"/h{n}": Sight(301, redirect=f"/h{n + 1}") for n in range(number)}
+    return {"/": page("/h0"), **chain, f"/h{number}": page("/beyond"), "/beyond": page()}
+
+
+def test_five_hops_are_followed_and_six_are_not() -> None:
+    five = walked(hops(5))
+    assert paths(five) == ["/", "/h5", "/beyond"]
+    assert five.pages[1].aliases == {f"http://a.test/h{n}" for n in range(5)}
+    assert reasons(walked(hops(6))) == {"/h0": (Reason.REDIRECT_LOOP,)}
+
+
+def test_redirects_that_lead_nowhere() -> None:
+    site = {
+        "/": page("/loop", "/js", "/none", "/inside"),
+        "/loop": Sight(302, redirect="/loop"),
+        "/js": Sight(302, redirect="javascript:alert(1)"),
+        "/none": Sight(302, redirect=""),
+        "/inside": Sight(302, redirect="http://169.254.169.254/latest"),
+    }
+    reach = walked(site)
+    assert reasons(reach) == {
+        "/loop": (Reason.REDIRECT_LOOP,),
+        "/js": (Reason.BAD_REDIRECT,),
+        "/none": (Reason.BAD_REDIRECT, Reason.REDIRECT_LOOP),
+        "/inside": (Reason.FORBIDDEN_ADDRESS, Reason.BAD_REDIRECT),
+    }
+    assert reach.handed == ()
+
+
+def test_a_redirect_to_another_site_hands_the_page_over() -> None:
+    reach = walked({"/": Sight(301, redirect="http://b.test/welcome")})
+    assert reach.handed == ("http://b.test/welcome",)
+    assert reasons(reach) == {"/": (Reason.MOVED,)}
+
+
+def test_the_www_twin_is_the_same_site() -> None:
+    site = {
+        "/": Sight(301, redirect="http://www.a.test/"),
+        "http://www.a.test/": page("/x"),
+        "http://www.a.test/x": page(),
+    }
+    assert paths(walked(site)) == ["http://www.a.test/", "http://www.a.test/x"]
+
+
+def test_a_page_known_under_another_address_is_reported_once() -> None:
+    site = {"/": page("/p?ref=a", "/p?ref=b", "/old"), "/p?ref=a": page(canonical="/p"), "/p?ref=b": page(canonical="/p"),
+            "/old": Sight(301, redirect="/p"), "/p": page(canonical="/p")}  # fmt: skip
+    reach = walked(site)
+    assert len(reach.pages) == 2
+    addresses = {reach.pages[1].url, *reach.pages[1].aliases}
+    assert addresses == {f"http://a.test{path}" for path in ("/p", "/p?ref=a", "/p?ref=b", "/old")}
+
+
+def test_an_address_that_is_a_known_page_is_not_chosen_again() -> None:
+    site = {"/": page("/old"), "/old": Sight(301, redirect="/new"), "/new": page("/new", "/old")}
+    reach = walked(site, caps=Caps(pages_per_site=2))
+    assert (paths(reach), reach.cut) == (["/", "/new"], "")
+
+
+def test_a_canonical_link_to_the_homepage_or_elsewhere_is_ignored() -> None:
+    site = {"/": page("/a", "/b", "/c"), "/a": page(canonical="/"), "/b": page(canonical="/"),
+            "/c": page(canonical="http://b.test/c")}  # fmt: skip
+    assert set(paths(walked(site))) == {"/", "/a", "/b", "/c"}
+
+
+def test_what_yields_nothing_yields_no_links() -> None:
+    site = {"/": page("/wall"), "/wall": page("/behind", reasons=(Reason.LOGIN,)), "/behind": page()}
+    assert paths(walked(site)) == ["/"]
+
+
+def test_sitemaps_count_only_when_asked_for_and_never_for_a_site_that_failed() -> None:
+    listed = ("http://a.test/only", "http://b.test/not-ours", "http://a.test/file.pdf")
+    site = {"/": page("/linked"), "/linked": page(), "/only": page()}
+    assert paths(walked(site, sitemap=listed)) == ["/", "/linked"]
+    assert paths(walked(site, sitemap=listed, caps=Caps(sitemaps=True))) == ["/", "/linked", "/only"]
+    assert len(walked({}, sitemap=listed, caps=Caps(sitemaps=True)).pages) == 1
+
+
+def test_a_page_handed_over_is_looked_at_but_its_links_are_not_followed() -> None:
+    site = {"/": page(), "/landing": page("/inner"), "/inner": page()}
+    assert paths(walked(site, handed_over=("http://a.test/landing",))) == ["/", "/landing"]
