@@ -1,6 +1,8 @@
 # Two commands first: `make demo` shows it at work, `make test` proves it.
 PYTHON ?= python3
 export PYTHON
+# Compiled files are worth keeping: every command starts faster.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test check unit bench format lock clean
 

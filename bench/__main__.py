@@ -15,7 +15,7 @@ import orjson
 from bench import crawl, create, startup, status
 from bench.figure import BenchFailed, Figure
 from bench.machine import machine, versions
-from bench.running import ROOT, time_limit
+from bench.running import ROOT, keep_bytecode, time_limit
 from bench.table import table_of, write_readme
 
 LATEST = ROOT / "bench" / "out" / "latest.json"
@@ -41,18 +41,24 @@ def main() -> int:
     except (BenchFailed, OSError) as error:
         _say(f"Error: {error}")
         return 1
-    run = {
-        "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "quick": options.quick,
-        "machine": machine(),
-        "versions": versions(),
-        "benchmarks": {name: _taken(name, options.quick) for name in options.names or BENCHMARKS},
-    }
+    with _folder() as folder:
+        keep_bytecode(Path(folder) / "bytecode")
+        run = _run(Path(folder), options.names or list(BENCHMARKS), options.quick)
     told = orjson.dumps(run, option=orjson.OPT_INDENT_2)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_bytes(told + b"\n")
     print(told.decode())
     return 0 if all(benchmark["ok"] for benchmark in run["benchmarks"].values()) else 1
+
+
+def _run(folder: Path, names: list[str], quick: bool) -> dict[str, Any]:
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "quick": quick,
+        "machine": machine(),
+        "versions": versions(),
+        "benchmarks": {name: _taken(name, folder / name, quick) for name in names},
+    }
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,15 +82,16 @@ def _show(latest: Path, *, into_readme: bool) -> int:
     return 0
 
 
-def _taken(name: str, quick: bool) -> dict[str, Any]:
+def _taken(name: str, folder: Path, quick: bool) -> dict[str, Any]:
     """One benchmark in a folder of its own; whatever goes wrong with it, the others are taken too."""
     _say(f"{name} ...")
     began = time.perf_counter()
     figures: list[Figure] = []
     error = ""
     try:
-        with _folder() as folder, time_limit(LONGEST):
-            figures = BENCHMARKS[name](Path(folder), quick)
+        folder.mkdir()
+        with time_limit(LONGEST):
+            figures = BENCHMARKS[name](folder, quick)
     except Exception as problem:  # noqa: BLE001 - told below, and it makes the run fail
         traceback.print_exc()
         error = f"{type(problem).__name__}: {problem}"

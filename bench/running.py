@@ -50,6 +50,15 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+def keep_bytecode(folder: Path) -> None:
+    """Programs started from here find their modules compiled, as on any machine where they were installed.
+
+    Whether this machine keeps bytecode, and from which run, would otherwise decide every figure that has a start in it.
+    """
+    os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
 def environment(home: Path, **more: str) -> dict[str, str]:
     """The environment of a home of our own: nothing of what the person at the keyboard has set for gossamer."""
     kept = {

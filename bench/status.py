@@ -1,4 +1,4 @@
-"""How long `job status` takes on a job with a million results: no longer than on an empty home, if counters are kept."""
+"""How long `job status` takes on a job with a million results: as on an empty home, if counters are kept."""
 
 import asyncio
 import time

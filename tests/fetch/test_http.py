@@ -158,6 +158,12 @@ async def test_a_body_that_is_not_wanted_is_left_with_the_server(site: Site, ses
     assert await until(lambda: site.open_connections == 0)
 
 
+async def test_the_connection_of_a_body_that_is_not_wanted_is_not_used_again(site: Site, session: HttpSession) -> None:
+    await get(session, "http://shop.test/", accept=lambda *_: False)
+    assert (await get(session, "http://shop.test/")).body == b"hello"
+    assert (len(site.seen), site.connections) == (2, 2)
+
+
 async def test_a_body_that_is_wanted_is_read(site: Site, session: HttpSession) -> None:
     assert (await get(session, "http://shop.test/", accept=lambda status, _: status == 200)).body == b"hello"
 

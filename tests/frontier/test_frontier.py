@@ -57,7 +57,7 @@ def known(page: Page, state: PageState = PageState.DONE, trouble: Trouble | None
 
 def walk(frontier: Frontier, links: dict[str, list[str]]) -> list[str]:
     """Walk a little site to its end and say in which order."""
-    order = []
+    order: list[str] = []
     while True:
         page = frontier.next(NOW)
         if page is None:

@@ -39,14 +39,13 @@ def sample_web(folder: Path, *arguments: str) -> Iterator[Web]:
         command += [f"--{name}", str(path)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        assert server.stdout
+        assert server.stdout is not None
         ready = re.search(r"port=(\d+)", server.stdout.readline())
         assert ready, "the sample web did not start"
         yield Web(int(ready[1]), **files)
     finally:
         server.terminate()
         server.wait(20)
-        assert server.stdout
         server.stdout.close()
 
 

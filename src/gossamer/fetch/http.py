@@ -60,7 +60,7 @@ class HttpRung:
         self.clock = clock
         self.connect_timeout = connect_timeout
         self.trust = trust
-        # One thread of the client's per process: there is a process per core already, and a polite process is mostly idle.
+        # One thread of the client's is enough: there is a process per core already, and a polite one is mostly idle.
         self.runtime = runtime or Runtime(workers=1)
 
     def session(self, seed: int) -> "HttpSession":
@@ -121,6 +121,9 @@ class HttpSession:
             fetched_at=clock.now(),
             elapsed=timedelta(seconds=clock.monotonic() - started),
         )
+
+    async def admit(self, url: str) -> None:
+        await self._rung.guard.admit(url)
 
     async def close(self) -> None:
         # Dropping a client closes its idle connections; one that is still being read closes with the task that reads.

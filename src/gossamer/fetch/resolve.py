@@ -128,7 +128,9 @@ class Resolver:
         return _Answer(ordered, None, self._clock.monotonic() + keep)
 
     def _failure(self, code: int) -> _Answer:
-        trouble = Trouble(Reason.DNS, _SENTENCES.get(code, "the name server failed"))
+        # "There is no such name" is an answer; silence is not, and may be our own network's fault: worth another try.
+        reason = Reason.DNS if code in _FINAL else Reason.NAME_SERVER
+        trouble = Trouble(reason, _SENTENCES.get(code, "the name server failed"))
         keep = _KEEP_AT_LEAST if code in _FINAL else _KEEP_FAILURE
         return _Answer((), trouble, self._clock.monotonic() + keep)
 

@@ -24,6 +24,10 @@ class Fetcher(Protocol):
         """
         ...
 
+    async def admit(self, url: str) -> None:
+        """Raise FetchError if the address may not be contacted: what would be found there is nobody's business."""
+        ...
+
     async def close(self) -> None:
         """Give back every connection. Safe to call twice; a fetch afterwards is a programming error."""
         ...

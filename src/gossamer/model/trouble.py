@@ -19,6 +19,7 @@ class Reason(Enum):
     """A sentence for people and its cure. `{detail}` is replaced by what was seen."""
 
     DNS = ("DNS resolution failed", Cure.NONE)
+    NAME_SERVER = ("DNS resolution failed (no answer from the name server)", Cure.WAIT)
     UNREACHABLE = ("Could not connect", Cure.WAIT)
     TLS = ("TLS handshake failed", Cure.NONE)
     TIMEOUT = ("Timeout after {detail}", Cure.WAIT)

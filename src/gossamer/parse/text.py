@@ -3,19 +3,19 @@
 The parser's own renderer does the work. What it would get wrong is disguised in the tree for a moment and put back
 afterwards, because others ask the same tree deeper questions:
 
-    hidden elements             become scripts, whose text is never shown (so do ruby readings: they tear words apart)
-    buttons, options, legends   become blocks, so that they do not glue to their neighbours
-    images, frames, inputs      become line breaks: a gap without text (what stands inside is for old browsers)
-    numbered lists              become plain ones, or numbers nobody wrote would stand in the snippets
-    captions                    stand before their table, where the renderer sees them
-    labels of drawings          get a space behind them
+    hidden elements           become scripts, whose text is never shown; so do ruby readings, which tear words apart
+    forms, buttons, options   become blocks, so that they do not glue to their neighbours
+    images, frames, inputs    become line breaks: a gap without text (what stands inside is for old browsers)
+    numbered lists            become plain ones, or numbers nobody wrote would stand in the snippets
+    tables                    become blocks if their cells hold blocks; the renderer runs those together
+    blocks in inline markup   get a space behind them, as labels in drawings do: the renderer forgets it
 """
 
 import re
 import unicodedata
 
 from turbohtml import Document as Tree
-from turbohtml import Element, Node, PlainText, Text, parse
+from turbohtml import Element, PlainText, Text, parse
 
 try:
     # Not promised by the library, but four times as fast as splitting and joining, on every page.
@@ -31,11 +31,21 @@ INVISIBLE = ("\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff")
 
 _LAYOUT = PlainText(layout="strict", bullet="", table_cell_separator=" ")
 _DISGUISES = (
-    *((tag, "div") for tag in ("button", "select", "option", "optgroup", "textarea", "legend", "center", "xmp")),
+    *((tag, "div") for tag in ("form", "fieldset", "legend", "button", "select", "option", "optgroup", "textarea")),
+    *((tag, "div") for tag in ("center", "dialog", "dir", "hgroup", "search", "xmp")),
     *((tag, "br") for tag in ("img", "input", "iframe", "video", "audio", "canvas", "object", "meter", "progress")),
-    *((tag, "script") for tag in ("noscript", "datalist", "noembed", "noframes", "desc", "annotation", "rt")),
+    *((tag, "script") for tag in ("noscript", "datalist", "noembed", "noframes", "desc", "rt")),
     ("ol", "ul"),
 )
+_TABLE_PARTS = ("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th")
+# What stands on lines of its own, and what such things may stand in without being noticed.
+_BLOCKS = (
+    *("div", "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "table", "pre", "blockquote", "address"),
+    *("section", "article", "header", "footer", "nav", "main", "aside", "figure", "details", "form", "fieldset"),
+    *("button", "select", "textarea", "center", "dialog", "hgroup", "search"),
+)
+_CONTAINERS = frozenset({*_BLOCKS, *_TABLE_PARTS, "html", "body", "li", "dt", "dd", "figcaption", "summary", "menu"})
+_BLOCK_IN_CELL = f":is(td,th)>:is({','.join(_BLOCKS)},hr)"
 _MAYBE_HIDDEN = "[hidden],[style*=none i],[style*=visibility i]"
 _HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
 # Pages that hide themselves until a script has run are shown to every visitor in the end; templates are never shown.
@@ -73,19 +83,22 @@ class _Disguise:
 
     def __init__(self) -> None:
         self._renamed: list[tuple[Element, str]] = []
-        self._moved: list[tuple[Element, Element, Node | None]] = []
-        self._added: list[Node] = []
+        self._spaces: list[Text] = []
 
     def put_on(self, tree: Tree) -> None:
         # All questions before the first change: a change throws the parser's index of tags away.
         hidden = [element for element in tree.select(_MAYBE_HIDDEN) if _is_hidden(element)]
-        captions = tree.find_all("caption")
-        drawings = tree.find_all("svg")
+        glued = _glued_blocks(tree)
         disguises = [(tree.find_all(tag), disguise) for tag, disguise in _DISGUISES]
-        for drawing in drawings:
-            self._space_labels(drawing)
-        for caption in captions:
-            self._lift(caption)
+        if _needs_flat_tables(tree):
+            disguises += [(tree.find_all(tag), "div") for tag in _TABLE_PARTS]
+        for drawing in tree.find_all("svg"):
+            glued += drawing.find_all("text")
+            disguises.append((drawing.find_all("title"), "script"))
+        for formula in tree.find_all("math"):
+            disguises.append((formula.find_all("annotation"), "script"))
+        for element in glued:
+            self._set_apart(element)
         for elements, disguise in disguises:
             for element in elements:
                 self._rename(element, disguise)
@@ -93,13 +106,8 @@ class _Disguise:
             self._rename(element, "script")
 
     def take_off(self) -> None:
-        for node in self._added:
-            node.extract()
-        for node, parent, successor in reversed(self._moved):
-            if successor is None:
-                parent.append(node)
-            else:
-                successor.insert_before(node)
+        for space in self._spaces:
+            space.extract()
         # Backwards, because an element may have been renamed twice.
         for element, tag in reversed(self._renamed):
             element.tag = tag
@@ -108,20 +116,27 @@ class _Disguise:
         self._renamed.append((element, element.tag))
         element.tag = tag
 
-    def _lift(self, caption: Element) -> None:
-        table = caption.parent
-        if isinstance(table, Element) and table.parent is not None:
-            self._moved.append((caption, table, caption.next_sibling))
-            table.insert_before(caption)
-            self._rename(caption, "div")
+    def _set_apart(self, element: Element) -> None:
+        space = Text(" ")
+        element.insert_after(space)
+        self._spaces.append(space)
 
-    def _space_labels(self, drawing: Element) -> None:
-        for label in drawing.find_all("text"):
-            space = Text(" ")
-            label.insert_after(space)
-            self._added.append(space)
-        for title in drawing.find_all("title"):
-            self._rename(title, "script")
+
+def _glued_blocks(tree: Tree) -> list[Element]:
+    """Blocks in inline markup: what follows them there would be glued to their last word."""
+    glued = []
+    for tag in _BLOCKS:
+        for block in tree.find_all(tag):
+            parent = block.parent
+            if isinstance(parent, Element) and parent.tag not in _CONTAINERS:
+                glued.append(block)
+    return glued
+
+
+def _needs_flat_tables(tree: Tree) -> bool:
+    if tree.find("table") is None:
+        return False
+    return tree.find("caption") is not None or tree.select_one(_BLOCK_IN_CELL) is not None
 
 
 def _is_hidden(element: Element) -> bool:

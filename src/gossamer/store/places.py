@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, text
 
 from gossamer.store.database import Database
 from gossamer.store.tables import places
@@ -11,7 +11,10 @@ from gossamer.store.tx import Tx
 
 def enter(tx: Tx, place: str, holder: str, limit: int, ttl: timedelta) -> bool:
     """Take or renew a place unless `limit` others hold one."""
-    tx.run(delete(places).where(places.c.until <= tx.now))
+    if tx.dialect.row_locks:
+        # Two who enter at once must see each other, and there may be no row yet for them to meet at.
+        tx.run(text("SELECT pg_advisory_xact_lock(hashtext(:place))"), {"place": place})
+    tx.run(delete(places).where(places.c.place == place, places.c.until <= tx.now))
     others = (places.c.place == place) & (places.c.holder != holder)
     if tx.run(select(func.count()).select_from(places).where(others)).scalar_one() >= limit:
         return False

@@ -172,11 +172,20 @@ class Walk:
             if target is None:
                 return Trouble(Reason.BAD_REDIRECT, http_status=response.status)
             if site_of_url(target) != self._visit.host:
-                return Moved(target, response.status)
+                return await self._moved(target, response.status)
             if target in hops:
                 break
             url = target
         return Trouble(Reason.REDIRECT_LOOP, http_status=response.status)
+
+    async def _moved(self, target: str, status: int) -> Moved | Trouble:
+        """Another site's page, unless it leads to where nobody may go: that is this page's trouble, not a new site."""
+        try:
+            await self._courier.session.admit(target)
+        except FetchError as error:
+            if error.trouble.reason in (Reason.FORBIDDEN_ADDRESS, Reason.BAD_URL):
+                return replace(error.trouble, http_status=status)
+        return Moved(target, status)
 
     def _make_room(self, rules: Rules) -> None:
         """The largest of our own spacing and the site's Crawl-delay."""

@@ -1,4 +1,4 @@
-"""A client of a few lines: what goes over the wire is what the tests are about, so nothing may tidy it up on the way."""
+"""A client of a few lines: the tests are about what goes over the wire, so nothing may tidy it up on the way."""
 
 import asyncio
 import zlib

@@ -8,17 +8,17 @@ import pytest
 from gossamer.testing.web import SampleWeb
 from gossamer.testing.web.answer import page_answer
 from gossamer.testing.web.casting import KINDS
+from gossamer.testing.web.dice import dice
 from gossamer.testing.web.forms import DECOYS, PLANTS, SHOWN, UNSEEN
 from gossamer.testing.web.keywords import KEYWORDS, LOOKALIKES, OUTSIDE, PHRASES, WORTH
 from gossamer.testing.web.layout import page_html
-from gossamer.testing.web.dice import dice
 from gossamer.testing.web.page import Anchor, Manner, PagePlan, Plant
 from gossamer.testing.web.prose import prose_in
 from gossamer.testing.web.truth import counts_of
 from gossamer.testing.web.vocabulary import LABELS, WORDS
 from tests.testing.web.reading import count, decode, mentions, read
 
-WEB = SampleWeb(sites=40, seed=11, nasty=0.7)
+WEB = SampleWeb(sites=32, seed=11, nasty=0.7)
 
 
 def pages_of(web: SampleWeb) -> list[tuple[int, PagePlan]]:
@@ -34,8 +34,8 @@ def rendered(web: SampleWeb, number: int, plan: PagePlan) -> str:
 
 def test_every_page_mentions_exactly_what_the_truth_says_and_links_where_it_says() -> None:
     pages = pages_of(WEB)
-    assert len(pages) > 500
-    mentioned = set()
+    assert len(pages) > 400
+    mentioned: set[str] = set()
     for number, plan in pages:
         seen = read(rendered(WEB, number, plan))
         assert mentions(seen, KEYWORDS) == counts_of(plan), (number, plan.path)
@@ -67,7 +67,7 @@ def test_a_phrase_counts_in_no_hidden_form(form: str) -> None:
     for language in ("en", "ja", "de"):
         html = bare(language, decoys=decoys * 5)
         assert count(html, KEYWORDS) == {}
-        if form != "lookalike" and form != "cut":
+        if form not in ("lookalike", "cut"):
             assert html_escape(decoys[0].phrase) in html
 
 
@@ -148,6 +148,6 @@ def test_pages_are_of_the_size_of_real_ones() -> None:
         for number, plan in pages_of(WEB)
         if plan.path not in ("/links", "/layers")
     ]
-    assert 3_000 <= min(sizes)
+    assert min(sizes) >= 3_000
     assert max(sizes) <= 45_000
     assert 8_000 <= sum(sizes) / len(sizes) <= 20_000

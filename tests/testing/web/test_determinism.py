@@ -36,11 +36,11 @@ def test_another_seed_is_another_web() -> None:
 
 def test_another_process_gives_the_same_bytes() -> None:
     command = "from tests.testing.web.test_determinism import digest; print(digest(7))"
-    done = subprocess.run(
-        [sys.executable, "-c", command], env=os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
-    assert done.stdout.strip() == digest(7)
+    environment = os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    other = subprocess.run(
+        [sys.executable, "-c", command], env=environment, capture_output=True, check=True, timeout=60
+    )
+    assert other.stdout.decode().strip() == digest(7)
 
 
 def test_the_truth_is_the_same_every_time() -> None:

@@ -9,6 +9,7 @@ from gossamer.model.url import url_key
 from gossamer.testing.web.reach import Caps, Href, Reach, Sight, refresh_target, walk
 
 HOME = "http://a.test/"
+NO_CAPS = Caps()
 
 
 def page(*hrefs: str, **more: object) -> Sight:
@@ -19,7 +20,7 @@ def walked(
     site: Mapping[str, Sight],
     *,
     forbidden: tuple[str, ...] = (),
-    caps: Caps = Caps(),
+    caps: Caps = NO_CAPS,
     sitemap: tuple[str, ...] = (),
     handed_over: tuple[str, ...] = (),
 ) -> Reach:
@@ -181,8 +182,9 @@ def test_the_www_twin_is_the_same_site() -> None:
 
 
 def test_a_page_known_under_another_address_is_reported_once() -> None:
-    site = {"/": page("/p?ref=a", "/p?ref=b", "/old"), "/p?ref=a": page(canonical="/p"), "/p?ref=b": page(canonical="/p"),
-            "/old": Sight(301, redirect="/p"), "/p": page(canonical="/p")}  # fmt: skip
+    one = page(canonical="/p")
+    site = {"/": page("/p?ref=a", "/p?ref=b", "/old"), "/p": one, "/p?ref=a": one, "/p?ref=b": one}
+    site |= {"/old": Sight(301, redirect="/p")}
     reach = walked(site)
     assert len(reach.pages) == 2
     addresses = {reach.pages[1].url, *reach.pages[1].aliases}

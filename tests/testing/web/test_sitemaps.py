@@ -51,7 +51,7 @@ async def test_the_useless_shapes_are_useless() -> None:
         got = await ask(running.port, html.profile.name.primary, "/sitemap.xml")
         assert got.type.startswith("text/html")
         assert (await ask(running.port, none.profile.name.primary, "/sitemap.xml")).status == 404
-        assert not (broken.sitemap.found or html.sitemap.found or none.sitemap.found)
+        assert (broken.sitemap.found, html.sitemap.found, none.sitemap.found) == ((), (), ())
 
 
 def test_shapes_nobody_would_guess_are_named_in_robots_txt() -> None:

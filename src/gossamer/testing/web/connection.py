@@ -68,6 +68,7 @@ class Connection(asyncio.Protocol):
         self._log = log
         self._everyone = everyone
         self._buffer = bytearray()
+        self._arrived = 0.0
         self._transport: asyncio.Transport | None = None
         self._performance: asyncio.Task[None] | None = None
         self._may_write = asyncio.Event()
@@ -99,6 +100,7 @@ class Connection(asyncio.Protocol):
             # Nobody here speaks TLS; hanging up at once is the quickest way to say so.
             self.abort()
             return
+        self._arrived = time.time()
         self._buffer += data
         if self._performance is None:
             self._serve()
@@ -127,10 +129,9 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _answer(self, transport: asyncio.Transport, head: Head) -> None:
-        now = time.time()
         reply = self._replies.reply(head.host, head.target, gzip=head.gzip)
-        self._log.add(now, head.host, head.target, reply.status, head.agent)
-        start = b"%bDate: %b\r\n%b" % (reply.start, _date(int(now)), reply.rest)
+        self._log.add(self._arrived, head.host, head.target, reply.status, head.agent)
+        start = b"%bDate: %b\r\n%b" % (reply.start, _date(int(time.time())), reply.rest)
         if head.method == "HEAD":
             transport.write(start)
         elif reply.sending in (Sending.WHOLE, Sending.CHUNKED):

@@ -13,7 +13,7 @@ from gossamer.testing.web.site import SitePlan
 from gossamer.testing.web.sites import Sites
 from gossamer.testing.web.wire import Reply, reply_of
 
-_REMEMBERED_BYTES = 64 << 20
+REMEMBERED_BYTES = 64 << 20
 _WORTH_REMEMBERING = 1 << 20
 _SMALL_FILES = {
     ".pdf": ("application/pdf", b"%PDF-1.4\n%%EOF\n"),
@@ -28,11 +28,12 @@ _SMALL_FILES = {
 class Replies:
     """Answers requests for every host of a sample web. Pages are made when asked for; recent ones are kept."""
 
-    def __init__(self, sites: Sites, patience: Patience) -> None:
+    def __init__(self, sites: Sites, patience: Patience, *, remembered_bytes: int = REMEMBERED_BYTES) -> None:
         self._sites = sites
         self._patience = patience
         self._recent: OrderedDict[tuple[str, str, bool], Reply] = OrderedDict()
         self._recent_bytes = 0
+        self._most_bytes = remembered_bytes
 
     def reply(self, host: str, target: str, *, gzip: bool) -> Reply:
         """The reply to a GET of a path with its query on a host."""
@@ -50,7 +51,7 @@ class Replies:
     def _remember(self, key: tuple[str, str, bool], reply: Reply) -> None:
         self._recent[key] = reply
         self._recent_bytes += reply.size
-        while self._recent_bytes > _REMEMBERED_BYTES:
+        while self._recent_bytes > self._most_bytes:
             self._recent_bytes -= self._recent.popitem(last=False)[1].size
 
     def _answer(self, host: str, target: str) -> tuple[Answer, bool]:

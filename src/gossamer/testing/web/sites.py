@@ -11,7 +11,7 @@ from gossamer.testing.web.quirks import landing_path
 from gossamer.testing.web.site import SitePlan, draw_site, landing_page
 
 # A crawl holds hundreds of sites open at once and comes back to each of them about once a second.
-_PLANS_KEPT = 2_000
+PLANS_KEPT = 2_000
 _PROFILES_KEPT = 8_000
 _LOOK_AHEAD = 60
 
@@ -19,11 +19,11 @@ _LOOK_AHEAD = 60
 class Sites:
     """Thousands of deterministic sites that cost nothing until they are needed."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, plans_kept: int = PLANS_KEPT) -> None:
         self.settings = settings
         # Caches of the instance: a web that is dropped takes them along.
         self.profile = lru_cache(maxsize=_PROFILES_KEPT)(self._draw_profile)
-        self.site = lru_cache(maxsize=_PLANS_KEPT)(self._draw_site)
+        self.site = lru_cache(maxsize=plans_kept)(self._draw_site)
         self.number_of = lru_cache(maxsize=_PROFILES_KEPT)(self._find_number)
 
     @property

@@ -1,0 +1,86 @@
+"""What people read about a job."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from rich.console import Console
+
+from gossamer.cli import report, words
+from gossamer.cli.screen import draw
+from gossamer.model.ids import new_id, short
+from gossamer.model.job import Job, Progress
+from gossamer.model.states import JobState
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+JOB = Job(new_id(NOW), "Acme Q1", "prospect", {}, JobState.RUNNING, "", NOW, NOW, None)
+PROGRESS = Progress(
+    sites_total=5000,
+    sites_done=3000,
+    sites_failed=241,
+    pages_done=41_000,
+    records=812,
+    sites_recently=72,
+    last_activity=NOW - timedelta(minutes=2),
+)
+
+
+def test_the_status_of_a_running_job_has_all_a_person_asks_for() -> None:
+    lines = report.status_lines(JOB, PROGRESS, 4711, NOW)
+    assert "Progress: 3,241/5,000 domains (64%)" in lines
+    assert "Status: Running" in lines
+    assert "ETA: ~6.1 hours remaining" in lines
+    assert "Throughput: Averaging 288 domains/hour over last 15 minutes" in lines
+    assert "Last activity: 2 min ago" in lines
+    assert "Domains: 3,000 succeeded, 241 failed" in lines
+
+
+def test_a_running_job_without_a_runner_is_stopped() -> None:
+    lines = report.status_lines(JOB, PROGRESS, None, NOW)
+    assert "Status: Stopped: no worker" in lines
+    assert lines[-1].startswith(f"Go on with 'gossamer job resume {short(JOB.id)}'")
+    assert not any(line.startswith("ETA") for line in lines)
+
+
+def test_every_ending_has_its_exit_code_and_its_next_step() -> None:
+    endings = {
+        JobState.COMPLETED: 0,
+        JobState.FAILED: 1,
+        JobState.CANCELLED: 1,
+        JobState.PAUSED: 3,
+        JobState.RUNNING: 3,
+    }
+    for state, code in endings.items():
+        job = replace(JOB, state=state, reason="the disk is full")
+        assert report.exit_code(job) == code
+        assert report.ending(job, PROGRESS)[0]
+    paused = report.ending(replace(JOB, state=JobState.PAUSED), PROGRESS)
+    assert paused == [
+        f"Paused at 3,241/5,000 domains (64%). Resume anytime with 'gossamer job resume {short(JOB.id)}'."
+    ]
+
+
+def test_the_live_display_fits_a_narrow_terminal() -> None:
+    for width in (30, 40, 80, 200):
+        console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: PTH123, SIM115
+        console.print(draw(replace(JOB, name="A very long name of a job " * 5), PROGRESS, ""))
+        shown = console.export_text()
+        console.file.close()
+        assert all(len(line) <= width for line in shown.splitlines())
+        assert "3,241/5,000 domains (64%)" in shown
+
+
+def test_durations_read_naturally() -> None:
+    assert [words.duration(timedelta(seconds=seconds)) for seconds in (0, 45, 600, 8280, 400_000)] == [
+        "0 s",
+        "45 s",
+        "10 min",
+        "2.3 hours",
+        "4.6 days",
+    ]
+
+
+def test_a_snippet_is_cut_around_its_keyword() -> None:
+    snippet = "a" * 100 + " the CRM software " + "b" * 100
+    short_form = words.around(snippet, "crm software", 20)
+    assert "CRM software" in short_form
+    assert len(short_form) < 50

@@ -1,0 +1,171 @@
+"""Visible text is what a visitor reads: no more, no less, and no two words glued that stand apart."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from turbohtml import parse
+
+from gossamer.parse.text import INVISIBLE, squeeze, tidy, visible_text
+from tests.parse.answers import read, text_of
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("C<b>R</b>M", "CRM"),
+        ("<i>C</i><span>R</span><a href=x>M</a> soft<em>ware</em>", "CRM software"),
+        ("soft&shy;ware zero\u200bwidth a\u200c\u200d\u2060\ufeffb", "software zerowidth ab"),
+        ("a&nbsp;&nbsp;b\u2003c\u3000d\n\t e", "a b c d e"),
+        ("caf&eacute; &lt;b&gt; &amp;amp; &#x41;", "café <b> &amp; A"),
+        ("<p>one</p><p>two</p><div>three</div>four", "one two three four"),
+        ("one<br>two<hr>three", "one two three"),
+        ("long<wbr>word", "longword"),
+        ("<h1>Head</h1>text<blockquote>quote</blockquote><address>street</address>", "Head text quote street"),
+        ("<dl><dt>term<dd>meaning</dl>", "term meaning"),
+        ("<pre>  one\n\n   two</pre>", "one two"),
+        ("H<sub>2</sub>O <del>old</del><ins>new</ins>", "H2O oldnew"),
+        ("<a><h3>CRM</h3><span>software</span></a>", "CRM software"),
+        ("<a><h3>CRM</h3></a><span>software</span>", "CRM software"),
+        ("<span><span><div>one</div></span>two</span>three", "one twothree"),
+        ("<x-card><h3>one</h3>two<p>three</p>four</x-card>five", "one two three fourfive"),
+        ("<form>one<div>two</div>three</form>four<fieldset>five</fieldset>six", "one two three four five six"),
+        ("<b><p>one</p></b>two <label>three<div>four</div></label>five", "one two three four five"),
+        ("<hgroup><h1>one</h1><p>two</p></hgroup>three<search>four</search>five", "one two three four five"),
+    ],
+)
+def test_blocks_part_and_inline_markup_joins(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<ul><li>one<li>two<ul><li>deep</ul></ul>", "one two deep"),
+        ("<ol><li>one<li>two</ol>", "one two"),
+        ("<ol start=7><li value=9>nine</ol>", "nine"),
+        ("<ul><li>* starred</ul>", "* starred"),
+        ("<ol><li>1. written</ol>", "1. written"),
+    ],
+)
+def test_lists_have_only_the_numbers_and_bullets_the_page_wrote(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<table><tr><td>a<td>b<tr><th>c<td>d</table>e", "a b c d e"),
+        ("<table><caption>Prices <b>now</b></caption><tr><td>a</table>", "Prices now a"),
+        ("<table><tr><td>a<table><caption>in</caption><tr><td>b</table><td>c</table>", "a in b c"),
+        ("<table><tr><td>one<p>two</p>three<td>four<div>five</div>six</table>seven", "one two three four five six seven"),
+        ("<table><tr><td>one<button>two</button>three<td><hr>four</table>", "one two three four"),
+        ("<span>one<button>two</button>three</span>", "one two three"),
+        ("x<button>Buy</button><button>Sell</button>y", "x Buy Sell y"),
+        ("<label>Name</label><input value=no placeholder=nor>next", "Name next"),
+        ("<select><option>one<option>two</select>three", "one two three"),
+        ("<select><optgroup label=no><option>one</optgroup></select>", "one"),
+        ("a<textarea>b</textarea>c", "a b c"),
+        ("<fieldset><legend>Who</legend>you</fieldset>", "Who you"),
+        ("a<img src=x alt=no>b", "a b"),
+        ("<center>a</center>b", "a b"),
+        ("<svg><title>no</title><desc>no</desc><text>Q1</text><text>Q2</text></svg>after", "Q1 Q2 after"),
+    ],
+)
+def test_cells_controls_and_pictures_do_not_glue_their_neighbours(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<script>no</script>",
+        "<script type=application/ld+json>{}</script>",
+        "<style>no</style>",
+        "<template><p>no</p></template>",
+        "<noscript><p>no</p></noscript>",
+        "<!-- no -->",
+        "<div hidden>no<p>nor</p></div>",
+        '<div hidden="until-found">no</div>',
+        '<div style="display:none">no</div>',
+        '<div style="color: red; DISPLAY : NONE !important">no</div>',
+        '<p style="visibility: hidden">no</p>',
+        '<p style="visibility:collapse">no</p>',
+        "<div hidden><img src=x><button>no</button><ol><li>no</ol></div>",
+        "<iframe>no</iframe>",
+        "<math><annotation>no</annotation></math>",
+        "<video>no</video><audio>no</audio><canvas>no</canvas><object>no</object>",
+        "<datalist><option>no</datalist>",
+        '<p title="no"></p><img alt="no"><meta name=description content=no>',
+        "<table hidden><caption>no</caption><tr><td>no</table>",
+    ],
+)
+def test_what_is_not_shown_is_not_read(hidden: str) -> None:
+    assert text_of(f"<p>before</p>{hidden}<p>after</p>") == "before after"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        '<div style="overflow:hidden">yes</div>',
+        '<div style="--display:none">yes</div>',
+        '<div style="background: none">yes</div>',
+        "<div aria-hidden=true>yes</div>",
+        "<input type=hidden><span>yes</span>",
+        "<details><summary>yes</summary></details>",
+    ],
+)
+def test_what_only_looks_hidden_is_read(shown: str) -> None:
+    assert text_of(shown) == "yes"
+
+
+def test_a_page_that_hides_itself_until_its_script_has_run_is_read() -> None:
+    assert read('<html><body style="display:none"><p>Welcome</p></body></html>').text == "Welcome"
+    assert read("<html hidden><body hidden><p>Welcome</p></body></html>").text == "Welcome"
+
+
+def test_the_title_is_no_part_of_the_text() -> None:
+    doc = read("<html><head><title>Only here</title></head><body><p>Body</p></body></html>")
+    assert (doc.title, doc.text) == ("Only here", "Body")
+
+
+def test_ruby_readings_do_not_tear_a_word_apart() -> None:
+    assert text_of("<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp></ruby><ruby>字<rt>じ</rt></ruby>") == "漢字"
+
+
+def test_characters_are_composed() -> None:
+    assert text_of("<p>Cafe\u0301 e\u00ad\u0301</p>") == "Café é"
+
+
+def test_reading_leaves_the_tree_as_it_was() -> None:
+    source = (
+        "<body><ol><li>a</ol><table>\n<caption>b</caption>\n<tr><td hidden>c</table><button hidden>d</button>"
+        "<table><caption>e</caption></table><svg><title>f</title><text>g</text><text>h</text></svg><img><noscript>i"
+    )
+    tree = parse(source, positions=False, scripting=True)
+    before = tree.html
+    first = visible_text(tree, source)
+    assert tree.html == before
+    assert visible_text(tree, source) == first == "a b e g h"
+
+
+def test_scripts_below_the_depth_the_parser_reaches_stay_unread() -> None:
+    body = "<div>" * 700 + "<p>seen<script>unseen()</script><style>.unseen{}</style> also</p><SCRIPT>unseen("
+    doc = read(body)
+    assert doc.text.split() == ["seen", "also"]
+    assert len(doc.tree.find_all("script")) == 2
+
+
+@given(st.text())
+def test_tidy_text_has_single_spaces_and_nothing_invisible(text: str) -> None:
+    tidied = tidy(text)
+    assert tidied == " ".join(tidied.split())
+    assert not set(tidied) & set(INVISIBLE)
+    assert unicodedata.is_normalized("NFC", tidied)
+    assert tidy(tidied) == tidied
+
+
+@given(st.text(alphabet=st.sampled_from("ab \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u202f\u3000\u200b")))
+def test_white_space_is_what_python_says_it_is(text: str) -> None:
+    assert squeeze(text) == " ".join(text.split())

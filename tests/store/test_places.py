@@ -1,0 +1,26 @@
+"""Places kept in rows keep the Gate's contract on both databases."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+
+from gossamer.store.places import StoredPlaces
+from gossamer.testing.contracts.places import PlacesContract
+from tests.conftest import AnyDatabase
+
+
+class TestStoredPlaces(PlacesContract):
+    ttl = timedelta(seconds=1)  # the database's clock is real
+
+    @pytest.fixture
+    def places(self, database: AnyDatabase) -> StoredPlaces:
+        return StoredPlaces(database)
+
+    @pytest.fixture
+    def let_pass(self) -> Callable[[timedelta], Awaitable[None]]:
+        async def sleep(time: timedelta) -> None:
+            await asyncio.sleep(time.total_seconds())
+
+        return sleep
