@@ -24,7 +24,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 LEVELS = ("debug", "info", "warning", "error", "exception")
 # What follows the dot of an event's kind where the code writes it as f"job.{state}".
-ENDINGS = {
+ENDINGS: dict[str, list[JobState] | list[SiteState]] = {
     "job.": [state for state in JobState if origins(JOB_MOVES, state)],
     "site.": [state for state in SiteState if state in SITE_MOVES[SiteState.OPEN]],
 }
@@ -238,8 +238,8 @@ def test_commands_and_settings_in_examples_exist(page: Path) -> None:
 
 
 def check_example(page: Path, line: str, known: dict[str, Any]) -> None:
-    words = shlex.split(line.replace("$(", "").replace(")", ""), comments=True)
-    program = next((at for at, word in enumerate(words) if word.rpartition("/")[2] == "gossamer"), None)
+    words = shlex.split(line.replace("$(", " ").replace(")", " "), comments=True)
+    program = next((at for at, word in enumerate(words) if re.fullmatch(r"[^=]*/gossamer|gossamer", word)), None)
     if program is None:
         return
     typed = [*words[program + 1 :], "|"]

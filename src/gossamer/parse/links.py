@@ -55,7 +55,8 @@ def _hrefs(tree: Tree) -> dict[str, None]:
     if tree.find("area") is not None:
         written = [*written, *_AREAS(tree)]
     hrefs: dict[str, None] = {href.partition("#")[0]: None for href in written}
-    hrefs.pop("", None)
+    for blank in [href for href in hrefs if not href or href.isspace()]:
+        del hrefs[blank]
     return hrefs
 
 

@@ -19,10 +19,10 @@ from turbohtml import Element, PlainText, Text, parse
 
 try:
     # Not promised by the library, but four times as fast as splitting and joining, on every page.
-    from turbohtml._html import _collapse_whitespace as squeeze
+    from turbohtml._html import _collapse_whitespace
 except ImportError:
 
-    def squeeze(text: str, /) -> str:
+    def _collapse_whitespace(text: str, /) -> str:
         return " ".join(text.split())
 
 
@@ -50,6 +50,8 @@ _MAYBE_HIDDEN = "[hidden],[style*=none i],[style*=visibility i]"
 _HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
 # Pages that hide themselves until a script has run are shown to every visitor in the end; templates are never shown.
 _NEVER_HIDDEN = frozenset({"html", "body", "template"})
+# Broken markup makes names like `td<div`, which could not be given back.
+_REAL_TAG = re.compile(r"[A-Za-z][\w:.-]*")
 
 # The parser nests no deeper than 512 levels; beyond that all becomes a sibling, even the text of a script.
 _DEEPEST = 510
@@ -75,7 +77,7 @@ def tidy(text: str) -> str:
             if character in text:
                 text = text.replace(character, "")
         text = unicodedata.normalize("NFC", text)
-    return squeeze(text)
+    return _collapse_whitespace(text)
 
 
 class _Disguise:
@@ -140,7 +142,7 @@ def _needs_flat_tables(tree: Tree) -> bool:
 
 
 def _is_hidden(element: Element) -> bool:
-    if element.tag in _NEVER_HIDDEN:
+    if element.tag in _NEVER_HIDDEN or not _REAL_TAG.fullmatch(element.tag):
         return False
     if "hidden" in element.attrs:
         return True

@@ -1,11 +1,11 @@
 """One client's connection: HTTP/1.1 with keep-alive, by hand, because serving must cost less than reading."""
 
 import asyncio
-from typing import cast
 import time
 from dataclasses import dataclass
 from email.utils import formatdate
 from functools import lru_cache
+from typing import cast
 
 from gossamer.testing.web.access_log import AccessLog
 from gossamer.testing.web.answer import Sending
