@@ -25,6 +25,7 @@ PAGES_PER_SITE = 25
 RECORDS_PER_PAGE = 4
 PAGE_BYTES = 42_000
 
+_KEYWORDS = tuple(keywords())
 _SENTENCE = (
     "our team helps shops and offices to keep orders, customers and stock in one place without any paper at all "
 )
@@ -64,7 +65,7 @@ async def _create(path: Path, hosts: list[str]) -> tuple[UUID, dict[str, UUID]]:
     database = await ready_database(f"sqlite:///{path}", SystemClock())
 
     def create(tx: Tx) -> tuple[UUID, dict[str, UUID]]:
-        job = jobs.create(tx, "Bench", "prospect", {"keywords": keywords()}, len(hosts))
+        job = jobs.create(tx, "Bench", "prospect", {"keywords": list(_KEYWORDS)}, len(hosts))
         sites.create_many(tx, job.id, [Target(host, (f"http://{host}/",), host) for host in hosts])
         jobs.move(tx, job.id, JobState.RUNNING)
         return job.id, dict(sites.hosts(tx, job.id, "", len(hosts)))
@@ -93,9 +94,8 @@ def _add_site(connection: sqlite3.Connection, job_id: UUID, host: str, site_id: 
 
 
 def _records_of(host: str, url: str, offset: int) -> Iterator[Record]:
-    words = keywords()
     for number in range(RECORDS_PER_PAGE):
-        keyword = words[(offset + number * 13) % len(words)]
+        keyword = _KEYWORDS[(offset + number * 13) % len(_KEYWORDS)]
         snippet = f"...{_PROSE[offset : offset + 140]} {keyword} {_PROSE[offset + 140 : offset + 280]}..."
         values = (host, url, keyword, 1 + number, snippet, "direct", "2026-01-18T09:30:00Z", 200)
         yield Record(MATCH.name, (url, keyword), dict(zip(MATCH.columns, values, strict=True)))

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import asyncpg
@@ -30,12 +31,12 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("postgres")
-    for part in (folder, *folder.parents[:2]):
-        part.chmod(0o755)  # the server may run as another user
-    with postgres(folder / "server") as url:
-        yield url
+def postgres_server() -> Iterator[str]:
+    # Not below pytest's own folder, which only its user may enter: the server may run as another.
+    with TemporaryDirectory(prefix="gossamer-postgres-") as folder:
+        Path(folder).chmod(0o755)
+        with postgres(Path(folder) / "server") as url:
+            yield url
 
 
 @pytest.fixture(scope="session")

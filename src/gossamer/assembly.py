@@ -6,14 +6,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
+from urllib.parse import urlsplit
 
 from gossamer.clock import Clock, SystemClock
+from gossamer.errors import UserError
 from gossamer.recipe import Recipe
 from gossamer.recipes.prospect import Prospect
 from gossamer.settings import Settings
 from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.store.schema import ready_database
+from gossamer.telemetry import configure
 from gossamer.work.home import HomeLock, home_name
 from gossamer.work.runner import Runner
 
@@ -54,6 +57,25 @@ def database_url(settings: Settings) -> str:
     if settings.database_url:
         return settings.database_url.get_secret_value()
     return f"sqlite:///{settings.home / 'gossamer.db'}"
+
+
+def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
+    """Send the log to a stream, or to the home's file; no secret of the settings appears in it."""
+    password = urlsplit(settings.database_url.get_secret_value()).password if settings.database_url else None
+    secrets = [password] if password else []
+    if stream is not None:
+        configure(settings.log_format, settings.log_level, stream=stream, secrets=secrets)
+        return
+    path = log_path(settings)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        configure(settings.log_format, settings.log_level, file=path, secrets=secrets)
+    except OSError as error:
+        raise UserError(
+            "home.unwritable",
+            f"Cannot write to {path}: {error.strerror or error}.",
+            hint="Point GOSSAMER_HOME at a folder of your own.",
+        ) from error
 
 
 def log_path(settings: Settings) -> Path:

@@ -1,7 +1,7 @@
 """Bytes become characters by the best evidence there is, and never raise."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.parse.decode import decode
@@ -113,6 +113,7 @@ def test_nul_is_removed() -> None:
     assert "\0" not in decode("<p>a\0b".encode("utf-16"), "")
 
 
+@settings(deadline=None)
 @given(
     st.binary(max_size=400),
     st.sampled_from(["", "utf-8", "utf-16", "gbk", "euc-kr", "x-user-defined", "\u212a", "big5"]),
@@ -123,6 +124,7 @@ def test_any_bytes_decode_to_text_that_can_be_stored(body: bytes, label: str) ->
     text.encode()  # no lone surrogates
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=200))
 def test_utf8_comes_back_as_it_was(text: str) -> None:
     assert decode(text.encode(), "text/html; charset=utf-8") == text.removeprefix("\ufeff")

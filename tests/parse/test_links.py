@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from turbohtml import parse
 
@@ -120,6 +120,7 @@ _BASES = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(_HREFS, _BASES)
 @example("https://xn--a.example/", URL)
 @example("https://1.2.3/x", URL)
@@ -136,6 +137,7 @@ def test_the_short_way_leads_where_the_long_one_does(href: str, base: str) -> No
     assert [link.url for link in find_links(tree, base)] == ([expected] if expected else [])
 
 
+@settings(deadline=None)
 @given(_HREFS)
 def test_a_plain_address_is_a_normalised_one(url: str) -> None:
     if is_plain(url):

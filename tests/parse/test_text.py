@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from turbohtml import parse
 
@@ -162,6 +162,7 @@ def test_scripts_below_the_depth_the_parser_reaches_stay_unread() -> None:
     assert len(doc.tree.find_all("script")) == 2
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_tidy_text_has_single_spaces_and_nothing_invisible(text: str) -> None:
     tidied = tidy(text)
@@ -171,6 +172,7 @@ def test_tidy_text_has_single_spaces_and_nothing_invisible(text: str) -> None:
     assert tidy(tidied) == tidied
 
 
+@settings(deadline=None)
 @given(
     st.text(alphabet=st.sampled_from("ab \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u202f\u3000\u200b"))
 )

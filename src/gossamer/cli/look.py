@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -18,19 +19,26 @@ from gossamer.intake.control import find_job
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.record import RecordKind
-from gossamer.model.states import OVER, JobState
-from gossamer.store import counters, jobs
+from gossamer.model.states import OVER, JobState, SiteState
+from gossamer.store import counters, jobs, sites
+
+_FAILED_SHOWN = 1000  # failed domains in a JSON status
+_FAILED_TOLD = 10  # and in one for people
+_SHORTEST_CONTEXT = 24  # columns; less says nothing
 
 
 async def show_status(app: App, text: str, *, as_json: bool) -> int:
     job = await find_job(app.database, text)
     progress = await app.database.read(counters.progress, job.id)
+    failed = await app.database.read(sites.summaries, job.id, SiteState.FAILED, limit=_FAILED_SHOWN)
     runner = app.lock.holder()
     if as_json:
-        say_json(report.as_json(job, progress, runner))
-    else:
-        for line in report.status_lines(job, progress, runner, app.clock.now()):
-            say(line)
+        say_json({**report.as_json(job, progress, runner), "failed_domains": report.failures_json(failed)})
+        return 0
+    for line in report.status_lines(job, progress, runner, app.clock.now()):
+        say(line)
+    for line in report.failure_lines(failed[:_FAILED_TOLD], progress.sites_failed):
+        say(line)
     return 0
 
 
@@ -80,17 +88,7 @@ async def show_results(app: App, text: str, limit: int, *, as_json: bool) -> int
     if not rows:
         say("No matches" + (" yet." if job.state not in OVER else "."))
         return 0
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("Domain", overflow="fold")
-    table.add_column("Page", overflow="fold")
-    table.add_column("Keyword", overflow="fold")
-    table.add_column("Times", justify="right")
-    table.add_column("Context", overflow="fold", ratio=1)
-    for row in rows:
-        path = row["url"].split("/", 3)[3]
-        context = words.around(row["context_snippet"], row["keyword"])
-        table.add_row(Text(row["domain"]), Text(f"/{path}"), Text(row["keyword"]), str(row["frequency"]), Text(context))
-    _print(table)
+    _print(_matches(rows, _width()))
     progress = await app.database.read(counters.progress, job.id)
     everything = f"'gossamer job export {short(job.id)} --output results.csv'"
     say(f"{len(rows):,} of {progress.records:,} matches. All of them: {everything}.")
@@ -124,8 +122,34 @@ def _kind(app: App, job: Job) -> RecordKind:
     return app.recipes[job.recipe].kinds[0]
 
 
+def _matches(rows: list[Any], width: int) -> Table:
+    """One line a row, whatever the terminal: what is cut here is whole in the export. Context takes what is left."""
+    cells = [(row["domain"], "/" + row["url"].split("/", 3)[3], row["keyword"], str(row["frequency"])) for row in rows]
+    titles, most = ("Domain", "Page", "Keyword", "Times"), (28, 30, 24, 6)
+    widths = [
+        min(cap, max(len(titles[place]), *(cell_len(line[place]) for line in cells))) for place, cap in enumerate(most)
+    ]
+    left = width - sum(widths) - len(widths) * 2
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title, cap in zip(titles, widths, strict=True):
+        justify: JustifyMethod = "right" if title == "Times" else "left"
+        table.add_column(title, no_wrap=True, overflow="ellipsis", width=cap, justify=justify)
+    if left >= _SHORTEST_CONTEXT:
+        table.add_column("Context", no_wrap=True, overflow="ellipsis", width=left)
+    for row, line in zip(rows, cells, strict=True):
+        room = left - len(row["keyword"]) - 6  # and the dots at both ends
+        context = (
+            [Text(words.around(row["context_snippet"], row["keyword"], room))] if left >= _SHORTEST_CONTEXT else []
+        )
+        table.add_row(*map(Text, line), *context)
+    return table
+
+
+def _width() -> int:
+    """Piped output has no width to fit into: lines are kept whole for whoever reads them."""
+    console = Console()
+    return console.width if console.is_terminal else 200
+
+
 def _print(table: Table) -> None:
-    console = Console(soft_wrap=False)
-    # Piped output has no width to fit into: lines are kept whole for whoever reads them.
-    width = console.width if console.is_terminal else 200
-    Console(width=width, no_color=not console.is_terminal).print(table)
+    Console(width=_width(), soft_wrap=False).print(table)

@@ -1,5 +1,6 @@
 """What commands say about jobs: sentences for people, the same facts as JSON for scripts."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -7,6 +8,7 @@ from gossamer.cli import words
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
+from gossamer.store.sites import SiteSummary
 
 
 def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
@@ -63,6 +65,29 @@ def status_lines(job: Job, progress: Progress, runner: int | None, now: datetime
     lines.append(f"Last activity: {words.ago(progress.last_activity, now)}")
     hint = next_step(job, runner)
     return [*lines, hint] if hint else lines
+
+
+def failures_json(failed: Sequence[SiteSummary]) -> list[dict[str, Any]]:
+    return [
+        {
+            "domain": site.host,
+            "reason": site.trouble.sentence if site.trouble else "",
+            "http_status": site.trouble.http_status if site.trouble else None,
+            "retries": site.retries,
+            "last_attempt": words.stamp(site.last_attempt_at),
+        }
+        for site in failed
+    ]
+
+
+def failure_lines(failed: Sequence[SiteSummary], total: int) -> list[str]:
+    """Which domains failed and why; the first few."""
+    if not failed:
+        return []
+    lines = [f"  {site.host}: {site.trouble.sentence if site.trouble else 'unknown'}" for site in failed]
+    more = total - len(failed)
+    rest = [f"  and {more:,} more: see 'failed_domains' in 'gossamer job status ID --json'"] if more > 0 else []
+    return ["Failed domains:", *lines, *rest]
 
 
 def next_step(job: Job, runner: int | None) -> str:

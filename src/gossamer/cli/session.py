@@ -6,9 +6,8 @@ from typing import Any
 
 import typer
 
-from gossamer.assembly import App, log_path, open_app
+from gossamer.assembly import App, open_app, start_log
 from gossamer.settings import read_settings
-from gossamer.telemetry import configure
 
 
 def run(work: Callable[[App], Coroutine[Any, Any, int | None]]) -> None:
@@ -21,9 +20,7 @@ def run(work: Callable[[App], Coroutine[Any, Any, int | None]]) -> None:
         async with open_app(settings) as app:
             return await work(app) or 0
 
-    log = log_path(settings)
-    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    configure(format=settings.log_format, level=settings.log_level, file=log)
+    start_log(settings)
     code = asyncio.run(whole())
     if code:
         raise typer.Exit(code)

@@ -1,13 +1,16 @@
 """From a request to rows: everything is written in one transaction, or nothing is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from gossamer.errors import UserError
-from gossamer.model.job import Job, JobRequest
+from gossamer.model.job import Job, JobRequest, Target
+from gossamer.model.record import Follow
 from gossamer.model.states import JobState
+from gossamer.model.url import site_of_url
 from gossamer.recipe import Recipe
 from gossamer.store import jobs, sites
 from gossamer.store.database import Database
@@ -27,12 +30,23 @@ async def submit(database: Database, recipes: Mapping[str, Recipe[Any]], request
         )
     recipe = recipes[request.recipe]
     try:
-        params = recipe.params.model_validate(request.params).model_dump(mode="json")
+        params = recipe.params.model_validate(request.params)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise UserError("job.params", f"{where}: {first['msg']}.", hint="See 'gossamer job run --help'.") from error
-    return await database.write(_create, name, request, params)
+    targets = _with_seeds(request.targets, recipe.bind(params).seeds())
+    return await database.write(_create, name, replace(request, targets=targets), params.model_dump(mode="json"))
+
+
+def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[Target, ...]:
+    """The sites a person listed and those the recipe's parameters name, each once."""
+    sites = {target.host: target for target in targets}
+    for seed in seeds:
+        host = site_of_url(seed.url)
+        known = sites.get(host, Target(host, (), seed.url))
+        sites[host] = replace(known, entries=(*known.entries, seed.url))
+    return tuple(sites.values())
 
 
 def _create(tx: Tx, name: str, request: JobRequest, params: Mapping[str, Any]) -> Job:

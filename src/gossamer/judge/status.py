@@ -9,7 +9,7 @@ from gossamer.model.fetching import Response
 from gossamer.model.trouble import Reason, Trouble
 
 _TITLE = re.compile(rb"<title[^>]{0,200}>([^<]{1,200})", re.IGNORECASE)
-_AKAMAI_REFERENCE = re.compile(rb"Reference\s*(?:#|&#35;)\s*(?:\d|&#46;)+[.0-9a-f&#;]+", re.IGNORECASE)
+_AKAMAI_REFERENCE = re.compile(rb"Reference(?:\s|&#32;)*(?:#|&#35;)\s*\d+(?:\.|&#46;)[0-9a-f]+", re.IGNORECASE)
 _CLOUDFLARE_RATE_LIMIT = re.compile(rb"cf-error-code\">\s*1015|error code: 1015|Error 1015", re.IGNORECASE)
 
 _BY_STATUS = {404: Reason.NOT_FOUND, 410: Reason.GONE}

@@ -55,7 +55,6 @@ class Reason(Enum):
 
     SAME_AS = ("Same page as {detail}", Cure.NONE)
     MOVED = ("Redirects to another site ({detail})", Cure.NONE)
-    CANONICAL = ("Canonical page is {detail}", Cure.NONE)
 
     PARTIAL_PAGES = ("Partially crawled ({detail})", Cure.NONE)
     PARTIAL_TIME = ("Partially crawled (time limit: {detail})", Cure.NONE)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from gossamer.model.job import Target
 from gossamer.model.page import Page
-from gossamer.model.states import PageState, SiteState, VisitState
+from gossamer.model.states import PAGE_MOVES, PageState, SiteState, VisitState
 from gossamer.model.url import origin_of, site_of_url
 from gossamer.settle.batch import VisitWork, gather
 from gossamer.settle.step import Finished, HandBack, HandOver, Step
@@ -26,6 +26,8 @@ _PAGE_COUNTER = {
     PageState.FAILED: "pages_failed",
     PageState.SKIPPED: "pages_skipped",
 }
+# A page that waits for another try has moved nowhere, but its attempts are written.
+_WAITS_ON = {state: frozenset({state} if state is PageState.PENDING else ()) for state in PageState}
 
 
 @dataclass(slots=True)
@@ -81,7 +83,7 @@ def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: Change) -
             if was is None:
                 page = outcome.page if outcome else work.chosen[key]
                 inserts.append(pages.new_row(job_id, work.visit.site_id, work.visit.id, page, outcome, tx.now))
-            elif outcome is None or was is not PageState.PENDING:
+            elif outcome is None or state not in (PAGE_MOVES[was] | _WAITS_ON[was]):
                 continue  # chosen before, or over already: the first word stands
             else:
                 updates.append(outcome)

@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, insert, select, update
 
 from gossamer.model.ids import new_id
 from gossamer.model.job import Target
-from gossamer.model.states import SiteState, VisitState
+from gossamer.model.states import SITE_MOVES, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import domain_of, shard_of
 from gossamer.store.tables import sites, visits
@@ -175,7 +175,8 @@ def close(
     retries: int = 0,
 ) -> bool:
     """End an open site that has no open page left."""
-    ended = update(sites).where(sites.c.id == site_id, sites.c.state == SiteState.OPEN, sites.c.open_pages == 0)
+    legal = sites.c.state.in_(origins(SITE_MOVES, state))
+    ended = update(sites).where(sites.c.id == site_id, legal, sites.c.open_pages == 0)
     values = {
         "state": state,
         "reason": reason,

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import bindparam, func, select, update
 
 from gossamer.model.page import Visit
-from gossamer.model.states import JobState, VisitState
+from gossamer.model.states import VISIT_MOVES, JobState, VisitState, origins
 from gossamer.store.tables import jobs, sites, visits
 from gossamer.store.tx import Tx
 
@@ -97,7 +97,7 @@ def claim(tx: Tx, ids: Sequence[UUID], worker: str, lease: timedelta) -> list[Vi
         .join(jobs, jobs.c.id == visits.c.job_id)
         .where(
             visits.c.id.in_(ids),
-            visits.c.state.in_((VisitState.READY, VisitState.ISSUED)),
+            visits.c.state.in_(origins(VISIT_MOVES, VisitState.RUNNING)),
             jobs.c.state == JobState.RUNNING,
         )
         .order_by(visits.c.id)

@@ -10,6 +10,7 @@ from uuid import UUID
 from gossamer.dispatch import Nudge
 from gossamer.frontier.frontier import Frontier
 from gossamer.issuing.deal import anything_ready, issue
+from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import JobState
@@ -19,7 +20,7 @@ from gossamer.settle.settler import Settler
 from gossamer.store import jobs, pages, reclaim, visits
 from gossamer.store.pages import Known
 from gossamer.store.tx import Tx
-from gossamer.telemetry import get_logger
+from gossamer.telemetry import bound, get_logger
 from gossamer.work.courier import Courier, Turnstile
 from gossamer.work.hold import Hold, Holds, Renewer
 from gossamer.work.kit import Kit
@@ -126,10 +127,14 @@ class Shard:
         self._room.set()
 
     async def _walk(self, hold: Hold, waiting: list[Page], ended: list[Known]) -> None:
+        with bound(job=short(hold.visit.job_id), visit=short(hold.visit.id), lane=LANE):
+            await self._walk_slice(hold, waiting, ended)
+
+    async def _walk_slice(self, hold: Hold, waiting: list[Page], ended: list[Known]) -> None:
         visit = hold.visit
         session = self._kit.open_session(random.getrandbits(32))
         try:
-            bound, policy = await self._recipe(visit.job_id)
+            recipe, policy = await self._recipe(visit.job_id)
             frontier = Frontier(visit, policy, waiting, ended)
             limits = self._kit.limits
             courier = Courier(
@@ -147,7 +152,7 @@ class Shard:
                 frontier,
                 courier,
                 robots,
-                bound,
+                recipe,
                 policy,
                 self._settler,
                 limits.max_page_bytes,
@@ -156,7 +161,7 @@ class Shard:
             await walk.slice(self._waiting)
         except Exception:
             # Our own mistake. It costs the visit a life, so that it is tried again but not for ever.
-            log.exception("visit.crashed", visit=str(visit.id), host=visit.host)
+            log.exception("visit.crashed", host=visit.host)
             await self._kit.database.write(reclaim.take_back, {visit.id: visit.lease})
         finally:
             await session.close()
@@ -170,8 +175,8 @@ class Shard:
             if job is None:
                 raise LookupError(f"job {job_id} is gone")
             recipe = self._kit.recipes[job.recipe]
-            bound = recipe.bind(recipe.params.model_validate(job.params))
-            known = self._bound[job_id] = (bound, bound.policy())
+            ready = recipe.bind(recipe.params.model_validate(job.params))
+            known = self._bound[job_id] = (ready, ready.policy())
         return known
 
     async def _steer(self) -> None:

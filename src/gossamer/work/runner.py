@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gossamer.clock import Clock
-from gossamer.store import reclaim
+from gossamer.store import reclaim, robots
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.telemetry import get_logger
 from gossamer.work.home import HomeLock
@@ -88,6 +88,7 @@ class Runner:
     async def start(self) -> None:
         """Call only with the lock held: whatever leases the home has are left over from somebody who is gone."""
         await self._database.write(reclaim.void_home, self._home)
+        await self._database.write(robots.forget_old)
         self._children = [self._spawn(number) for number in range(self._processes)]
         log.info("runner.started", processes=self._processes, pid=os.getpid())
 

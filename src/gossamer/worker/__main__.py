@@ -8,12 +8,12 @@ import sys
 import threading
 from contextlib import suppress
 
-from gossamer.assembly import App, open_app, open_kit
+from gossamer.assembly import App, open_app, open_kit, start_log
 from gossamer.errors import GossamerError
 from gossamer.model.states import JobState
 from gossamer.settings import Settings, read_settings
 from gossamer.store import jobs
-from gossamer.telemetry import bound, configure, get_logger
+from gossamer.telemetry import bound, get_logger
 
 log = get_logger(__name__)
 
@@ -27,7 +27,7 @@ def main() -> int:
     chosen = parser.parse_args()
     try:
         settings, _ = read_settings()
-        configure(format=settings.log_format, level=settings.log_level, stream=sys.stderr)
+        start_log(settings, stream=sys.stderr)  # the runner has pointed it at the home's file
         if chosen.runner:
             asyncio.run(_run_home(settings, chosen.processes))
         else:

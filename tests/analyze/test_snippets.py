@@ -1,0 +1,50 @@
+"""The words round a mention."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.analyze.snippets import REACH, snippet
+
+WORDS = " ".join(f"word{n}" for n in range(200))
+
+
+def test_a_short_text_is_shown_whole() -> None:
+    assert snippet("We use a CRM here.", 9, 12) == "We use a CRM here."
+
+
+def test_a_long_text_is_cut_at_word_edges() -> None:
+    start = WORDS.index("word100")
+    shown = snippet(WORDS, start, start + 7)
+    before, _, after = shown.partition("word100")
+    assert shown.startswith("...word")
+    assert shown.endswith("...")
+    assert set(shown.strip(".").split()) <= set(WORDS.split())
+    assert 130 < len(before) <= REACH
+    assert 130 < len(after) <= REACH
+
+
+def test_dots_stand_only_where_something_was_cut() -> None:
+    assert snippet(WORDS, 0, 5).startswith("word0 ")
+    assert snippet(WORDS, len(WORDS) - 7, len(WORDS)).endswith("word199")
+
+
+def test_one_endless_word_is_cut_where_it_must() -> None:
+    shown = snippet("漢" * 1_000, 500, 502)
+    assert shown == "..." + "漢" * 147 + "漢漢" + "漢" * 147 + "..."
+
+
+def test_exactly_what_fits_is_not_cut() -> None:
+    text = "a" * 149 + " CRM " + "b" * 149
+    assert snippet(text, 150, 153) == text
+    assert snippet("c" + text, 151, 154).startswith("...")
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="ab ", max_size=900), st.data())
+def test_the_surroundings_are_never_longer_than_allowed(text: str, data: st.DataObject) -> None:
+    text = " ".join(text.split())
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    shown = snippet(text, start, end)
+    assert text[start:end] in shown
+    assert len(shown) - (end - start) <= 300
