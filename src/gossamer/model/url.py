@@ -2,7 +2,7 @@
 
 import re
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from ipaddress import ip_address
 
@@ -10,8 +10,6 @@ import ada_url
 from publicsuffixlist import PublicSuffixList
 
 MAX_URL_LENGTH = 2_000
-
-_suffixes = PublicSuffixList(accept_unknown=True)
 
 # Parameters that say where a visitor came from or who they are, never what the page shows.
 _TRACKING = re.compile(
@@ -119,13 +117,19 @@ def site_of(host: str) -> str:
     return bare if "." in bare else host
 
 
+@cache
+def _suffixes() -> PublicSuffixList:
+    """The bundled list. Read when the first host is asked about: most commands never do."""
+    return PublicSuffixList(accept_unknown=True)
+
+
 @lru_cache(maxsize=65_536)
 def domain_of(host: str) -> str:
     """The registrable domain, private suffixes included (`a.blogspot.com` is its own): the key of all politeness."""
     if host[-1:].isdigit() or host.endswith("]"):
         with suppress(ValueError):
             return str(ip_address(host.strip("[]")))
-    return str(_suffixes.privatesuffix(host) or host)
+    return str(_suffixes().privatesuffix(host) or host)
 
 
 def site_of_url(url: str) -> str:
