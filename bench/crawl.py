@@ -73,10 +73,9 @@ def measure(folder: Path, quick: bool) -> list[Figure]:
 def _figures(name: str, label: str, started: Crawled, done: Crawled, floor: Floor) -> list[Figure]:
     # Starting costs the same for three pages and for three million: told by itself, and left out of the comparison.
     each = (done.cpu - started.cpu) / (done.pages - started.pages) * 1000
+    read = f"{done.pages:,} pages, {done.matches:,} matches"
     return [
-        Figure(
-            f"speed_{name}", f"{label}: pages per second", done.pages / done.walking, "", note=f"{done.pages:,} pages"
-        ),
+        Figure(f"speed_{name}", f"{label}: pages per second", done.pages / done.walking, "", note=read),
         Figure(f"wall_{name}", "the whole command", done.wall, "s"),
         Figure(f"cpu_{name}", "CPU per page, all processes, starting included", done.cpu / done.pages * 1000, "ms"),
         Figure(f"start_cpu_{name}", "CPU of a job of one page", started.cpu, "s"),

@@ -17,7 +17,7 @@ from bench.figure import BenchFailed
 ROOT = Path(__file__).resolve().parent.parent
 GOSSAMER = (sys.executable, "-m", "gossamer")
 
-_GLANCE = 0.05  # seconds between looks at a program that is watched
+_GLANCE = 0.2  # seconds between looks at a program that is watched: looking takes CPU from what is measured
 
 
 class Overtime(Exception):

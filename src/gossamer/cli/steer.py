@@ -146,7 +146,6 @@ def _run_in_background(app: App, processes: int | None) -> None:
             stdout=sink,
             stderr=sink,
             start_new_session=True,
-            cwd=app.settings.home,
             env={**os.environ, "GOSSAMER_HOME": str(app.settings.home)},
         )
 

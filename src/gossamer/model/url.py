@@ -20,8 +20,12 @@ _TRACKING = re.compile(
     re.IGNORECASE,
 )
 _PATH_SESSION = re.compile(r";jsessionid=[^/?#;]*", re.IGNORECASE)
-# Escapes that are spelled differently here: those of unreserved characters, and those in lower case.
-_ESCAPE = re.compile(r"%(2[DEde]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee]|[0-9A-Fa-f][a-f]|[a-f][0-9A-Fa-f])")
+# Escapes that are spelled differently here: those of unreserved characters, and those in lower case. Behind a stray
+# percent sign they stay, since together they would become another escape: `%4%41` is not `%4A`.
+_ESCAPE = re.compile(
+    r"(?<!%)(?<!%[0-9A-Fa-f])"
+    r"%(2[DEde]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee]|[0-9A-Fa-f][a-f]|[a-f][0-9A-Fa-f])"
+)
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -48,15 +52,16 @@ def _tidy(joined: str) -> str | None:
     authority = authority.rpartition("@")[2]
     if not authority:
         return None
+    # Escapes first: they may hide a session, a tracking parameter or a dot segment, and a session may hide dots again.
+    if "%" in tail:
+        tail = _ESCAPE.sub(_escape, tail)
     path, _, query = tail.partition("?")
     if ";" in path:
         path = _PATH_SESSION.sub("", path)
+    if "/." in path:
+        path = _resolve_dots(path)
     if query:
         query = "&".join(part for part in query.split("&") if part and not _TRACKING.match(part))
-    if "%" in path:
-        path = _resolve_dots(_ESCAPE.sub(_escape, path))
-    if "%" in query:
-        query = _ESCAPE.sub(_escape, query)
     tidy = f"{scheme}://{authority}{path}?{query}" if query else f"{scheme}://{authority}{path}"
     return tidy if len(tidy) <= MAX_URL_LENGTH else None
 
@@ -67,9 +72,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def _resolve_dots(path: str) -> str:
-    """Unescaping may have uncovered `.` and `..` segments (`/%2E%2E/`), which browsers resolve like plain ones."""
-    if "/." not in path:
-        return path
+    """The path without the `.` and `..` segments that unescaping has uncovered."""
     kept: list[str] = []
     segments = path.split("/")[1:]
     for position, segment in enumerate(segments):

@@ -26,9 +26,9 @@ def take_back(tx: Tx, leases: Mapping[UUID, UUID]) -> int:
     return taken
 
 
-def void_worker(tx: Tx, worker: str, why: str) -> int:
-    """A process of ours has died: whatever it was walking is ready again, one death more."""
-    voided = _void(tx, visits.c.worker == worker, deadly=True, why=why)
+def void_worker(tx: Tx, worker: str, why: str, *, deadly: bool) -> int:
+    """A process of ours has ended: whatever it was walking is ready again, one death more if that was deadly."""
+    voided = _void(tx, visits.c.worker == worker, deadly=deadly, why=why)
     bury_dead(tx)
     return voided
 

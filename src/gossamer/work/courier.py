@@ -79,6 +79,10 @@ class Courier:
                 since_answer = self.clock.monotonic() - answered[0] if answered else 0.0
                 await self.gate.hold_off(domain, spacing - timedelta(seconds=since_answer))
 
+    async def stay_away(self, domain: str, time: timedelta) -> None:
+        """The site asked for rest: nobody of this process asks it for anything before that, whatever the job."""
+        await self.gate.hold_off(domain, time)
+
     async def _wait_turn(self, domain: str, spacing: timedelta) -> None:
         wait = await pass_gate(self.gate, domain, spacing, LONGEST_SLEEP, self._sleep)
         if wait:

@@ -46,9 +46,10 @@ class HomeLock:
         """The process id of the runner, if there is one."""
         if not self._path.exists():
             return None
-        file = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
+        file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Shared: those who only look do not keep each other from looking.
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             written = os.pread(file, 20, 0).strip()
             return int(written) if written.isdigit() else 0

@@ -17,6 +17,7 @@ from gossamer.work.sweep import Sweeper
 
 _EVERY = 0.5  # seconds between looks
 _CHECKPOINT = 5.0
+NO_DATABASE = 75  # exit code of a worker that lost its database
 _PATIENCE = 20.0  # seconds a child gets to settle and hand back
 
 log = get_logger(__name__)
@@ -112,7 +113,8 @@ class Runner:
                 continue
             log.error("worker.died", worker=child.worker, exit_code=code)
             why = f"worker ended with {signal.Signals(-code).name if code < 0 else f'exit code {code}'}"
-            await self._database.write(reclaim.void_worker, child.worker, why)
+            # Without its database a worker ends too, but no visit is to blame for that.
+            await self._database.write(reclaim.void_worker, child.worker, why, deadly=code != NO_DATABASE)
             child.close()
             await asyncio.sleep(0.5)  # a child that cannot start must not become a storm
             self._children[place] = self._spawn(child.number)

@@ -138,6 +138,8 @@ class Walk:
                 step = self._hand_over(page, outcome)
             case Trouble():
                 step = self._meet_trouble(page, outcome)
+                if self._not_before:
+                    await self._courier.stay_away(self._visit.domain, self._not_before - self._clock.now())
         await self._put(step)
 
     async def _attempt(self, page: Page) -> Document | Moved | Trouble:

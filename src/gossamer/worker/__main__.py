@@ -9,11 +9,12 @@ import threading
 from contextlib import suppress
 
 from gossamer.assembly import App, open_app, open_kit, start_log
-from gossamer.errors import GossamerError
+from gossamer.errors import GossamerError, StorageAway
 from gossamer.model.states import JobState
 from gossamer.settings import Settings, read_settings
 from gossamer.store import jobs
 from gossamer.telemetry import bound, get_logger
+from gossamer.work.runner import NO_DATABASE
 
 log = get_logger(__name__)
 
@@ -35,6 +36,9 @@ def main() -> int:
 
             threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
             uvloop.run(_run_shard(settings, chosen.shard, chosen.home_name))
+    except StorageAway as error:
+        log.error("worker.failed", error=str(error))
+        return NO_DATABASE
     except GossamerError as error:
         log.error("worker.failed", error=str(error))
         return 1
