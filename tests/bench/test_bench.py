@@ -1,0 +1,120 @@
+"""The benchmarks run and say what they measured. How fast this machine is today is not for a test to judge."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from bench.figure import BenchFailed, Figure
+from bench.running import ROOT, Overtime, run, time_limit
+from bench.table import table_of, write_readme
+
+
+def measured(**changes: Any) -> dict[str, Any]:
+    figures = [
+        Figure("wall", "`gossamer --help`", 0.31, "s", limit=0.4),
+        Figure("rows", "records", 1_000_000, ""),
+        Figure("slow", "a slow thing", 3.0, "s", limit=2.0),
+    ]
+    return {
+        "date": "2026-01-18T09:30:00Z",
+        "quick": False,
+        "machine": {"cores": 2, "cpu": "A CPU", "memory_gb": 24.0},
+        "versions": {"python": "3.11.7"},
+        "benchmarks": {"startup": {"ok": False, "figures": {one.name: one.as_json() for one in figures}}},
+        **changes,
+    }
+
+
+def test_a_run_prints_one_json_object_and_keeps_it(tmp_path: Path) -> None:
+    kept = tmp_path / "out" / "latest.json"
+    ran = subprocess.run(
+        [sys.executable, "-m", "bench", "startup", "--quick", "--out", str(kept)],
+        cwd=ROOT,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode in (0, 1), ran.stderr.decode()
+    told = orjson.loads(ran.stdout)
+    assert told == orjson.loads(kept.read_bytes())
+    assert told["quick"] is True
+    assert told["machine"]["cores"] >= 1
+    assert set(told["versions"]) == {"python", "sqlalchemy", "wreq", "turbohtml", "gossamer"}
+    assert set(told["benchmarks"]) == {"startup"}
+    startup = told["benchmarks"]["startup"]
+    assert "error" not in startup
+    assert startup["ok"] is (ran.returncode == 0)
+    assert startup["figures"]["wall"]["limit"] == 0.4
+    assert startup["figures"]["cpu"]["value"] > startup["figures"]["floor_cpu"]["value"]
+    assert startup["figures"]["unwanted_imports"]["ok"] is True, startup["figures"]["unwanted_imports"]["note"]
+
+
+def test_a_benchmark_nobody_knows_is_refused_before_any_is_run(tmp_path: Path) -> None:
+    kept = tmp_path / "latest.json"
+    command = [sys.executable, "-m", "bench", "startup", "starship", "--out", str(kept)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=60, check=False)
+    assert ran.returncode == 2
+    assert b"no benchmark 'starship'" in ran.stderr
+    assert not kept.exists()
+
+
+def test_a_figure_above_its_limit_is_not_ok() -> None:
+    assert Figure("a", "", 2.0, "s", limit=2.0).as_json()["ok"] is True
+    assert Figure("a", "", 2.1, "s", limit=2.0).as_json()["ok"] is False
+    assert "ok" not in Figure("a", "", 2.1, "s").as_json()
+
+
+def test_the_table_shows_every_figure_and_which_limit_was_missed() -> None:
+    lines = table_of(measured()).splitlines()
+    assert "| `gossamer --help` | 0.31 s | 0.4 s |" in lines
+    assert "| records | 1,000,000 |  |" in lines
+    assert "| a slow thing | 3 s | 2 s (missed) |" in lines
+
+
+def test_the_readme_gets_the_table_between_its_marks_and_nothing_else_changes(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text("# A\n\n<!-- figures -->\nold\n<!-- /figures -->\n\nrest\n", encoding="utf-8")
+    write_readme(readme, measured())
+    write_readme(readme, measured())
+    assert readme.read_text(encoding="utf-8") == (
+        f"# A\n\n<!-- figures -->\n{table_of(measured())}\n<!-- /figures -->\n\nrest\n"
+    )
+
+
+@pytest.mark.parametrize("text", ["# A\n", "<!-- figures -->\n", "<!-- /figures -->\n"])
+def test_a_readme_without_both_marks_is_left_alone(tmp_path: Path, text: str) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(text, encoding="utf-8")
+    with pytest.raises(BenchFailed, match=r"README\.md has no lines"):
+        write_readme(readme, measured())
+    assert readme.read_text(encoding="utf-8") == text
+
+
+def test_figures_of_a_quick_run_are_not_for_the_readme(tmp_path: Path) -> None:
+    with pytest.raises(BenchFailed, match="quick run"):
+        write_readme(tmp_path / "README.md", measured(quick=True))
+
+
+def test_a_program_that_fails_is_no_measurement() -> None:
+    with pytest.raises(BenchFailed, match="ended with 7: so it goes"):
+        run([sys.executable, "-c", "import sys; print('so it goes', file=sys.stderr); sys.exit(7)"])
+
+
+def test_a_program_that_does_not_end_is_ended_when_the_time_is_over(tmp_path: Path) -> None:
+    started = tmp_path / "pid"
+    endless = f"import os, pathlib, time; pathlib.Path({str(started)!r}).write_text(str(os.getpid())); time.sleep(600)"
+    with pytest.raises(Overtime), time_limit(3):
+        run([sys.executable, "-c", endless])
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
+
+
+def test_the_cpu_of_children_counts() -> None:
+    spin = "import time\nwhile time.process_time() < 0.3: pass"
+    ran = run([sys.executable, "-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {spin!r}])"])
+    assert ran.cpu >= 0.3

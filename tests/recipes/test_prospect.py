@@ -1,0 +1,168 @@
+"""The prospect recipe: from a document to rows and to the links worth following."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from gossamer.model.page import Page
+from gossamer.model.record import Follow, Record
+from gossamer.recipe import Bound, Recipe
+from gossamer.recipes.prospect import MATCH, Prospect, ProspectParams, is_binary
+from tests.parse.answers import URL, read
+
+
+def bound(*keywords: str, **params: Any) -> Bound:
+    recipe: Recipe[ProspectParams] = Prospect()
+    return recipe.bind(ProspectParams(keywords=list(keywords) or ["CRM"], **params))
+
+
+def follows(body: str, url: str = URL, headers: dict[str, str] | None = None) -> list[str]:
+    doc = read(body, url=url, headers=headers)
+    return [follow.url for follow in bound().harvest(Page.at(url), doc).follows]
+
+
+def test_a_match_is_a_row_with_exactly_the_promised_columns() -> None:
+    doc = read("<title>Our CRM</title><p>A <b>CRM</b> software for boats</p>")
+    harvest = bound("crm", "CRM software", "sail").harvest(Page.at(URL), doc)
+    first, second = harvest.records
+    assert first == Record(
+        kind="match",
+        identity=(URL, "crm"),
+        data={
+            "domain": "shop.example",
+            "url": URL,
+            "keyword": "crm",
+            "frequency": 2,
+            "context_snippet": "A CRM software for boats",
+            "crawl_method": "direct",
+            "timestamp": "2026-03-04T05:06:07Z",
+            "http_status": 200,
+        },
+    )
+    assert second.data["keyword"] == "CRM software"
+    assert tuple(first.data) == MATCH.columns
+    header = "domain,url,keyword,frequency,context_snippet,crawl_method,timestamp,http_status"
+    assert ",".join(MATCH.columns) == header
+    assert MATCH.key == ("url", "keyword")
+
+
+def test_the_row_names_the_page_as_it_was_found_after_redirects() -> None:
+    doc = read("CRM", url="https://www.shop.example/new", requested="https://shop.example/old")
+    (record,) = bound().harvest(Page.at("https://shop.example/old"), doc).records
+    assert record.identity == ("https://www.shop.example/new", "CRM")
+    assert record.data["domain"] == "shop.example"
+
+
+def test_domains_stay_in_ascii() -> None:
+    (record,) = bound().harvest(Page.at(URL), read("CRM", url="https://www.xn--bcher-kva.example/")).records
+    assert record.data["domain"] == "xn--bcher-kva.example"
+
+
+def test_times_are_whole_seconds_in_utc() -> None:
+    doc = read("CRM")
+    object.__setattr__(doc, "fetched_at", datetime(2026, 1, 1, 1, 30, 59, 999_999, tzinfo=timezone(timedelta(hours=2))))
+    (record,) = bound().harvest(Page.at(URL), doc).records
+    assert record.data["timestamp"] == "2025-12-31T23:30:59Z"
+    assert datetime.fromisoformat(str(record.data["timestamp"])).tzinfo == UTC
+
+
+def test_a_page_without_keywords_yields_no_rows_but_its_links() -> None:
+    harvest = bound().harvest(Page.at(URL), read('<a href="/x">scramble</a>'))
+    assert harvest.records == ()
+    assert harvest.follows == (Follow("https://shop.example/x"),)
+
+
+def test_the_same_page_gives_the_same_harvest() -> None:
+    recipe, doc = bound("CRM", "boats"), read('<p>CRM boats</p><a href="/a">a</a><a href="/b">b</a>')
+    assert recipe.harvest(Page.at(URL), doc) == recipe.harvest(Page.at(URL), doc)
+
+
+def test_only_links_of_the_same_site_are_followed() -> None:
+    body = """<a href="/a">1</a><a href="https://www.shop.example/b">2</a><a href="http://shop.example/c">3</a>
+    <a href="https://blog.shop.example/d">4</a><a href="https://other.example/?from=shop.example">5</a>
+    <a href="https://shop.example.evil.test/">6</a><a href="https://myshop.example/">7</a>
+    <a href="https://shop.example:8443/e">8</a>"""
+    assert follows(body) == [
+        "https://shop.example/a",
+        "https://www.shop.example/b",
+        "http://shop.example/c",
+        "https://shop.example:8443/e",
+    ]
+
+
+def test_what_asks_not_to_be_followed_is_not() -> None:
+    assert follows('<a href="/a" rel="nofollow">1</a><a href="/b" rel="ugc">2</a><a href="/c">3</a>') == [
+        "https://shop.example/c"
+    ]
+    assert follows('<head><meta name=robots content=nofollow></head><a href="/a">1</a>') == []
+    assert follows('<a href="/a">1</a>', headers={"x-robots-tag": "none"}) == []
+
+
+def test_a_refresh_is_followed_first_and_even_where_links_are_not() -> None:
+    head = '<head><meta http-equiv=refresh content="0;url=/next"><meta name=robots content=nofollow></head>'
+    assert follows(f'{head}<a href="/a">1</a>') == ["https://shop.example/next"]
+    assert follows('<head><meta http-equiv=refresh content="0;url=https://other.example/"></head>x') == []
+
+
+def test_a_page_does_not_lead_to_itself() -> None:
+    assert follows(f'<a href="{URL}#top">top</a><a href="/x">x</a>') == ["https://shop.example/x"]
+
+
+@pytest.mark.parametrize(
+    ("url", "binary"),
+    [
+        ("https://shop.example/file.pdf", True),
+        ("https://shop.example/photo.JPG", True),
+        ("https://shop.example/archive.tar.gz?v=2", True),
+        ("https://shop.example/page.html", False),
+        ("https://shop.example/page", False),
+        ("https://shop.example/v1.2/page", False),
+        ("https://shop.example/show?file=a.pdf", False),
+        ("https://shop.zip/", False),
+        ("https://shop.example/pdf", False),
+        ("https://shop.example/about.me", False),
+    ],
+)
+def test_files_that_are_no_pages_are_not_followed(url: str, binary: bool) -> None:
+    assert is_binary(url) is binary
+
+
+def test_the_policy_carries_the_limits() -> None:
+    policy = bound(max_pages_per_domain=7, depth=3).policy()
+    assert (policy.pages_per_site, policy.depth) == (7, 3)
+    assert (bound().policy().pages_per_site, bound().policy().depth) == (500, 50)
+    assert list(bound().seeds()) == []
+    assert bound().accept(Page.at(URL), read("x")) is None
+
+
+def test_there_is_nothing_to_merge_at_the_end() -> None:
+    record = Record("match", (URL, "CRM"), {"url": URL})
+    assert list(bound().finish("match", [[record], [], [record, record]])) == [record, record]
+
+
+def test_keywords_are_tidied_and_distinct() -> None:
+    params = ProspectParams(keywords=["  CRM ", "crm", "CRM\u00a0 software", "Cafe\u0301"])
+    assert params.keywords == ["CRM", "CRM software", "Café"]
+    assert ProspectParams.model_validate(params.model_dump(mode="json")) == params
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"keywords": []},
+        {"keywords": [" "]},
+        {"keywords": ["CRM", "\u200b"]},
+        {"keywords": [f"k{n}" for n in range(501)]},
+        {"keywords": ["x" * 201]},
+        {"keywords": ["CRM"], "max_pages_per_domain": 0},
+        {"keywords": ["CRM"], "max_pages_per_domain": 50_001},
+        {"keywords": ["CRM"], "depth": -1},
+        {"keywords": ["CRM"], "unknown": 1},
+    ],
+)
+def test_bad_parameters_are_refused(params: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        ProspectParams.model_validate(params)
