@@ -40,6 +40,15 @@ class App:
     def home_name(self) -> str:
         return home_name(self.settings.home)
 
+    def check(self) -> None:
+        """Refuse, before anything is created, settings that only a worker would stumble over."""
+        from gossamer.fetch.connect_to import parse_connect_to
+        from gossamer.fetch.http import read_trust
+
+        parse_connect_to(self.settings.connect_to)
+        if self.settings.ca_file:
+            read_trust(self.settings.ca_file)
+
     def runner(self, processes: int | None = None) -> Runner:
         """The runner of this home; it may be started once the lock is held."""
         return Runner(
@@ -68,7 +77,8 @@ def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
         return
     path = log_path(settings)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in (settings.home, path.parent):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         configure(settings.log_format, settings.log_level, file=path, secrets=secrets)
     except OSError as error:
         raise UserError(
@@ -86,6 +96,7 @@ def log_path(settings: Settings) -> Path:
 async def open_app(settings: Settings) -> AsyncIterator[App]:
     """An app on a database that is up to date."""
     clock = SystemClock()
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     database = await ready_database(database_url(settings), clock)
     lock = HomeLock(settings.home)
     try:

@@ -115,7 +115,7 @@ class Settings(BaseSettings):
     )
 
     home: Annotated[Path, BeforeValidator(_folder)] = _setting(
-        "Folder of the SQLite file, blobs and logs of the embedded mode", "a folder", default_factory=_default_home
+        "Folder of the SQLite file and the logs of the embedded mode", "a folder", default_factory=_default_home
     )
     database_url: Annotated[SecretStr, BeforeValidator(_database)] | None = _setting(
         "Where rows are kept; SQLite in the home folder when unset",
@@ -173,7 +173,7 @@ class Settings(BaseSettings):
         "The least important line that is written", "debug, info, warning or error", default="info"
     )
     log_file: Annotated[Path, BeforeValidator(_folder)] | None = _setting(
-        "File the log goes to instead of the terminal", "a file", default=None
+        "File the log goes to; logs/gossamer.log in the home folder when unset", "a file", default=None
     )
 
     def __init__(self, **given: Any) -> None:

@@ -15,7 +15,7 @@ app = typer.Typer(help="Run, watch and steer jobs.", no_args_is_help=True)
 JSON = typer.Option(False, "--json", help="Answer in JSON, for scripts.")
 JOB = typer.Argument(help="The job's id, or some characters of its beginning or end.", metavar="ID", show_default=False)
 DETACH = typer.Option(False, "--detach", help="Work in the background and return at once.")
-PROCESSES = typer.Option(None, "--processes", min=1, max=64, help="Working processes.  [default: one per core]")
+PROCESSES = typer.Option(None, "--processes", min=1, max=64, help="Working processes (default: one per core).")
 
 
 @app.command(cls=StrictCommand)

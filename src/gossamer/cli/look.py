@@ -1,6 +1,7 @@
 """The commands that only look."""
 
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from gossamer.assembly import App
 from gossamer.cli import report, words
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
-from gossamer.export.rows import rows_by_site
+from gossamer.export.rows import Row, rows_by_site
 from gossamer.export.write import ENCODERS, write_file, write_stream
 from gossamer.intake.control import find_job
 from gossamer.model.ids import short
@@ -101,18 +102,25 @@ async def export_results(app: App, text: str, form: str, output: Path, *, as_jso
         raise UserError("export.format", f"{form!r} is not a format.", hint=f"Use --format {known}.")
     job = await find_job(app.database, text)
     kind = _kind(app, job)
-    chunks = ENCODERS[form](rows_by_site(app.database, job.id, kind), kind)
+    written = 0
+
+    async def counted() -> AsyncIterator[list[Row]]:
+        nonlocal written
+        async for rows in rows_by_site(app.database, job.id, kind):
+            written += len(rows)
+            yield rows
+
+    chunks = ENCODERS[form](counted(), kind)
     if str(output) == "-":
         await write_stream(sys.stdout, chunks)
         return 0
     size = await write_file(output, chunks)
-    progress = await app.database.read(counters.progress, job.id)
     partial = job.state not in OVER
     if as_json:
-        answer = {"path": str(output), "format": form, "rows": progress.records, "bytes": size, "partial": partial}
+        answer = {"path": str(output), "format": form, "rows": written, "bytes": size, "partial": partial}
         say_json(answer)
         return 0
-    say(f"Wrote {progress.records:,} matches to {output} ({size:,} bytes)")
+    say(f"Wrote {written:,} matches to {output} ({size:,} bytes)")
     if partial:
         say(f"The job is {job.state}: these are the results so far.")
     return 0

@@ -37,6 +37,7 @@ class Request:
 
 async def run_job(app: App, given: Request, *, processes: int | None, detach: bool, as_json: bool) -> int:
     """Read the lists, create the job, and work or watch it."""
+    app.check()
     targets, keywords = read_targets(given.domains), read_keywords(given.keywords)
     say(loaded_sentence(keywords, given.keywords), quiet=as_json)
     if targets.duplicates:
@@ -71,18 +72,21 @@ async def resume_job(app: App, text: str, *, processes: int | None, detach: bool
 async def resume_all(app: App, *, processes: int | None, detach: bool, as_json: bool) -> int:
     """Work every job that should be running; a pause somebody asked for is respected."""
     running = await app.database.read(jobs.in_states, JobState.RUNNING)
-    if not running:
+    code = 0
+    if running:
+        app.check()
+        say("Going on with " + ", ".join(f"{job.name} ({short(job.id)})" for job in running), quiet=as_json)
+        if detach:
+            _run_in_background(app, processes)
+            say("They run in the background. Look with 'gossamer job list'.", quiet=as_json)
+        else:
+            code = max([await _follow(app, job.id, processes=processes, as_json=as_json) for job in running])
+    else:
         say("No job is waiting to go on. Paused ones are resumed by their id: see 'gossamer job list'.", quiet=as_json)
-        if as_json:
-            say_json([])
-        return 0
-    say("Going on with " + ", ".join(f"{job.name} ({short(job.id)})" for job in running), quiet=as_json)
-    if detach:
-        return await _work(app, running[0].id, processes=processes, detach=True, as_json=as_json)
-    worst = 0
-    for job in running:
-        worst = max(worst, await _work(app, job.id, processes=processes, detach=False, as_json=as_json))
-    return worst
+    if as_json:
+        facts = [await _facts(app, job.id) for job in running]
+        say_json([report.as_json(job, progress, app.lock.holder()) for job, progress in facts])
+    return code
 
 
 async def pause_job(app: App, text: str, *, as_json: bool) -> int:
@@ -120,17 +124,21 @@ async def cancel_job(app: App, text: str, *, as_json: bool) -> int:
 
 
 async def _work(app: App, job_id: UUID, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    app.check()
     if detach:
         _run_in_background(app, processes)
         watch = f"It runs in the background. Look with 'gossamer job status {short(job_id)}'."
         return await _answer(app, job_id, as_json, [watch])
+    code = await _follow(app, job_id, processes=processes, as_json=as_json)
+    await _answer(app, job_id, as_json, [])
+    return code
+
+
+async def _follow(app: App, job_id: UUID, *, processes: int | None, as_json: bool) -> int:
+    """Work or watch a job to its end, and say how it ended."""
     job = await Follower(app, job_id, choose_screen(quiet=as_json), processes).follow()
-    progress = await app.database.read(counters.progress, job_id)
-    if as_json:
-        say_json(report.as_json(job, progress, app.lock.holder()))
-    else:
-        for line in report.ending(job, progress):
-            say(line)
+    for line in report.ending(job, await app.database.read(counters.progress, job_id)):
+        say(line, quiet=as_json)
     return report.exit_code(job)
 
 

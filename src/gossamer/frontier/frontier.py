@@ -35,6 +35,7 @@ class Frontier:
         self._chosen = 0
         self._depth = 0
         self._done = 0
+        self._nowhere: set[str] = set()  # names that have no address
         self._verdict: Trouble | None = None
         self._verdict_tries = 0
         for known in ended:
@@ -57,7 +58,8 @@ class Frontier:
         if known.identity is not None:
             self._identities.add(known.identity)
         if known.reason and self._decides(known.depth):
-            self._judge_entry(Trouble(Reason[known.reason], known.detail, known.http_status), known.tries)
+            trouble = Trouble(Reason[known.reason], known.detail, known.http_status)
+            self._judge_entry(known.url, trouble, known.tries)
 
     def _queue(self, page: Page) -> None:
         if page.due_at is None:
@@ -146,7 +148,7 @@ class Frontier:
         """A page has failed for good. If it was the way in, the next spelling of the entry is chosen instead."""
         if not self._decides(page.depth):
             return ()
-        self._judge_entry(trouble, page.tries)
+        self._judge_entry(page.url, trouble, page.tries)
         if page.url not in self._visit.entries or trouble.reason not in NO_WAY_IN:
             return ()
         return self._enter(self._other_entries(page, trouble)[:1])
@@ -159,9 +161,8 @@ class Frontier:
     def _other_entries(self, page: Page, trouble: Trouble) -> list[str]:
         """Spellings not tried yet: none of a name without an address, no other name than one that is only slow."""
         here = host_of(page.url)
-        untried = [url for url in self._visit.entries if hash(url) not in self._seen]
-        if trouble.reason is Reason.DNS:
-            return [url for url in untried if host_of(url) != here]
+        nowhere = self._nowhere | {here} if trouble.reason is Reason.DNS else self._nowhere
+        untried = [url for url in self._visit.entries if hash(url) not in self._seen and host_of(url) not in nowhere]
         if trouble.reason is Reason.TIMEOUT:
             return [url for url in untried if host_of(url) == here]
         return untried
@@ -170,7 +171,9 @@ class Frontier:
         """Whether a page's failure can be the site's: it is where the site begins, or all there is of it."""
         return depth == 0 or not self._visit.whole
 
-    def _judge_entry(self, trouble: Trouble, tries: int) -> None:
+    def _judge_entry(self, url: str, trouble: Trouble, tries: int) -> None:
+        if trouble.reason is Reason.DNS:
+            self._nowhere.add(host_of(url))
         if trouble.reason in NO_WAY_IN:
             self._chosen -= 1  # an address nobody answers at is not one of the site's pages
         self._verdict, self._verdict_tries = trouble, tries

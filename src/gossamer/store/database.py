@@ -1,6 +1,7 @@
 """Opening a database and running whole transactions on it without blocking the event loop."""
 
 import asyncio
+import os
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -51,6 +52,8 @@ class SqliteDatabase:
         self.path = path
         self._clock = clock
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Made by us and not by the driver, so that only its owner may read it; its log files take after it.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         self._writer = sqlite_engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints)
         self._reader = sqlite_engine(path, begin="BEGIN", checkpoints=checkpoints)
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
@@ -178,8 +181,9 @@ def open_database(url: str, clock: Clock, *, checkpoints: bool = True) -> Sqlite
     """`sqlite:///path` or `postgresql://...`."""
     if url.startswith("sqlite:///"):
         return SqliteDatabase(Path(url.removeprefix("sqlite:///")), clock, checkpoints=checkpoints)
-    if url.startswith(("postgresql://", "postgres://")):
-        return PostgresDatabase(url.replace("postgres://", "postgresql://", 1), clock)
+    scheme, _, rest = url.partition("://")
+    if scheme in ("postgresql", "postgres", "postgresql+asyncpg", "postgres+asyncpg"):
+        return PostgresDatabase(f"postgresql://{rest}", clock)
     raise UserError(
         "database.unknown",
         f"GOSSAMER_DATABASE_URL begins with {url.partition(':')[0]!r}.",

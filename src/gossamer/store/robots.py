@@ -14,7 +14,7 @@ FRESH = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class RobotsAnswer:
-    """What a site said, as it arrived. Status 0 stands for "not there" in all its forms."""
+    """What a site said, as it arrived. Status 404 also stands for redirects that lead nowhere."""
 
     origin: str
     status: int

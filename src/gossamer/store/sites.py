@@ -199,8 +199,9 @@ def reopen(tx: Tx, site_id: UUID, *, whole: bool) -> None:
 def summaries(
     tx: Tx, job_id: UUID, state: SiteState | None = None, *, after: str = "", limit: int = 1000
 ) -> list[SiteSummary]:
-    """Sites of a job by host, in steps of `limit`."""
-    query = select(sites).where(sites.c.job_id == job_id, sites.c.host > after).order_by(sites.c.host).limit(limit)
+    """Sites a person listed, by host, in steps of `limit`."""
+    wanted = (sites.c.job_id == job_id) & (sites.c.host > after) & sites.c.listed
+    query = select(sites).where(wanted).order_by(sites.c.host).limit(limit)
     if state:
         query = query.where(sites.c.state == state)
     return [

@@ -4,6 +4,7 @@ from typing import Any
 
 from gossamer.fetch import FetchError
 from gossamer.frontier.robots import ABSENT, MOST_BYTES, Rules, read_rules, says_later
+from gossamer.judge import find_trouble
 from gossamer.model.fetching import Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import normalise, origin_of
@@ -45,7 +46,9 @@ class RobotsDesk:
         if response is None:
             answer = RobotsAnswer(origin, ABSENT, "", self._courier.clock.now())
         elif says_later(response.status):
-            return Trouble(Reason.ROBOTS_UNREACHABLE, f"HTTP {response.status}", response.status)
+            trouble = find_trouble(response)
+            wait = trouble.retry_after if trouble else None
+            return Trouble(Reason.ROBOTS_UNREACHABLE, f"HTTP {response.status}", response.status, wait)
         else:
             found = 200 <= response.status < 300
             body = response.body.decode("utf-8", "replace").replace("\x00", "") if found else ""

@@ -7,8 +7,10 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 
 from gossamer.clock import Clock
+from gossamer.errors import GossamerError
 from gossamer.store import reclaim, robots
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.telemetry import get_logger
@@ -17,6 +19,8 @@ from gossamer.work.sweep import Sweeper
 
 _EVERY = 0.5  # seconds between looks
 _CHECKPOINT = 5.0
+_ALIVE = 10.0  # seconds after which a child counts as having started
+_STILLBORN = 6  # so many that did not, one after the other, and it is no accident
 NO_DATABASE = 75  # exit code of a worker that lost its database
 _PATIENCE = 20.0  # seconds a child gets to settle and hand back
 
@@ -28,6 +32,7 @@ class Child:
 
     def __init__(self, command: Sequence[str], lock: HomeLock, home: str, number: int, of: int, output: Path) -> None:
         self.number = number
+        self.since = monotonic()
         output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with output.open("ab") as sink:
             self._process = subprocess.Popen(  # noqa: S603 - our own program
@@ -83,6 +88,7 @@ class Runner:
         self._processes = processes
         self._output = output
         self._children: list[Child] = []
+        self._stillborn = 0
         self._sweeper = Sweeper(database, clock)
         self._checkpointed = clock.monotonic()
 
@@ -116,6 +122,9 @@ class Runner:
             # Without its database a worker ends too, but no visit is to blame for that.
             await self._database.write(reclaim.void_worker, child.worker, why, deadly=code != NO_DATABASE)
             child.close()
+            self._stillborn = self._stillborn + 1 if monotonic() - child.since < _ALIVE else 0
+            if self._stillborn >= _STILLBORN:
+                raise GossamerError(f"The working processes end as soon as they start. The reason is in {self._output}")
             await asyncio.sleep(0.5)  # a child that cannot start must not become a storm
             self._children[place] = self._spawn(child.number)
 

@@ -43,6 +43,9 @@ MOST_HOPS = 5
 SLICE = timedelta(seconds=60)  # when others wait
 LONGEST_SLICE = timedelta(seconds=120)
 
+# Answers after which nothing is asked of the site until the time it named, or our own back-off, has passed.
+_ASKS_FOR_REST = frozenset({Reason.RATE_LIMITED, Reason.UNAVAILABLE, Reason.ROBOTS_UNREACHABLE})
+
 log = get_logger(__name__)
 
 
@@ -232,23 +235,24 @@ class Walk:
         if trouble.reason is Reason.ROBOTS and page.depth > 0:
             return self._page_step(page, PageState.SKIPPED, trouble)
         if self._frontier.has_other_entry(page, trouble):
-            return self._fail(page, trouble)
+            # Not a page that failed: only a way in that is none.
+            return self._end(page, PageState.SKIPPED, trouble)
         match next_step(page, self._policy.ladder, trouble, now, self._jitter):
             case Retry(at):
-                if trouble.reason in (Reason.RATE_LIMITED, Reason.UNAVAILABLE):
+                if trouble.reason in _ASKS_FOR_REST:
                     self._not_before = max(at, self._not_before or at)
                 waiting = page.due(at)
                 self._frontier.park(waiting)
                 return Step(self._visit, PageStep(waiting, PageState.PENDING, trouble), facts=self._facts())
             case Climb():
                 # The ladder was cut at submit to the lane we are in, so there is nowhere to climb from here.
-                return self._fail(page, trouble)
+                return self._end(page, PageState.FAILED, trouble)
             case Fail(final):
-                return self._fail(page, final)
+                return self._end(page, PageState.FAILED, final)
 
-    def _fail(self, page: Page, trouble: Trouble) -> Step:
+    def _end(self, page: Page, state: PageState, trouble: Trouble) -> Step:
         chosen = self._frontier.failed(page, trouble)
-        return replace(self._page_step(page, PageState.FAILED, trouble, trouble.http_status), chosen=chosen)
+        return replace(self._page_step(page, state, trouble, trouble.http_status), chosen=chosen)
 
     def _page_step(self, page: Page, state: PageState, trouble: Trouble, status: int | None = None) -> Step:
         return Step(self._visit, PageStep(page, state, trouble, status), facts=self._facts())
