@@ -8,6 +8,7 @@ from gossamer.model.states import PageState
 from gossamer.settle.step import Finished, HandBack, HandOver, Packable, PageStep, Step
 from gossamer.store.pages import Settled
 from gossamer.store.records import NewRecord, place
+from gossamer.store.robots import RobotsAnswer
 from gossamer.store.sites import SiteChange
 from gossamer.store.visits import VisitChange
 
@@ -21,6 +22,7 @@ class VisitWork:
     pages: dict[bytes, PageStep] = field(default_factory=dict)
     handed: list[HandOver] = field(default_factory=list)
     notes: Packable | None = None
+    answers: list[RobotsAnswer] = field(default_factory=list)
     site: SiteChange = field(default_factory=SiteChange)
     change: VisitChange = field(default_factory=VisitChange)
     ending: HandBack | Finished | None = None
@@ -36,6 +38,7 @@ class VisitWork:
             self.site.attempted = True
         if step.facts:
             self.notes = step.facts.notes or self.notes
+            self.answers.extend(step.facts.answers)
             for name in ("robots", "not_before", "size"):
                 value = getattr(step.facts, name)
                 if value is not None:

@@ -11,7 +11,7 @@ from gossamer.model.states import PAGE_MOVES, PageState, SiteState, VisitState
 from gossamer.model.url import origin_of, site_of_url
 from gossamer.settle.batch import VisitWork, gather
 from gossamer.settle.step import Finished, HandBack, HandOver, Step
-from gossamer.store import counters, events, jobs, pages, records, sites, visits
+from gossamer.store import counters, events, jobs, pages, records, robots, sites, visits
 from gossamer.store.counters import Change
 from gossamer.store.sites import SiteChange, SiteRow
 from gossamer.store.tx import Tx
@@ -63,6 +63,7 @@ def commit(tx: Tx, steps: list[Step], shard: int) -> Committed:
             changes[job_id].records += records.add(tx, job_id, fresh)
     sites.apply(tx, {work.visit.site_id: work.site_change() for work in held})
     visits.apply(tx, {work.visit.id: work.change for work in held})
+    robots.keep(tx, [answer for work in held for answer in work.answers])
     ended = _end_visits(tx, held, locked, changes)
     counters.add(tx, shard, changes)
     done.closed = jobs.close_finished(tx, sorted(ended))

@@ -9,6 +9,7 @@ from gossamer.model.page import Page, Visit
 from gossamer.model.record import Record
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Trouble
+from gossamer.store.robots import RobotsAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class SiteFacts:
 
     notes: Packable | None = None
     robots: Mapping[str, Any] | None = None
+    answers: tuple[RobotsAnswer, ...] = ()  # new ones, for other jobs to share
     not_before: datetime | None = None
     size: int | None = None
 

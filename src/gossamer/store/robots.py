@@ -37,7 +37,7 @@ def keep(tx: Tx, answers: Sequence[RobotsAnswer]) -> None:
         upsert,
         [
             {"origin": one.origin, "status": one.status, "body": one.body, "fetched_at": one.fetched_at}
-            for one in sorted(answers, key=lambda one: one.origin)
+            for _, one in sorted({one.origin: one for one in answers}.items())
         ],
     )
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, func, insert, literal_column, select, update
 
 from gossamer.model.ids import new_id
 from gossamer.model.job import Target
@@ -55,8 +55,34 @@ class SiteSummary:
     last_attempt_at: datetime | None
 
 
+# What is the same for every new row is part of the statement: tens of thousands are made at once.
+_CREATE_SITE = insert(sites).values(
+    state=literal_column(f"'{SiteState.OPEN}'"),
+    reason=literal_column("''"),
+    detail=literal_column("''"),
+    open_pages=literal_column("0"),
+    pages_done=literal_column("0"),
+    size=literal_column("0"),
+    retries=literal_column("0"),
+    robots=literal_column("'{}'"),
+    **{
+        name: bindparam(name)
+        for name in ("id", "job_id", "host", "domain", "given", "entries", "listed", "whole", "notes")
+    },
+)
+_CREATE_VISIT = insert(visits).values(
+    lane=literal_column("'http'"),
+    state=literal_column(f"'{VisitState.READY}'"),
+    deaths=literal_column("0"),
+    open_pages=literal_column("0"),
+    walked_ms=literal_column("0"),
+    last_error=literal_column("''"),
+    **{name: bindparam(name) for name in ("id", "job_id", "site_id", "domain", "shard", "due_at")},
+)
+
+
 def create_many(tx: Tx, job_id: UUID, targets: Iterable[Target], *, listed: bool = True, whole: bool = True) -> None:
-    """Sites with one ready `http` visit each. A host the job already has is left as it is."""
+    """Sites with one ready `http` visit each."""
     site_rows, visit_rows = [], []
     for target in targets:
         site_id, domain = new_id(tx.now), domain_of(target.host)
@@ -70,14 +96,6 @@ def create_many(tx: Tx, job_id: UUID, targets: Iterable[Target], *, listed: bool
                 "entries": list(target.entries),
                 "listed": listed,
                 "whole": whole,
-                "state": SiteState.OPEN,
-                "reason": "",
-                "detail": "",
-                "open_pages": 0,
-                "pages_done": 0,
-                "size": 0,
-                "retries": 0,
-                "robots": {},
                 "notes": b"",
             }
         )
@@ -86,19 +104,13 @@ def create_many(tx: Tx, job_id: UUID, targets: Iterable[Target], *, listed: bool
                 "id": new_id(tx.now),
                 "job_id": job_id,
                 "site_id": site_id,
-                "lane": "http",
                 "domain": domain,
                 "shard": shard_of(domain),
-                "state": VisitState.READY,
                 "due_at": tx.now,
-                "deaths": 0,
-                "open_pages": 0,
-                "walked_ms": 0,
-                "last_error": "",
             }
         )
-    tx.run_many(insert(sites), site_rows)
-    tx.run_many(insert(visits), visit_rows)
+    tx.run_many(_CREATE_SITE, site_rows)
+    tx.run_many(_CREATE_VISIT, visit_rows)
 
 
 def by_host(tx: Tx, job_id: UUID, hosts: Sequence[str]) -> dict[str, UUID]:
@@ -124,43 +136,39 @@ def lock(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, SiteRow]:
     }
 
 
+def _kept(column: str) -> Any:
+    """The new value if there is one, else what the row has."""
+    return func.coalesce(bindparam(f"b_{column}", type_=sites.c[column].type), sites.c[column])
+
+
 _APPLY = (
     update(sites)
     .where(sites.c.id == bindparam("b_id"))
     .values(
         open_pages=sites.c.open_pages + bindparam("b_open"),
         pages_done=sites.c.pages_done + bindparam("b_done"),
+        **{name: _kept(name) for name in ("size", "not_before", "robots", "notes", "last_attempt_at")},
     )
 )
 
 
 def apply(tx: Tx, changes: Mapping[UUID, SiteChange]) -> None:
-    """Write a batch's changes. What rarely changes has statements of its own, so the common one stays small."""
-    ordered = sorted(changes.items())
+    """Write a batch's changes, one statement per site."""
     tx.run_many(
         _APPLY,
-        [{"b_id": site_id, "b_open": change.open_pages, "b_done": change.pages_done} for site_id, change in ordered],
-    )
-    for column in ("size", "not_before", "robots", "notes"):
-        tx.run_many(
-            _set_one(column),
-            [
-                {"b_id": site_id, "b_value": getattr(change, column)}
-                for site_id, change in ordered
-                if getattr(change, column) is not None
-            ],
-        )
-    tx.run_many(
-        _set_one("last_attempt_at"),
-        [{"b_id": site_id, "b_value": tx.now} for site_id, change in ordered if change.attempted],
-    )
-
-
-def _set_one(column: str) -> Any:
-    return (
-        update(sites)
-        .where(sites.c.id == bindparam("b_id"))
-        .values({column: bindparam("b_value", type_=sites.c[column].type)})
+        [
+            {
+                "b_id": site_id,
+                "b_open": change.open_pages,
+                "b_done": change.pages_done,
+                "b_size": change.size,
+                "b_not_before": change.not_before,
+                "b_robots": change.robots,
+                "b_notes": change.notes,
+                "b_last_attempt_at": tx.now if change.attempted else None,
+            }
+            for site_id, change in sorted(changes.items())
+        ],
     )
 
 

@@ -1,5 +1,6 @@
 """Asking a site's robots.txt: once per job, and not at all if another job asked within the day."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from gossamer.fetch import FetchError
@@ -19,10 +20,14 @@ MOST_HOPS = 5
 class RobotsDesk:
     """The answers one visit goes by. `answers` is what the site's row keeps; it only ever grows."""
 
-    def __init__(self, database: Database, courier: Courier, answers: dict[str, Any]) -> None:
+    def __init__(
+        self, database: Database, courier: Courier, answers: dict[str, Any], shared: Mapping[str, RobotsAnswer | None]
+    ) -> None:
         self._database = database
         self._courier = courier
+        self._shared = shared  # answers to other jobs, looked up when the visit was claimed; None: there is none
         self.answers = dict(answers)
+        self.fresh: list[RobotsAnswer] = []  # asked for by this visit, to be shared
         self.changed = False
 
     async def rules(self, url: str) -> Rules | Trouble:
@@ -30,13 +35,17 @@ class RobotsDesk:
         origin = origin_of(url)
         kept = self.answers.get(origin)
         if kept is None:
-            shared = await self._database.read(robots.fresh, [origin])
-            answer = shared.get(origin) or await self._ask(origin)
+            answer = await self._shared_answer(origin) or await self._ask(origin)
             if isinstance(answer, Trouble):
                 return answer
             kept = self.answers[origin] = {"status": answer.status, "body": answer.body}
             self.changed = True
         return read_rules(kept["status"], kept["body"])
+
+    async def _shared_answer(self, origin: str) -> RobotsAnswer | None:
+        if origin in self._shared:
+            return self._shared[origin]
+        return (await self._database.read(robots.fresh, [origin])).get(origin)
 
     async def _ask(self, origin: str) -> RobotsAnswer | Trouble:
         try:
@@ -53,8 +62,13 @@ class RobotsDesk:
             found = 200 <= response.status < 300
             body = response.body.decode("utf-8", "replace").replace("\x00", "") if found else ""
             answer = RobotsAnswer(origin, response.status, body, response.fetched_at)
-        await self._database.write(robots.keep, [answer])
+        self.fresh.append(answer)
         return answer
+
+    def take_fresh(self) -> tuple[RobotsAnswer, ...]:
+        """What is new since the last call, to be written with the visit's next step."""
+        taken, self.fresh = tuple(self.fresh), []
+        return taken
 
     async def _follow(self, url: str) -> Response | None:
         """The file behind up to five redirects, wherever they lead; None where they lead nowhere."""

@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -14,11 +15,12 @@ from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import JobState
-from gossamer.model.url import url_key
+from gossamer.model.url import origin_of, url_key
 from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
-from gossamer.store import jobs, pages, reclaim, visits
+from gossamer.store import jobs, pages, reclaim, robots, visits
 from gossamer.store.pages import Known
+from gossamer.store.robots import RobotsAnswer
 from gossamer.store.tx import Tx
 from gossamer.telemetry import bound, get_logger
 from gossamer.work.courier import Courier, Turnstile
@@ -36,13 +38,28 @@ GRACE = 3.0  # seconds that requests in flight get when a walk is stopped
 log = get_logger(__name__)
 
 
-def claim_and_load(
-    tx: Tx, ids: list[UUID], worker: str, lease: timedelta
-) -> list[tuple[Visit, list[Page], list[Known]]]:
-    """Lease visits and read what they have so far, in one hop."""
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A visit in our hands and what it has so far."""
+
+    visit: Visit
+    waiting: list[Page]
+    ended: list[Known]
+    shared: dict[str, RobotsAnswer | None]  # other jobs' robots.txt answers for its ways in
+
+
+def claim_and_load(tx: Tx, ids: list[UUID], worker: str, lease: timedelta) -> list[Claimed]:
+    """Lease visits and read all they need to begin, in one hop."""
+    leased = visits.claim(tx, ids, worker, lease)
+    origins = {origin_of(url) for visit in leased if not visit.robots for url in visit.entries}
+    shared = robots.fresh(tx, sorted(origins)) if origins else {}
     return [
-        (visit, *pages.of_visit(tx, visit.job_id, visit.id, url_key(visit.entries[0])[:4]))
-        for visit in visits.claim(tx, ids, worker, lease)
+        Claimed(
+            visit,
+            *pages.of_visit(tx, visit.job_id, visit.id, url_key(visit.entries[0])[:4]),
+            {origin: shared.get(origin) for url in visit.entries if (origin := origin_of(url)) in origins},
+        )
+        for visit in leased
     ]
 
 
@@ -116,9 +133,9 @@ class Shard:
             ids = [nudge.visit for nudge in nudges]
             claimed = await self._kit.database.write(claim_and_load, ids, self._worker, self._kit.limits.lease)
             self._nudged -= len(nudges)
-            for visit, waiting, ended in claimed:
-                hold = self._holds.take(visit, since)
-                hold.walk = asyncio.create_task(self._walk(hold, waiting, ended))
+            for one in claimed:
+                hold = self._holds.take(one.visit, since)
+                hold.walk = asyncio.create_task(self._walk(hold, one))
                 self._walks.add(hold.walk)
                 hold.walk.add_done_callback(self._ended)
 
@@ -126,16 +143,16 @@ class Shard:
         self._walks.discard(task)
         self._room.set()
 
-    async def _walk(self, hold: Hold, waiting: list[Page], ended: list[Known]) -> None:
+    async def _walk(self, hold: Hold, claimed: Claimed) -> None:
         with bound(job=short(hold.visit.job_id), visit=short(hold.visit.id), lane=LANE):
-            await self._walk_slice(hold, waiting, ended)
+            await self._walk_slice(hold, claimed)
 
-    async def _walk_slice(self, hold: Hold, waiting: list[Page], ended: list[Known]) -> None:
+    async def _walk_slice(self, hold: Hold, claimed: Claimed) -> None:
         visit = hold.visit
         session = self._kit.open_session(random.getrandbits(32))
         try:
             recipe, policy = await self._recipe(visit.job_id)
-            frontier = Frontier(visit, policy, waiting, ended)
+            frontier = Frontier(visit, policy, claimed.waiting, claimed.ended)
             limits = self._kit.limits
             courier = Courier(
                 session,
@@ -146,12 +163,12 @@ class Shard:
                 limits.spacing,
                 limits.timeout,
             )
-            robots = RobotsDesk(self._kit.database, courier, visit.robots)
+            desk = RobotsDesk(self._kit.database, courier, visit.robots, claimed.shared)
             walk = Walk(
                 hold,
                 frontier,
                 courier,
-                robots,
+                desk,
                 recipe,
                 policy,
                 self._settler,

@@ -280,7 +280,8 @@ class Walk:
     def _facts(self, *, size: bool = False) -> SiteFacts:
         robots = self._robots.answers if self._robots.changed else None
         self._robots.changed = False
-        return SiteFacts(self._frontier.notes(), robots, self._not_before, self._frontier.size if size else None)
+        known = self._frontier.size if size else None
+        return SiteFacts(self._frontier.notes(), robots, self._robots.take_fresh(), self._not_before, known)
 
     async def _put(self, step: Step) -> None:
         if self._hold.lost:
