@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from bench.figure import BenchFailed, Figure
 from bench.running import GOSSAMER, environment, run

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from bench.figure import BenchFailed
 from bench.lists import write_lines

@@ -45,8 +45,7 @@ def sample_web(folder: Path, *arguments: str) -> Iterator[Web]:
         yield Web(int(ready[1]), **files)
     finally:
         server.terminate()
-        server.wait(20)
-        server.stdout.close()
+        server.communicate(timeout=20)
 
 
 @dataclass(slots=True)

@@ -22,10 +22,10 @@ log = get_logger(__name__)
 
 
 class Settler:
-    """Commits when 100 pages wait, when the oldest is 2 s old, or at once when somebody waits for it.
+    """Commits when 100 steps wait, when the oldest is 2 s old, or at once when a visit ends.
 
-    At most 100 steps wait while another 100 are being committed: `put` blocks then, and so the visits slow down with
-    the database instead of piling up work that a crash would lose.
+    While 100 steps wait and another 100 are being committed, `room` holds the visits back: they slow down with the
+    database instead of piling up work that a crash would lose.
     """
 
     def __init__(self, database: Database, clock: Clock, shard: int, lost: Callable[[UUID], None]) -> None:
@@ -35,43 +35,35 @@ class Settler:
         self._lost = lost
         self._waiting: list[Step] = []
         self._oldest = 0.0
-        self._room = asyncio.Condition()
+        self._has_room = asyncio.Event()
+        self._has_room.set()
         self._wake = asyncio.Event()
-        self._settled = asyncio.Condition()
-        self._put_count = 0
-        self._settled_count = 0
         self._closing = False
-        self.closed_jobs: set[UUID] = set()
 
-    async def put(self, step: Step) -> None:
-        """Accept a step; waits while the buffer is full."""
-        async with self._room:
-            await self._room.wait_for(lambda: len(self._waiting) < MOST_WAITING)
-            if not self._waiting:
-                self._oldest = self._clock.monotonic()
-            self._waiting.append(step)
-            self._put_count += 1
-        urgent = step.ending is not None or step.visit.deaths > 0
-        if urgent or len(self._waiting) >= MOST_WAITING:
+    async def room(self) -> None:
+        """Wait here before doing anything that will have to be written."""
+        await self._has_room.wait()
+
+    def put(self, step: Step) -> None:
+        """Accept a step. Never waits, so that nothing can come between what a visit did and its being written."""
+        if not self._waiting:
+            self._oldest = self._clock.monotonic()
+        self._waiting.append(step)
+        full = len(self._waiting) >= MOST_WAITING
+        if full:
+            self._has_room.clear()
+        if full or step.ending is not None or step.visit.deaths > 0:
             self._wake.set()
-
-    async def flush(self) -> None:
-        """Everything put so far is in the database when this returns."""
-        goal = self._put_count
-        self._wake.set()
-        async with self._settled:
-            await self._settled.wait_for(lambda: self._settled_count >= goal)
 
     async def run(self) -> None:
         """Until `close`; what was put before is still committed."""
         while not (self._closing and not self._waiting):
             await self._until_due()
-            batch = await self._take()
+            batch, self._waiting = self._waiting, []
+            self._wake.clear()
+            self._has_room.set()
             if batch:
                 await self._commit(batch)
-                async with self._settled:
-                    self._settled_count += len(batch)
-                    self._settled.notify_all()
 
     def close(self) -> None:
         self._closing = True
@@ -85,7 +77,8 @@ class Settler:
                 if remaining <= 0 or self._wake.is_set():
                     return
             try:
-                await asyncio.wait_for(self._wake.wait(), remaining)
+                async with asyncio.timeout(remaining):
+                    await self._wake.wait()
             except TimeoutError:
                 continue
             # Endings come in crowds: a breath lets the others of this moment share the commit.
@@ -93,13 +86,6 @@ class Settler:
             if self._waiting:
                 return
             self._wake.clear()
-
-    async def _take(self) -> list[Step]:
-        async with self._room:
-            batch, self._waiting = self._waiting, []
-            self._wake.clear()
-            self._room.notify_all()
-        return batch
 
     async def _commit(self, batch: list[Step]) -> None:
         try:
@@ -127,7 +113,6 @@ class Settler:
     def _tell(self, done: Committed) -> None:
         for lease in done.lost:
             self._lost(lease)
-        self.closed_jobs.update(done.closed)
 
 
 def _without_data(step: Step, error: Exception) -> Step:

@@ -94,19 +94,20 @@ class Walk:
         except (Interrupted, asyncio.CancelledError):
             # Cancelled: the request in flight took longer than its grace. Its page stays pending, as if never tried.
             if not self._hold.lost:
-                await self._hand_back(self._clock.now())
+                self._hand_back(self._clock.now())
 
     async def _walk(self, longest: timedelta) -> None:
         while True:
+            await self._settler.room()
             now = self._clock.now()
             if self._hold.stop.is_set() or self._elapsed(self._began) >= longest:
-                return await self._hand_back(now)
+                return self._hand_back(now)
             if self._visit.walked + self._elapsed(self._began) >= self._policy.visit_time:
-                return await self._give_up()
+                return self._give_up()
             if self._not_before and self._not_before > now:
                 wait = self._not_before - now
                 if wait > LONGEST_SLEEP:
-                    return await self._hand_back(self._not_before)
+                    return self._hand_back(self._not_before)
                 await self._courier.rest(wait)
                 continue
             page = self._frontier.next(now)
@@ -116,13 +117,13 @@ class Walk:
             wait_parked = self._frontier.wait(now)
             if wait_parked is not None:
                 if wait_parked > LONGEST_SLEEP:
-                    return await self._hand_back(now + wait_parked)
+                    return self._hand_back(now + wait_parked)
                 await self._courier.rest(wait_parked)
                 continue
             chosen = self._frontier.deepen()
             if not chosen:
-                return await self._finish()
-            await self._put(Step(self._visit, chosen=chosen, facts=self._facts()))
+                return self._finish()
+            self._put(Step(self._visit, chosen=chosen, facts=self._facts()))
 
     async def _visit_page(self, page: Page) -> None:
         began, started_at = self._clock.monotonic(), self._clock.now()
@@ -131,7 +132,7 @@ class Walk:
         except TooEarly as early:
             due = page.due(self._clock.now() + early.wait)
             self._frontier.park(due)
-            await self._put(Step(self._visit, PageStep(due, PageState.PENDING)))
+            self._put(Step(self._visit, PageStep(due, PageState.PENDING)))
             return
         page = page.tried(_attempt_of(page, outcome, self._elapsed(began), started_at))
         match outcome:
@@ -141,9 +142,10 @@ class Walk:
                 step = self._hand_over(page, outcome)
             case Trouble():
                 step = self._meet_trouble(page, outcome)
-                if self._not_before:
-                    await self._courier.stay_away(self._visit.domain, self._not_before - self._clock.now())
-        await self._put(step)
+        # Nothing is awaited between what the frontier has learned and its being on the way to the rows.
+        self._put(step)
+        if self._not_before and self._not_before > started_at:
+            await self._courier.stay_away(self._visit.domain, self._not_before - self._clock.now())
 
     async def _attempt(self, page: Page) -> Document | Moved | Trouble:
         """One try: everything between wanting a page and having read it."""
@@ -155,9 +157,8 @@ class Walk:
             return response
         try:
             return self._read(page, response)
-        except Exception as error:  # a page we cannot read is that page's trouble, not the job's
-            log.exception("page.unreadable", url=page.url)
-            return Trouble(Reason.INTERNAL, type(error).__name__, response.status)
+        except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
+            return _our_mistake(page, error, response.status)
 
     async def _fetch(self, url: str) -> Response | Moved | Trouble:
         """Follow redirects on the same site; each hop asks robots.txt and the Gate."""
@@ -211,7 +212,10 @@ class Walk:
             trouble = Trouble(Reason.SAME_AS, doc.url if doc.url != page.url else doc.canonical or doc.url)
             self._frontier.failed(page, trouble)
             return self._page_step(page, PageState.SKIPPED, trouble, doc.status)
-        harvest = self._bound.harvest(page, doc)
+        try:
+            harvest = self._bound.harvest(page, doc)
+        except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
+            return self._end(page, PageState.FAILED, _our_mistake(page, error, doc.status))
         self._frontier.done()
         self._frontier.found(page, harvest.follows)
         ended = PageStep(
@@ -259,23 +263,23 @@ class Walk:
 
     # Ending a slice
 
-    async def _hand_back(self, due_at: datetime) -> None:
-        await self._put(Step(self._visit, facts=self._facts(size=True), ending=HandBack(due_at)))
+    def _hand_back(self, due_at: datetime) -> None:
+        self._put(Step(self._visit, facts=self._facts(size=True), ending=HandBack(due_at)))
 
-    async def _finish(self) -> None:
+    def _finish(self) -> None:
         state, trouble = self._frontier.outcome()
         ending = Finished(state, trouble, self._frontier.retries)
-        await self._put(Step(self._visit, facts=self._facts(size=True), ending=ending))
+        self._put(Step(self._visit, facts=self._facts(size=True), ending=ending))
 
-    async def _give_up(self) -> None:
+    def _give_up(self) -> None:
         """The visit's time is over: what was found counts, the rest is said to be missing."""
         minutes = f"{self._policy.visit_time // timedelta(minutes=1)} minutes"
         trouble = Trouble(Reason.PARTIAL_TIME, minutes)
         while page := self._frontier.next(datetime.max.replace(tzinfo=self._clock.now().tzinfo)):
-            await self._put(self._page_step(page, PageState.SKIPPED, trouble))
+            self._put(self._page_step(page, PageState.SKIPPED, trouble))
         state, verdict = self._frontier.outcome()
         ending = Finished(state, verdict) if state is SiteState.FAILED else Finished(SiteState.PARTIAL, trouble)
-        await self._put(Step(self._visit, facts=self._facts(size=True), ending=ending))
+        self._put(Step(self._visit, facts=self._facts(size=True), ending=ending))
 
     def _facts(self, *, size: bool = False) -> SiteFacts:
         robots = self._robots.answers if self._robots.changed else None
@@ -283,14 +287,20 @@ class Walk:
         known = self._frontier.size if size else None
         return SiteFacts(self._frontier.notes(), robots, self._robots.take_fresh(), self._not_before, known)
 
-    async def _put(self, step: Step) -> None:
+    def _put(self, step: Step) -> None:
         if self._hold.lost:
             raise Interrupted  # a worker that lost its lease writes nothing
         walked, self._marked = self._elapsed(self._marked), self._clock.monotonic()
-        await self._settler.put(replace(step, walked=walked))
+        self._settler.put(replace(step, walked=walked))
 
     def _elapsed(self, since: float) -> timedelta:
         return timedelta(seconds=self._clock.monotonic() - since)
+
+
+def _our_mistake(page: Page, error: Exception, status: int) -> Trouble:
+    """A page we stumble over is that page's trouble, not the job's. The log has the whole story."""
+    log.error("page.unreadable", url=page.url, exc_info=error)
+    return Trouble(Reason.INTERNAL, type(error).__name__, status)
 
 
 def _identity(doc: Document, host: str) -> bytes:
