@@ -40,6 +40,11 @@ LONGEST = 20.0
         "\u00ad\u200b \u00a0" * 500_000 + "end",
         "e\u0301" * 500_000 + " end",
         "<meta name=robots content='" + "a:" * 100_000 + "'>end",
+        "<meta name=robots content='" + "a" * 200_000 + "'>end",
+        "<span>" * 600 + "<script></script>" + "<style>" + "</style" * 200_000 + ">end",
+        "<span>" * 600 + "<script></script><p>end</p>" + "<script " * 200_000,
+        "<p style='" + "display " * 50_000 + "'>end",
+        "<meta charset=bogus>" * 20_000 + "end",
         "<meta http-equiv=refresh content='0;" + " " * 200_000 + "'>end",
         "<form>" + "<input type=password>" * 50_000 + "end",
         "<noscript>" + "enable " * 100_000 + "</noscript><script src=x></script><div id=root></div>",
@@ -53,6 +58,14 @@ def test_hard_pages_are_read_in_bounded_time(body: str) -> None:
     KeywordMatcher(["end", "word link"]).matches(doc.title, doc.text)
     assert time.process_time() - began < LONGEST
     assert doc.text.endswith("end") or "<noscript>" in body
+
+
+@pytest.mark.parametrize("body", [b"<!---->" * 290 + b"x", b"<?xml?>" * 290, b"<meta " * 2_700 + b"\xe9" * 40])
+def test_beginnings_made_to_hurt_are_recognised_in_bounded_time(body: bytes) -> None:
+    began = time.process_time()
+    for content_type in ("", "text/plain", "application/octet-stream", "text/html"):
+        parse_document(answer(body, content_type=content_type))
+    assert time.process_time() - began < LONGEST
 
 
 def test_headers_made_to_hurt_are_read_in_bounded_time() -> None:

@@ -133,7 +133,7 @@ def test_the_short_way_leads_where_the_long_one_does(href: str, base: str) -> No
     assert anchor is not None
     anchor.attrs["href"] = href
     cut = href.partition("#")[0]
-    expected = normalise(cut, base) if cut else None
+    expected = normalise(cut, base) if cut.strip() else None
     assert [link.url for link in find_links(tree, base)] == ([expected] if expected else [])
 
 

@@ -23,8 +23,8 @@ _PATH_SESSION = re.compile(r";jsessionid=[^/?#;]*", re.IGNORECASE)
 # Escapes that are spelled differently here: those of unreserved characters, and those in lower case. Behind a stray
 # percent sign they stay, since together they would become another escape: `%4%41` is not `%4A`.
 _ESCAPE = re.compile(
-    r"(?<!%)(?<!%[0-9A-Fa-f])"
-    r"%(2[DEde]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee]|[0-9A-Fa-f][a-f]|[a-f][0-9A-Fa-f])"
+    r"%(?<!%%)(?<!%[0-9A-Fa-f]%)"
+    r"(2[DEde]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee]|[0-9A-Fa-f][a-f]|[a-f][0-9A-Fa-f])"
 )
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 

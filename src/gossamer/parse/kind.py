@@ -30,12 +30,12 @@ _MAGIC = (
 _FIRST_BYTES = frozenset(magic[0] for magic, _ in _MAGIC)
 
 _LOOKS_HTML = re.compile(
-    rb"\s*(?:(?:<!--.*?-->|<\?xml.*?\?>)\s*)*"
+    rb"\s*(?:(?><!--.*?-->|<\?xml.*?\?>)\s*+)*+"
     rb"<(?:!doctype\s+html|html|head|body|title|meta|script|style|link|div|p|h1|table|a|br|b|iframe|font)(?:[\s>/]|$)",
     re.IGNORECASE | re.DOTALL,
 )
 _IS_HTML = re.compile(
-    rb"\s*(?:(?:<!--.*?-->|<\?xml.*?\?>)\s*)*<(?:!doctype\s+html|html)(?:[\s>/]|$)", re.IGNORECASE | re.DOTALL
+    rb"\s*(?:(?><!--.*?-->|<\?xml.*?\?>)\s*+)*+<(?:!doctype\s+html|html)(?:[\s>/]|$)", re.IGNORECASE | re.DOTALL
 )
 _PREFIX = 2_048
 _CONTROL_BYTES = bytes({*range(0x20)} - {0x09, 0x0A, 0x0C, 0x0D, 0x1B})

@@ -16,7 +16,7 @@ _OUR_NAMES = frozenset({"robots", "gossamer", "*"})
 _FORBIDS = frozenset({"nofollow", "none"})
 # Directives that carry a value after a colon; any other word before a colon is a robot's name.
 _VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
-_VALUED_DIRECTIVE = re.compile(r"[\w-]+\s*:\s*[\w-]*")
+_VALUED_DIRECTIVE = re.compile(r"(?<![\w-])[\w-]++\s*+:\s*+[\w-]*+")
 _ROBOT_NAME = re.compile(r"[a-z*][a-z0-9_.*-]*")
 
 _REFRESH = re.compile(

@@ -42,10 +42,10 @@ _TABLE_PARTS = ("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th")
 _BLOCKS = (
     *("div", "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "table", "pre", "blockquote", "address"),
     *("section", "article", "header", "footer", "nav", "main", "aside", "figure", "details", "form", "fieldset"),
-    *("button", "select", "textarea", "center", "dialog", "hgroup", "search"),
+    *("button", "select", "textarea", "center", "dialog", "hgroup", "search", "menu", "hr"),
 )
-_CONTAINERS = frozenset({*_BLOCKS, *_TABLE_PARTS, "html", "body", "li", "dt", "dd", "figcaption", "summary", "menu"})
-_BLOCK_IN_CELL = f":is(td,th)>:is({','.join(_BLOCKS)},hr)"
+_CELLS = frozenset({"td", "th"})
+_CONTAINERS = frozenset({*_BLOCKS, *_TABLE_PARTS, "html", "body", "li", "dt", "dd", "figcaption", "summary"}) - _CELLS
 _MAYBE_HIDDEN = "[hidden],[style*=none i],[style*=visibility i]"
 _HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
 # Pages that hide themselves until a script has run are shown to every visitor in the end; templates are never shown.
@@ -55,8 +55,8 @@ _REAL_TAG = re.compile(r"[A-Za-z][\w:.-]*")
 
 # The parser nests no deeper than 512 levels; beyond that all becomes a sibling, even the text of a script.
 _DEEPEST = 510
-_RAW_START = re.compile(r"<(script|style|noscript|iframe)\b[^>]*>", re.IGNORECASE)
-_RAW_END = {tag: re.compile(rf"</{tag}[^>]*>", re.IGNORECASE) for tag in ("script", "style", "noscript", "iframe")}
+_RAW_START = re.compile(r"<(script|style|noscript|iframe)\b[^>]*+>?", re.IGNORECASE)
+_RAW_END = {tag: re.compile(rf"</{tag}[^>]*+>?", re.IGNORECASE) for tag in ("script", "style", "noscript", "iframe")}
 
 
 def visible_text(tree: Tree, source: str) -> str:
@@ -90,9 +90,9 @@ class _Disguise:
     def put_on(self, tree: Tree) -> None:
         # All questions before the first change: a change throws the parser's index of tags away.
         hidden = [element for element in tree.select(_MAYBE_HIDDEN) if _is_hidden(element)]
-        glued = _glued_blocks(tree)
+        glued, cells_hold_blocks = _find_odd_blocks(tree)
         disguises = [(tree.find_all(tag), disguise) for tag, disguise in _DISGUISES]
-        if _needs_flat_tables(tree):
+        if cells_hold_blocks or tree.find("caption") is not None:
             disguises += [(tree.find_all(tag), "div") for tag in _TABLE_PARTS]
         for drawing in tree.find_all("svg"):
             glued += drawing.find_all("text")
@@ -124,21 +124,20 @@ class _Disguise:
         self._spaces.append(space)
 
 
-def _glued_blocks(tree: Tree) -> list[Element]:
-    """Blocks in inline markup: what follows them there would be glued to their last word."""
+def _find_odd_blocks(tree: Tree) -> tuple[list[Element], bool]:
+    """Blocks in inline markup, to whose last word whatever follows would be glued; and whether any stand in cells."""
     glued = []
+    in_cells = False
     for tag in _BLOCKS:
         for block in tree.find_all(tag):
             parent = block.parent
-            if isinstance(parent, Element) and parent.tag not in _CONTAINERS:
+            if not isinstance(parent, Element) or parent.tag in _CONTAINERS:
+                continue
+            if parent.tag in _CELLS:
+                in_cells = True
+            else:
                 glued.append(block)
-    return glued
-
-
-def _needs_flat_tables(tree: Tree) -> bool:
-    if tree.find("table") is None:
-        return False
-    return tree.find("caption") is not None or tree.select_one(_BLOCK_IN_CELL) is not None
+    return glued, in_cells
 
 
 def _is_hidden(element: Element) -> bool:

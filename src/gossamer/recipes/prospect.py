@@ -136,14 +136,16 @@ def _timestamp(at: datetime) -> str:
 def _follows(doc: Document) -> Iterator[Follow]:
     """Where the page leads on the same site: first where it sends visitors by itself, then its links."""
     site = site_of_url(doc.url)
+    usual = tuple(f"{scheme}://{www}{site}/" for scheme in ("https", "http") for www in ("", "www."))
     if doc.refresh and site_of_url(doc.refresh) == site:
         yield Follow(doc.refresh)
     if doc.nofollow:
         return
     for link in doc.links:
         url = link.url
-        # Most links elsewhere do not even contain this site's name; only the others are worth taking apart.
-        if not link.nofollow and site in url and site_of_url(url) == site and not is_binary(url) and url != doc.url:
+        # Only the few links that are not plainly here, but name this site (another port, say), are taken apart.
+        here = url.startswith(usual) or (site in url and site_of_url(url) == site)
+        if here and not link.nofollow and not is_binary(url) and url != doc.url:
             yield Follow(url)
 
 
