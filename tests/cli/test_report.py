@@ -10,6 +10,7 @@ from gossamer.cli.screen import draw
 from gossamer.model.ids import new_id, short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import JobState
+from gossamer.model.trouble import Reason
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 JOB = Job(new_id(NOW), "Acme Q1", "prospect", {}, JobState.RUNNING, "", NOW, NOW, None)
@@ -57,6 +58,17 @@ def test_every_ending_has_its_exit_code_and_its_next_step() -> None:
     assert paused == [
         f"Paused at 3,241/5,000 domains (64%). Resume anytime with 'gossamer job resume {short(JOB.id)}'."
     ]
+
+
+def test_a_job_that_failed_everywhere_says_why() -> None:
+    job = replace(JOB, state=JobState.COMPLETED)
+    offline = Progress(sites_total=3, sites_failed=3)
+    said = report.ending(job, offline, [(Reason.DNS, 3)])
+    assert said[1].startswith("Failed most often: DNS resolution failed (3).")
+    assert said[2] == "No name could be looked up at all: is this machine connected?"
+    mixed = report.ending(job, offline, [(Reason.DNS, 2), (Reason.FORBIDDEN, 1)])
+    assert "HTTP 403 Forbidden (1)" in mixed[1]
+    assert not any("connected" in line for line in mixed)
 
 
 def test_the_live_display_fits_a_narrow_terminal() -> None:

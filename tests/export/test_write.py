@@ -1,7 +1,9 @@
 """The files people get: exact, whole, and safe to open in a spreadsheet."""
 
+import asyncio
 import csv
 import io
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -105,6 +107,29 @@ async def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         await write_file(tmp_path / "out.csv", broken())
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_link_is_followed_and_a_file_keeps_its_mode(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.csv", tmp_path / "link.csv"
+    target.touch(0o600)
+    link.symlink_to(target)
+    size = await write_file(link, encode_csv(_sites([row()]), MATCH))
+    assert link.is_symlink()
+    assert (target.stat().st_size, target.stat().st_mode & 0o777) == (size, 0o600)
+
+
+async def test_a_pipe_is_written_into_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = asyncio.create_task(asyncio.to_thread(pipe.read_bytes))
+    size = await asyncio.to_thread(asyncio.run, write_file(pipe, encode_csv(_sites([row()]), MATCH)))
+    assert len(await reading) == size
+    assert pipe.is_fifo()
+
+
+async def test_a_name_that_is_too_long_is_an_error_of_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="Cannot write"):
+        await write_file(tmp_path / ("x" * 300), encode_csv(_sites(), MATCH))
 
 
 async def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:

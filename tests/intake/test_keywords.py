@@ -162,3 +162,25 @@ def test_any_bytes_at_all_give_keywords_or_a_user_error(path: Path, content: byt
     assert len({keyword.casefold() for keyword in found.keywords}) == len(found.keywords)
     for keyword in found.keywords:
         assert keyword == " ".join(keyword.split()) == unicodedata.normalize("NFC", keyword)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("k.csv", "Keyword,Volume\ncrm,1000\nsales pipeline,20\n", ("crm", "sales pipeline")),
+        ("k.csv", "Volume;Keyword\n1000;crm\n20;erp\n", ("crm", "erp")),
+        ("k.csv", "crm,1000\nerp,20\n", ("crm", "erp")),
+        ("k.csv", '"Acme, Inc.",3\ncrm,1\n', ("Acme, Inc.", "crm")),
+        ("k.tsv", "keyword\tvolume\ncrm\t9\n", ("crm",)),
+        ("k.txt", "Keyword,Volume\ncrm,1000\n", ("crm",)),
+        ("k.txt", "crm, sales, pipeline\n", ("crm", "sales", "pipeline")),
+        ("k.txt", "Acme, Inc.\ncrm\n", ("Acme, Inc.", "crm")),
+        ("k.txt", "keyword\ncrm\n", ("keyword", "crm")),
+    ],
+)
+def test_tables_and_lists_on_one_line_are_understood(
+    tmp_path: Path, name: str, text: str, expected: tuple[str, ...]
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    assert read_keywords(path).keywords == expected

@@ -233,7 +233,7 @@ def test_what_is_no_domain_is_refused_by_name_and_line(path: Path, line: str, wh
 
 def test_the_first_of_many_bad_lines_is_named_and_the_others_counted(path: Path) -> None:
     assert "4 more entries" in refusal(path, "a.com\n" + "exa mple\n" * 5).message
-    assert "1 more entry." in refusal(path, "a.com\n" + "exa mple\n" * 2).message
+    assert "1 more entry is no domain either (line 3)." in refusal(path, "a.com\n" + "exa mple\n" * 2).message
     assert "more" not in refusal(path, "a.com\nexa mple\n").message
 
 

@@ -62,3 +62,10 @@ async def test_a_server_is_left_to_its_operator(new_postgres: Any) -> None:
 async def test_an_unknown_kind_of_database_is_named() -> None:
     with pytest.raises(UserError, match="mysql"):
         await ready_database("mysql://x/y", SystemClock())
+
+
+async def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "gossamer.db").write_text("garbage " * 1000)
+    with pytest.raises(UserError, match="is damaged") as refused:
+        await ready_database(f"sqlite:///{tmp_path}/gossamer.db", SystemClock())
+    assert refused.value.code == "database.damaged"

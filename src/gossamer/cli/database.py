@@ -6,7 +6,7 @@ import typer
 
 from gossamer.cli.main import StrictCommand
 
-app = typer.Typer(help="Look after the database.", no_args_is_help=True)
+app = typer.Typer(help="Look after the database.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command(cls=StrictCommand)

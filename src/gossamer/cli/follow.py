@@ -6,6 +6,7 @@ from contextlib import suppress
 from uuid import UUID
 
 from gossamer.assembly import App
+from gossamer.cli import words
 from gossamer.cli.screen import Screen
 from gossamer.errors import UserError
 from gossamer.intake import control
@@ -74,9 +75,9 @@ class Follower:
         note = ""
         if job.state is JobState.PAUSING:
             busy = await self._app.database.read(visits.busy_of_job, self._job_id)
-            note = f"Pausing... {busy:,} visits finishing. Ctrl-C again stops at once; nothing is lost either way."
+            note = f"Pausing... {words.visits(busy)} finishing. Ctrl-C again stops at once; nothing is lost either way."
         elif self._runner is None:
-            note = "Waiting for another gossamer on this home, which works this job too."
+            note = "Worked by the gossamer that was started first on this home."
         self._screen.show(job, progress, note)
         return job
 

@@ -10,7 +10,7 @@ from gossamer.cli.main import StrictCommand
 if TYPE_CHECKING:
     from gossamer.assembly import App
 
-app = typer.Typer(help="Run, watch and steer jobs.", no_args_is_help=True)
+app = typer.Typer(help="Run, watch and steer jobs.", no_args_is_help=True, rich_markup_mode=None)
 
 JSON = typer.Option(False, "--json", help="Answer in JSON, for scripts.")
 JOB = typer.Argument(help="The job's id, or some characters of its beginning or end.", metavar="ID", show_default=False)
@@ -34,6 +34,7 @@ def run(
 
     Example:
 
+    \b
         gossamer job run --name "Acme Q1" --domains domains.csv --keywords keywords.txt
 
     Ctrl-C pauses; 'gossamer job resume ID' goes on exactly there.
@@ -55,6 +56,7 @@ def start(job: str = JOB, processes: int | None = PROCESSES, detach: bool = DETA
 
     Example:
 
+    \b
         gossamer job start 3f9a2c71
     """
     from gossamer.cli.session import run as run_command
@@ -75,6 +77,7 @@ def resume(
 
     Examples:
 
+    \b
         gossamer job resume 3f9a2c71
 
         gossamer job resume --all --detach
@@ -100,6 +103,7 @@ def pause(job: str = JOB, as_json: bool = JSON) -> None:
 
     Example:
 
+    \b
         gossamer job pause 3f9a2c71
     """
     from gossamer.cli.session import run as run_command
@@ -114,6 +118,7 @@ def cancel(job: str = JOB, as_json: bool = JSON) -> None:
 
     Example:
 
+    \b
         gossamer job cancel 3f9a2c71
     """
     from gossamer.cli.session import run as run_command
@@ -128,6 +133,7 @@ def status(job: str = JOB, as_json: bool = JSON) -> None:
 
     Example:
 
+    \b
         gossamer job status 3f9a2c71
     """
     from gossamer.cli.look import show_status
@@ -146,6 +152,7 @@ def list_jobs(
 
     Example:
 
+    \b
         gossamer job list
     """
     from gossamer.cli.look import show_list
@@ -164,6 +171,7 @@ def results(
 
     Example:
 
+    \b
         gossamer job results 3f9a2c71 --limit 50
     """
     from gossamer.cli.look import show_results
@@ -185,6 +193,7 @@ def export(
 
     Example:
 
+    \b
         gossamer job export 3f9a2c71 --format csv --output results.csv
     """
     from gossamer.cli.look import export_results

@@ -38,7 +38,7 @@ async def show_status(app: App, text: str, *, as_json: bool) -> int:
         return 0
     for line in report.status_lines(job, progress, runner, app.clock.now()):
         say(line)
-    for line in report.failure_lines(failed[:_FAILED_TOLD], progress.sites_failed):
+    for line in report.failure_lines(failed[:_FAILED_TOLD], progress.sites_failed, short(job.id)):
         say(line)
     return 0
 
@@ -97,6 +97,12 @@ async def show_results(app: App, text: str, limit: int, *, as_json: bool) -> int
 
 
 async def export_results(app: App, text: str, form: str, output: Path, *, as_json: bool) -> int:
+    if str(output) in ("", "."):
+        raise UserError("export.output", "--output names no file.", hint="For example --output results.csv.")
+    if str(output) == "-" and as_json:
+        raise UserError(
+            "usage", "--json has nothing to say when the export itself goes to standard output.", hint="Give one."
+        )
     if form not in ENCODERS:
         known = " or ".join(ENCODERS)
         raise UserError("export.format", f"{form!r} is not a format.", hint=f"Use --format {known}.")

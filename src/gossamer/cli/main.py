@@ -18,6 +18,9 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    # Plain help: no option name is cut in a narrow terminal, and it appears at once.
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -86,7 +89,7 @@ def main() -> None:
 def _sentence(error: Exception, message: str) -> str:
     format_message = getattr(error, "format_message", None)
     text = str(format_message()) if format_message else message
-    return text if text.endswith(".") else f"{text}."
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def complain(error: GossamerError) -> None:

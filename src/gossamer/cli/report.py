@@ -8,6 +8,7 @@ from gossamer.cli import words
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
+from gossamer.model.trouble import Reason
 from gossamer.store.sites import SiteSummary
 
 
@@ -58,8 +59,8 @@ def status_lines(job: Job, progress: Progress, runner: int | None, now: datetime
     if job.state is JobState.RUNNING and runner is not None:
         left = words.eta(progress)
         lines.append(f"ETA: ~{words.duration(left)} remaining" if left else "ETA: not known yet")
-    if job.state not in OVER:
-        minutes = round(progress.window.total_seconds() / 60)
+    if job.state is JobState.RUNNING and runner is not None:
+        minutes = max(1, round(progress.window.total_seconds() / 60))
         span = f"{minutes} minutes" if minutes != 1 else "minute"
         lines.append(f"Throughput: Averaging {words.per_hour(progress):,.0f} domains/hour over last {span}")
     lines.append(f"Last activity: {words.ago(progress.last_activity, now)}")
@@ -80,13 +81,15 @@ def failures_json(failed: Sequence[SiteSummary]) -> list[dict[str, Any]]:
     ]
 
 
-def failure_lines(failed: Sequence[SiteSummary], total: int) -> list[str]:
+def failure_lines(failed: Sequence[SiteSummary], total: int, identifier: str) -> list[str]:
     """Which domains failed and why; the first few."""
     if not failed:
         return []
     lines = [f"  {site.host}: {site.trouble.sentence if site.trouble else 'unknown'}" for site in failed]
     more = total - len(failed)
-    rest = [f"  and {more:,} more: see 'failed_domains' in 'gossamer job status ID --json'"] if more > 0 else []
+    rest = (
+        [f"  and {more:,} more: see 'failed_domains' in 'gossamer job status {identifier} --json'"] if more > 0 else []
+    )
     return ["Failed domains:", *lines, *rest]
 
 
@@ -104,17 +107,33 @@ def next_step(job: Job, runner: int | None) -> str:
     return ""
 
 
-def ending(job: Job, progress: Progress) -> list[str]:
+def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]], identifier: str) -> list[str]:
+    """The most frequent reasons; if nothing could be looked up at all, the question everybody should ask first."""
+    if not reasons:
+        return []
+    counted = ", ".join(f"{reason.sentence.partition(' (')[0]} ({count:,})" for reason, count in reasons[:3])
+    lines = [f"Failed most often: {counted}. Which ones: 'gossamer job status {identifier}'."]
+    names = sum(count for reason, count in reasons if reason in (Reason.DNS, Reason.NAME_SERVER))
+    if names == progress.sites_total:
+        lines.append("No name could be looked up at all: is this machine connected?")
+    return lines
+
+
+def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] = ()) -> list[str]:
     """The last words of a followed job."""
     identifier = short(job.id)
     match job.state:
         case JobState.COMPLETED:
             return [
-                f"Completed: {words.outcome(progress)}. {progress.records:,} matches on {progress.pages_done:,} pages.",
+                f"Completed: {words.outcome(progress)}. "
+                f"{progress.records:,} matches, {progress.pages_done:,} pages read.",
+                *_why_failed(progress, reasons, identifier),
                 next_step(job, None),
             ]
         case JobState.PAUSED:
             return [f"Paused at {words.domains(progress)}. Resume anytime with 'gossamer job resume {identifier}'."]
+        case JobState.PAUSING:
+            return [f"Pausing at {words.domains(progress)}. Resume anytime with 'gossamer job resume {identifier}'."]
         case JobState.CANCELLED:
             return [f"Cancelled at {words.domains(progress)}. Results so far are kept."]
         case JobState.FAILED:

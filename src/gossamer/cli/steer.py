@@ -9,18 +9,18 @@ from pathlib import Path
 from uuid import UUID
 
 from gossamer.assembly import App, log_path
-from gossamer.cli import report
+from gossamer.cli import report, words
 from gossamer.cli.follow import Follower
 from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say, say_json
 from gossamer.intake import control
 from gossamer.intake.keywords import loaded_sentence, read_keywords
-from gossamer.intake.submit import submit
-from gossamer.intake.targets import read_targets, removed_sentence
+from gossamer.intake.submit import check_name, submit
+from gossamer.intake.targets import processing_sentence, read_targets, removed_sentence
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Progress
 from gossamer.model.states import JobState
-from gossamer.store import counters, jobs, visits
+from gossamer.store import counters, jobs, sites, visits
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +38,13 @@ class Request:
 async def run_job(app: App, given: Request, *, processes: int | None, detach: bool, as_json: bool) -> int:
     """Read the lists, create the job, and work or watch it."""
     app.check()
+    check_name(given.name)
     targets, keywords = read_targets(given.domains), read_keywords(given.keywords)
     say(loaded_sentence(keywords, given.keywords), quiet=as_json)
     if targets.duplicates:
         say(removed_sentence(targets), quiet=as_json)
     else:
-        say(f"Processing {len(targets.targets):,} domains", quiet=as_json)
+        say(processing_sentence(targets), quiet=as_json)
     params = {
         "keywords": list(keywords.keywords),
         "max_pages_per_domain": given.max_pages_per_domain,
@@ -104,7 +105,7 @@ async def pause_job(app: App, text: str, *, as_json: bool) -> int:
             app.lock.release()
             continue
         busy = await app.database.read(visits.busy_of_job, job.id)
-        sentence = f"Pausing... {busy:,} visits finishing"
+        sentence = f"Pausing... {words.visits(busy)} finishing"
         if sentence != said:
             say(sentence, quiet=as_json)
             said = sentence
@@ -137,7 +138,9 @@ async def _work(app: App, job_id: UUID, *, processes: int | None, detach: bool, 
 async def _follow(app: App, job_id: UUID, *, processes: int | None, as_json: bool) -> int:
     """Work or watch a job to its end, and say how it ended."""
     job = await Follower(app, job_id, choose_screen(quiet=as_json), processes).follow()
-    for line in report.ending(job, await app.database.read(counters.progress, job_id)):
+    progress = await app.database.read(counters.progress, job_id)
+    reasons = await app.database.read(sites.failure_reasons, job_id)
+    for line in report.ending(job, progress, reasons):
         say(line, quiet=as_json)
     return report.exit_code(job)
 

@@ -35,6 +35,10 @@ def domains(progress: Progress) -> str:
     return f"{done:,}/{total:,} domains ({percent(done, total)}%)"
 
 
+def visits(count: int) -> str:
+    return f"{count:,} visit{'' if count == 1 else 's'}"
+
+
 def per_hour(progress: Progress) -> float:
     return progress.sites_recently / progress.window.total_seconds() * 3600
 

@@ -67,27 +67,44 @@ ENCODERS: Mapping[str, Encode] = {"csv": encode_csv, "json": encode_json}
 
 
 async def write_file(path: Path, chunks: AsyncIterator[str]) -> int:
-    """Write beside the target and rename: a reader never sees half a file. Returns its size in bytes."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write beside the target and rename: a reader never sees half a file. Returns its size in bytes.
+
+    A link is followed, and what is no plain file (a pipe, a device) is written into as it is, never replaced.
+    """
     try:
-        with partial.open("w", encoding="utf-8", newline="") as file:
-            await write_stream(file, chunks)
-            file.flush()
-            os.fsync(file.fileno())
-            size = file.tell()
-        partial.replace(path)
+        path = path.resolve()
+        if path.exists() and not path.is_file():
+            with path.open("w", encoding="utf-8", newline="") as place:
+                return await write_stream(place, chunks)
+        return await _write_whole(path, chunks)
     except OSError as error:
         raise UserError(
             "export.unwritable",
             f"Cannot write {path}: {error.strerror or error}.",
             hint="Choose another place with --output.",
         ) from error
+
+
+async def _write_whole(path: Path, chunks: AsyncIterator[str]) -> int:
+    partial = path.with_name(f".{path.name[:100]}.{os.getpid()}.part")
+    try:
+        with partial.open("w", encoding="utf-8", newline="") as file:
+            if path.exists():
+                os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
+            size = await write_stream(file, chunks)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
     finally:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             partial.unlink()
     return size
 
 
-async def write_stream(file: TextIO, chunks: AsyncIterator[str]) -> None:
+async def write_stream(file: TextIO, chunks: AsyncIterator[str]) -> int:
+    """Write all chunks; how many bytes that was."""
+    size = 0
     async for chunk in chunks:
         file.write(chunk)
+        size += len(chunk.encode())
+    return size

@@ -1,7 +1,9 @@
 """Stage one of a prospecting job: from a file of keywords to the words and phrases that are looked for, each once."""
 
+import csv
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +19,8 @@ _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"[\s,;]*')
 # Zero-width spaces, word joiners, soft hyphens: nobody sees them, and no page would match them.
 _INVISIBLE = str.maketrans("", "", "\u200b\u2060\u00ad")
 _COMMENT = re.compile(r"\s*#(?:\s|$)")
-_TITLES = ("keyword", "keywords")
+_TITLES = ("keyword", "keywords", "search term", "search terms", "query", "phrase")
+_DELIMITERS = (",", ";", "\t", "|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +36,8 @@ def read_keywords(path: Path) -> KeywordList:
     found: dict[str, str] = {}
     refused: list[tuple[int, str, str]] = []
     duplicates = 0
-    for number, line in enumerate(split_lines(read_text(path, "keywords", EXPECTED)), start=1):
-        if not line or _COMMENT.match(line) or _is_title(path, number, line):
+    for number, line in _entries(path, split_lines(read_text(path, "keywords", EXPECTED))):
+        if not line or _COMMENT.match(line):
             continue
         keyword = _keyword(line)
         objection = _objection(keyword)
@@ -61,9 +64,37 @@ def loaded_sentence(loaded: KeywordList, path: Path) -> str:
     return f"Loaded {count:,} keyword{'' if count == 1 else 's'} from {name_of(Path(path.name))}"
 
 
-def _is_title(path: Path, number: int, line: str) -> bool:
-    """Spreadsheets save a title above the column. In a text file the same word is a keyword like any other."""
-    return number == 1 and path.suffix.lower() == ".csv" and _keyword(line).casefold() in _TITLES
+def _entries(path: Path, lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Numbered entries: lines of a text file, one column of a table, or the parts of a list on a single line.
+
+    A table is a file called `.csv` or `.tsv`, or one whose first line names a keyword column beside others. In any
+    other file a line is a keyword whatever it contains.
+    """
+    written = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    first = _split(written[0][1]) if written else []
+    titled = [position for position, cell in enumerate(first) if _keyword(cell).casefold() in _TITLES]
+    spreadsheet = path.suffix.lower() in (".csv", ".tsv")
+    if spreadsheet or (titled and len(first) > 1):
+        column = titled[0] if titled else 0
+        delimiter = _delimiter(written[0][1]) if written else ","
+        for number, line in written[1:] if titled else written:
+            cells = _split(line, delimiter)
+            yield number, cells[column] if column < len(cells) else ""
+    elif len(written) == 1 and len(first) > 1 and not _QUOTED.fullmatch(written[0][1]):
+        yield from ((written[0][0], cell) for cell in first if cell.strip())
+    else:
+        yield from enumerate(lines, start=1)
+
+
+def _delimiter(line: str) -> str:
+    return max(_DELIMITERS, key=line.count)
+
+
+def _split(line: str, delimiter: str = "") -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter or _delimiter(line)), [line])
+    except csv.Error:  # a cell beyond the reader's patience, or a stray carriage return: no table line
+        return [line]
 
 
 def _keyword(line: str) -> str:

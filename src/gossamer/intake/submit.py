@@ -21,13 +21,7 @@ LONGEST_NAME = 200
 
 async def submit(database: Database, recipes: Mapping[str, Recipe[Any]], request: JobRequest) -> Job:
     """Check the request against its recipe and create the job with its sites, running unless asked to wait."""
-    name = " ".join(request.name.split())
-    if not name or len(name) > LONGEST_NAME:
-        raise UserError(
-            "job.name",
-            f"A job's name has 1 to {LONGEST_NAME} characters, this one has {len(name)}.",
-            hint="Give it one with --name.",
-        )
+    name = check_name(request.name)
     recipe = recipes[request.recipe]
     try:
         params = recipe.params.model_validate(request.params)
@@ -37,6 +31,18 @@ async def submit(database: Database, recipes: Mapping[str, Recipe[Any]], request
         raise UserError("job.params", f"{where}: {first['msg']}.", hint="See 'gossamer job run --help'.") from error
     targets = _with_seeds(request.targets, recipe.bind(params).seeds())
     return await database.write(_create, name, replace(request, targets=targets), params.model_dump(mode="json"))
+
+
+def check_name(given: str) -> str:
+    """The name as it is kept, or a UserError."""
+    name = " ".join(given.split())
+    if not name or len(name) > LONGEST_NAME:
+        raise UserError(
+            "job.name",
+            f"A job's name has 1 to {LONGEST_NAME} characters, this one has {len(name)}.",
+            hint="Give it one with --name.",
+        )
+    return name
 
 
 def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[Target, ...]:

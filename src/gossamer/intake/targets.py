@@ -51,6 +51,11 @@ def read_targets(path: Path) -> TargetList:
     return TargetList(tuple(found.values()), given=len(cells), duplicates=len(cells) - len(found))
 
 
+def processing_sentence(loaded: TargetList) -> str:
+    """`Processing 4,873 domains`, for a list without duplicates."""
+    return f"Processing {len(loaded.targets):,} domain{'' if len(loaded.targets) == 1 else 's'}"
+
+
 def removed_sentence(loaded: TargetList) -> str:
     """`Removed 127 duplicates, processing 4,873 unique domains`."""
     removed, kept = loaded.duplicates, len(loaded.targets)
@@ -68,7 +73,8 @@ def _bad_domain(path: Path, refused: list[tuple[Cell, Refusal]]) -> UserError:
     (cell, refusal), more = refused[0], len(refused) - 1
     message = f"{name_of(path)}, line {cell.line}: {quoted(cell.text.strip())} is not a domain: it {refusal.why}."
     if more:
-        message += f" The same goes for {more:,} more {'entry' if more == 1 else 'entries'}."
+        lines = ", ".join(f"{other.line:,}" for other, _ in refused[1:6]) + (", ..." if more > 5 else "")
+        message += f" {more:,} more {'entry is' if more == 1 else 'entries are'} no domain either (line {lines})."
     return UserError(
         "targets.bad_domain", message, hint="Expected a name like example.com or an address like https://example.com/."
     )

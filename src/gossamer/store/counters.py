@@ -13,6 +13,7 @@ from gossamer.store.tx import Tx
 
 SHARDS = 16
 WINDOW = timedelta(minutes=15)
+_SHORTEST = timedelta(seconds=10)
 
 
 @dataclass(slots=True)
@@ -96,7 +97,7 @@ def progress(tx: Tx, job_id: UUID) -> Progress:
             func.max(counters.c.last_at).label("last_at"),
         ).where(counters.c.job_id == job_id)
     ).one()
-    total = tx.run(select(jobs.c.sites_total).where(jobs.c.id == job_id)).scalar_one()
+    job = tx.run(select(jobs.c.sites_total, jobs.c.started_at).where(jobs.c.id == job_id)).one()
     recent = tx.run(
         select(
             func.coalesce(func.sum(minutes.c.sites), 0).label("sites"),
@@ -104,16 +105,16 @@ def progress(tx: Tx, job_id: UUID) -> Progress:
         ).where(minutes.c.job_id == job_id, minutes.c.minute >= tx.now - WINDOW)
     ).one()
     return Progress(
-        sites_total=total,
+        sites_total=job.sites_total,
         sites_recently=int(recent.sites),
-        window=_window(tx.now, recent.since, sums.last_at),
+        window=_window(tx.now, recent.since, job.started_at),
         last_activity=sums.last_at,
         **{name: int(getattr(sums, name)) for name in NAMES},
     )
 
 
-def _window(now: datetime, since: datetime | None, last: datetime | None) -> timedelta:
-    """How long the job has been seen at work in the last 15 minutes; at least one minute, so that rates stay sane."""
-    if since is None or last is None:
+def _window(now: datetime, since: datetime | None, started: datetime | None) -> timedelta:
+    """How long the job has been seen at work in the last 15 minutes; never so short that rates become fantasies."""
+    if since is None or started is None:
         return WINDOW
-    return max(timedelta(minutes=1), min(WINDOW, now - since))
+    return max(_SHORTEST, min(WINDOW, now - max(since, started)))

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import orjson
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.pool import StaticPool
 
 from gossamer.clock import Clock
@@ -82,6 +82,14 @@ class SqliteDatabase:
             return await asyncio.get_running_loop().run_in_executor(thread, whole)
         except OperationalError as error:
             raise _storage_away(error, str(self.path)) from error
+        except DatabaseError as error:
+            if "not a database" not in str(error.orig) and "malformed" not in str(error.orig):
+                raise
+            raise UserError(
+                "database.damaged",
+                f"{self.path} is damaged: {error.orig}.",
+                hint="Put a copy of it back in its place, or move it away to begin anew.",
+            ) from error
 
     def checkpoint(self) -> None:
         """Move the log into the file as far as readers allow; cheap when there is nothing to do."""

@@ -225,6 +225,14 @@ def summaries(
     ]
 
 
+def failure_reasons(tx: Tx, job_id: UUID) -> list[tuple[Reason, int]]:
+    """Why listed sites failed, the most frequent reason first."""
+    failed = (sites.c.job_id == job_id) & (sites.c.state == SiteState.FAILED) & sites.c.listed & (sites.c.reason != "")
+    count = func.count().label("failed")
+    query = select(sites.c.reason, count).where(failed).group_by(sites.c.reason).order_by(count.desc(), sites.c.reason)
+    return [(Reason[row.reason], int(row.failed)) for row in tx.run(query)]
+
+
 def hosts(tx: Tx, job_id: UUID, after: str, limit: int) -> list[tuple[str, UUID]]:
     """Hosts with their ids in alphabetical order, a step at a time."""
     query = (

@@ -13,6 +13,7 @@ import orjson
 
 FOLDER = Path("demo-output")
 SITES = 40
+PAGES = 10
 
 
 def main() -> int:
@@ -29,7 +30,9 @@ def main() -> int:
             "GOSSAMER_HTTP_TIMEOUT": "3s",
         }
         run = ["job", "run", "--name", "Demo", "--domains", str(FOLDER / "domains.txt")]
-        code = _gossamer(environment, *run, "--keywords", str(FOLDER / "keywords.txt"), "--max-pages-per-domain", "10")
+        code = _gossamer(
+            environment, *run, "--keywords", str(FOLDER / "keywords.txt"), "--max-pages-per-domain", str(PAGES)
+        )
         if code:
             return code
         job = _job_id(environment)
@@ -40,6 +43,7 @@ def main() -> int:
         _say("")
         code = code or _gossamer(environment, "job", "results", job, "--limit", "12")
         _say(f"\nThe whole table: {FOLDER}/results.csv and {FOLDER}/results.json")
+        _say(f"Look around in it: GOSSAMER_HOME={FOLDER}/home .venv/bin/gossamer job status {job[-8:]}")
         _say("Your own sites: .venv/bin/gossamer job run --name Mine --domains domains.csv --keywords keywords.txt")
     return code
 
@@ -50,6 +54,7 @@ def _sample_web() -> Iterator[int]:
         *(sys.executable, "-m", "gossamer.testing.web", "--port", "0", "--sites", str(SITES), "--seed", "7"),
         *("--size-min", "3", "--size-max", "8", "--domains", str(FOLDER / "domains.txt")),
         *("--keywords", str(FOLDER / "keywords.txt"), "--truth", str(FOLDER / "truth.json")),
+        *("--pages-per-site", str(PAGES)),
     ]
     web = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own program
     try:
