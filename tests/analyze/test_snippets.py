@@ -48,3 +48,7 @@ def test_the_surroundings_are_never_longer_than_allowed(text: str, data: st.Data
     shown = snippet(text, start, end)
     assert text[start:end] in shown
     assert len(shown) - (end - start) <= 300
+
+
+def test_nothing_in_a_snippet_steers_a_terminal() -> None:
+    assert snippet("a \x1b[2Jb CRM \x9bc \u202ed", 7, 10) == "a [2Jb CRM c d"

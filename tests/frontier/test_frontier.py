@@ -167,6 +167,16 @@ def test_a_site_that_only_received_pages_follows_no_links() -> None:
     assert frontier.outcome() == (SiteState.DONE, None)
 
 
+def test_a_page_passed_on_by_another_site_moves_nothing_of_the_walk() -> None:
+    """Neither does it count as a level, nor does it take the place of the site's own beginning."""
+    handed = Page.at("http://a.test/landing", 3, handed=1)
+    policy = CrawlPolicy(depth=3, pages_per_site=7)
+    frontier = Frontier(visit(), policy, [handed], ())
+    order = walk(frontier, SITE)
+    assert order[0] == "/landing"
+    assert sorted(order[1:]) == sorted(walk(Frontier(visit(), policy, (), ()), SITE))
+
+
 def test_a_verdict_survives_a_resume() -> None:
     failed = known(Page.at("http://a.test/"), PageState.FAILED, Trouble(Reason.TIMEOUT, "15s"))
     frontier = Frontier(visit(), CrawlPolicy(), (), [failed])

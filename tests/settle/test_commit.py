@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid4
+
+import pytest
 
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState, SiteState
@@ -111,6 +114,41 @@ async def test_a_site_met_through_a_redirect_is_walked_but_is_not_one_of_the_inp
     assert await state_of(database, job.id) is JobState.COMPLETED
     progress = await database.read(counters.progress, job.id)
     assert (progress.sites_total, progress.sites_finished, progress.records) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("entry_first", [True, False])
+async def test_a_site_is_wanted_whole_in_whatever_order_that_is_said(database: AnyDatabase, entry_first: bool) -> None:
+    await database.write(make_job, "a.test", "c.test")
+    held = {visit.host: visit for visit in await database.write(claim_all)}
+    entry = HandOver("http://new.test/", 0, entry=True, found_on="http://a.test/")
+    single = HandOver("http://new.test/", 1, entry=False, found_on="http://c.test/x")
+    steps = [Step(held["a.test"], handed=(entry,)), Step(held["c.test"], handed=(single,))]
+    for step in steps if entry_first else reversed(steps):
+        await settle(database, step)
+    (new,) = await database.write(claim_all)
+    assert (new.host, new.whole) == ("new.test", True)
+
+
+async def test_a_site_that_becomes_wanted_whole_while_it_is_walked_is_walked_again(database: AnyDatabase) -> None:
+    await database.write(make_job, "a.test", "c.test")
+    held = {visit.host: visit for visit in await database.write(claim_all)}
+    single = HandOver("http://new.test/", 1, entry=False, found_on="http://c.test/x")
+    await settle(database, Step(held["c.test"], handed=(single,)))
+    (new,) = await database.write(claim_all)
+    assert not new.whole
+    entry = HandOver("http://new.test/", 0, entry=True, found_on="http://a.test/")
+    await settle(database, Step(held["a.test"], handed=(entry,)))
+    await settle(database, done(new, "http://new.test/"), Step(new, ending=DONE))
+    (again,) = await database.write(claim_all)
+    assert (again.host, again.whole) == ("new.test", True)
+
+
+async def test_a_visit_that_lost_its_lease_makes_no_new_site(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    (visit,) = await database.write(claim_all)
+    handed = HandOver("http://new.test/", 0, entry=True, found_on="http://a.test/")
+    await settle(database, Step(replace(visit, lease=uuid4()), handed=(handed,)))
+    assert [host for host, _ in await database.read(sites.hosts, job.id, "", 10)] == ["a.test"]
 
 
 async def test_records_of_one_identity_are_kept_once_whoever_finds_them(database: AnyDatabase) -> None:

@@ -36,7 +36,7 @@ async def test_renewing_names_the_leases_still_held(database: AnyDatabase) -> No
     await database.write(make_job, "a.test", "b.test")
     mine, other = await database.write(claim_all)
     await database.write(reclaim.take_back, {other.id: other.lease})
-    assert await database.write(visits.renew, "home/0-1", LEASE) == {mine.lease}
+    assert await database.write(visits.renew, "home/0-1", [mine.lease, other.lease], LEASE) == {mine.lease}
 
 
 async def test_an_expired_lease_is_seen_and_taken_back_under_its_token(database: AnyDatabase) -> None:
@@ -94,6 +94,22 @@ async def test_a_nudge_nobody_answered_is_found_again(database: AnyDatabase) -> 
     assert not await database.read(reclaim.any_lost, timedelta(minutes=2))
     assert await database.write(reclaim.lost_nudges, timedelta(seconds=-1)) == 1
     assert await database.read(visits.ready, "http", 0, 1, 10) != {}
+
+
+async def test_a_nudge_that_meets_a_pause_is_put_back(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    ready = await database.read(visits.ready, "http", 0, 1, 10)
+    (waiting,) = next(iter(ready.values()))
+    await database.write(visits.issue, [waiting.id], "home/0-1")
+    await database.write(jobs.move, job.id, JobState.PAUSING)
+    assert await database.write(visits.claim, [waiting.id], "home/0-1", LEASE) == []
+    assert await database.read(jobs.ready_to_rest) == [job.id]
+
+
+async def test_a_lease_renewed_in_time_is_not_taken_back(database: AnyDatabase) -> None:
+    await database.write(make_job, "a.test")
+    (visit,) = await database.write(claim_all)
+    assert await database.write(reclaim.take_back, {visit.id: visit.lease}, expired=True) == 0
 
 
 async def test_a_domain_with_two_visits_in_hand_gets_no_third(database: AnyDatabase) -> None:

@@ -2,11 +2,15 @@
 
 REACH = 150  # characters on each side, the dots of a cut included
 _CUT = "..."
+# What steers a terminal or turns the direction of reading round: a snippet is only ever looked at.
+_STEERING = dict.fromkeys(
+    [*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)],
+)
 
 
 def snippet(text: str, start: int, end: int) -> str:
     """`text[start:end]` with what stands round it, cut at word edges. `text` has single spaces."""
-    return _before(text, start) + text[start:end] + _after(text, end)
+    return (_before(text, start) + text[start:end] + _after(text, end)).translate(_STEERING)
 
 
 def _before(text: str, start: int) -> str:

@@ -84,9 +84,12 @@ class Follower:
     async def _keep_working(self) -> None:
         """Become the runner if there is none; notice if we are it and it has failed."""
         if self._runner is None and self._app.lock.take():
-            self._runner = self._app.runner(self._processes)
-            await self._runner.start()
-            self._looking = asyncio.create_task(self._runner.look_after())
+            runner = self._app.runner(self._processes)
+            if not await runner.start():
+                self._app.lock.release()  # another home works this database
+                return
+            self._runner = runner
+            self._looking = asyncio.create_task(runner.look_after())
         if self._looking and self._looking.done():
             self._looking.result()
 

@@ -15,7 +15,7 @@ from gossamer.export.rows import Row
 from gossamer.model.record import RecordKind
 
 # What a spreadsheet would take for the beginning of a formula.
-_RISKY = ("=", "+", "-", "@", "\t", "\r")
+_RISKY = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 Encode = Callable[[AsyncIterator[list[Row]], RecordKind], AsyncIterator[str]]
 

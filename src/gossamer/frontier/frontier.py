@@ -33,24 +33,28 @@ class Frontier:
         self._keys: set[bytes] = set()
         self._identities: set[bytes] = set()
         self._chosen = 0
+        self._entered = False
         self._depth = 0
         self._done = 0
         self._nowhere: set[str] = set()  # names that have no address
         self._verdict: Trouble | None = None
         self._verdict_tries = 0
         for known in ended:
-            self._remember(known.url, known.key, known.depth)
+            self._remember(known.url, known.key, known.depth, known.handed)
             self._recall(known)
         for page in waiting:
-            self._remember(page.url, page.key, page.depth)
+            self._remember(page.url, page.key, page.depth, page.handed)
             self._queue(page)
 
-    def _remember(self, url: str, key: bytes, depth: int) -> None:
+    def _remember(self, url: str, key: bytes, depth: int, handed: int) -> None:
         # The string's own hash: 64 bits are plenty within one site, and cost nothing.
         self._seen.add(hash(url))
         self._keys.add(key)
-        self._chosen += 1
-        self._depth = max(self._depth, depth)
+        if not handed:
+            # A page another site passed on comes when it comes: it must not move this site's own walk.
+            self._chosen += 1
+            self._depth = max(self._depth, depth)
+        self._entered = self._entered or not handed or url in self._visit.entries
 
     def _recall(self, known: Known) -> None:
         if known.state is PageState.DONE:
@@ -89,8 +93,10 @@ class Frontier:
         """When a level is over: the pages of the next, or nothing if the walk is."""
         if self._level or self._parked:
             return ()
-        if not self._keys:
-            return self._enter(self._visit.entries[:1]) if self._visit.whole else ()
+        if not self._visit.whole:
+            return ()
+        if not self._entered:
+            return self._enter(self._visit.entries[:1])
         room = self._policy.pages_per_site - self._chosen
         if room <= 0 or self._depth >= self._policy.depth:
             return ()
@@ -120,16 +126,14 @@ class Frontier:
 
     def _add(self, pages: list[Page]) -> tuple[Page, ...]:
         for page in pages:
-            self._remember(page.url, page.key, page.depth)
+            self._remember(page.url, page.key, page.depth, page.handed)
             self._level.append(page)
         return tuple(pages)
 
     # Learning
 
     def found(self, page: Page, follows: Iterable[Follow]) -> None:
-        """Addresses a page leads to."""
-        if not self._visit.whole:
-            return
+        """Addresses a page leads to. They are kept even if only single pages are wanted of this site by now."""
         for follow in follows:
             if hash(follow.url) not in self._seen:
                 self._notes.see(follow.url, page.url)
@@ -183,7 +187,7 @@ class Frontier:
     @property
     def size(self) -> int:
         """Pages known to exist."""
-        return self._chosen + len(self._notes.candidates) + self._notes.overflow
+        return self._chosen + len(self._notes.candidates)
 
     def notes(self) -> Notes | None:
         """What must be written so that this walk can be taken up again; None if nothing has changed."""
@@ -196,7 +200,7 @@ class Frontier:
     def outcome(self) -> tuple[SiteState, Trouble | None]:
         """How the site came out, once there is nothing left to walk."""
         if self._done:
-            if self._notes.candidates or self._notes.overflow:
+            if self._visit.whole and (self._notes.candidates or self._notes.overflow):
                 detail = f"{self._chosen:,} of at least {self.size:,} pages"
                 return SiteState.PARTIAL, Trouble(Reason.PARTIAL_PAGES, detail)
             return SiteState.DONE, None

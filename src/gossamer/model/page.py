@@ -34,10 +34,11 @@ class Page:
     attempts: tuple[Attempt, ...] = ()
     found_on: str = ""
     rank: int = 0  # place in its level
+    handed: int = 0  # how many sites passed it on; 0: found on its own
 
     @classmethod
-    def at(cls, url: str, depth: int = 0, *, found_on: str = "", rank: int = 0) -> "Page":
-        return cls(url=url, key=url_key(url), depth=depth, found_on=found_on, rank=rank)
+    def at(cls, url: str, depth: int = 0, *, found_on: str = "", rank: int = 0, handed: int = 0) -> "Page":
+        return cls(url=url, key=url_key(url), depth=depth, found_on=found_on, rank=rank, handed=handed)
 
     @property
     def tries(self) -> int:

@@ -50,7 +50,11 @@ def _tidy(joined: str) -> str | None:
     slash = rest.find("/")
     authority, tail = (rest, "/") if slash < 0 else (rest[:slash], rest[slash:])
     authority = authority.rpartition("@")[2]
-    if not authority:
+    if ".:" in authority or authority.endswith("."):
+        # The root's own dot: `example.com.` is the same site.
+        host, colon, port = authority.partition(":")
+        authority = host.rstrip(".") + colon + port
+    if not authority or authority.startswith(":"):
         return None
     # Escapes first: they may hide a session, a tracking parameter or a dot segment, and a session may hide dots again.
     if "%" in tail:

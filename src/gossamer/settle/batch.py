@@ -34,7 +34,8 @@ class VisitWork:
         self.ending = step.ending or self.ending
         if step.page:
             self.pages[step.page.page.key] = step.page
-            self.change.lived = True
+            # Only a page that is over proves that walking this visit can be survived.
+            self.change.lived |= step.page.state is not PageState.PENDING
             self.site.attempted = True
         if step.facts:
             self.notes = step.facts.notes or self.notes

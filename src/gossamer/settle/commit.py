@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from gossamer.model.job import Target
@@ -41,9 +41,9 @@ class Committed:
 def commit(tx: Tx, steps: list[Step], shard: int) -> Committed:
     """Write a batch. A visit whose lease is gone is left out and reported; the others are written."""
     works = gather(steps)
-    hosts = _meet_sites(tx, works.values())
+    hosts = _meet_sites(tx, _still_ours(tx, works))
     locked = sites.lock(tx, [*{work.visit.site_id for work in works.values()}, *hosts.values()])
-    leases = visits.lock(tx, list(works))
+    leases = visits.leases(tx, list(works), held=True)
     done = Committed()
     held: list[VisitWork] = []
     for work in works.values():
@@ -68,6 +68,15 @@ def commit(tx: Tx, steps: list[Step], shard: int) -> Committed:
     counters.add(tx, shard, changes)
     done.closed = jobs.close_finished(tx, sorted(ended))
     return done
+
+
+def _still_ours(tx: Tx, works: dict[UUID, VisitWork]) -> list[VisitWork]:
+    """A first look, without a lock: a visit that lost its lease must not make new sites either."""
+    handing = {visit_id: work for visit_id, work in works.items() if work.handed}
+    if not handing:
+        return []
+    leases = visits.leases(tx, list(handing))
+    return [work for visit_id, work in handing.items() if leases.get(visit_id) == work.visit.lease]
 
 
 def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: Change) -> None:
@@ -137,8 +146,10 @@ def _hand_over(
     """Give pages to the sites they belong to, and wake those that thought they were done."""
     for handed in (handed for work in works for handed in work.handed):
         site = locked[hosts[job_id, site_of_url(handed.url)]]
-        page = Page.at(handed.url, 0 if handed.entry else handed.depth, found_on=handed.found_on)
-        if pages.states(tx, job_id, [page.key]):
+        depth = 0 if handed.entry else handed.depth
+        page = Page.at(handed.url, depth, found_on=handed.found_on, handed=handed.times)
+        known = bool(pages.states(tx, job_id, [page.key]))
+        if known and not (handed.entry and not site.whole):
             continue
         visit_id = visits.reopen(tx, site.id, "http")
         if site.state is not SiteState.OPEN:
@@ -146,11 +157,11 @@ def _hand_over(
                 name = _FINISHED_COUNTER[site.state]
                 setattr(change, name, getattr(change, name) - 1)
             sites.reopen(tx, site.id, whole=handed.entry)
-            locked[site.id] = SiteRow(
-                site.id, site.job_id, site.host, SiteState.OPEN, site.listed, site.whole, site.open_pages
-            )
         elif handed.entry and not site.whole:
             sites.reopen(tx, site.id, whole=True)
+        locked[site.id] = replace(site, state=SiteState.OPEN, whole=site.whole or handed.entry)
+        if known:
+            continue  # somebody passed the page on before; what is new is that the site is wanted whole
         row = pages.new_row(job_id, site.id, visit_id, page, None, tx.now)
         pages.insert_new(tx, [row])
         sites.apply(tx, {site.id: SiteChange(open_pages=1)})
@@ -166,6 +177,9 @@ def _end_visits(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], cha
         match work.ending:
             case HandBack(due_at):
                 visits.hand_back(tx, visit.lease, visit.id, due_at)
+            case Finished() if locked[visit.site_id].whole and not visit.whole:
+                # It walked single pages; meanwhile the whole site has come to be wanted.
+                visits.hand_back(tx, visit.lease, visit.id, tx.now)
             case Finished() as ending:
                 state = VisitState.FAILED if ending.state is SiteState.FAILED else VisitState.DONE
                 if not visits.finish(tx, visit.lease, visit.id, state):

@@ -12,6 +12,7 @@ from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.commit import Committed, commit
 from gossamer.settle.step import Step
+from gossamer.store import reclaim
 from gossamer.store.database import Database
 from gossamer.telemetry import get_logger
 
@@ -107,16 +108,19 @@ class Settler:
                 raise
             except Exception as error:  # noqa: BLE001 - the reason is kept with the page and in the log
                 log.error("settle.page_refused", visit=str(step.visit.id), error=str(error))
-                done = await self._database.write(commit, [_without_data(step, error)], self._shard)
+                done = await self._without_data(step, error)
             self._tell(done)
+
+    async def _without_data(self, step: Step, error: Exception) -> Committed:
+        """The page fails, whatever it brought is dropped; a step without a page costs its visit a life."""
+        if step.page is None:
+            await self._database.write(reclaim.take_back, {step.visit.id: step.visit.lease})
+            return Committed(lost={step.visit.lease})
+        trouble = Trouble(Reason.INTERNAL, f"{type(error).__name__} while storing")
+        page = replace(step.page, state=PageState.FAILED, trouble=trouble, records=())
+        bare = replace(step, page=page, facts=None, chosen=(), handed=())
+        return await self._database.write(commit, [bare], self._shard)
 
     def _tell(self, done: Committed) -> None:
         for lease in done.lost:
             self._lost(lease)
-
-
-def _without_data(step: Step, error: Exception) -> Step:
-    if step.page is None:
-        raise error
-    trouble = Trouble(Reason.INTERNAL, f"{type(error).__name__} while storing")
-    return replace(step, page=replace(step.page, state=PageState.FAILED, trouble=trouble, records=()))

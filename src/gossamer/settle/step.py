@@ -33,6 +33,7 @@ class HandOver:
     depth: int
     entry: bool
     found_on: str
+    times: int = 1  # hand-overs behind it, this one included: a chain of them must end
 
 
 @dataclass(frozen=True, slots=True)

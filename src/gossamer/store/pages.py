@@ -29,6 +29,7 @@ class Known:
     http_status: int | None
     identity: bytes | None
     tries: int
+    handed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> tuple[list[
                     row.http_status,
                     bytes(row.identity) if row.identity is not None else None,
                     len(row.attempts),
+                    row.handed,
                 )
             )
     return waiting, ended
@@ -119,6 +121,7 @@ def new_row(
         "url": page.url,
         "depth": page.depth,
         "rank": page.rank,
+        "handed": page.handed,
         "found_on": page.found_on,
         "state": fields["state"],
         "rung": fields["rung"],
@@ -168,4 +171,5 @@ def _page(row: Any) -> Page:
         ),
         found_on=row.found_on,
         rank=row.rank,
+        handed=row.handed,
     )

@@ -16,11 +16,16 @@ from gossamer.store.tx import Tx
 MOST_DEATHS = 3
 
 
-def take_back(tx: Tx, leases: Mapping[UUID, UUID]) -> int:
-    """Return expired visits to the queue under the tokens they were seen with; each costs the visit one life."""
+def take_back(tx: Tx, leases: Mapping[UUID, UUID], *, expired: bool = False) -> int:
+    """Return visits to the queue under the tokens they were seen with; each costs the visit one life.
+
+    `expired`: only if they still are, since a renewal may have been quicker.
+    """
     taken = 0
     for identifier, token in sorted(leases.items()):
         held = (visits.c.id == identifier) & (visits.c.lease == token)
+        if expired:
+            held &= visits.c.lease_until < tx.now
         taken += _void(tx, held, deadly=True)
     bury_dead(tx)
     return taken

@@ -105,6 +105,7 @@ pages = Table(
     Column("url", Text, nullable=False),
     Column("depth", Integer, nullable=False),
     Column("rank", Integer, nullable=False),
+    Column("handed", SmallInteger, nullable=False),  # hand-overs between sites that led here
     Column("state", String(8), nullable=False),
     Column("rung", String(24), nullable=False),
     Column("due_at", Instant),

@@ -112,6 +112,10 @@ def claim(tx: Tx, ids: Sequence[UUID], worker: str, lease: timedelta) -> list[Vi
             for identifier, token in tokens.items()
         ],
     )
+    refused = visits.c.id.in_([identifier for identifier in ids if identifier not in tokens])
+    nudged = (visits.c.state == VisitState.ISSUED) & (visits.c.worker == worker)
+    # Not to be had (the job was paused in this moment), but nudged by us: nobody else would put it back soon.
+    tx.run(update(visits).where(refused, nudged).values(state=VisitState.READY, worker=None))
     if not tokens:
         return []
     rows = tx.run(
@@ -161,17 +165,17 @@ _CLAIM = (
 )
 
 
-def renew(tx: Tx, worker: str, lease: timedelta) -> set[UUID]:
-    """Extend all leases of a process in one statement; the tokens it still holds."""
-    mine = (visits.c.worker == worker) & (visits.c.state == VisitState.RUNNING)
+def renew(tx: Tx, worker: str, held: Sequence[UUID], lease: timedelta) -> set[UUID]:
+    """Extend the leases a process holds in one statement; the tokens that are still its own."""
+    mine = (visits.c.worker == worker) & (visits.c.state == VisitState.RUNNING) & visits.c.lease.in_(held)
     renewed = update(visits).where(mine).values(lease_until=tx.now + lease).returning(visits.c.lease)
     return set(tx.run(renewed).scalars())
 
 
-def lock(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, UUID | None]:
-    """The leases of these visits as they are now, held until commit."""
-    query = tx.locked(select(visits.c.id, visits.c.lease).where(visits.c.id.in_(sorted(ids))).order_by(visits.c.id))
-    return {row.id: row.lease for row in tx.run(query)}
+def leases(tx: Tx, ids: Sequence[UUID], *, held: bool = False) -> dict[UUID, UUID | None]:
+    """The leases of these visits as they are now; `held`: and as they stay until commit."""
+    query = select(visits.c.id, visits.c.lease).where(visits.c.id.in_(sorted(ids))).order_by(visits.c.id)
+    return {row.id: row.lease for row in tx.run(tx.locked(query) if held else query)}
 
 
 _APPLY = (

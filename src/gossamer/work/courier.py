@@ -57,6 +57,7 @@ class Courier:
     hold: Hold
     spacing: timedelta
     timeout: timedelta
+    patience: timedelta = LONGEST_SLEEP
 
     async def get(self, url: str, max_bytes: int, *, truncate: bool = False) -> Response:
         """One request for one address, no redirect followed."""
@@ -84,7 +85,7 @@ class Courier:
         await self.gate.hold_off(domain, time)
 
     async def _wait_turn(self, domain: str, spacing: timedelta) -> None:
-        wait = await pass_gate(self.gate, domain, spacing, LONGEST_SLEEP, self._sleep)
+        wait = await pass_gate(self.gate, domain, spacing, self.patience, self._sleep)
         if wait:
             raise TooEarly(wait)
         if self.hold.stop.is_set() or self.clock.monotonic() >= self.hold.deadline:

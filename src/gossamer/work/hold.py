@@ -7,7 +7,6 @@ from datetime import timedelta
 from uuid import UUID
 
 from gossamer.clock import Clock
-from gossamer.errors import StorageAway
 from gossamer.model.page import Visit
 from gossamer.store import visits
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
@@ -82,6 +81,10 @@ class Holds:
     def jobs(self) -> set[UUID]:
         return {hold.visit.job_id for hold in self._held.values()}
 
+    def tokens(self) -> tuple[UUID, ...]:
+        """Asked for from another thread: one step of the interpreter, so nothing changes in between."""
+        return tuple(self._held)
+
     def suspects(self) -> int:
         return sum(hold.visit.deaths > 0 for hold in self._held.values())
 
@@ -132,8 +135,8 @@ class Renewer:
     async def _renew_once(self, database: SqliteDatabase | PostgresDatabase) -> None:
         since = self._clock.monotonic()
         try:
-            tokens = await database.write(visits.renew, self._worker, self._lease)
-        except StorageAway as error:
+            tokens = await database.write(visits.renew, self._worker, self._holds.tokens(), self._lease)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next try may work, and without one all leases end
             log.warning("leases.not_renewed", why=str(error))
             return
         if not self._over.is_set():

@@ -8,7 +8,7 @@ from gossamer.frontier.robots import ABSENT, MOST_BYTES, Rules, read_rules, says
 from gossamer.judge import find_trouble
 from gossamer.model.fetching import Response
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.model.url import normalise, origin_of
+from gossamer.model.url import domain_of, host_of, normalise, origin_of
 from gossamer.store import robots
 from gossamer.store.database import Database
 from gossamer.store.robots import RobotsAnswer
@@ -71,13 +71,17 @@ class RobotsDesk:
         return taken
 
     async def _follow(self, url: str) -> Response | None:
-        """The file behind up to five redirects, wherever they lead; None where they lead nowhere."""
+        """The file behind up to five redirects within the domain; None where they lead nowhere or out of it.
+
+        Another domain may be in another process's care, which alone knows when it was asked last.
+        """
+        home = domain_of(host_of(url))
         for _ in range(MOST_HOPS + 1):
             response = await self._courier.get(url, MOST_BYTES, truncate=True)
             if not 300 <= response.status < 400:
                 return response
             target = normalise(response.header("location"), url) if response.header("location") else None
-            if target is None:
+            if target is None or domain_of(host_of(target)) != home:
                 return None
             url = target
         return None

@@ -3,9 +3,11 @@
 import asyncio
 import os
 import random
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from gossamer.dispatch import Nudge
@@ -18,6 +20,7 @@ from gossamer.model.states import JobState
 from gossamer.model.url import origin_of, url_key
 from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
+from gossamer.settle.step import HandBack, Step
 from gossamer.store import jobs, pages, reclaim, robots, visits
 from gossamer.store.pages import Known
 from gossamer.store.robots import RobotsAnswer
@@ -94,6 +97,7 @@ class Shard:
         stopped = asyncio.create_task(self._stop.wait())
         try:
             done, _ = await asyncio.wait({settling, stopped, *loops}, return_when=asyncio.FIRST_COMPLETED)
+            await _cancel(loops)  # first of all: visits handed back now must not be taken up again by ourselves
             await self._end_walks()
             if not settling.done():
                 self._settler.close()
@@ -101,16 +105,14 @@ class Shard:
             for task in done - {stopped}:
                 task.result()  # a loop that ended before we were told to stop has failed: say why
         finally:
-            for task in (stopped, *loops):
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+            await _cancel([stopped, *loops])
             await self._renewer.stop()
 
     async def _issue(self) -> None:
         while True:
             slots = self._kit.limits.capacity - len(self._walks) - self._nudged
             shard = (LANE, self._number, self._of)
+            self._waiting = slots <= 0 and self._waiting
             if slots > 0 and await self._kit.database.read(anything_ready, *shard):
                 ids = await self._kit.database.write(
                     issue, *shard, slots, self._worker, suspects=self._holds.suspects()
@@ -176,6 +178,10 @@ class Shard:
                 random.random(),
             )
             await walk.slice(self._waiting)
+        except asyncio.CancelledError:
+            # Told to stop before the walk had begun.
+            if not hold.lost:
+                self._settler.put(Step(visit, ending=HandBack(self._kit.clock.now())))
         except Exception:
             # Our own mistake. It costs the visit a life, so that it is tried again but not for ever.
             log.exception("visit.crashed", host=visit.host)
@@ -217,6 +223,12 @@ class Shard:
         self._holds.cut_off(0)
         if self._walks:
             await asyncio.wait(self._walks)
+
+
+async def _cancel(tasks: Sequence["asyncio.Task[Any]"]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
 
 
 def worker_name(home: str, number: int) -> str:

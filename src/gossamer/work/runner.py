@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from time import monotonic
 
@@ -13,12 +14,14 @@ from gossamer.clock import Clock
 from gossamer.errors import GossamerError
 from gossamer.store import reclaim, robots
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
+from gossamer.store.places import StoredPlaces
 from gossamer.telemetry import get_logger
 from gossamer.work.home import HomeLock
 from gossamer.work.sweep import Sweeper
 
 _EVERY = 0.5  # seconds between looks
 _CHECKPOINT = 5.0
+_PLACE, _PLACE_KEPT = "runner", timedelta(seconds=30)
 _ALIVE = 10.0  # seconds after which a child counts as having started
 _STILLBORN = 6  # so many that did not, one after the other, and it is no accident
 NO_DATABASE = 75  # exit code of a worker that lost its database
@@ -89,15 +92,22 @@ class Runner:
         self._output = output
         self._children: list[Child] = []
         self._stillborn = 0
+        self._places = StoredPlaces(database)
         self._sweeper = Sweeper(database, clock)
         self._checkpointed = clock.monotonic()
 
-    async def start(self) -> None:
-        """Call only with the lock held: whatever leases the home has are left over from somebody who is gone."""
+    async def start(self) -> bool:
+        """Begin to work, unless another home works this database: two could not space their requests.
+
+        Call only with the lock held: whatever leases the home has are left over from somebody who is gone.
+        """
+        if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):
+            return False
         await self._database.write(reclaim.void_home, self._home)
         await self._database.write(robots.forget_old)
         self._children = [self._spawn(number) for number in range(self._processes)]
         log.info("runner.started", processes=self._processes, pid=os.getpid())
+        return True
 
     def _spawn(self, number: int) -> Child:
         return Child(self._command, self._lock, self._home, number, self._processes, self._output)
@@ -109,6 +119,8 @@ class Runner:
             await self._sweeper.sweep()
             if self._clock.monotonic() - self._checkpointed > _CHECKPOINT:
                 self._checkpointed = self._clock.monotonic()
+                if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):
+                    raise GossamerError("Another home has begun to work this database while we could not reach it.")
                 await self._database.tidy()
             await asyncio.sleep(_EVERY)
 
@@ -139,6 +151,7 @@ class Runner:
             child.close()
         self._children = []
         await self._database.write(reclaim.void_home, self._home)
+        await self._places.leave(_PLACE, self._home)
         await self._sweeper.sweep()
         await self._database.tidy()
         log.info("runner.stopped", pid=os.getpid())

@@ -42,7 +42,7 @@ def _untidy(tx: Tx) -> bool:
 
 
 def _tidy(tx: Tx, gone: dict[UUID, UUID]) -> None:
-    reclaim.take_back(tx, gone)
+    reclaim.take_back(tx, gone, expired=True)
     reclaim.lost_nudges(tx, LOST_NUDGE)
     for identifier in jobs.ready_to_rest(tx):
         jobs.move(tx, identifier, JobState.PAUSED)

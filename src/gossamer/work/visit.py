@@ -163,6 +163,7 @@ class Walk:
     async def _fetch(self, url: str) -> Response | Moved | Trouble:
         """Follow redirects on the same site; each hop asks robots.txt and the Gate."""
         hops: list[str] = []
+        self._courier.patience = LONGEST_SLEEP
         while len(hops) <= MOST_HOPS:
             rules = await self._robots.rules(url)
             if isinstance(rules, Trouble):
@@ -182,6 +183,8 @@ class Walk:
             if target in hops:
                 break
             url = target
+            # Half-way through a redirect we wait as long as the site wants: coming back would begin it all over again.
+            self._courier.patience = self._courier.spacing + LONGEST_SLEEP
         return Trouble(Reason.REDIRECT_LOOP, http_status=response.status)
 
     async def _moved(self, target: str, status: int) -> Moved | Trouble:
@@ -229,9 +232,11 @@ class Walk:
         return Step(self._visit, ended, facts=self._facts())
 
     def _hand_over(self, page: Page, moved: Moved) -> Step:
+        if page.handed >= MOST_HOPS:
+            return self._end(page, PageState.FAILED, Trouble(Reason.REDIRECT_LOOP, http_status=moved.status))
         trouble = Trouble(Reason.MOVED, site_of_url(moved.url), moved.status)
         self._frontier.failed(page, trouble)
-        handed = HandOver(moved.url, page.depth, entry=page.depth == 0, found_on=page.url)
+        handed = HandOver(moved.url, page.depth, page.depth == 0, page.url, page.handed + 1)
         return replace(self._page_step(page, PageState.SKIPPED, trouble, moved.status), handed=(handed,))
 
     def _meet_trouble(self, page: Page, trouble: Trouble) -> Step:

@@ -84,7 +84,10 @@ async def _run_home(settings: Settings, processes: int | None) -> None:
                 await asyncio.sleep(0.5)
                 continue
             runner = app.runner(processes)
-            await runner.start()
+            if not await runner.start():
+                app.lock.release()
+                await asyncio.sleep(5)  # another home works this database
+                continue
             looking = asyncio.create_task(runner.look_after())
             try:
                 while not stop.is_set() and not looking.done():

@@ -82,6 +82,7 @@ def upgrade() -> None:
         sa.Column("url", sa.Text, nullable=False),
         sa.Column("depth", sa.Integer, nullable=False),
         sa.Column("rank", sa.Integer, nullable=False),
+        sa.Column("handed", sa.SmallInteger, nullable=False),
         sa.Column("state", sa.String(8), nullable=False),
         sa.Column("rung", sa.String(24), nullable=False),
         sa.Column("due_at", Instant),
