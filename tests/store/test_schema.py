@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 
 from gossamer.clock import SystemClock
 from gossamer.errors import UserError
-from gossamer.store.schema import HEAD, known_revisions, ready_database, revision, upgrade
+from gossamer.store.database import SqliteDatabase
+from gossamer.store.schema import HEAD, known_revisions, ready_database, revision, set_up, upgrade
 from gossamer.store.tables import metadata
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
@@ -27,6 +28,30 @@ async def test_migrations_make_the_tables_the_code_uses(database: AnyDatabase) -
     found = await database.write(differences)
     # Reflected types of our own columns cannot be compared by name on SQLite; everything else must agree.
     assert [one for one in found if not (isinstance(one, list) and one[0][0] == "modify_type")] == []
+
+
+async def test_a_new_home_gets_the_same_tables_as_all_migrations_together(tmp_path: Path) -> None:
+    def tables(tx: Tx) -> dict[str, Any]:
+        seen = inspect(tx.conn)
+        return {
+            name: (
+                [(column["name"], str(column["type"]), column["nullable"]) for column in seen.get_columns(name)],
+                sorted(str(index) for index in seen.get_indexes(name)),
+                seen.get_pk_constraint(name)["constrained_columns"],
+                sorted(str(unique) for unique in seen.get_unique_constraints(name)),
+                sorted(str(key) for key in seen.get_foreign_keys(name)),
+            )
+            for name in seen.get_table_names()
+        }
+
+    found = []
+    for make in (set_up, upgrade):
+        database = SqliteDatabase(tmp_path / f"{make.__name__}.db", SystemClock())
+        await database.write(make)
+        found.append(await database.read(tables))
+        await database.close()
+    assert found[0] == found[1]
+    assert len(found[0]) > 10
 
 
 async def test_upgrading_twice_changes_nothing(database: AnyDatabase) -> None:

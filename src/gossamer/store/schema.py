@@ -8,6 +8,7 @@ from sqlalchemy import Connection, inspect, text
 from gossamer.clock import Clock
 from gossamer.errors import UserError
 from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
+from gossamer.store.tables import metadata
 from gossamer.store.tx import Tx
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
@@ -73,5 +74,15 @@ async def ready_database(url: str, clock: Clock, *, checkpoints: bool = True) ->
 
 def _upgrade_once(tx: Tx) -> None:
     # Another process may have been faster while we waited for the write lock.
-    if revision(tx) != HEAD:
+    found = revision(tx)
+    if found is None:
+        set_up(tx)
+    elif found != HEAD:
         upgrade(tx)
+
+
+def set_up(tx: Tx) -> None:
+    """All tables at once, for a database that has none: as all revisions together, without loading Alembic."""
+    metadata.create_all(tx.conn)
+    tx.run(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+    tx.run(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
