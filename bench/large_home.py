@@ -32,8 +32,8 @@ _SENTENCE = (
 _PROSE = "".join(_SENTENCE[turn % 7 * 9 :] for turn in range(10))
 
 _ADD_PAGE = """
-    INSERT INTO pages (job_id, key, site_id, visit_id, url, depth, rank, handed, state, rung, reason, detail, http_status,
-                       attempts, found_on, identity, bytes_in, settled_at)
+    INSERT INTO pages (job_id, key, site_id, visit_id, url, depth, rank, handed, state, rung, reason, detail,
+                       http_status, attempts, found_on, identity, bytes_in, settled_at)
     SELECT :job, :key, :site, id, :url, 1, 0, 0, 'done', 'direct', '', '', 200, '[]', :home, :key, :size, :at
     FROM visits WHERE site_id = :site
 """
