@@ -1,6 +1,9 @@
 """Asking a site's robots.txt: once per job, and not at all if another job asked within the day."""
 
+import asyncio
+from collections import OrderedDict
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from gossamer.fetch import FetchError
@@ -12,19 +15,47 @@ from gossamer.model.url import domain_of, host_of, normalise, origin_of
 from gossamer.store import robots
 from gossamer.store.database import Database
 from gossamer.store.robots import RobotsAnswer
-from gossamer.work.courier import Courier
+from gossamer.work.courier import Courier, Turnstile
 
 MOST_HOPS = 5
+MOST_REMEMBERED = 5_000
+
+
+class RobotsMemory:
+    """What this process was answered lately. All visits of a domain are in one process, so its jobs ask only once."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[str, RobotsAnswer] = OrderedDict()
+        self._asking = Turnstile()
+
+    def asking(self, origin: str) -> asyncio.Lock:
+        """Held by whoever asks an origin; the next one finds the answer here."""
+        return self._asking.of(origin)
+
+    def get(self, origin: str, now: datetime) -> RobotsAnswer | None:
+        answer = self._answers.get(origin)
+        return answer if answer and now - answer.fetched_at < robots.FRESH else None
+
+    def keep(self, answer: RobotsAnswer) -> None:
+        self._answers[answer.origin] = answer
+        if len(self._answers) > MOST_REMEMBERED:
+            self._answers.popitem(last=False)
 
 
 class RobotsDesk:
     """The answers one visit goes by. `answers` is what the site's row keeps; it only ever grows."""
 
     def __init__(
-        self, database: Database, courier: Courier, answers: dict[str, Any], shared: Mapping[str, RobotsAnswer | None]
+        self,
+        database: Database,
+        courier: Courier,
+        memory: RobotsMemory,
+        answers: dict[str, Any],
+        shared: Mapping[str, RobotsAnswer | None],
     ) -> None:
         self._database = database
         self._courier = courier
+        self._memory = memory
         self._shared = shared  # answers to other jobs, looked up when the visit was claimed; None: there is none
         self.answers = dict(answers)
         self.fresh: list[RobotsAnswer] = []  # asked for by this visit, to be shared
@@ -35,7 +66,8 @@ class RobotsDesk:
         origin = origin_of(url)
         kept = self.answers.get(origin)
         if kept is None:
-            answer = await self._shared_answer(origin) or await self._ask(origin)
+            async with self._memory.asking(origin):
+                answer = await self._shared_answer(origin) or await self._ask(origin)
             if isinstance(answer, Trouble):
                 return answer
             kept = self.answers[origin] = {"status": answer.status, "body": answer.body}
@@ -43,8 +75,9 @@ class RobotsDesk:
         return read_rules(kept["status"], kept["body"])
 
     async def _shared_answer(self, origin: str) -> RobotsAnswer | None:
-        if origin in self._shared:
-            return self._shared[origin]
+        remembered = self._memory.get(origin, self._courier.clock.now())
+        if remembered or origin in self._shared:
+            return remembered or self._shared[origin]
         return (await self._database.read(robots.fresh, [origin])).get(origin)
 
     async def _ask(self, origin: str) -> RobotsAnswer | Trouble:
@@ -62,6 +95,7 @@ class RobotsDesk:
             found = 200 <= response.status < 300
             body = response.body.decode("utf-8", "replace").replace("\x00", "") if found else ""
             answer = RobotsAnswer(origin, response.status, body, response.fetched_at)
+        self._memory.keep(answer)
         self.fresh.append(answer)
         return answer
 

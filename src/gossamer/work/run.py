@@ -29,7 +29,7 @@ from gossamer.telemetry import bound, get_logger
 from gossamer.work.courier import Courier, Turnstile
 from gossamer.work.hold import Hold, Holds, Renewer
 from gossamer.work.kit import Kit
-from gossamer.work.robots import RobotsDesk
+from gossamer.work.robots import RobotsDesk, RobotsMemory
 from gossamer.work.visit import Walk
 
 LANE = "http"
@@ -78,6 +78,7 @@ class Shard:
         self._settler = Settler(kit.database, kit.clock, number, self._holds.lose)
         self._renewer = Renewer(kit.reopen_database, self._holds, worker, kit.limits.lease, kit.clock)
         self._turnstile = Turnstile()
+        self._robots = RobotsMemory()
         self._bound: dict[UUID, tuple[Bound, CrawlPolicy]] = {}
         self._walks: set[asyncio.Task[None]] = set()
         self._nudged = 0  # sent and not yet claimed
@@ -165,7 +166,7 @@ class Shard:
                 limits.spacing,
                 limits.timeout,
             )
-            desk = RobotsDesk(self._kit.database, courier, visit.robots, claimed.shared)
+            desk = RobotsDesk(self._kit.database, courier, self._robots, visit.robots, claimed.shared)
             walk = Walk(
                 hold,
                 frontier,
