@@ -25,8 +25,8 @@ log = get_logger(__name__)
 class Settler:
     """Commits when 100 steps wait, when the oldest is 2 s old, or at once when a visit ends.
 
-    While 100 steps wait and another 100 are being committed, `room` holds the visits back: they slow down with the
-    database instead of piling up work that a crash would lose.
+    While 100 steps wait, `room` holds the visits back: they slow down with the database instead of piling up work that
+    a crash would lose. Visits already past it still add a step each, so the number is 100 plus the walks in flight.
     """
 
     def __init__(self, database: Database, clock: Clock, shard: int, lost: Callable[[UUID], None]) -> None:
