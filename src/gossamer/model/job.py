@@ -15,8 +15,11 @@ class CrawlPolicy:
     """How a job walks its sites."""
 
     ladder: Ladder = Ladder()
-    pages_per_site: int = 500
+    pages_per_site: int = 500  # a site of up to so many pages is walked whole
+    top_pages: int = 50  # and of a larger one so many are read
     depth: int = 50
+    include: tuple[str, ...] = ()  # patterns of path and query; nothing: everything
+    exclude: tuple[str, ...] = ()
     visit_time: timedelta = timedelta(minutes=30)
 
 

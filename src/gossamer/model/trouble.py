@@ -29,6 +29,7 @@ class Reason(Enum):
     NOT_HTTP = ("Not an HTTP answer ({detail})", Cure.NONE)
     FORBIDDEN_ADDRESS = ("Address not allowed ({detail})", Cure.NONE)
     BAD_URL = ("Not a web address ({detail})", Cure.NONE)
+    NEVER_VISIT = ("On the operator's never-visit list ({detail})", Cure.NONE)
 
     ROBOTS = ("robots.txt disallowed", Cure.NONE)
     ROBOTS_UNREACHABLE = ("robots.txt could not be read ({detail})", Cure.WAIT)
@@ -57,6 +58,7 @@ class Reason(Enum):
     MOVED = ("Redirects to another site ({detail})", Cure.NONE)
 
     PARTIAL_PAGES = ("Partially crawled ({detail})", Cure.NONE)
+    PARTIAL_TRAP = ("Partially crawled (endless addresses: {detail})", Cure.NONE)
     PARTIAL_TIME = ("Partially crawled (time limit: {detail})", Cure.NONE)
     CRASHED = ("Given up after crashing the worker {detail} times", Cure.NONE)
     INTERNAL = ("Internal error ({detail})", Cure.NONE)
