@@ -40,3 +40,8 @@ class FrozenClock:
     def advance(self, seconds: float) -> None:
         self._at += timedelta(seconds=seconds)
         self._elapsed += seconds
+
+
+def milliseconds(at: datetime) -> int:
+    """Since 1970, as the rows keep moments of which there are many."""
+    return round(at.timestamp() * 1000)

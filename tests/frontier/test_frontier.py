@@ -1,5 +1,6 @@
 """The walk: level by level, by in-links and key, the same after a resume as without one."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
@@ -9,10 +10,10 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.notes import MOST_CANDIDATES, Notes
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
-from gossamer.model.record import Follow
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import url_key
+from gossamer.parse.sitemap import Entry
 from gossamer.store.pages import Known
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -37,11 +38,13 @@ def visit(*, entries: tuple[str, ...] = ("http://a.test/",), notes: bytes = b"",
     )
 
 
-def follows(*paths: str) -> list[Follow]:
-    return [Follow(f"http://a.test{path}") for path in paths]
+def links(*paths: str) -> list[str]:
+    return [f"http://a.test{path}" for path in paths]
 
 
-def known(page: Page, state: PageState = PageState.DONE, trouble: Trouble | None = None) -> Known:
+def known(
+    page: Page, state: PageState = PageState.DONE, trouble: Trouble | None = None, *, links: bytes = b""
+) -> Known:
     return Known(
         page.key,
         page.url,
@@ -52,10 +55,13 @@ def known(page: Page, state: PageState = PageState.DONE, trouble: Trouble | None
         trouble.http_status if trouble else None,
         page.key if state is PageState.DONE else None,
         1,
+        page.handed,
+        page.rank,
+        links,
     )
 
 
-def walk(frontier: Frontier, links: dict[str, list[str]]) -> list[str]:
+def walk(frontier: Frontier, site: dict[str, list[str]]) -> list[str]:
     """Walk a little site to its end and say in which order."""
     order: list[str] = []
     while True:
@@ -65,9 +71,13 @@ def walk(frontier: Frontier, links: dict[str, list[str]]) -> list[str]:
                 return order
             continue
         order.append(page.url.removeprefix("http://a.test"))
-        frontier.claim_identity(page.key)
-        frontier.done()
-        frontier.found(page, follows(*links.get(order[-1], [])))
+        read(frontier, page, site)
+
+
+def read(frontier: Frontier, page: Page, site: dict[str, list[str]]) -> bytes:
+    frontier.claim_identity(page.key)
+    frontier.done(page)
+    return frontier.found(page, links(*site.get(page.url.removeprefix("http://a.test"), [])))
 
 
 SITE = {"/": ["/a", "/b", "/c"], "/a": ["/x", "/y"], "/b": ["/y", "/z"], "/c": ["/y", "/x"]}
@@ -94,10 +104,18 @@ def test_the_cap_is_kept_and_said(pages: int) -> None:
     assert (trouble is None) == (pages >= 7)
 
 
-def test_a_resumed_walk_chooses_what_an_undisturbed_one_does() -> None:
-    whole = walk(Frontier(visit(), CrawlPolicy(), (), ()), SITE)
+HUB = {
+    "/": [f"/{number:03d}" for number in range(300)],
+    **{f"/{number:03d}": ["/299", "/298"] for number in range(200)},
+}
+
+
+@pytest.mark.parametrize(("site", "most"), [(SITE, 100), (SITE, 5), (HUB, 100)])
+def test_a_resumed_walk_chooses_what_an_undisturbed_one_does(site: dict[str, list[str]], most: int) -> None:
+    policy = CrawlPolicy(pages_per_site=most, top_pages=40)
+    whole = walk(Frontier(visit(), policy, (), ()), site)
     for stop_after in range(1, len(whole)):
-        frontier = Frontier(visit(), CrawlPolicy(), (), ())
+        frontier = Frontier(visit(), policy, (), ())
         rows: dict[bytes, Page] = {}
         ended: list[Known] = []
         notes = b""
@@ -108,16 +126,160 @@ def test_a_resumed_walk_chooses_what_an_undisturbed_one_does() -> None:
                     rows[chosen.key] = chosen
             else:
                 del rows[page.key]
-                frontier.claim_identity(page.key)
-                frontier.done()
-                frontier.found(page, follows(*SITE.get(page.url.removeprefix("http://a.test"), [])))
-                ended.append(known(page))
+                ended.append(known(page, links=read(frontier, page, site)))
             snapshot = frontier.notes()
             notes = snapshot.pack() if snapshot else notes
-        waiting = sorted(rows.values(), key=lambda page: (page.depth, page.rank, page.key))
-        resumed = Frontier(visit(notes=notes), CrawlPolicy(), waiting, ended)
+        waiting = sorted(rows.values(), key=lambda page: (page.rank, page.key))
+        resumed = Frontier(visit(notes=notes), policy, waiting, ended)
         first = [one.url.removeprefix("http://a.test") for one in ended]
-        assert first + walk(resumed, SITE) == whole
+        assert first + walk(resumed, site) == whole
+
+
+def test_the_order_in_which_pages_come_in_changes_nothing() -> None:
+    """Parked pages come late. What a level leads to is worked out when all of it is there."""
+    orders = []
+    for late in (0, 1, 2):
+        frontier = Frontier(visit(), CrawlPolicy(), (), ())
+        frontier.deepen()
+        first = frontier.next(NOW)
+        assert first
+        read(frontier, first, SITE)
+        level = list(frontier.deepen())
+        for _ in level:
+            frontier.next(NOW)
+        for page in level[late:] + level[:late]:
+            read(frontier, page, SITE)
+        orders.append([(page.url, page.rank, page.found_on) for page in frontier.deepen()])
+    assert orders[0] == orders[1] == orders[2] != []
+
+
+def test_a_large_site_is_read_by_what_its_pages_link_to() -> None:
+    """300 pages, 100 allowed: it is large, so 40 are read, and the two that everybody links to are among them."""
+    frontier = Frontier(visit(), CrawlPolicy(pages_per_site=100, top_pages=40), (), ())
+    order = walk(frontier, HUB)
+    assert len(order) == 40
+    assert {"/299", "/298"} <= set(order[:14])
+    state, trouble = frontier.outcome()
+    assert state is SiteState.PARTIAL
+    assert trouble
+    assert trouble.sentence == "Partially crawled (large site: 40 of at least 301 pages)"
+    assert (frontier.size, frontier.size_source) == (301, "links")
+
+
+def test_a_site_of_just_the_threshold_is_read_whole() -> None:
+    frontier = Frontier(visit(), CrawlPolicy(pages_per_site=301, top_pages=40), (), ())
+    assert len(walk(frontier, HUB)) == 301
+    assert frontier.outcome() == (SiteState.DONE, None)
+
+
+def test_a_site_found_large_too_late_stops_where_it_is() -> None:
+    site = {"/": [f"/a{number}" for number in range(60)], "/a3": [f"/b{number}" for number in range(60)]}
+    frontier = Frontier(visit(), CrawlPolicy(pages_per_site=100, top_pages=20), (), ())
+    assert len(walk(frontier, site)) == 61
+    _, trouble = frontier.outcome()
+    assert trouble
+    assert trouble.detail == "large site: 61 of at least 121 pages"
+
+
+def sitemap(frontier: Frontier, *entries: Entry) -> None:
+    frontier.sitemaps.begin((), "http://a.test/")
+    assert frontier.sitemaps.next() == "http://a.test/sitemap.xml"
+    frontier.sitemaps.take(entries)
+    frontier.sitemaps.close(again=False)
+
+
+def entry(path: str, priority: float | None = None) -> Entry:
+    return Entry(f"http://a.test{path}", priority, False)
+
+
+def test_a_sitemap_gives_size_and_pages_and_breaks_ties() -> None:
+    frontier = Frontier(visit(), CrawlPolicy(), (), ())
+    frontier.deepen()
+    page = frontier.next(NOW)
+    assert page
+    read(frontier, page, {"/": ["/linked"]})
+    assert frontier.wants_sitemaps
+    other = Entry("http://b.test/elsewhere", None, False)
+    sitemap(frontier, entry("/low", 0.1), entry("/"), entry("/usual"), entry("/usual"), entry("/picture.jpg"), other)
+    assert (frontier.size, frontier.size_source) == (3, "sitemap")
+    chosen = frontier.deepen()
+    assert [page.url.removeprefix("http://a.test") for page in chosen] == ["/linked", "/usual", "/low"]
+    assert [page.found_on.removeprefix("http://a.test") for page in chosen] == ["/", "/sitemap.xml", "/sitemap.xml"]
+    assert not frontier.wants_sitemaps
+
+
+def test_a_sitemap_beyond_the_threshold_makes_the_site_large_at_once() -> None:
+    frontier = Frontier(visit(), CrawlPolicy(pages_per_site=100, top_pages=20), (), ())
+    frontier.deepen()
+    page = frontier.next(NOW)
+    assert page
+    read(frontier, page, SITE)
+    sitemap(frontier, *(entry(f"/{number}") for number in range(50_000)))
+    notes = frontier.notes()
+    assert notes
+    assert len(notes.candidates) == MOST_CANDIDATES
+    assert len(notes.pack()) < 30_000
+    assert 1 + len(walk(frontier, SITE)) == 20
+    _, trouble = frontier.outcome()
+    assert trouble
+    assert trouble.detail == "large site: 20 of at least 50,001 pages"
+
+
+def test_indexes_lead_to_files_but_not_for_ever_and_not_elsewhere() -> None:
+    frontier = Frontier(visit(), CrawlPolicy(), (), ())
+    queue = frontier.sitemaps
+    queue.begin(["http://a.test/one.xml", "http://b.test/two.xml", "/three.xml"], "http://a.test/")
+    asked = []
+    while file := queue.next():
+        asked.append(file.removeprefix("http://a.test"))
+        queue.take([Entry(f"{file}/next", None, True), Entry("http://a.test/one.xml", None, True)])
+        queue.close(again=False)
+    assert asked == [
+        *("/one.xml", "/three.xml", "/one.xml/next", "/three.xml/next"),
+        *("/one.xml/next/next", "/three.xml/next/next", "/one.xml/next/next/next", "/three.xml/next/next/next"),
+    ]
+
+
+def test_a_file_that_could_not_be_had_is_asked_for_once_more_after_the_others() -> None:
+    queue = Frontier(visit(), CrawlPolicy(), (), ()).sitemaps
+    queue.begin(["/one.xml", "/two.xml"], "http://a.test/")
+    asked = []
+    while file := queue.next():
+        asked.append(file.removeprefix("http://a.test"))
+        queue.close(again=file.endswith("one.xml"))
+    assert asked == ["/one.xml", "/two.xml", "/one.xml"]
+
+
+def test_patterns_decide_what_is_chosen_but_never_the_entry() -> None:
+    site = {"/": ["/blog/", "/shop/", "/blog/tag/x"], "/blog/": ["/blog/one?page=2", "/about"]}
+    policy = CrawlPolicy(include=("/blog/*",), exclude=("*/tag/?",))
+    frontier = Frontier(visit(), policy, (), ())
+    assert walk(frontier, site) == ["/", "/blog/", "/blog/one?page=2"]
+    assert frontier.outcome() == (SiteState.DONE, None)
+
+
+@pytest.mark.parametrize(
+    ("first", "following", "read_of_it"),
+    [
+        ("/browse/", lambda path: f"{path}more/items/", 3),
+        ("/filter?tag=0", lambda path: f"{path}&tag={path.count('tag')}", 3),
+        ("/calendar/2026/01", lambda path: f"/calendar/{int(path[10:14]) + 1}/01", 24),
+        ("/events?month=2026-01", lambda path: f"/events?month={int(path[14:18]) + 1}-01", 24),
+    ],
+)
+def test_a_trap_ends_and_is_told(first: str, following: Callable[[str], str], read_of_it: int) -> None:
+    site, path = {"/": [first, "/real"]}, first
+    for _ in range(100):
+        site[path] = [following(path)]
+        path = site[path][0]
+    frontier = Frontier(visit(), CrawlPolicy(), (), ())
+    order = walk(frontier, site)
+    assert len(order) == 2 + read_of_it
+    state, trouble = frontier.outcome()
+    assert state is SiteState.PARTIAL
+    assert trouble
+    assert trouble.reason is Reason.PARTIAL_TRAP
+    assert trouble.detail.endswith(f", {len(order)} pages read")
 
 
 def test_a_way_in_that_fails_gives_way_to_the_next_spelling() -> None:
@@ -161,8 +323,8 @@ def test_a_site_that_only_received_pages_follows_no_links() -> None:
     frontier = Frontier(visit(whole=False), CrawlPolicy(), [handed], ())
     page = frontier.next(NOW)
     assert page == handed
-    frontier.done()
-    frontier.found(handed, follows("/more"))
+    frontier.done(handed)
+    frontier.found(handed, links("/more"))
     assert frontier.deepen() == ()
     assert frontier.outcome() == (SiteState.DONE, None)
 
@@ -187,10 +349,17 @@ def test_a_verdict_survives_a_resume() -> None:
 
 
 def test_candidates_are_bounded_and_the_rest_is_a_number() -> None:
-    notes = Notes()
-    for number in range(MOST_CANDIDATES + 10):
-        notes.see(f"http://a.test/{number}", "http://a.test/")
-    kept = Notes.unpack(notes.pack())
-    assert len(kept.candidates) == MOST_CANDIDATES
-    assert kept.overflow == 10
-    assert kept.candidates["http://a.test/5"].found_on == "http://a.test/"
+    site = {"/": [f"/{number}" for number in range(MOST_CANDIDATES + 10)]}
+    frontier = Frontier(visit(), CrawlPolicy(), (), ())
+    assert len(walk(frontier, site)) == 50
+    assert frontier.size == MOST_CANDIDATES + 11
+    notes = frontier.notes()
+    assert notes is None or len(notes.candidates) <= MOST_CANDIDATES
+    assert frontier.outcome()[0] is SiteState.PARTIAL
+
+
+def test_notes_come_back_as_they_were() -> None:
+    notes = Notes(as_of=7, large=True, trapped=2, trap="/x", reached=9, calendars={"/0/0": 3}, crowded=True)
+    notes.see("http://a.test/1", 1, 0.5, 2, "http://a.test/", 10)
+    notes.sitemaps.left.append(("http://a.test/s.xml", 1))
+    assert Notes.unpack(notes.pack()) == notes

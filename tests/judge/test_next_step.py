@@ -25,7 +25,7 @@ GONE = Trouble(Reason.GONE, http_status=410)
 def page(tries: int, rung: str = "direct") -> Page:
     tried = Page.at("https://shop.example/")
     for _ in range(tries):
-        tried = tried.tried(Attempt(rung, 429, "RATE_LIMITED", 5, NOW))
+        tried = tried.tried(Attempt(rung, 429, "RATE_LIMITED", 5, 0))
     return Page(tried.url, tried.key, 0, rung=rung, attempts=tried.attempts)
 
 
@@ -69,7 +69,7 @@ def test_on_the_last_rung_all_retries_are_made() -> None:
 
 
 def test_tries_on_a_lower_rung_do_not_count() -> None:
-    climbed = page(2).tried(Attempt("browser", 429, "RATE_LIMITED", 5, NOW))
+    climbed = page(2).tried(Attempt("browser", 429, "RATE_LIMITED", 5, 0))
     climbed = Page(climbed.url, climbed.key, 0, rung="browser", attempts=climbed.attempts)
     assert seconds(next_step(climbed, TALL, BUSY, NOW, 0)) == 1
 

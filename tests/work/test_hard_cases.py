@@ -87,7 +87,7 @@ async def test_a_redirect_under_a_long_crawl_delay_comes_to_its_end(tmp_path: Pa
     async with _kit(tmp_path, site) as kit:
         job_id = await _job(kit, "slow.test")
         await _work_until_over(kit, job_id)
-        assert [path for _, path in site.asked] == ["/robots.txt", "/", "/home"]
+        assert [path for _, path in site.asked] == ["/robots.txt", "/", "/home", "/sitemap.xml"]
         assert (await kit.database.read(counters.progress, job_id)).records == 1
 
 

@@ -1,7 +1,8 @@
 """From a response that has begun to its headers and body, never more of it than asked for.
 
-The client inflates as it streams, in chunks of 4 KB, so the limit holds for what a page becomes and not for what it
-weighed on the way: a bomb is put down after `max_bytes`, whatever its ratio.
+A plain body of known length is taken whole. Others come in pieces: the client inflates as it streams, in chunks of
+4 KB, so the limit holds for what a page becomes and not for what it weighed on the way. A bomb is put down after
+`max_bytes`, whatever its ratio.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from wreq import Response as Arrived
 
 from gossamer.fetch.errors import FetchError, spell_size
 from gossamer.fetch.inflate import CannotInflate, EndsEarly, Inflater, inflaters_for
+from gossamer.fetch.rung import Sink
 from gossamer.model.trouble import Reason, Trouble
 
 
@@ -35,16 +37,24 @@ def read_headers(arrived: Arrived) -> dict[str, str]:
     return headers
 
 
-async def read_body(arrived: Arrived, headers: Mapping[str, str], limit: BodyLimit) -> bytes:
-    """The body, inflated; FetchError if it is too large, stops early or cannot be inflated."""
+async def read_body(arrived: Arrived, headers: Mapping[str, str], limit: BodyLimit, sink: Sink | None = None) -> bytes:
+    """The body, inflated; FetchError if it is too large, stops early or cannot be inflated.
+
+    With a `sink` it goes there piece by piece, and nothing is left to return.
+    """
     announced = arrived.content_length
     if announced is not None and announced > limit.max_bytes and not limit.truncate:
         await arrived.close()
         raise limit.passed()
     encoding = headers.get("content-encoding", "")
+    if announced is not None and announced <= limit.max_bytes and not encoding and sink is None:
+        # A length that is still known was not compressed, so no more than that can come: one hop between the client's
+        # thread and ours instead of one per piece.
+        return bytes(await arrived.bytes())
     try:
         layers = inflaters_for(encoding) if encoding else ()
-        parts, whole = await _collect(arrived, layers, limit)
+        parts: list[bytes | memoryview] = []
+        whole = await _collect(arrived, layers, limit, sink or parts.append)
         for layer in layers if whole else ():
             layer.finish()
     except CannotInflate as error:
@@ -54,12 +64,9 @@ async def read_body(arrived: Arrived, headers: Mapping[str, str], limit: BodyLim
     return b"".join(parts)
 
 
-async def _collect(
-    arrived: Arrived, layers: tuple[Inflater, ...], limit: BodyLimit
-) -> tuple[list[bytes | memoryview], bool]:
-    """The pieces of the body, and whether that is all of it."""
+async def _collect(arrived: Arrived, layers: tuple[Inflater, ...], limit: BodyLimit, sink: Sink) -> bool:
+    """Hand on the pieces of the body; whether that was all of it."""
     room = limit.max_bytes
-    parts: list[bytes | memoryview] = []
     async with arrived.stream() as stream:
         async for chunk in stream:
             if not isinstance(chunk, memoryview):
@@ -68,11 +75,11 @@ async def _collect(
                 if len(piece) > room:
                     if not limit.truncate:
                         raise limit.passed()
-                    parts.append(piece[:room])
-                    return parts, False
+                    sink(piece[:room])
+                    return False
                 room -= len(piece)
-                parts.append(piece)
-    return parts, True
+                sink(piece)
+    return True
 
 
 def _inflate(chunk: memoryview, layers: tuple[Inflater, ...]) -> Iterable[bytes]:

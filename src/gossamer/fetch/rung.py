@@ -9,18 +9,28 @@ from gossamer.model.fetching import Response
 Accept = Callable[[int, Mapping[str, str]], bool]
 """Asked once the status and the headers are there: is the body wanted?"""
 
+Sink = Callable[[bytes | memoryview], None]
+"""Takes a good answer's body piece by piece, so that nobody has to hold all of it."""
+
 
 class Fetcher(Protocol):
     """One visit's way out on one rung, with its own identity and cookies. Used by one event loop."""
 
     async def fetch(
-        self, url: str, *, timeout: timedelta, max_bytes: int, accept: Accept | None = None, truncate: bool = False
+        self,
+        url: str,
+        *,
+        timeout: timedelta,
+        max_bytes: int,
+        accept: Accept | None = None,
+        truncate: bool = False,
+        sink: Sink | None = None,
     ) -> Response:
         """Exactly one request. A redirect comes back as a Response with its Location: the caller decides about the hop.
 
         Raises FetchError when no whole answer arrived in `timeout`, or one of more than `max_bytes` after
         decompression; with `truncate` the first `max_bytes` of it are the answer instead. A body that `accept` refuses
-        is left with the server and comes back empty.
+        is left with the server and comes back empty; so does one of status 200 that went into `sink`.
         """
         ...
 

@@ -7,17 +7,20 @@ from collections import deque
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from gossamer.frontier.candidates import Candidates
+from gossamer.frontier.entries import NO_WAY_IN, Entries
+from gossamer.frontier.level import Level
 from gossamer.frontier.notes import Notes
+from gossamer.frontier.scope import scope_of
+from gossamer.frontier.sitemaps import SitemapQueue
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
-from gossamer.model.record import Follow
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.model.url import host_of, url_key
 from gossamer.store.pages import Known
 
-# Troubles of the way to a host, not of the page: another spelling of the address may work.
-NO_WAY_IN = frozenset({Reason.DNS, Reason.UNREACHABLE, Reason.TLS, Reason.TIMEOUT})
+MOST_AT_A_TIME = 1_000  # pages of one choice, and so of one visit in memory
+_FEW, _SHARE = 10, 5  # of a large site so many pages, or this part of all, are chosen at a time
 
 
 class Frontier:
@@ -27,47 +30,47 @@ class Frontier:
         self._visit = visit
         self._policy = policy
         self._notes = Notes.unpack(visit.notes)
-        self._level: deque[Page] = deque()
+        self._entries = Entries(visit)
+        self._queue: deque[Page] = deque()
         self._parked: list[Page] = []
-        self._seen: set[int] = set()
-        self._keys: set[bytes] = set()
+        self._level = Level()
         self._identities: set[bytes] = set()
+        self._keys: set[bytes] = set()
         self._chosen = 0
-        self._entered = False
-        self._depth = 0
+        self._ranked = 0
         self._done = 0
-        self._nowhere: set[str] = set()  # names that have no address
-        self._verdict: Trouble | None = None
-        self._verdict_tries = 0
+        self._candidates = Candidates(visit.host, scope_of(policy), policy, self._notes)
+        self.sitemaps = SitemapQueue(visit.host, self._candidates, self._notes)
         for known in ended:
-            self._remember(known.url, known.key, known.depth, known.handed)
+            self._remember(known.url, known.key, known.rank, known.handed)
             self._recall(known)
         for page in waiting:
-            self._remember(page.url, page.key, page.depth, page.handed)
-            self._queue(page)
+            self._remember(page.url, page.key, page.rank, page.handed)
+            self._put(page)
 
-    def _remember(self, url: str, key: bytes, depth: int, handed: int) -> None:
-        # The string's own hash: 64 bits are plenty within one site, and cost nothing.
-        self._seen.add(hash(url))
+    def _remember(self, url: str, key: bytes, rank: int, handed: int) -> None:
+        self._candidates.seen(url)
         self._keys.add(key)
+        self._entries.met(url, handed)
         if not handed:
             # A page another site passed on comes when it comes: it must not move this site's own walk.
             self._chosen += 1
-            self._depth = max(self._depth, depth)
-        self._entered = self._entered or not handed or url in self._visit.entries
+            self._ranked = max(self._ranked, rank + 1)
 
     def _recall(self, known: Known) -> None:
         if known.state is PageState.DONE:
             self._done += 1
+            self._entries.answered(known.url, known.depth)
         if known.identity is not None:
             self._identities.add(known.identity)
-        if known.reason and self._decides(known.depth):
-            trouble = Trouble(Reason[known.reason], known.detail, known.http_status)
-            self._judge_entry(known.url, trouble, known.tries)
+        if known.links and known.rank >= self._notes.as_of:
+            self._level.recall(known.rank, known.url, known.depth, known.links)
+        if known.reason and self._entries.decides(known.depth):
+            self._judge(known.url, Trouble(Reason[known.reason], known.detail, known.http_status), known.tries)
 
-    def _queue(self, page: Page) -> None:
+    def _put(self, page: Page) -> None:
         if page.due_at is None:
-            self._level.append(page)
+            self._queue.append(page)
         else:
             self._parked.append(page)
 
@@ -79,7 +82,7 @@ class Frontier:
             if page.due_at is not None and page.due_at <= now:
                 self._parked.remove(page)
                 return page
-        return self._level.popleft() if self._level else None
+        return self._queue.popleft() if self._queue else None
 
     def wait(self, now: datetime) -> timedelta | None:
         """How long until a parked page is due; None if none is parked."""
@@ -89,54 +92,68 @@ class Frontier:
         """The page waits for its `due_at`; its level is not over before it has come."""
         self._parked.append(page)
 
+    @property
+    def wants_sitemaps(self) -> bool:
+        """Whether it is time for them: the site has shown that it is one, and nothing beyond its entry is chosen."""
+        over = not self._queue and not self._parked
+        further = self._visit.whole and self._policy.depth > 0 and self._policy.pages_per_site > 1
+        return over and further and self.home is not None and self._notes.as_of == 0
+
+    @property
+    def home(self) -> str | None:
+        """The address at which the site was entered, once it was."""
+        return self._entries.home
+
     def deepen(self) -> tuple[Page, ...]:
         """When a level is over: the pages of the next, or nothing if the walk is."""
-        if self._level or self._parked:
+        if self._queue or self._parked or not self._visit.whole:
             return ()
-        if not self._visit.whole:
+        if not self._entries.entered:
+            return self._add(self._entries.first())
+        self._fold()
+        room = self._room()
+        if room <= 0:
             return ()
-        if not self._entered:
-            return self._enter(self._visit.entries[:1])
-        room = self._policy.pages_per_site - self._chosen
-        if room <= 0 or self._depth >= self._policy.depth:
-            return ()
-        chosen = self._best(room)
-        self._notes.drop(page.url for page in chosen)
-        return self._add(chosen)
-
-    def _best(self, room: int) -> list[Page]:
-        """Candidates by pages linking there, then by key. Those whose page is known under another name are dropped."""
-        ranked = []
-        known = []
-        for url, candidate in self._notes.candidates.items():
-            key = url_key(url)
-            if key in self._keys or key in self._identities:
-                known.append(url)
-            else:
-                ranked.append((-candidate.in_links, key, url, candidate.found_on))
-        self._notes.drop(known)
-        ranked.sort()
-        return [
-            Page(url=url, key=key, depth=self._depth + 1, found_on=found_on, rank=rank)
-            for rank, (_, key, url, found_on) in enumerate(ranked[:room])
+        best = self._candidates.best(min(room, MOST_AT_A_TIME), self._policy.depth, self._keys | self._identities)
+        pages = [
+            Page(url=url, key=key, depth=one.depth, found_on=one.found_on, rank=self._ranked + place)
+            for place, (key, url, one) in enumerate(best)
         ]
+        return self._add(pages)
 
-    def _enter(self, urls: Iterable[str]) -> tuple[Page, ...]:
-        return self._add([Page.at(url) for url in urls])
+    def _fold(self) -> None:
+        """The links of the level that is over become candidates."""
+        homeless = self._candidates.take(self._level)
+        self._level = Level()
+        self._notes.reached = max(self._notes.reached, self._chosen + self._candidates.number + homeless)
+        self._notes.as_of = self._ranked
+        self._notes.changed = True
+
+    def _room(self) -> int:
+        """How many pages the next level may have. A large site is read a little at a time, so that links count."""
+        threshold = self._policy.pages_per_site
+        self._notes.large = self._notes.large or self.size > threshold
+        if not self._notes.large:
+            return threshold - self._chosen
+        top = min(self._policy.top_pages, threshold)
+        return min(top - self._chosen, max(_FEW, top // _SHARE))
 
     def _add(self, pages: list[Page]) -> tuple[Page, ...]:
         for page in pages:
-            self._remember(page.url, page.key, page.depth, page.handed)
-            self._level.append(page)
+            self._remember(page.url, page.key, page.rank, page.handed)
+            self._queue.append(page)
         return tuple(pages)
 
     # Learning
 
-    def found(self, page: Page, follows: Iterable[Follow]) -> None:
-        """Addresses a page leads to. They are kept even if only single pages are wanted of this site by now."""
-        for follow in follows:
-            if hash(follow.url) not in self._seen:
-                self._notes.see(follow.url, page.url)
+    def found(self, page: Page, links: Iterable[str]) -> bytes:
+        """Addresses a page leads to on its site; what its row must keep of them.
+
+        Where another site's redirect led to a single page of this one, nobody asked for what is behind it.
+        """
+        if page.handed and page.url not in self._visit.entries:
+            return b""
+        return self._level.add(page.rank, page.url, page.depth, links)
 
     def claim_identity(self, identity: bytes) -> bool:
         """False if another page of this site already is what this one turned out to be."""
@@ -145,49 +162,37 @@ class Frontier:
         self._identities.add(identity)
         return True
 
-    def done(self) -> None:
+    def done(self, page: Page) -> None:
         self._done += 1
+        self._entries.answered(page.url, page.depth)
 
     def failed(self, page: Page, trouble: Trouble) -> tuple[Page, ...]:
         """A page has failed for good. If it was the way in, the next spelling of the entry is chosen instead."""
-        if not self._decides(page.depth):
+        if not self._entries.decides(page.depth):
             return ()
-        self._judge_entry(page.url, trouble, page.tries)
-        if page.url not in self._visit.entries or trouble.reason not in NO_WAY_IN:
-            return ()
-        return self._enter(self._other_entries(page, trouble)[:1])
+        self._judge(page.url, trouble, page.tries)
+        return self._add(self._entries.instead_of(page, trouble, self._ranked))
 
     def has_other_entry(self, page: Page, trouble: Trouble) -> bool:
         """Whether a way in that failed need not be tried again, since there is another."""
-        known = page.depth == 0 and page.url in self._visit.entries and trouble.reason in NO_WAY_IN
-        return known and bool(self._other_entries(page, trouble))
+        return page.depth == 0 and bool(self._entries.others(page, trouble))
 
-    def _other_entries(self, page: Page, trouble: Trouble) -> list[str]:
-        """Spellings not tried yet: none of a name without an address, no other name than one that is only slow."""
-        here = host_of(page.url)
-        nowhere = self._nowhere | {here} if trouble.reason is Reason.DNS else self._nowhere
-        untried = [url for url in self._visit.entries if hash(url) not in self._seen and host_of(url) not in nowhere]
-        if trouble.reason is Reason.TIMEOUT:
-            return [url for url in untried if host_of(url) == here]
-        return untried
-
-    def _decides(self, depth: int) -> bool:
-        """Whether a page's failure can be the site's: it is where the site begins, or all there is of it."""
-        return depth == 0 or not self._visit.whole
-
-    def _judge_entry(self, url: str, trouble: Trouble, tries: int) -> None:
-        if trouble.reason is Reason.DNS:
-            self._nowhere.add(host_of(url))
+    def _judge(self, url: str, trouble: Trouble, tries: int) -> None:
         if trouble.reason in NO_WAY_IN:
             self._chosen -= 1  # an address nobody answers at is not one of the site's pages
-        self._verdict, self._verdict_tries = trouble, tries
+        self._entries.judge(url, trouble, tries)
 
     # Ending
 
     @property
     def size(self) -> int:
         """Pages known to exist."""
-        return self._chosen + len(self._notes.candidates)
+        listed = self._notes.sitemaps.listed
+        return max(listed + 1 if listed else 0, self._notes.reached, self._chosen + self._candidates.number)
+
+    @property
+    def size_source(self) -> str:
+        return "sitemap" if self._notes.sitemaps.listed else "links"
 
     def notes(self) -> Notes | None:
         """What must be written so that this walk can be taken up again; None if nothing has changed."""
@@ -195,14 +200,20 @@ class Frontier:
 
     @property
     def retries(self) -> int:
-        return max(0, self._verdict_tries - 1)
+        return self._entries.retries
 
     def outcome(self) -> tuple[SiteState, Trouble | None]:
         """How the site came out, once there is nothing left to walk."""
-        if self._done:
-            if self._visit.whole and (self._notes.candidates or self._notes.overflow):
-                detail = f"{self._chosen:,} of at least {self.size:,} pages"
-                return SiteState.PARTIAL, Trouble(Reason.PARTIAL_PAGES, detail)
-            return SiteState.DONE, None
-        moved = self._verdict is not None and self._verdict.reason in (Reason.MOVED, Reason.SAME_AS)
-        return (SiteState.DONE if moved else SiteState.FAILED), self._verdict
+        if not self._done:
+            verdict = self._entries.verdict
+            moved = verdict is not None and verdict.reason in (Reason.MOVED, Reason.SAME_AS)
+            return (SiteState.DONE if moved else SiteState.FAILED), verdict
+        if self._visit.whole and self._candidates.any_left:
+            counted = f"{self._chosen:,} of at least {self.size:,} pages"
+            return SiteState.PARTIAL, Trouble(
+                Reason.PARTIAL_PAGES, f"large site: {counted}" if self._notes.large else counted
+            )
+        if self._visit.whole and self._notes.trapped:
+            detail = f"{self._notes.trap}, {self._chosen:,} pages read"
+            return SiteState.PARTIAL, Trouble(Reason.PARTIAL_TRAP, detail)
+        return SiteState.DONE, None

@@ -1,8 +1,8 @@
-"""Candidates: addresses a site showed us that are not rows yet, kept small and inside the site's own row."""
+"""What a walk remembers between slices apart from its rows, kept small and inside the site's own row."""
 
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import orjson
@@ -11,52 +11,98 @@ MOST_CANDIDATES = 2_000
 
 
 class Candidate(NamedTuple):
+    """An address a site showed us that is no row yet."""
+
     in_links: int
+    priority: float  # by the sitemap; 0 where it is in none
+    depth: int
     found_on: str
 
 
 @dataclass(slots=True)
+class Sitemaps:
+    """Which files are still to be read, and what was found in those that were."""
+
+    begun: bool = False
+    left: list[tuple[str, int]] = field(default_factory=list)  # address, and how many indexes led there
+    tried: list[str] = field(default_factory=list)
+    listed: int = 0  # addresses in scope
+
+
+@dataclass(slots=True)
 class Notes:
-    """What a walk remembers between slices, apart from its rows."""
+    """Everything here is written when a level is chosen or a sitemap was read."""
 
     candidates: dict[str, Candidate] = field(default_factory=dict)
-    overflow: int = 0  # addresses seen when there was no room left: only a number
+    crowded: bool = False  # there was no room for some
+    reached: int = 0  # the most pages ever known at one time, those without room included
+    as_of: int = 0  # the links of pages with a lower rank are in here already
+    large: bool = False
+    sitemaps: Sitemaps = field(default_factory=Sitemaps)
+    calendars: dict[str, int] = field(default_factory=dict)  # addresses accepted, by shape
+    trapped: int = 0  # addresses refused because there is no end to them
+    trap: str = ""  # the first of them
     changed: bool = False
 
-    def see(self, url: str, found_on: str) -> None:
+    def see(self, url: str, in_links: int, priority: float, depth: int, found_on: str, most: int) -> bool:
+        """Keep an address, or what is new about one; False if there is no room for it."""
         known = self.candidates.get(url)
         if known:
-            self.candidates[url] = Candidate(known.in_links + 1, known.found_on)
-        elif len(self.candidates) < MOST_CANDIDATES:
-            self.candidates[url] = Candidate(1, found_on)
+            in_links += known.in_links
+            priority, depth = max(priority, known.priority), min(depth, known.depth)
+            self.candidates[url] = Candidate(in_links, priority, depth, known.found_on or found_on)
+        elif len(self.candidates) < most:
+            self.candidates[url] = Candidate(in_links, priority, depth, found_on)
         else:
-            self.overflow += 1
-        self.changed = True
+            self.crowded = True
+            return False
+        return True
 
     def drop(self, urls: Iterable[str]) -> None:
         for url in urls:
             self.candidates.pop(url, None)
-            self.changed = True
 
     def snapshot(self) -> "Notes | None":
         """A copy to be written, if there is anything new to write. Packing is left to whoever writes the last one."""
         if not self.changed:
             return None
         self.changed = False
-        return Notes(dict(self.candidates), self.overflow)
+        sitemaps = replace(self.sitemaps, left=list(self.sitemaps.left), tried=list(self.sitemaps.tried))
+        return replace(self, candidates=dict(self.candidates), sitemaps=sitemaps, calendars=dict(self.calendars))
 
     def pack(self) -> bytes:
         # Few pages find all the others, so their addresses are written once.
         finders = {one.found_on: None for one in self.candidates.values()}
         place = {url: number for number, url in enumerate(finders)}
-        rows = [[url, one.in_links, place[one.found_on]] for url, one in self.candidates.items()]
-        return zlib.compress(orjson.dumps({"finders": list(finders), "rows": rows, "overflow": self.overflow}), 1)
+        rows = [
+            [url, one.in_links, one.priority, one.depth, place[one.found_on]] for url, one in self.candidates.items()
+        ]
+        kept = {
+            "finders": list(finders),
+            "rows": rows,
+            "crowded": self.crowded,
+            "reached": self.reached,
+            "as_of": self.as_of,
+            "large": self.large,
+            "sitemaps": self.sitemaps,
+            "calendars": self.calendars,
+            "trapped": self.trapped,
+            "trap": self.trap,
+        }
+        return zlib.compress(orjson.dumps(kept), 1)
 
     @classmethod
     def unpack(cls, packed: bytes) -> "Notes":
         if not packed:
             return cls()
         kept = orjson.loads(zlib.decompress(packed))
-        finders = kept["finders"]
-        candidates = {url: Candidate(in_links, finders[place]) for url, in_links, place in kept["rows"]}
-        return cls(candidates, kept["overflow"])
+        finders, rows, sitemaps = kept.pop("finders"), kept.pop("rows"), kept.pop("sitemaps")
+        sitemaps["left"] = [(url, depth) for url, depth in sitemaps["left"]]
+        return cls(
+            {
+                url: Candidate(in_links, priority, depth, finders[place])
+                for url, in_links, priority, depth, place in rows
+            },
+            sitemaps=Sitemaps(**sitemaps),
+            **kept,
+        )

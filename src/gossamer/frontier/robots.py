@@ -1,6 +1,11 @@
-"""What a site's robots.txt says about us (RFC 9309)."""
+"""What a site's robots.txt says about us (RFC 9309).
 
-from dataclasses import dataclass
+The file is read here, line by line and as leniently as the large search engines read it, because which lines are ours
+is where parsers differ. Only those are handed to Protego, which compares them with addresses.
+"""
+
+import re
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from protego import Protego
@@ -9,25 +14,42 @@ from protego import Protego
 PRODUCT_TOKEN = "gossamer"  # noqa: S105 - a name
 MOST_BYTES = 500 * 1024
 LONGEST_DELAY = 60.0
+MOST_SITEMAPS = 20
 
 # What is kept when there is no robots.txt to obey; 4xx means "crawl freely".
 ABSENT = 404
+
+# Common misspellings included, and words that only begin so. Without a colon, a line of more than two words is prose.
+_LINE = re.compile(
+    r"(?:(?P<agent>user[ -]?agent)|(?P<disallow>dis{1,2}al{1,2}[oa]w|diasllow)|(?P<allow>allow)|(?P<sitemap>site-?map)"
+    r"|(?P<delay>crawl[ -]?delay))[\w-]*+(?:[ \t]*:[ \t]*(?P<value>.*)|[ \t]+(?P<word>\S+))",
+    re.IGNORECASE,
+)
+_LINE_END = re.compile(r"[\r\n]+")
+_TOKEN = re.compile(r"[a-z_-]+|\*(?=\s|$)", re.IGNORECASE)
+_SECONDS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
+# What Protego would take for the end of a line, and the standard does not.
+_NO_LINE_ENDS = {code: f"%{code:02X}" for code in (0x0B, 0x0C, 0x1C, 0x1D, 0x1E)} | {
+    0x85: "%C2%85",
+    0x2028: "%E2%80%A8",
+    0x2029: "%E2%80%A9",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The rules for one origin. `parsed` is None where everything is allowed."""
 
-    parsed: Protego | None
+    parsed: Protego | None = None
+    delay: float = 0.0  # seconds between requests the site asks for
+    named: tuple[str, ...] = ()
 
     def allow(self, url: str) -> bool:
-        return self.parsed is None or bool(self.parsed.can_fetch(url, PRODUCT_TOKEN))
+        return self.parsed is None or bool(self.parsed.can_fetch(_with_slashes(url), PRODUCT_TOKEN))
 
-    @property
-    def delay(self) -> float:
-        """Seconds between requests the site asks for; 0 if it does not."""
-        asked = self.parsed.crawl_delay(PRODUCT_TOKEN) if self.parsed else None
-        return min(max(float(asked or 0), 0.0), LONGEST_DELAY)
+    def sitemaps(self) -> tuple[str, ...]:
+        """The sitemaps the file names, as written and in its order. They are for everyone, whatever the group."""
+        return self.named
 
 
 def says_later(status: int) -> bool:
@@ -37,9 +59,70 @@ def says_later(status: int) -> bool:
 
 def read_rules(status: int, body: str) -> Rules:
     """Rules from an answer: a readable file is obeyed, any other answer that is not "later" forbids nothing."""
-    return _parse(body) if 200 <= status < 300 and body else Rules(None)
+    return _parse(body) if 200 <= status < 300 and body else Rules()
+
+
+@dataclass(slots=True)
+class _Group:
+    """All that is said to one robot, in however many places."""
+
+    rules: list[str] = field(default_factory=list)
+    delay: float = 0.0
 
 
 @lru_cache(maxsize=512)
 def _parse(body: str) -> Rules:
-    return Rules(Protego.parse(body.removeprefix("\ufeff")))
+    groups: dict[str, _Group] = {}  # ours and everyone's; what others are told is nothing to us
+    addressed: dict[str, _Group] = {}
+    ruled = False  # whether the agents named last have been told something, so that the next one begins a new group
+    sitemaps: dict[str, None] = {}
+    for key, value in _directives(body):
+        match key:
+            case "agent":
+                if ruled:
+                    addressed, ruled = {}, False
+                token = _TOKEN.match(value)
+                name = token[0].lower() if token else ""
+                if name in (PRODUCT_TOKEN, "*"):
+                    addressed[name] = groups.setdefault(name, _Group())
+            case "sitemap":
+                sitemaps[value] = None
+            case "delay":
+                for group in addressed.values():
+                    group.delay = max(group.delay, _delay_of(value))
+            case _:
+                ruled = True
+                for group in addressed.values():
+                    group.rules.append(f"{key}: {_with_slashes(value.translate(_NO_LINE_ENDS))}")
+    sitemaps.pop("", None)
+    ours = groups.get(PRODUCT_TOKEN) or groups.get("*") or _Group()
+    parsed = Protego.parse("\n".join(("user-agent: *", *ours.rules))) if ours.rules else None
+    return Rules(parsed, ours.delay, tuple(sitemaps)[:MOST_SITEMAPS])
+
+
+def _directives(body: str) -> list[tuple[str, str]]:
+    """The lines that say something, as key and value. Unknown lines are as if they were not there."""
+    # What the mark of another encoding leaves behind when it is read as UTF-8.
+    lines = _LINE_END.split(body.replace("\0", "").lstrip("\ufeff\ufffd"))
+    if len(body.encode()) >= MOST_BYTES:
+        lines.pop()  # the file was cut here, and half a path is another path
+    found = []
+    for line in lines:
+        match = _LINE.fullmatch(line.partition("#")[0].strip(" \t"))
+        if match is not None:
+            key = next(name for name, text in match.groupdict().items() if text is not None)
+            found.append((key, match["value"] or match["word"] or ""))
+    return found
+
+
+def _delay_of(value: str) -> float:
+    seconds = _SECONDS.match(value)
+    return min(float(seconds[0].replace(",", ".")), LONGEST_DELAY) if seconds else 0.0
+
+
+def _with_slashes(address: str) -> str:
+    """In a query an escaped slash is a slash, though in a path it is not; Protego holds both for different."""
+    if "%2" not in address or "?" not in address:
+        return address
+    path, mark, query = address.partition("?")
+    return path + mark + query.replace("%2F", "/").replace("%2f", "/")

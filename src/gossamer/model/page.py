@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from gossamer.model.fetching import DIRECT
@@ -10,15 +10,23 @@ from gossamer.model.states import PageState
 from gossamer.model.url import url_key
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One try on one rung, as the page remembers it."""
+class Attempt(NamedTuple):
+    """One try on one rung, as the page remembers it. Moments are milliseconds since 1970, as its row keeps them."""
 
     rung: str
     status: int | None
     reason: str  # name of a Reason, or "" for success
     milliseconds: int
-    at: datetime
+    at: int  # when it began: waiting for our turn is part of it
+    sent: tuple[int, ...] = ()  # when each of its requests went out: one, and one more per redirect
+
+
+class Errand(NamedTuple):
+    """A request that was not for a page: robots.txt or a sitemap."""
+
+    at: int  # milliseconds since 1970
+    url: str
+    status: int  # 0: no answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,7 @@ class Page:
     due_at: datetime | None = None
     attempts: tuple[Attempt, ...] = ()
     found_on: str = ""
-    rank: int = 0  # place in its level
+    rank: int = 0  # place among all that were chosen of its site
     handed: int = 0  # how many sites passed it on; 0: found on its own
 
     @classmethod
@@ -70,3 +78,4 @@ class Visit:
     whole: bool  # False: only pages handed over by other sites, links are not followed
     notes: bytes
     robots: dict[str, Any]
+    errands: tuple[Errand, ...] = ()

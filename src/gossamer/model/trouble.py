@@ -21,6 +21,7 @@ class Reason(Enum):
     DNS = ("DNS resolution failed", Cure.NONE)
     NAME_SERVER = ("DNS resolution failed (no answer from the name server)", Cure.WAIT)
     UNREACHABLE = ("Could not connect", Cure.WAIT)
+    PROXY = ("The proxy could not be used ({detail})", Cure.WAIT)
     TLS = ("TLS handshake failed", Cure.NONE)
     TIMEOUT = ("Timeout after {detail}", Cure.WAIT)
     CUT_OFF = ("Connection closed before the page was complete", Cure.WAIT)

@@ -40,7 +40,7 @@ class VisitWork:
         if step.facts:
             self.notes = step.facts.notes or self.notes
             self.answers.extend(step.facts.answers)
-            for name in ("robots", "not_before", "size"):
+            for name in ("robots", "not_before", "size", "size_source", "errands"):
                 value = getattr(step.facts, name)
                 if value is not None:
                     setattr(self.site, name, value)
@@ -73,6 +73,7 @@ def as_settled(step: PageStep) -> Settled:
         http_status=step.http_status,
         identity=step.identity if step.state is PageState.DONE else None,
         bytes_in=step.bytes_in,
+        links=step.links,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from gossamer.model.page import Page, Visit
+from gossamer.model.page import Errand, Page, Visit
 from gossamer.model.record import Record
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Trouble
@@ -23,6 +23,7 @@ class PageStep:
     identity: bytes | None = None
     records: tuple[Record, ...] = ()
     bytes_in: int = 0
+    links: bytes | None = None  # where it leads, as the frontier packed it
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,8 @@ class SiteFacts:
     answers: tuple[RobotsAnswer, ...] = ()  # new ones, for other jobs to share
     not_before: datetime | None = None
     size: int | None = None
+    size_source: str | None = None
+    errands: tuple[Errand, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

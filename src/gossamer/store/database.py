@@ -40,7 +40,14 @@ class Database(Protocol):
 
 
 def _dumps(value: Any) -> str:
-    return orjson.dumps(value).decode()
+    return orjson.dumps(value, default=_plain).decode()
+
+
+def _plain(value: object) -> list[Any]:
+    """Named tuples go into columns as the arrays they are; nothing else has any business there."""
+    if isinstance(value, tuple):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} cannot be kept as JSON")
 
 
 class SqliteDatabase:

@@ -30,6 +30,8 @@ class Known:
     identity: bytes | None
     tries: int
     handed: int = 0
+    rank: int = 0
+    links: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Settled:
     http_status: int | None = None
     identity: bytes | None = None
     bytes_in: int = 0
+    links: bytes | None = None
 
 
 def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> tuple[list[Page], list[Known]]:
@@ -50,7 +53,7 @@ def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> tuple[list[
     query = (
         select(pages)
         .where(pages.c.job_id == job_id, pages.c.key >= prefix, pages.c.key <= prefix + _UNTIL)
-        .order_by(pages.c.depth, pages.c.rank, pages.c.key)
+        .order_by(pages.c.rank, pages.c.key)
     )
     waiting, ended = [], []
     for row in tx.run(query):
@@ -71,6 +74,8 @@ def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> tuple[list[
                     bytes(row.identity) if row.identity is not None else None,
                     len(row.attempts),
                     row.handed,
+                    row.rank,
+                    bytes(row.links or b""),
                 )
             )
     return waiting, ended
@@ -95,6 +100,7 @@ _SETTLE = (
         attempts=bindparam("b_attempts", type_=pages.c.attempts.type),
         identity=bindparam("b_identity"),
         bytes_in=bindparam("b_bytes"),
+        links=bindparam("b_links"),
         settled_at=bindparam("b_at", type_=pages.c.settled_at.type),
     )
 )
@@ -132,6 +138,7 @@ def new_row(
         "attempts": fields["attempts"],
         "identity": fields["identity"],
         "bytes_in": fields["bytes"],
+        "links": fields["links"],
         "settled_at": fields["at"] if outcome else None,
     }
 
@@ -146,15 +153,12 @@ def _outcome(settled: Settled, now: datetime, prefix: str) -> dict[str, Any]:
         f"{prefix}reason": settled.reason,
         f"{prefix}detail": settled.detail,
         f"{prefix}status": settled.http_status,
-        f"{prefix}attempts": [_attempt_row(attempt) for attempt in page.attempts],
+        f"{prefix}attempts": page.attempts,
         f"{prefix}identity": settled.identity,
         f"{prefix}bytes": settled.bytes_in,
+        f"{prefix}links": settled.links,
         f"{prefix}at": now,
     }
-
-
-def _attempt_row(attempt: Attempt) -> list[Any]:
-    return [attempt.rung, attempt.status, attempt.reason, attempt.milliseconds, attempt.at.isoformat()]
 
 
 def _page(row: Any) -> Page:
@@ -166,8 +170,8 @@ def _page(row: Any) -> Page:
         state=PageState(row.state),
         due_at=row.due_at,
         attempts=tuple(
-            Attempt(rung, status, reason, milliseconds, datetime.fromisoformat(at))
-            for rung, status, reason, milliseconds, at in row.attempts
+            Attempt(rung, status, reason, took, at, tuple(sent))
+            for rung, status, reason, took, at, sent in row.attempts
         ),
         found_on=row.found_on,
         rank=row.rank,

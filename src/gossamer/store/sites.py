@@ -37,6 +37,8 @@ class SiteChange:
     open_pages: int = 0
     pages_done: int = 0
     size: int | None = None
+    size_source: str | None = None
+    errands: Sequence[Any] | None = None
     not_before: datetime | None = None
     robots: Mapping[str, Any] | None = None
     notes: bytes | None = None
@@ -51,6 +53,8 @@ class SiteSummary:
     state: SiteState
     trouble: Trouble | None
     pages_done: int
+    size: int
+    size_source: str
     retries: int
     last_attempt_at: datetime | None
 
@@ -141,13 +145,14 @@ def _kept(column: str) -> Any:
     return func.coalesce(bindparam(f"b_{column}", type_=sites.c[column].type), sites.c[column])
 
 
+_REPLACED = ("size", "size_source", "not_before", "robots", "errands", "notes", "last_attempt_at")
 _APPLY = (
     update(sites)
     .where(sites.c.id == bindparam("b_id"))
     .values(
         open_pages=sites.c.open_pages + bindparam("b_open"),
         pages_done=sites.c.pages_done + bindparam("b_done"),
-        **{name: _kept(name) for name in ("size", "not_before", "robots", "notes", "last_attempt_at")},
+        **{name: _kept(name) for name in _REPLACED},
     )
 )
 
@@ -162,6 +167,8 @@ def apply(tx: Tx, changes: Mapping[UUID, SiteChange]) -> None:
                 "b_open": change.open_pages,
                 "b_done": change.pages_done,
                 "b_size": change.size,
+                "b_size_source": change.size_source,
+                "b_errands": change.errands,
                 "b_not_before": change.not_before,
                 "b_robots": change.robots,
                 "b_notes": change.notes,
@@ -218,6 +225,8 @@ def summaries(
             SiteState(row.state),
             Trouble(Reason[row.reason], row.detail, row.http_status) if row.reason else None,
             row.pages_done,
+            row.size,
+            row.size_source,
             row.retries,
             row.last_attempt_at,
         )
@@ -242,3 +251,9 @@ def hosts(tx: Tx, job_id: UUID, after: str, limit: int) -> list[tuple[str, UUID]
         .limit(limit)
     )
     return [(row.host, row.id) for row in tx.run(query)]
+
+
+def pages_read(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, int]:
+    """How many pages of each of these sites were read."""
+    query = select(sites.c.id, sites.c.pages_done).where(sites.c.id.in_(ids))
+    return {row.id: row.pages_done for row in tx.run(query)}

@@ -67,6 +67,8 @@ sites = Table(
     Column("notes", LargeBinary, nullable=False),
     Column("last_attempt_at", Instant),
     Column("finished_at", Instant),
+    Column("size_source", String(8), nullable=False, server_default=""),  # what says how large it is: sitemap or links
+    Column("errands", Json, nullable=False, server_default="[]"),  # requests for robots.txt and sitemaps
     UniqueConstraint("job_id", "host"),
     Index(None, "job_id", "state"),
 )
@@ -117,6 +119,7 @@ pages = Table(
     Column("identity", LargeBinary(12)),
     Column("bytes_in", Integer, nullable=False),
     Column("settled_at", Instant),
+    Column("links", LargeBinary),  # where it leads on its site, until its level is over
     sqlite_with_rowid=False,
 )
 

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import bindparam, func, select, update
 
-from gossamer.model.page import Visit
+from gossamer.model.page import Errand, Visit
 from gossamer.model.states import VISIT_MOVES, JobState, VisitState, origins
 from gossamer.store.tables import jobs, sites, visits
 from gossamer.store.tx import Tx
@@ -127,6 +127,7 @@ def claim(tx: Tx, ids: Sequence[UUID], worker: str, lease: timedelta) -> list[Vi
             sites.c.not_before,
             sites.c.notes,
             sites.c.robots,
+            sites.c.errands,
         )
         .join(sites, sites.c.id == visits.c.site_id)
         .where(visits.c.id.in_(tokens))
@@ -148,6 +149,7 @@ def claim(tx: Tx, ids: Sequence[UUID], worker: str, lease: timedelta) -> list[Vi
             whole=row.whole,
             notes=bytes(row.notes),
             robots=dict(row.robots),
+            errands=tuple(Errand(*errand) for errand in row.errands),
         )
         for row in rows
     ]

@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from weakref import WeakValueDictionary
 
-from gossamer.clock import Clock
-from gossamer.fetch import Fetcher
+from gossamer.clock import Clock, milliseconds
+from gossamer.fetch import Accept, Fetcher, Sink
 from gossamer.gate import Gate, pass_gate
 from gossamer.model.fetching import Response
+from gossamer.model.page import Errand
 from gossamer.model.url import domain_of, host_of
+from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold
 
 LONGEST_SLEEP = timedelta(seconds=5)
@@ -48,43 +50,74 @@ class Turnstile:
 
 @dataclass(slots=True)
 class Courier:
-    """Makes single requests, politely. `spacing` grows when the site asks for more room."""
+    """Makes single requests, politely, and remembers when: the rows must be able to prove it."""
 
     session: Fetcher
     gate: Gate
     turnstile: Turnstile
+    governor: Governor
     clock: Clock
     hold: Hold
-    spacing: timedelta
     timeout: timedelta
     patience: timedelta = LONGEST_SLEEP
+    sent: list[int] = field(default_factory=list)  # when requests for the page in hand went out
+    errands: list[Errand] = field(default_factory=list)  # requests for anything else
 
-    async def get(self, url: str, max_bytes: int, *, truncate: bool = False) -> Response:
-        """One request for one address, no redirect followed."""
+    async def get(self, url: str, max_bytes: int, *, accept: Accept | None = None) -> Response:
+        """One request for a page, no redirect followed. A body that `accept` refuses is not taken."""
+        return await self._request(url, max_bytes, accept, None, self.sent)
+
+    async def run_errand(self, url: str, max_bytes: int, sink: Sink | None = None) -> Response:
+        """One request for something else: no more than `max_bytes` of it, into `sink` if there is one."""
+        sent: list[int] = []
+        status = 0
+        try:
+            response = await self._request(url, max_bytes, None, sink, sent, truncate=True)
+            status = response.status
+            return response
+        finally:
+            self.errands += [Errand(at, url, status) for at in sent]
+
+    async def _request(
+        self,
+        url: str,
+        max_bytes: int,
+        accept: Accept | None,
+        sink: Sink | None,
+        sent: list[int],
+        *,
+        truncate: bool = False,
+    ) -> Response:
         domain = domain_of(host_of(url))
-        spacing = self.spacing * _MARGIN
         async with self.turnstile.of(domain):
-            await self._wait_turn(domain, spacing)
-            answered: list[float] = []
+            await self._wait_turn(domain)
+            began = answered = self.clock.monotonic()
+            sent.append(milliseconds(self.clock.now()))
+            heard = 0
 
-            def on_head(_status: int, _headers: Mapping[str, str]) -> bool:
-                answered.append(self.clock.monotonic())
-                return True
+            def on_head(status: int, headers: Mapping[str, str]) -> bool:
+                nonlocal answered, heard
+                answered, heard = self.clock.monotonic(), status
+                return accept is None or accept(status, headers)
 
             try:
                 return await self.session.fetch(
-                    url, timeout=self.timeout, max_bytes=max_bytes, accept=on_head, truncate=truncate
+                    url, timeout=self.timeout, max_bytes=max_bytes, accept=on_head, truncate=truncate, sink=sink
                 )
             finally:
+                now = self.clock.monotonic()
+                # Silence is slowness too.
+                self.governor.answered(domain, heard, (answered if heard else now) - began)
                 # Counted from when the site is known to have received the request, not from when we meant to send it.
-                since_answer = self.clock.monotonic() - answered[0] if answered else 0.0
-                await self.gate.hold_off(domain, spacing - timedelta(seconds=since_answer))
+                rest = self.governor.spacing(domain) * _MARGIN
+                await self.gate.hold_off(domain, rest - timedelta(seconds=now - answered) if heard else rest)
 
     async def stay_away(self, domain: str, time: timedelta) -> None:
         """The site asked for rest: nobody of this process asks it for anything before that, whatever the job."""
         await self.gate.hold_off(domain, time)
 
-    async def _wait_turn(self, domain: str, spacing: timedelta) -> None:
+    async def _wait_turn(self, domain: str) -> None:
+        spacing = self.governor.spacing(domain) * _MARGIN
         wait = await pass_gate(self.gate, domain, spacing, self.patience, self._sleep)
         if wait:
             raise TooEarly(wait)

@@ -1,7 +1,7 @@
 """What a working process needs, put together by the assembly."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -22,6 +22,11 @@ class Limits:
     max_page_bytes: int
     lease: timedelta
     capacity: int  # visits walked at the same time by this process
+    named_spacing: Mapping[str, timedelta] = field(default_factory=dict)  # by registrable domain
+
+    def spacing_of(self, domain: str) -> timedelta:
+        """The least time between two requests to a domain, as far as it is ours to say."""
+        return self.named_spacing.get(domain, self.spacing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ class RobotsDesk:
         """
         home = domain_of(host_of(url))
         for _ in range(MOST_HOPS + 1):
-            response = await self._courier.get(url, MOST_BYTES, truncate=True)
+            response = await self._courier.run_errand(url, MOST_BYTES)
             if not 300 <= response.status < 400:
                 return response
             target = normalise(response.header("location"), url) if response.header("location") else None

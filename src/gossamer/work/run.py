@@ -27,8 +27,10 @@ from gossamer.store.robots import RobotsAnswer
 from gossamer.store.tx import Tx
 from gossamer.telemetry import bound, get_logger
 from gossamer.work.courier import Courier, Turnstile
+from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold, Holds, Renewer
 from gossamer.work.kit import Kit
+from gossamer.work.redirects import Redirects
 from gossamer.work.robots import RobotsDesk, RobotsMemory
 from gossamer.work.visit import Walk
 
@@ -78,6 +80,7 @@ class Shard:
         self._settler = Settler(kit.database, kit.clock, number, self._holds.lose)
         self._renewer = Renewer(kit.reopen_database, self._holds, worker, kit.limits.lease, kit.clock)
         self._turnstile = Turnstile()
+        self._governor = Governor(lambda _: kit.limits.spacing)
         self._robots = RobotsMemory()
         self._bound: dict[UUID, tuple[Bound, CrawlPolicy]] = {}
         self._walks: set[asyncio.Task[None]] = set()
@@ -161,9 +164,9 @@ class Shard:
                 session,
                 self._kit.gate,
                 self._turnstile,
+                self._governor,
                 self._kit.clock,
                 hold,
-                limits.spacing,
                 limits.timeout,
             )
             desk = RobotsDesk(self._kit.database, courier, self._robots, visit.robots, claimed.shared)
@@ -172,6 +175,7 @@ class Shard:
                 frontier,
                 courier,
                 desk,
+                Redirects(visit.host, courier, desk),
                 recipe,
                 policy,
                 self._settler,

@@ -4,32 +4,34 @@ A visit walks one site. For each page, in the order the frontier gives them:
 
     robots.txt allows it?          frontier/robots.py through work/robots.py
     our turn at the Gate           work/courier.py, gate/
-    fetch, follow redirects        fetch/http.py; another site's page is handed over to that site
+    fetch, follow redirects        work/redirects.py, fetch/; another site's page is handed over to that site
     is the answer an error?        judge/   by status
     read it                        parse/   bytes -> Document
     is it what it seems?           judge/   block pages, shells, soft 404s are Trouble
     what does it yield?            the job's recipe: records and follows
-    tell the frontier              frontier/frontier.py: candidates for the next level
+    tell the frontier              frontier/frontier.py: links become the candidates of the next level
     settle                         settle/  with many other visits, in one transaction
 
+When the homepage was read and before anything else is chosen, the site's sitemaps are read: work/sitemaps.py.
 Nothing is written here: steps go to the settler, and a visit that has lost its lease writes nothing at all.
 """
 
 import asyncio
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+from gossamer.clock import milliseconds
 from gossamer.fetch import FetchError
 from gossamer.frontier.frontier import Frontier
-from gossamer.frontier.robots import Rules
 from gossamer.judge import Climb, Fail, Retry, find_flaw, find_trouble, next_step
 from gossamer.model.document import Document
 from gossamer.model.fetching import Response
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.page import Attempt, Page
+from gossamer.model.page import Attempt, Errand, Page
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.model.url import is_homepage, normalise, site_of_url, url_key
+from gossamer.model.url import is_homepage, site_of_url, url_key
 from gossamer.parse import parse_document
 from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
@@ -37,9 +39,10 @@ from gossamer.settle.step import Finished, HandBack, HandOver, PageStep, SiteFac
 from gossamer.telemetry import get_logger
 from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, TooEarly
 from gossamer.work.hold import Hold
+from gossamer.work.redirects import MOST_HOPS, Moved, Redirects
 from gossamer.work.robots import RobotsDesk
+from gossamer.work.sitemaps import SitemapDesk
 
-MOST_HOPS = 5
 SLICE = timedelta(seconds=60)  # when others wait
 LONGEST_SLICE = timedelta(seconds=120)
 
@@ -47,14 +50,6 @@ LONGEST_SLICE = timedelta(seconds=120)
 _ASKS_FOR_REST = frozenset({Reason.RATE_LIMITED, Reason.UNAVAILABLE, Reason.ROBOTS_UNREACHABLE})
 
 log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """The page belongs to another site."""
-
-    url: str
-    status: int
 
 
 class Walk:
@@ -66,6 +61,7 @@ class Walk:
         frontier: Frontier,
         courier: Courier,
         robots: RobotsDesk,
+        redirects: Redirects,
         bound: Bound,
         policy: CrawlPolicy,
         settler: Settler,
@@ -77,13 +73,15 @@ class Walk:
         self._frontier = frontier
         self._courier = courier
         self._robots = robots
+        self._redirects = redirects
+        self._sitemaps = SitemapDesk(courier, robots, redirects, courier.clock)
         self._bound = bound
         self._policy = policy
         self._settler = settler
         self._clock = courier.clock
         self._max_page_bytes = max_page_bytes
         self._jitter = jitter
-        self._spacing = courier.spacing
+        self._errands = self._visit.errands
         self._began = self._marked = self._clock.monotonic()
         self._not_before = self._visit.not_before
 
@@ -91,6 +89,8 @@ class Walk:
         """Walk until there is nothing left, nothing due soon, or no more time."""
         try:
             await self._walk(SLICE if others_wait else LONGEST_SLICE)
+        except TooEarly as early:
+            self._hand_back(self._clock.now() + early.wait)
         except (Interrupted, asyncio.CancelledError):
             # Cancelled: the request in flight took longer than its grace. Its page stays pending, as if never tried.
             if not self._hold.lost:
@@ -104,29 +104,44 @@ class Walk:
                 return self._hand_back(now)
             if self._visit.walked + self._elapsed(self._began) >= self._policy.visit_time:
                 return self._give_up()
-            if self._not_before and self._not_before > now:
-                wait = self._not_before - now
-                if wait > LONGEST_SLEEP:
-                    return self._hand_back(self._not_before)
-                await self._courier.rest(wait)
-                continue
-            page = self._frontier.next(now)
+            wait = self._asked_to_wait(now)
+            page = self._frontier.next(now) if wait is None else None
             if page:
                 await self._visit_page(page)
                 continue
-            wait_parked = self._frontier.wait(now)
-            if wait_parked is not None:
-                if wait_parked > LONGEST_SLEEP:
-                    return self._hand_back(now + wait_parked)
-                await self._courier.rest(wait_parked)
-                continue
-            chosen = self._frontier.deepen()
-            if not chosen:
+            wait = wait or self._frontier.wait(now)
+            if wait is not None:
+                if wait > LONGEST_SLEEP:
+                    return self._hand_back(now + wait)
+                await self._courier.rest(wait)
+            elif not await self._go_on():
                 return self._finish()
-            self._put(Step(self._visit, chosen=chosen, facts=self._facts()))
+
+    def _asked_to_wait(self, now: datetime) -> timedelta | None:
+        """How long the site still wants to be left alone."""
+        return self._not_before - now if self._not_before and self._not_before > now else None
+
+    async def _go_on(self) -> bool:
+        """A level is over: read a sitemap or choose the next level. False if that was all."""
+        if self._frontier.wants_sitemaps and await self._read_sitemap():
+            return True
+        chosen = self._frontier.deepen()
+        if chosen:
+            self._put(Step(self._visit, chosen=chosen, facts=self._facts(size=True)))
+        return bool(chosen)
+
+    async def _read_sitemap(self) -> bool:
+        """One file of the site's sitemaps; False if there is none left."""
+        home = self._frontier.home
+        if home is None or not await self._sitemaps.read_next(self._frontier.sitemaps, home):
+            return False
+        self._not_before = self._sitemaps.not_before or self._not_before
+        self._put(Step(self._visit, facts=self._facts(size=True)))
+        return True
 
     async def _visit_page(self, page: Page) -> None:
         began, started_at = self._clock.monotonic(), self._clock.now()
+        self._courier.sent.clear()
         try:
             outcome = await self._attempt(page)
         except TooEarly as early:
@@ -134,7 +149,8 @@ class Walk:
             self._frontier.park(due)
             self._put(Step(self._visit, PageStep(due, PageState.PENDING)))
             return
-        page = page.tried(_attempt_of(page, outcome, self._elapsed(began), started_at))
+        took = round((self._clock.monotonic() - began) * 1000)
+        page = page.tried(_attempt_of(page, outcome, took, started_at, self._courier.sent))
         match outcome:
             case Document():
                 step = self._harvest(page, outcome)
@@ -150,7 +166,7 @@ class Walk:
     async def _attempt(self, page: Page) -> Document | Moved | Trouble:
         """One try: everything between wanting a page and having read it."""
         try:
-            response = await self._fetch(page.url)
+            response = await self._redirects.follow(page.url, self._ask)
         except FetchError as error:
             return error.trouble
         if not isinstance(response, Response):
@@ -160,45 +176,8 @@ class Walk:
         except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
             return _our_mistake(page, error, response.status)
 
-    async def _fetch(self, url: str) -> Response | Moved | Trouble:
-        """Follow redirects on the same site; each hop asks robots.txt and the Gate."""
-        hops: list[str] = []
-        self._courier.patience = LONGEST_SLEEP
-        while len(hops) <= MOST_HOPS:
-            rules = await self._robots.rules(url)
-            if isinstance(rules, Trouble):
-                return rules
-            if not rules.allow(url):
-                return Trouble(Reason.ROBOTS)
-            self._make_room(rules)
-            hops.append(url)
-            response = await self._courier.get(url, self._max_page_bytes)
-            if response.status not in (301, 302, 303, 307, 308):
-                return replace(response, requested=hops[0], hops=tuple(hops))
-            target = normalise(response.header("location"), url) if response.header("location") else None
-            if target is None:
-                return Trouble(Reason.BAD_REDIRECT, http_status=response.status)
-            if site_of_url(target) != self._visit.host:
-                return await self._moved(target, response.status)
-            if target in hops:
-                break
-            url = target
-            # Half-way through a redirect we wait as long as the site wants: coming back would begin it all over again.
-            self._courier.patience = self._courier.spacing + LONGEST_SLEEP
-        return Trouble(Reason.REDIRECT_LOOP, http_status=response.status)
-
-    async def _moved(self, target: str, status: int) -> Moved | Trouble:
-        """Another site's page, unless it leads to where nobody may go: that is this page's trouble, not a new site."""
-        try:
-            await self._courier.session.admit(target)
-        except FetchError as error:
-            if error.trouble.reason in (Reason.FORBIDDEN_ADDRESS, Reason.BAD_URL):
-                return replace(error.trouble, http_status=status)
-        return Moved(target, status)
-
-    def _make_room(self, rules: Rules) -> None:
-        """The largest of our own spacing and the site's Crawl-delay."""
-        self._courier.spacing = max(self._spacing, timedelta(seconds=rules.delay))
+    async def _ask(self, url: str) -> Response:
+        return await self._courier.get(url, self._max_page_bytes)
 
     def _read(self, page: Page, response: Response) -> Document | Trouble:
         trouble = find_trouble(response)
@@ -219,8 +198,7 @@ class Walk:
             harvest = self._bound.harvest(page, doc)
         except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
             return self._end(page, PageState.FAILED, _our_mistake(page, error, doc.status))
-        self._frontier.done()
-        self._frontier.found(page, harvest.follows)
+        self._frontier.done(page)
         ended = PageStep(
             page,
             PageState.DONE,
@@ -228,6 +206,7 @@ class Walk:
             identity=identity,
             records=harvest.records,
             bytes_in=doc.size,
+            links=self._frontier.found(page, [follow.url for follow in harvest.follows]),
         )
         return Step(self._visit, ended, facts=self._facts())
 
@@ -289,8 +268,21 @@ class Walk:
     def _facts(self, *, size: bool = False) -> SiteFacts:
         robots = self._robots.answers if self._robots.changed else None
         self._robots.changed = False
-        known = self._frontier.size if size else None
-        return SiteFacts(self._frontier.notes(), robots, self._robots.take_fresh(), self._not_before, known)
+        errands = self._take_errands()
+        fresh = self._robots.take_fresh()
+        notes = self._frontier.notes()
+        if not size:
+            return SiteFacts(notes, robots, fresh, self._not_before, errands=errands)
+        known, source = self._frontier.size, self._frontier.size_source
+        return SiteFacts(notes, robots, fresh, self._not_before, known, source, errands)
+
+    def _take_errands(self) -> tuple[Errand, ...] | None:
+        """All of the site's so far, if there are new ones."""
+        if not self._courier.errands:
+            return None
+        self._errands += tuple(self._courier.errands)
+        self._courier.errands.clear()
+        return self._errands
 
     def _put(self, step: Step) -> None:
         if self._hold.lost:
@@ -319,11 +311,9 @@ def _identity(doc: Document, host: str) -> bytes:
     return url_key(doc.url)
 
 
-def _attempt_of(page: Page, outcome: Document | Moved | Trouble, took: timedelta, at: datetime) -> Attempt:
-    reason, status = "", None
-    match outcome:
-        case Trouble():
-            reason, status = outcome.reason.name, outcome.http_status
-        case Document() | Moved():
-            status = outcome.status
-    return Attempt(page.rung, status, reason, took // timedelta(milliseconds=1), at)
+def _attempt_of(
+    page: Page, outcome: Document | Moved | Trouble, took: int, at: datetime, sent: Sequence[int]
+) -> Attempt:
+    if isinstance(outcome, Trouble):
+        return Attempt(page.rung, outcome.http_status, outcome.reason.name, took, milliseconds(at), tuple(sent))
+    return Attempt(page.rung, outcome.status, "", took, milliseconds(at), tuple(sent))

@@ -1,0 +1,103 @@
+"""The addresses of a site that may be read next, and which of them are the best."""
+
+from heapq import nsmallest
+
+from gossamer.frontier.level import Level
+from gossamer.frontier.notes import MOST_CANDIDATES, Candidate, Notes
+from gossamer.frontier.scope import Scope, is_page_of
+from gossamer.frontier.traps import MOST_OF_A_CALENDAR, calendar_shape, is_endless
+from gossamer.model.job import CrawlPolicy
+from gossamer.model.url import normalise, path_of, url_key
+
+_USUAL_PRIORITY = 0.5
+
+Choice = tuple[bytes, str, Candidate]
+"""Key, address and what is known of it."""
+
+
+class Candidates:
+    """Everything a site showed us and we have not chosen. Lives in the notes."""
+
+    def __init__(self, host: str, scope: Scope, policy: CrawlPolicy, notes: Notes) -> None:
+        self._host = host
+        self._scope = scope
+        self._most = max(MOST_CANDIDATES, policy.pages_per_site)
+        self._notes = notes
+        # The string's own hash: 64 bits are plenty within one site, and cost nothing.
+        self._seen: set[int] = set()
+
+    def seen(self, url: str) -> None:
+        """The address is a page of the walk."""
+        self._seen.add(hash(url))
+
+    @property
+    def number(self) -> int:
+        return len(self._notes.candidates)
+
+    @property
+    def any_left(self) -> bool:
+        return bool(self._notes.candidates) or self._notes.crowded
+
+    def take(self, level: Level) -> int:
+        """The links of all pages of a level; how many addresses there was no room for."""
+        self._notes.crowded |= level.crowded
+        verdicts: dict[str, bool] = {}
+        homeless = 0
+        for finder, url in level.links():
+            wanted = verdicts.get(url)
+            if wanted is None:
+                wanted = verdicts[url] = hash(url) not in self._seen and (
+                    url in self._notes.candidates or self._admits(url)
+                )
+            if wanted and not self._notes.see(url, 1, 0.0, finder.depth + 1, finder.url, self._most):
+                verdicts[url] = False
+                homeless += 1
+        return homeless
+
+    def enlist(self, written: str, priority: float | None, file: str) -> bool:
+        """An address from a sitemap; whether it counts as a page of the site."""
+        url = normalise(written, file)
+        if url is None or not is_page_of(url, self._host) or hash(url) in self._seen:
+            return False
+        if url not in self._notes.candidates and not self._admits(url):
+            return False
+        known = url in self._notes.candidates
+        self._notes.see(url, 0, _USUAL_PRIORITY if priority is None else priority, 1, file, self._most)
+        return not known
+
+    @property
+    def is_full(self) -> bool:
+        return self._notes.sitemaps.listed > self._most
+
+    def best(self, most: int, depth: int, known: set[bytes]) -> list[Choice]:
+        """The first `most` by pages linking there, sitemap, depth and key; they are candidates no longer.
+
+        Those whose page is known under another name are dropped on the way.
+        """
+        ranked = []
+        same = []
+        for url, one in self._notes.candidates.items():
+            key = url_key(url)
+            if key in known:
+                same.append(url)
+            elif one.depth <= depth:
+                ranked.append((-one.in_links, -one.priority, one.depth, key, url, one))
+        chosen = nsmallest(most, ranked)
+        self._notes.drop(same)
+        self._notes.drop(url for *_, url, _ in chosen)
+        return [(key, url, one) for *_, key, url, one in chosen]
+
+    def _admits(self, url: str) -> bool:
+        """Whether a new address is wanted, and is not one of an endless row."""
+        tail = path_of(url)
+        if not self._scope.wants(tail):
+            return False
+        shape = calendar_shape(tail)
+        months = self._notes.calendars.get(shape, 0) if shape else 0
+        if is_endless(tail) or months >= MOST_OF_A_CALENDAR:
+            self._notes.trapped += 1
+            self._notes.trap = self._notes.trap or tail[:80]
+            return False
+        if shape:
+            self._notes.calendars[shape] = months + 1
+        return True

@@ -1,0 +1,63 @@
+"""The ways into a site: which spelling of its homepage is tried, and what it means when none works."""
+
+from gossamer.model.page import Page, Visit
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import host_of
+
+# Troubles of the way to a host, not of the page: another spelling of the address may work.
+NO_WAY_IN = frozenset({Reason.DNS, Reason.UNREACHABLE, Reason.TLS, Reason.TIMEOUT})
+
+
+class Entries:
+    """What was tried of a site's entries and how it went."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+        self._tried: set[str] = set()
+        self._nowhere: set[str] = set()  # names that have no address
+        self._tries = 0
+        self.entered = False
+        self.home: str | None = None  # the first that was a page
+        self.verdict: Trouble | None = None
+
+    def met(self, url: str, handed: int) -> None:
+        """A page of the site exists. One that another site passed on is no way in, unless it is an entry."""
+        self.entered = self.entered or not handed or url in self._visit.entries
+        if url in self._visit.entries:
+            self._tried.add(url)
+
+    def answered(self, url: str, depth: int) -> None:
+        """A page was read."""
+        if depth == 0 and self.home is None:
+            self.home = url
+
+    def first(self) -> list[Page]:
+        return [Page.at(url) for url in self._visit.entries[:1]]
+
+    def instead_of(self, page: Page, trouble: Trouble, rank: int) -> list[Page]:
+        """The next spelling after one that led nowhere, if there is one."""
+        return [Page.at(url, rank=rank) for url in self.others(page, trouble)[:1]]
+
+    def others(self, page: Page, trouble: Trouble) -> list[str]:
+        """Spellings not tried yet: none of a name without an address, no other name than one that is only slow."""
+        if page.url not in self._visit.entries or trouble.reason not in NO_WAY_IN:
+            return []
+        here = host_of(page.url)
+        nowhere = self._nowhere | {here} if trouble.reason is Reason.DNS else self._nowhere
+        untried = [url for url in self._visit.entries if url not in self._tried and host_of(url) not in nowhere]
+        if trouble.reason is Reason.TIMEOUT:
+            return [url for url in untried if host_of(url) == here]
+        return untried
+
+    def decides(self, depth: int) -> bool:
+        """Whether a page's failure can be the site's: it is where the site begins, or all there is of it."""
+        return depth == 0 or not self._visit.whole
+
+    def judge(self, url: str, trouble: Trouble, tries: int) -> None:
+        if trouble.reason is Reason.DNS:
+            self._nowhere.add(host_of(url))
+        self.verdict, self._tries = trouble, tries
+
+    @property
+    def retries(self) -> int:
+        return max(0, self._tries - 1)

@@ -1,0 +1,73 @@
+"""What the pages of the present level link to. Each page's row keeps its part, so nothing is written twice.
+
+Pages of one site link to much the same addresses. An address is written by the first page that has it and gets a
+number; the others only name the number. Links count when the level is over, in the order of its pages, so it does not
+matter in which order the pages came in.
+"""
+
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import orjson
+
+MOST_ADDRESSES = 20_000  # of one level
+_WORTH_PACKING = 512  # bytes
+
+
+class Finder(NamedTuple):
+    """A page of the level, and the numbers of the addresses it links to."""
+
+    url: str
+    depth: int
+    numbers: list[int]
+
+
+class Level:
+    """The links of the pages that have ended since the last choice."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._addresses: dict[int, str] = {}
+        self._finders: dict[int, Finder] = {}
+        self._next = 0
+        self.crowded = False  # there was no room for some
+
+    def add(self, rank: int, url: str, depth: int, links: Iterable[str]) -> bytes:
+        """Take a page's links; what its row must keep of them."""
+        known = self._numbers
+        numbers: list[int] = []
+        fresh: list[str] = []
+        first = following = self._next
+        for link in links:
+            number = known.get(link)
+            if number is None:
+                if following >= MOST_ADDRESSES:
+                    self.crowded = True
+                    continue
+                number = known[link] = following
+                following += 1
+                fresh.append(link)
+            numbers.append(number)
+        self._next = following
+        self._addresses.update(enumerate(fresh, first))
+        self._finders[rank] = Finder(url, depth, numbers)
+        packed = orjson.dumps([first, fresh, numbers])
+        return zlib.compress(packed, 1) if len(packed) > _WORTH_PACKING else packed
+
+    def recall(self, rank: int, url: str, depth: int, packed: bytes) -> None:
+        """Take a page's links from its row."""
+        first, fresh, numbers = orjson.loads(packed if packed[:1] == b"[" else zlib.decompress(packed))
+        for number, link in enumerate(fresh, first):
+            self._addresses[number] = link
+            self._numbers[link] = number
+        self._next = max(self._next, first + len(fresh))
+        self._finders[rank] = Finder(url, depth, numbers)
+
+    def links(self) -> Iterator[tuple[Finder, str]]:
+        """Every link of every page, in the order of the pages."""
+        for _, finder in sorted(self._finders.items()):
+            for number in finder.numbers:
+                link = self._addresses.get(number)
+                if link is not None:
+                    yield finder, link

@@ -1,0 +1,74 @@
+"""How much room every domain gets, whichever job asks: the largest of what we give, what it wants and what it needs."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+_LONGEST = 60.0  # seconds that our own back-off reaches
+_SLOW = 1.0  # an answer that takes longer is a sign of strain
+_LONGEST_FOR_SLOWNESS = 15.0
+_WEIGHT = 0.3  # of the latest answer in how slow a server is taken to be
+_CALM_AFTER = 10  # good answers in a row halve the back-off
+_REMEMBERED = 50_000
+_STRAINED = frozenset({429, 503})
+
+
+@dataclass(slots=True)
+class _Manner:
+    """What is unusual about a domain. Most have nothing here."""
+
+    asked: float = 0.0  # Crawl-delay
+    backoff: float = 0.0
+    calm: int = 0  # good answers since the last strained one
+    took: float = 0.0  # what its answers take of late
+
+    @property
+    def room(self) -> float:
+        slowness = min(self.took, _LONGEST_FOR_SLOWNESS) if self.took > _SLOW else 0.0
+        return max(self.asked, self.backoff, slowness)
+
+
+class Governor:
+    """One per process. All requests to a domain are made by one process, so all of them are seen here."""
+
+    def __init__(self, spacing_of: Callable[[str], timedelta]) -> None:
+        self._spacing_of = spacing_of
+        self._manners: OrderedDict[str, _Manner] = OrderedDict()
+
+    def spacing(self, domain: str) -> timedelta:
+        """The least time between two requests."""
+        ours = self._spacing_of(domain)
+        manner = self._manners.get(domain)
+        return max(ours, timedelta(seconds=manner.room)) if manner else ours
+
+    def asks(self, domain: str, seconds: float) -> None:
+        """The site's robots.txt names a delay."""
+        if seconds > 0:
+            manner = self._manner(domain)
+            manner.asked = max(manner.asked, seconds)
+
+    def answered(self, domain: str, status: int, took: float) -> None:
+        """After every answer. A domain that is neither strained nor slow costs one look-up."""
+        manner = self._manners.get(domain)
+        if status in _STRAINED:
+            manner = self._manner(domain)
+            least = self._spacing_of(domain).total_seconds()
+            manner.backoff = min(max(manner.backoff, least) * 2, max(_LONGEST, least))
+            manner.calm = 0
+        elif manner is not None and manner.backoff:
+            manner.calm += 1
+            if manner.calm >= _CALM_AFTER:
+                manner.calm = 0
+                manner.backoff = manner.backoff / 2 if manner.backoff > 1 else 0.0
+        if took > _SLOW or (manner is not None and manner.took):
+            manner = self._manner(domain)
+            manner.took += (took - manner.took) * _WEIGHT
+
+    def _manner(self, domain: str) -> _Manner:
+        manner = self._manners.get(domain)
+        if manner is None:
+            manner = self._manners[domain] = _Manner()
+            if len(self._manners) > _REMEMBERED:
+                self._manners.popitem(last=False)
+        return manner

@@ -1,0 +1,74 @@
+"""From an address to the answer behind its redirects: every hop asks robots.txt, the guard and the Gate."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from gossamer.fetch import FetchError
+from gossamer.frontier.robots import Rules
+from gossamer.model.fetching import Response
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import domain_of, host_of, normalise, site_of_url
+from gossamer.work.courier import LONGEST_SLEEP, Courier
+from gossamer.work.robots import RobotsDesk
+
+MOST_HOPS = 5
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The page belongs to another site."""
+
+    url: str
+    status: int
+
+
+class Redirects:
+    """Follows those that stay on the site of the visit."""
+
+    def __init__(self, host: str, courier: Courier, robots: RobotsDesk) -> None:
+        self._host = host
+        self._courier = courier
+        self._robots = robots
+
+    async def follow(self, url: str, ask: Callable[[str], Awaitable[Response]]) -> Response | Moved | Trouble:
+        """What `ask` answers at the end of the way. Raises FetchError, Interrupted and TooEarly as `ask` does."""
+        hops: list[str] = []
+        self._courier.patience = LONGEST_SLEEP
+        while len(hops) <= MOST_HOPS:
+            rules = await self._robots.rules(url)
+            if isinstance(rules, Trouble):
+                return rules
+            if not rules.allow(url):
+                return Trouble(Reason.ROBOTS)
+            self._make_room(url, rules)
+            hops.append(url)
+            response = await ask(url)
+            if response.status not in _REDIRECTS:
+                return response if len(hops) == 1 else replace(response, requested=hops[0], hops=tuple(hops))
+            target = normalise(response.header("location"), url) if response.header("location") else None
+            if target is None:
+                return Trouble(Reason.BAD_REDIRECT, http_status=response.status)
+            if site_of_url(target) != self._host:
+                return await self._moved(target, response.status)
+            if target in hops:
+                break
+            url = target
+            # Half-way through a redirect we wait as long as the site wants: coming back would begin it all over again.
+            spacing = self._courier.governor.spacing(domain_of(host_of(url)))
+            self._courier.patience = spacing + LONGEST_SLEEP
+        return Trouble(Reason.REDIRECT_LOOP, http_status=response.status)
+
+    def _make_room(self, url: str, rules: Rules) -> None:
+        delay = rules.delay
+        if delay:
+            self._courier.governor.asks(domain_of(host_of(url)), delay)
+
+    async def _moved(self, target: str, status: int) -> Moved | Trouble:
+        """Another site's page, unless it leads to where nobody may go: that is this page's trouble, not a new site."""
+        try:
+            await self._courier.session.admit(target)
+        except FetchError as error:
+            if error.trouble.reason in (Reason.FORBIDDEN_ADDRESS, Reason.BAD_URL, Reason.NEVER_VISIT):
+                return replace(error.trouble, http_status=status)
+        return Moved(target, status)

@@ -1,0 +1,63 @@
+"""Reading a site's sitemaps, one file at a time and without ever holding one in memory."""
+
+from datetime import datetime, timedelta
+
+from gossamer.clock import Clock
+from gossamer.fetch import FetchError
+from gossamer.frontier.sitemaps import SitemapQueue
+from gossamer.judge import find_trouble
+from gossamer.judge.next_step import LONGEST_WAIT
+from gossamer.model.fetching import Response
+from gossamer.model.trouble import Cure, Trouble
+from gossamer.parse.sitemap import SitemapReader
+from gossamer.work.courier import Courier
+from gossamer.work.redirects import Redirects
+from gossamer.work.robots import RobotsDesk
+
+MOST_BYTES = 50_000_000
+
+
+class SitemapDesk:
+    """What one visit reads of its site's sitemaps. Entries go to the frontier as they arrive."""
+
+    def __init__(self, courier: Courier, robots: RobotsDesk, redirects: Redirects, clock: Clock) -> None:
+        self._courier = courier
+        self._robots = robots
+        self._redirects = redirects
+        self._clock = clock
+        self.not_before: datetime | None = None  # until when the site asked to be left alone
+
+    async def read_next(self, queue: SitemapQueue, home: str) -> bool:
+        """Read one more file; False if none is left."""
+        rules = await self._robots.rules(home)
+        if not isinstance(rules, Trouble):
+            queue.begin(rules.sitemaps(), home)
+        file = queue.next()
+        if file is None:
+            return False
+        trouble = await self._read(file, queue)
+        if trouble and (trouble.retry_after or 0) > LONGEST_WAIT:
+            queue.give_up()
+            return False
+        if trouble and trouble.retry_after:
+            self.not_before = self._clock.now() + timedelta(seconds=trouble.retry_after)
+        queue.close(again=trouble is not None and trouble.reason.cure is Cure.WAIT)
+        return True
+
+    async def _read(self, file: str, queue: SitemapQueue) -> Trouble | None:
+        """Why the file could not be read to its end, if it could not."""
+        reader = SitemapReader()
+
+        async def ask(url: str) -> Response:
+            return await self._courier.run_errand(url, MOST_BYTES, lambda chunk: queue.take(reader.feed(bytes(chunk))))
+
+        try:
+            answer = await self._redirects.follow(file, ask)
+        except FetchError as error:
+            return error.trouble
+        finally:
+            # Whatever went wrong, what was read before that was really there.
+            queue.take(reader.finish())
+        if isinstance(answer, Trouble):
+            return answer
+        return find_trouble(answer) if isinstance(answer, Response) else None
