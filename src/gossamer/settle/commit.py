@@ -83,22 +83,25 @@ def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: Change) -
     """Insert what is new, update what was there, and count by what the rows said before."""
     wanted = {key for work in works for key in (*work.chosen, *work.pages)}
     before = pages.states(tx, job_id, sorted(wanted)) if wanted else {}
-    inserts, updates = [], []
+    chosen, inserts, updates = [], [], []
     for work in works:
         settled = {one.page.key: one for one in work.settled()}
         for key in {**work.chosen, **settled}:
             outcome = settled.get(key)
             state = outcome.state if outcome else PageState.PENDING
             was = before.get(key)
-            if was is None:
-                page = outcome.page if outcome else work.chosen[key]
-                inserts.append(pages.new_row(job_id, work.visit.site_id, work.visit.id, page, outcome, tx.now))
-            elif outcome is None or state not in (PAGE_MOVES[was] | _WAITS_ON[was]):
+            place = (job_id, work.visit.site_id, work.visit.id)
+            if was is None and outcome is None:
+                chosen.append(pages.chosen_row(*place, work.chosen[key]))
+            elif was is None and outcome is not None:
+                inserts.append(pages.new_row(*place, outcome, tx.now))
+            elif was is None or outcome is None or state not in (PAGE_MOVES[was] | _WAITS_ON[was]):
                 continue  # chosen before, or over already: the first word stands
             else:
                 updates.append(outcome)
             _count_page(work, change, was, state)
         change.bytes_in += work.bytes_in
+    pages.choose(tx, chosen)
     pages.insert_new(tx, inserts)
     pages.settle(tx, job_id, updates)
 
@@ -162,8 +165,7 @@ def _hand_over(
         locked[site.id] = replace(site, state=SiteState.OPEN, whole=site.whole or handed.entry)
         if known:
             continue  # somebody passed the page on before; what is new is that the site is wanted whole
-        row = pages.new_row(job_id, site.id, visit_id, page, None, tx.now)
-        pages.insert_new(tx, [row])
+        pages.choose(tx, [pages.chosen_row(job_id, site.id, visit_id, page)])
         sites.apply(tx, {site.id: SiteChange(open_pages=1)})
         visits.apply(tx, {visit_id: visits.VisitChange(open_pages=1)})
         change.pages_open += 1

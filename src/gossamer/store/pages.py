@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, insert, literal_column, select, update
 
+from gossamer.model.fetching import DIRECT
 from gossamer.model.page import Attempt, Page
 from gossamer.model.states import PageState
 from gossamer.store.tables import pages
@@ -110,15 +111,32 @@ def settle(tx: Tx, job_id: UUID, settled: Sequence[Settled]) -> None:
     tx.run_many(_SETTLE, [{"b_job": job_id, **_outcome(one, tx.now, "b_")} for one in settled])
 
 
+# What is the same for every page that has only been chosen is part of the statement.
+_CHOOSE = insert(pages).values(
+    state=literal_column(f"'{PageState.PENDING}'"),
+    rung=literal_column(f"'{DIRECT.name}'"),
+    reason=literal_column("''"),
+    detail=literal_column("''"),
+    attempts=literal_column("'[]'"),
+    bytes_in=literal_column("0"),
+    **{
+        name: bindparam(name)
+        for name in ("job_id", "site_id", "visit_id", "key", "url", "depth", "rank", "handed", "found_on")
+    },
+)
+
+
+def choose(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Pages that were chosen and not asked for yet."""
+    tx.run_many(_CHOOSE, rows)
+
+
 def insert_new(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Pages met for the first time that have an outcome already."""
     tx.run_many(insert(pages), rows)
 
 
-def new_row(
-    job_id: UUID, site_id: UUID, visit_id: UUID, page: Page, outcome: Settled | None, now: datetime
-) -> dict[str, Any]:
-    """A row for a page met for the first time, already with its outcome if it has one."""
-    fields = _outcome(outcome or Settled(page, PageState.PENDING), now, "")
+def chosen_row(job_id: UUID, site_id: UUID, visit_id: UUID, page: Page) -> dict[str, Any]:
     return {
         "job_id": job_id,
         "site_id": site_id,
@@ -129,6 +147,14 @@ def new_row(
         "rank": page.rank,
         "handed": page.handed,
         "found_on": page.found_on,
+    }
+
+
+def new_row(job_id: UUID, site_id: UUID, visit_id: UUID, outcome: Settled, now: datetime) -> dict[str, Any]:
+    """A row for a page met for the first time, already with its outcome."""
+    fields = _outcome(outcome, now, "")
+    return {
+        **chosen_row(job_id, site_id, visit_id, outcome.page),
         "state": fields["state"],
         "rung": fields["rung"],
         "due_at": fields["due"],
@@ -139,7 +165,7 @@ def new_row(
         "identity": fields["identity"],
         "bytes_in": fields["bytes"],
         "links": fields["links"],
-        "settled_at": fields["at"] if outcome else None,
+        "settled_at": fields["at"],
     }
 
 

@@ -7,7 +7,6 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
-    LargeBinary,
     MetaData,
     SmallInteger,
     String,
@@ -16,7 +15,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from gossamer.store.types import Id, Instant, Json
+from gossamer.store.types import Blob, Id, Instant, Json
 
 metadata = MetaData(
     naming_convention={
@@ -64,7 +63,7 @@ sites = Table(
     Column("retries", Integer, nullable=False),  # of the page that decided the site's fate
     Column("not_before", Instant),
     Column("robots", Json, nullable=False),
-    Column("notes", LargeBinary, nullable=False),
+    Column("notes", Blob, nullable=False),
     Column("last_attempt_at", Instant),
     Column("finished_at", Instant),
     Column("size_source", String(8), nullable=False, server_default=""),  # what says how large it is: sitemap or links
@@ -101,7 +100,7 @@ pages = Table(
     "pages",
     metadata,
     Column("job_id", Id, primary_key=True),
-    Column("key", LargeBinary(12), primary_key=True),
+    Column("key", Blob, primary_key=True),
     Column("site_id", Id, nullable=False),
     Column("visit_id", Id, nullable=False),
     Column("url", Text, nullable=False),
@@ -116,10 +115,10 @@ pages = Table(
     Column("http_status", SmallInteger),
     Column("attempts", Json, nullable=False),
     Column("found_on", Text, nullable=False),
-    Column("identity", LargeBinary(12)),
+    Column("identity", Blob),
     Column("bytes_in", Integer, nullable=False),
     Column("settled_at", Instant),
-    Column("links", LargeBinary),  # where it leads on its site, until its level is over
+    Column("links", Blob),  # where it leads on its site, until its level is over
     sqlite_with_rowid=False,
 )
 
@@ -128,9 +127,9 @@ records = Table(
     metadata,
     Column("job_id", Id, primary_key=True),
     Column("kind", String(24), primary_key=True),
-    Column("key", LargeBinary(16), primary_key=True),
+    Column("key", Blob, primary_key=True),
     Column("site_id", Id, nullable=False),
-    Column("page_key", LargeBinary(12), nullable=False),
+    Column("page_key", Blob, nullable=False),
     Column("data", Json, nullable=False),
     Column("created_at", Instant, nullable=False),
     sqlite_with_rowid=False,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import DateTime, Uuid
+from sqlalchemy import DateTime, LargeBinary, Uuid
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import JSON, UserDefinedType
 
@@ -28,6 +28,15 @@ class _BytesId(UserDefinedType[UUID]):
         return lambda value: None if value is None else UUID(bytes=value)
 
 
+class _Bytes(UserDefinedType[bytes]):
+    """Bytes as the driver takes and gives them: the library's own type wraps each one once more."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        return "BLOB"
+
+
 class _Milliseconds(UserDefinedType[datetime]):
     """An instant as milliseconds since 1970: SQLite's own dates are only text."""
 
@@ -45,4 +54,5 @@ class _Milliseconds(UserDefinedType[datetime]):
 
 Id = _BytesId().with_variant(Uuid(), "postgresql")
 Instant = _Milliseconds().with_variant(DateTime(timezone=True), "postgresql")
+Blob = _Bytes().with_variant(LargeBinary(), "postgresql")
 Json = JSON(none_as_null=True)
