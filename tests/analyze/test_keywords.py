@@ -1,5 +1,6 @@
 """Which keywords a text mentions: tables of examples, and a slow matcher that is obviously right."""
 
+import sys
 import unicodedata
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from gossamer.analyze.characters import Sort, sort_of
 from gossamer.analyze.folding import fold, squeeze
 from gossamer.analyze.keywords import KeywordMatcher, Mention, clean_keyword
+from gossamer.analyze.snippets import snippet
 
 
 def count(keyword: str, text: str, title: str = "") -> int:
@@ -120,9 +122,26 @@ def test_the_snippet_shows_the_first_mention_where_folding_made_the_text_longer(
     assert after == " Straße..."
 
 
-SPECIMENS = "aAbß ﬁİ'’-‑+.C_9é\u0301字カ한ไ!\n\u00a0ΣςſK²\ufe0f😀"
+SPECIMENS = "aAbß ﬁİŉ'’-‑+.C_9é\u0301字カ한ไ!\n\u00a0ΣςſK²\ufe0f😀"
 _TEXT = st.text(alphabet=SPECIMENS, max_size=40) | st.text(max_size=20)
 _KEYWORD = st.text(alphabet=SPECIMENS, min_size=1, max_size=4) | st.text(min_size=1, max_size=2)
+
+# Words that hide in each other, grow when folded, or end in symbols, with what may stand between them.
+_WORDS = [
+    "CRM", "crm", "soft", "software", "Straße", "STRASSE", "ﬁne", "İz", "café", "cafe", "C++", "C", ".NET", "NET",
+    "e-mail", "e‑Mail", "mail", "don't", "Don’t", "顧客", "客", "顧客管理", "한국", "24/7", "7", "ΣΑΣ", "σας", "ha",
+]  # fmt: skip
+_GAPS = [" ", " ", " ", "  ", "\n", "\u00a0", "\u3000", "-", ".", ", ", "+", "_", "'", "", "\u0301", "²"]
+_PROSE = st.lists(st.sampled_from(_WORDS + _GAPS), max_size=25).map("".join)
+_PHRASE = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=3).flatmap(
+    lambda words: st.sampled_from([" ".join(words), "  ".join(words), "".join(words), "-".join(words)])
+)
+
+
+def slow_fold(text: str) -> str:
+    """Case, hyphens and apostrophes, one character after the other."""
+    plain = {**dict.fromkeys("‐‑‒–−﹣－", "-"), **dict.fromkeys("’‘‛ʼ＇", "'")}
+    return "".join(plain.get(character, character.casefold()) for character in text)
 
 
 def is_word(character: str) -> bool:
@@ -143,32 +162,81 @@ def may_stand_beside(edge: str, neighbour: str) -> bool:
     return sort_of(neighbour) is Sort.HANGUL and sort_of(edge) is not Sort.HANGUL
 
 
-def slow_count(keyword: str, text: str) -> int:
-    wanted, folded = fold(clean_keyword(keyword)), fold(" ".join(text.split()))
-    found, at = 0, 0
-    while at + len(wanted) <= len(folded):
-        end = at + len(wanted)
-        fits = folded[at:end] == wanted
-        fits = fits and (at == 0 or may_stand_beside(wanted[0], folded[at - 1]))
-        fits = fits and (end == len(folded) or may_stand_beside(wanted[-1], folded[end]))
-        found += fits
-        at = end if fits else at + 1
+def slow_mentions(keyword: str, text: str) -> list[tuple[int, int]]:
+    """Where a keyword stands in a text with single spaces: every stretch of it is tried, from left to right."""
+    wanted = slow_fold(clean_keyword(keyword))
+    folded = [slow_fold(character) for character in text]
+    found, start = [], 0
+    while start < len(text):
+        end, piece = start, ""
+        while end < len(text) and len(piece) < len(wanted):
+            piece += folded[end]
+            end += 1
+        fits = piece == wanted
+        fits = fits and (start == 0 or may_stand_beside(wanted[0], folded[start - 1][-1]))
+        fits = fits and (end == len(text) or may_stand_beside(wanted[-1], folded[end][0]))
+        if fits:
+            found.append((start, end))
+        start = end if fits else start + 1
     return found
+
+
+def check_against_the_slow_one(keywords: list[str], title: str, text: str) -> None:
+    title, text = " ".join(title.split()), " ".join(text.split())
+    named: dict[str, str] = {}
+    for keyword in filter(None, map(clean_keyword, keywords)):
+        named.setdefault(slow_fold(keyword), keyword)
+    expected = []
+    for keyword in named.values():
+        in_title, in_text = slow_mentions(keyword, title), slow_mentions(keyword, text)
+        if in_title or in_text:
+            shown = snippet(text, *in_text[0]) if in_text else snippet(title, *in_title[0])
+            expected.append(Mention(keyword, len(in_title) + len(in_text), shown, len(in_title)))
+    matcher = KeywordMatcher(keywords)
+    assert matcher.matches(title, text) == expected
+    counted = {keyword: len(slow_mentions(keyword, text)) for keyword in named.values()}
+    assert matcher.counts(text) == {keyword: times for keyword, times in counted.items() if times}
 
 
 @settings(max_examples=600, deadline=None)
 @given(st.lists(_KEYWORD, min_size=1, max_size=6), _TEXT, _TEXT)
 @example(["ß"], "ßß ß", "")
 @example(["'n"], "ŉ", "")
+@example(["a a"], "a a a a", "a a a")
+@example(["字", "字字"], "字字字", "")
 def test_the_matcher_agrees_with_the_slow_one(keywords: list[str], text: str, title: str) -> None:
-    wanted = {fold(clean_keyword(keyword)): keyword for keyword in reversed(keywords) if clean_keyword(keyword)}
-    expected = {
-        clean_keyword(keyword): slow_count(keyword, text) + slow_count(keyword, title) for keyword in wanted.values()
-    }
-    mentions = KeywordMatcher(keywords).matches(title, text)
-    assert {mention.keyword: mention.frequency for mention in mentions} == {
-        keyword: times for keyword, times in expected.items() if times
-    }
+    check_against_the_slow_one(keywords, title, text)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(_PHRASE, min_size=1, max_size=12), _PROSE, _PROSE)
+@example(["CRM", "CRM software", "software", "soft"], "CRM", "CRM software, crm\u00a0software CRMsoftware soft-ware")
+@example(["straße", "ﬁne"], "", "STRASSE straße ﬁne FINE strasse")
+@example(["c++", "c"], "", "C++ C C+++ C+ C++C")
+def test_the_matcher_agrees_with_the_slow_one_on_phrases(keywords: list[str], title: str, text: str) -> None:
+    check_against_the_slow_one(keywords, title, text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(_PHRASE, min_size=1, max_size=3), _PROSE, st.integers(30, 60))
+def test_the_snippet_shows_the_first_mention_of_a_long_text(keywords: list[str], prose: str, times: int) -> None:
+    check_against_the_slow_one(keywords, "", "ﬃ ßẞ İŉ " * times + prose + " Straße" * times)
+
+
+def test_the_scripts_are_what_their_characters_are_called() -> None:
+    unspaced = ("CJK UNIFIED", "CJK COMPAT", "HIRAGANA LETTER", "KATAKANA LETTER", "THAI CHARACTER", "LAO LETTER",
+                "MYANMAR LETTER", "KHMER LETTER", "BOPOMOFO LETTER", "HALFWIDTH KATAKANA LETTER")  # fmt: skip
+    for code in range(sys.maxunicode + 1):
+        character = chr(code)
+        name = unicodedata.name(character, "")
+        if not is_word(character):
+            assert sort_of(character) is Sort.SYMBOL, hex(code)
+        elif name.startswith(unspaced):
+            assert sort_of(character) is Sort.UNSPACED, hex(code)
+        elif name.startswith(("HANGUL SYLLABLE", "HANGUL CHOSEONG", "HANGUL JUNGSEONG", "HANGUL LETTER")):
+            assert sort_of(character) is Sort.HANGUL, hex(code)
+        elif name.startswith(("LATIN", "GREEK", "CYRILLIC", "ARABIC LETTER", "HEBREW", "DEVANAGARI", "DIGIT")):
+            assert sort_of(character) is Sort.WORD, hex(code)
 
 
 @settings(deadline=None)

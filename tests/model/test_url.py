@@ -1,5 +1,7 @@
 """One spelling per page, and which site, domain and shard an address belongs to."""
 
+import re
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -103,6 +105,21 @@ _ADDRESSES = st.one_of(
 )
 
 
+def check_spelling(url: str) -> None:
+    """What no normal address contains."""
+    origin, (path, _, query) = origin_of(url), path_of(url).partition("?")
+    assert "@" not in origin
+    assert origin == origin.lower()
+    assert not re.fullmatch(r"http://.*:80|https://.*:443|.*\.|.*\.:\d+", origin)
+    assert not {".", ".."} & set(path.split("/"))
+    assert not re.search(r"(?i)(?:^|&)(?:utm_\w+|gclid|fbclid|phpsessid)(?:=|&|$)|&&|^&|&$", query)
+    assert not re.search(r"(?i);jsessionid=", path)
+    # A stray percent sign keeps what follows it as it is; every other escape is in capitals, and needed.
+    for escape in re.findall(r"(?<!%)(?<!%[0-9A-Fa-f])%([0-9A-Fa-f]{2})", path + "?" + query):
+        assert escape == escape.upper()
+        assert not re.fullmatch(r"[\w.~-]", chr(int(escape, 16)), re.ASCII)
+
+
 @settings(max_examples=1_000, deadline=None)
 @given(_ADDRESSES)
 @example("https://example.com/a/..;jsessionid=1/b")
@@ -123,6 +140,7 @@ def test_normalising_never_raises_and_changes_nothing_twice(written: str) -> Non
         assert origin_of(once) + path_of(once) == once
         assert host_of(once)
         url_key(once)
+        check_spelling(once)
 
 
 @settings(deadline=None)
@@ -130,6 +148,71 @@ def test_normalising_never_raises_and_changes_nothing_twice(written: str) -> Non
 def test_joining_never_raises_and_gives_a_normal_address(href: str, base: str) -> None:
     joined = normalise(href, base)
     assert joined is None or normalise(joined) == joined
+
+
+# How a piece of an address may be written, and what it means; None: nothing at all.
+_WRITTEN_SEGMENTS = st.sampled_from(
+    [("a", "a"), ("A", "A"), ("%41", "A"), ("b-_.~", "b-_.~"), ("%7e", "~"), ("%2D%5f", "-_"), ("é", "%C3%A9"),
+     ("%c3%a9", "%C3%A9"), ("日", "%E6%97%A5"), ("a b", "a%20b"), ("%20", "%20"), ("%2f", "%2F"), ("%2F", "%2F"),
+     ("%3b", "%3B"), ("%", "%"), ("100%", "100%"), ("%zz", "%zz"), ("%25", "%25"), ("%2541", "%2541"), ("a+b", "a+b"),
+     ("a:b@c", "a:b@c"), (";v=1", ";v=1"), ("x;jsessionid=AB1", "x"), (";JSESSIONID=1;v", ";v"), ("...", "..."),
+     (".a", ".a"), ("", ""), (".", "."), ("..", ".."), ("%2e", "."), ("%2E%2e", ".."), (".%2e", "..")]
+)  # fmt: skip
+_WRITTEN_PARAMETERS = st.sampled_from(
+    [("a=1", "a=1"), ("a", "a"), ("A=1", "A=1"), ("b=", "b="), ("=", "="), ("q=%7e%41", "q=~A"), ("q=é", "q=%C3%A9"),
+     ("q=a+b", "q=a+b"), ("q=a b", "q=a%20b"), ("x=a%26b", "x=a%26b"), ("x=%3d", "x=%3D"), ("p=/../", "p=/../"),
+     ("u=http://x/?y", "u=http://x/?y"), ("utm=1", "utm=1"), ("utm_=1", "utm_=1"), ("sid=12", "sid=12"), ("", None),
+     ("utm_source=x", None), ("UTM_Medium=%41", None), ("%75tm_id", None), ("gclid", None), ("fbclid=", None),
+     ("PHPSESSID=1", None), ("jsessionid=1", None), ("sid=0123456789abcdef", None), ("mc_cid=a=b", None)]
+)  # fmt: skip
+_WRITTEN_ORIGINS = st.sampled_from(
+    [("http://example.com", "http://example.com"), ("HTTP://EXAMPLE.com", "http://example.com"),
+     ("http://example.com:80", "http://example.com"), ("http://example.com:080", "http://example.com"),
+     ("http://example.com:", "http://example.com"), ("https://example.com:80", "https://example.com:80"),
+     ("https://example.com:443", "https://example.com"), ("https://example.com:8443", "https://example.com:8443"),
+     ("https://me:pw@example.com", "https://example.com"), ("https://example.com.", "https://example.com"),
+     ("https://Bücher.example", "https://xn--bcher-kva.example"), ("https:\\\\example.com", "https://example.com"),
+     (" https://ex\nample.com", "https://example.com"),
+     ("http://0x7f.1", "http://127.0.0.1"), ("http://[0:0::1]:80", "http://[::1]")]
+)  # fmt: skip
+
+
+def walked(segments: list[str]) -> str:
+    """Where one stands after going through the segments like a visitor through folders."""
+    folders: list[str] = []
+    for segment in segments[:-1]:
+        if segment == "..":
+            del folders[-1:]
+        elif segment != ".":
+            folders.append(segment)
+    last = segments[-1]
+    if last == "..":
+        del folders[-1:]
+    return "".join(f"/{folder}" for folder in folders) + "/" + (last if last not in (".", "..") else "")
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(
+    _WRITTEN_ORIGINS,
+    st.lists(_WRITTEN_SEGMENTS, min_size=1, max_size=6),
+    st.lists(_WRITTEN_PARAMETERS, max_size=5),
+    st.sampled_from(["", "#", "#top", "#/a?b=1&utm_source=x"]),
+    st.sampled_from(["/", "\\"]),
+)
+def test_an_address_means_what_its_pieces_mean(
+    origin: tuple[str, str],
+    segments: list[tuple[str, str]],
+    parameters: list[tuple[str, str | None]],
+    fragment: str,
+    slash: str,
+) -> None:
+    query = "&".join(written for written, _ in parameters)
+    written = origin[0] + "".join(slash + segment for segment, _ in segments) + f"?{query}" + fragment
+    kept = "&".join(meaning for _, meaning in parameters if meaning is not None)
+    expected = origin[1] + walked([meaning for _, meaning in segments]) + (f"?{kept}" if kept else "")
+    assert normalise(written) == expected
+    assert normalise(written, "https://elsewhere.example/x/y?z") == expected
+    assert normalise(expected) == expected
 
 
 _SEGMENT = st.text(alphabet="abcXYZ019-_~é", min_size=1, max_size=8)

@@ -39,8 +39,9 @@ class Mention:
     """A keyword on a page."""
 
     keyword: str
-    frequency: int
+    frequency: int  # title and text together
     snippet: str
+    in_title: int = 0
 
 
 def clean_keyword(keyword: str) -> str:
@@ -91,13 +92,18 @@ class KeywordMatcher:
         mentions = []
         for index in sorted(in_title.keys() | in_text.keys()):
             titled, written = in_title.get(index), in_text.get(index)
-            frequency = (titled.count if titled else 0) + (written.count if written else 0)
+            times_titled = titled.count if titled else 0
+            frequency = times_titled + (written.count if written else 0)
             if written:
                 around = self._snippet(index, written.first, text, text_origins)
             elif titled:
                 around = self._snippet(index, titled.first, title, title_origins)
-            mentions.append(Mention(self._keywords[index], frequency, around))
+            mentions.append(Mention(self._keywords[index], frequency, around, times_titled))
         return mentions
+
+    def counts(self, text: str) -> dict[str, int]:
+        """How often each keyword is mentioned in a text with single spaces; those that are not are left out."""
+        return {self._keywords[index]: tally.count for index, tally in self._count(fold(text)).items()}
 
     def _count(self, folded: str) -> dict[int, _Tally]:
         before, after, length = self._blocked_before, self._blocked_after, len(folded)

@@ -10,7 +10,13 @@ _STEERING = dict.fromkeys(
 
 def snippet(text: str, start: int, end: int) -> str:
     """`text[start:end]` with what stands round it, cut at word edges. `text` has single spaces."""
-    return (_before(text, start) + text[start:end] + _after(text, end)).translate(_STEERING)
+    return harmless(_before(text, start) + text[start:end] + _after(text, end))
+
+
+def harmless(text: str) -> str:
+    """A text that may be shown in any terminal."""
+    # Nearly every text is printable, and asking is a hundred times as fast as translating.
+    return text if text.isprintable() else text.translate(_STEERING)
 
 
 def _before(text: str, start: int) -> str:

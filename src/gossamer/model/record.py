@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | None"
 
@@ -26,8 +26,7 @@ class Record:
     data: Mapping[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class Follow:
+class Follow(NamedTuple):
     """An address worth visiting next, in this site or another one of the job."""
 
     url: str

@@ -1,6 +1,7 @@
 """Before a page is read: whether the bytes are a web page at all, by what the server says and by how they begin."""
 
 import re
+from collections.abc import Mapping
 from enum import Enum
 
 
@@ -39,6 +40,33 @@ _IS_HTML = re.compile(
 )
 _PREFIX = 2_048
 _CONTROL_BYTES = bytes({*range(0x20)} - {0x09, 0x0A, 0x0C, 0x0D, 0x1B})
+
+_FOREIGN_FAMILIES = ("image/", "audio/", "video/", "font/", "model/")
+_FOREIGN = re.compile(
+    r"application/(?:pdf|zip|gzip|rtf|msword|wasm|postscript|java-archive|epub\+zip|font-\w+"
+    r"|x-(?:gzip|tar|bzip2?|xz|7z-compressed|rar(?:-compressed)?|compressed|zip-compressed|iso9660-image|msdownload"
+    r"|msdos-program|apple-diskimage|debian-package|rpm|redhat-package-manager|shockwave-flash|bittorrent|font-[\w-]+)"
+    r"|vnd\.(?:ms-[\w.-]+|rar|android\.package-archive|adobe\.[\w.-]+"
+    r"|openxmlformats-officedocument\.[\w.-]+|oasis\.opendocument\.[\w.-]+))"
+)
+_ANYTHING = frozenset(
+    {"application/octet-stream", "binary/octet-stream", "application/force-download", "application/x-download"}
+)
+
+
+def wants_body(status: int, headers: Mapping[str, str]) -> bool:
+    """Whether a body may be a page's, once only the headers are there (lower-case names).
+
+    Only what plainly is something else is left with the server. Types that servers give to what they do not know are
+    doubted, and read. The body of an error says whose error it is, so it is wanted whatever it calls itself.
+    """
+    stated = headers.get("content-type", "")
+    if stated.startswith("text/html") or not 200 <= status < 300:
+        return True
+    content_type = stated.partition(";")[0].strip().lower()
+    if content_type in _ANYTHING:
+        return not headers.get("content-disposition", "").lstrip().lower().startswith("attachment")
+    return not content_type.startswith(_FOREIGN_FAMILIES) and _FOREIGN.fullmatch(content_type) is None
 
 
 def kind_of(content_type: str, body: bytes) -> Kind | str:

@@ -18,6 +18,7 @@ _MAX_HREFS = 4 * MAX_LINKS
 # Compiled once; they answer with strings, which spares an object per element.
 _ANCHORS = cast("Callable[[Tree], list[str]]", XPath("//a/@href"))
 _AREAS = cast("Callable[[Tree], list[str]]", XPath("//area/@href"))
+_RELATIONS = cast("Callable[[Tree], list[str]]", XPath("//a/@rel"))
 
 _UNFOLLOWED = frozenset({"nofollow", "ugc", "sponsored"})
 _WELCOME = ":is(a,area)[href]:not([rel~=nofollow i],[rel~=ugc i],[rel~=sponsored i])"
@@ -40,7 +41,7 @@ def find_links(tree: Tree, base: str) -> tuple[Link, ...]:
         found[url] = href not in welcome and found.get(url, True)
         if len(found) == MAX_LINKS:
             break
-    return tuple([Link(url, nofollow) for url, nofollow in found.items()])
+    return tuple(map(Link._make, found.items()))
 
 
 def is_plain(url: str) -> bool:
@@ -52,7 +53,7 @@ def is_plain(url: str) -> bool:
 def _hrefs(tree: Tree) -> dict[str, None]:
     """What the page wrote, without fragments and repeats: menus and tables of contents name a page many times."""
     written = _ANCHORS(tree)
-    if tree.find("area") is not None:
+    if tree.find_all("area"):
         written = [*written, *_AREAS(tree)]
     hrefs: dict[str, None] = {href.partition("#")[0]: None for href in written}
     for blank in [href for href in hrefs if not href or href.isspace()]:
@@ -61,8 +62,8 @@ def _hrefs(tree: Tree) -> dict[str, None]:
 
 
 def _shuns_any(tree: Tree) -> bool:
-    marked = (*tree.select("a[rel]"), *tree.select("area[rel]"))
-    return any(not _UNFOLLOWED.isdisjoint((element.attr("rel") or "").lower().split()) for element in marked)
+    relations = {*_RELATIONS(tree), *(area.attr("rel") or "" for area in tree.find_all("area"))}
+    return any(not _UNFOLLOWED.isdisjoint(relation.lower().split()) for relation in relations)
 
 
 def _welcome_hrefs(tree: Tree) -> frozenset[str]:

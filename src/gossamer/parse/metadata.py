@@ -122,9 +122,11 @@ def _first_language(candidates: Iterable[str | None]) -> str:
 
 def canonical_of(tree: Tree, base: str, link_header: str) -> str | None:
     """The address the page calls its own: by `<link rel=canonical>`, else by the Link header."""
-    element = tree.select_one("link[rel~=canonical i][href]")
-    if element is not None:
-        href = (element.attr("href") or "").strip()
+    for element in tree.find_all("link"):
+        href = element.attr("href")
+        if href is None or "canonical" not in (element.attr("rel") or "").lower().split():
+            continue
+        href = href.strip()
         if not href or is_plain(href):
             return href or None
         return normalise(href, base)
@@ -137,5 +139,8 @@ def canonical_of(tree: Tree, base: str, link_header: str) -> str | None:
 
 def base_of(tree: Tree, url: str) -> str:
     """What relative addresses are relative to: the first `<base href>` if it is usable, else the page itself."""
-    element = tree.select_one("base[href]")
-    return url if element is None else normalise(element.attr("href") or "", url) or url
+    for element in tree.find_all("base"):
+        href = element.attr("href")
+        if href is not None:
+            return normalise(href, url) or url
+    return url

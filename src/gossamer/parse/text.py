@@ -7,6 +7,7 @@ afterwards, because others ask the same tree deeper questions:
     forms, buttons, options   become blocks, so that they do not glue to their neighbours
     images, frames, inputs    become line breaks: a gap without text (what stands inside is for old browsers)
     numbered lists            become plain ones, or numbers nobody wrote would stand in the snippets
+    preformatted text         becomes a block: the renderer would show the scripts in it
     tables                    become blocks if their cells hold blocks; the renderer runs those together
     blocks in inline markup   get a space behind them, as labels in drawings do: the renderer forgets it
 """
@@ -36,6 +37,7 @@ _DISGUISES = (
     *((tag, "br") for tag in ("img", "input", "iframe", "video", "audio", "canvas", "object", "meter", "progress")),
     *((tag, "script") for tag in ("noscript", "datalist", "noembed", "noframes", "desc", "rt")),
     ("ol", "ul"),
+    ("pre", "div"),
 )
 _TABLE_PARTS = ("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th")
 # What stands on lines of its own, and what such things may stand in without being noticed.
@@ -46,7 +48,7 @@ _BLOCKS = (
 )
 _CELLS = frozenset({"td", "th"})
 _CONTAINERS = frozenset({*_BLOCKS, *_TABLE_PARTS, "html", "body", "li", "dt", "dd", "figcaption", "summary"}) - _CELLS
-_MAYBE_HIDDEN = "[hidden],[style*=none i],[style*=visibility i]"
+_MAYBE_HIDDEN = "[hidden],[style*=display i],[style*=visibility i]"
 _HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
 # Pages that hide themselves until a script has run are shown to every visitor in the end; templates are never shown.
 _NEVER_HIDDEN = frozenset({"html", "body", "template"})
@@ -91,21 +93,22 @@ class _Disguise:
         # All questions before the first change: a change throws the parser's index of tags away.
         hidden = [element for element in tree.select(_MAYBE_HIDDEN) if _is_hidden(element)]
         glued, cells_hold_blocks = _find_odd_blocks(tree)
-        disguises = [(tree.find_all(tag), disguise) for tag, disguise in _DISGUISES]
-        if cells_hold_blocks or tree.find("caption") is not None:
-            disguises += [(tree.find_all(tag), "div") for tag in _TABLE_PARTS]
-        for drawing in tree.find_all("svg"):
+        all_of = tree.find_all
+        disguises = [(found, disguise) for tag, disguise in _DISGUISES if (found := all_of(tag))]
+        if cells_hold_blocks or all_of("caption"):
+            disguises += [(all_of(tag), "div") for tag in _TABLE_PARTS]
+        for drawing in all_of("svg"):
             glued += drawing.find_all("text")
             disguises.append((drawing.find_all("title"), "script"))
-        for formula in tree.find_all("math"):
+        for formula in all_of("math"):
             disguises.append((formula.find_all("annotation"), "script"))
         for element in glued:
             self._set_apart(element)
-        for elements, disguise in disguises:
+        renamed = self._renamed
+        for elements, disguise in (*disguises, (hidden, "script")):
             for element in elements:
-                self._rename(element, disguise)
-        for element in hidden:
-            self._rename(element, "script")
+                renamed.append((element, element.tag))
+                element.tag = disguise
 
     def take_off(self) -> None:
         for space in self._spaces:
@@ -113,10 +116,6 @@ class _Disguise:
         # Backwards, because an element may have been renamed twice.
         for element, tag in reversed(self._renamed):
             element.tag = tag
-
-    def _rename(self, element: Element, tag: str) -> None:
-        self._renamed.append((element, element.tag))
-        element.tag = tag
 
     def _set_apart(self, element: Element) -> None:
         space = Text(" ")
@@ -128,12 +127,14 @@ def _find_odd_blocks(tree: Tree) -> tuple[list[Element], bool]:
     """Blocks in inline markup, to whose last word whatever follows would be glued; and whether any stand in cells."""
     glued = []
     in_cells = False
+    all_of = tree.find_all
     for tag in _BLOCKS:
-        for block in tree.find_all(tag):
+        for block in all_of(tag):
             parent = block.parent
-            if not isinstance(parent, Element) or parent.tag in _CONTAINERS:
+            # The usual ones first: nearly all blocks stand in these.
+            if type(parent) is not Element or (inside := parent.tag) in _CONTAINERS:
                 continue
-            if parent.tag in _CELLS:
+            if inside in _CELLS:
                 in_cells = True
             else:
                 glued.append(block)
@@ -141,11 +142,10 @@ def _find_odd_blocks(tree: Tree) -> tuple[list[Element], bool]:
 
 
 def _is_hidden(element: Element) -> bool:
-    if element.tag in _NEVER_HIDDEN or not _REAL_TAG.fullmatch(element.tag):
+    style = element.attr("style")
+    if not (style and _HIDDEN_STYLE.search(style)) and element.attr("hidden") is None:
         return False
-    if "hidden" in element.attrs:
-        return True
-    return _HIDDEN_STYLE.search(element.attr("style") or "") is not None
+    return element.tag not in _NEVER_HIDDEN and _REAL_TAG.fullmatch(element.tag) is not None
 
 
 def _reaches_the_limit(tree: Tree) -> bool:

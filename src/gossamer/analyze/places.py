@@ -1,0 +1,79 @@
+"""Where on a page its keywords are mentioned: an offer in a paragraph is worth a letter, a word in a menu is not."""
+
+from collections.abc import Collection, Iterable, Sequence
+from enum import StrEnum
+from functools import lru_cache
+
+from turbohtml import Element
+
+from gossamer.analyze.folding import fold
+from gossamer.analyze.keywords import KeywordMatcher, Mention, fold_keyword
+from gossamer.model.document import Document
+from gossamer.parse.parts import APART, furniture_of, headings_of, texts_of
+from gossamer.parse.text import tidy
+
+
+class Place(StrEnum):
+    """The best place a keyword is mentioned in, best first."""
+
+    TITLE = "title"
+    HEADING = "heading"
+    BODY = "body"
+    NAVIGATION = "navigation"  # only in menus, the page's header or its footer
+
+
+def places_of(mentions: Iterable[Mention], doc: Document, matcher: KeywordMatcher) -> dict[str, Place]:
+    """The best place of each keyword. Parts of the page are read only as far as there is still a doubt."""
+    found = {mention.keyword: Place.TITLE for mention in mentions if mention.in_title}
+    left = {mention.keyword: mention.frequency for mention in mentions if not mention.in_title}
+    if left:
+        headings = Parts(headings_of(doc.tree))
+        for keyword in headings.counts(left, matcher):
+            if left.pop(keyword, None):
+                found[keyword] = Place.HEADING
+    if left:
+        furniture = Parts(furniture_of(doc.tree))
+        doubtful = {keyword for keyword, times in left.items() if furniture.at_most(keyword) >= times}
+        in_furniture = furniture.counts(doubtful, matcher)
+        for keyword, times in left.items():
+            only_there = keyword in doubtful and in_furniture.get(keyword, 0) >= times
+            found[keyword] = Place.NAVIGATION if only_there else Place.BODY
+    return found
+
+
+class Parts:
+    """Some elements of a page.
+
+    Reading what a visitor can see of them is dear, so it is put off: the raw text, hidden words and all, is cheap and
+    says what they cannot mention. Spaces are left out of the comparison, since the raw text glues blocks together.
+    """
+
+    def __init__(self, elements: Sequence[Element]) -> None:
+        self._elements = elements
+        self._bare = [_bare_text(element) for element in elements]
+
+    def at_most(self, keyword: str) -> int:
+        """No more mentions than this."""
+        wanted = _bare_keyword(keyword)
+        return sum(text.count(wanted) for text in self._bare)
+
+    def may_mention(self, keywords: Collection[str]) -> list[int]:
+        """Which of the elements could mention any of these keywords."""
+        wanted = [_bare_keyword(keyword) for keyword in keywords]
+        return [at for at, text in enumerate(self._bare) if any(keyword in text for keyword in wanted)]
+
+    def counts(self, keywords: Collection[str], matcher: KeywordMatcher) -> dict[str, int]:
+        """How often a visitor can read each of these keywords in the elements, and perhaps others too."""
+        worth_reading = [self._elements[at] for at in self.may_mention(keywords)]
+        return matcher.counts(f" {APART} ".join(texts_of(worth_reading))) if worth_reading else {}
+
+
+def _bare_text(element: Element) -> str:
+    # Small readings beside the characters stand in the middle of words, where no visitor reads them.
+    text = element.text if element.find("rt") is None else texts_of([element])[0]
+    return fold(tidy(text)).replace(" ", "")
+
+
+@lru_cache(maxsize=4_096)
+def _bare_keyword(keyword: str) -> str:
+    return fold_keyword(keyword).replace(" ", "")

@@ -1,0 +1,108 @@
+"""Parts of a page that are asked about by themselves: its headings, its furniture, single elements.
+
+The tree of the whole page is never changed here. What a part says is read from a small page made of the parts alone, so
+the rules of what a visitor can see are those of `visible_text` and no others.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from itertools import chain, islice
+
+from turbohtml import Document as Tree
+from turbohtml import Element, parse
+
+from gossamer.parse.text import tidy, visible_text
+
+# More of them than any page has that was written for people.
+MOST_HEADINGS = 2_000
+MOST_FURNITURE = 500
+
+_LEVELS = ("h1", "h2", "h3", "h4", "h5", "h6")
+# A header or footer of an article belongs to the article; one of the page is the same on every page of a site.
+_OF_THE_PAGE = ":not(:is(main,article,[role~=main i]) *)"
+_MENUS = "nav,[role~=navigation i]"
+_FURNITURE = ("nav", f"header{_OF_THE_PAGE}", f"footer{_OF_THE_PAGE}", "[role~=navigation i]")
+_IN_FURNITURE = ",".join(_FURNITURE)
+_IN_LOWER_FURNITURE = f"{_MENUS},footer{_OF_THE_PAGE}"
+_MAY_HIDE = ":is([hidden],[style*=none i],[style*=visibility i]):not(html,body)"
+# Markup that neither parts words nor hides them.
+_NOT_SIMPLE = ":not(:is(a,abbr,b,code,em,i,small,span,strong,u):not([hidden],[style]))"
+_UNFOLLOWED = frozenset({"nofollow", "ugc", "sponsored"})
+
+# A character that no text contains, and that joins nothing: what stands round it are two texts.
+APART = "\ufdd0"
+_FENCE = f"<p>{APART}</p>"
+
+
+def headings_of(tree: Tree) -> list[Element]:
+    """The headings of what the page is about. Those of menus and footers are not; an `<h1>` in the page's header is."""
+    found = chain.from_iterable(tree.find_all(level) for level in _LEVELS)
+    return [
+        heading
+        for heading in islice(found, MOST_HEADINGS)
+        if heading.closest(_IN_LOWER_FURNITURE if heading.tag == "h1" else _IN_FURNITURE) is None
+    ]
+
+
+def furniture_of(tree: Tree) -> list[Element]:
+    """Navigation, and the page's own header and footer; what stands inside another of them is not named again."""
+    found = [element for selector in _FURNITURE for element in tree.select(selector)]
+    return [element for element in dict.fromkeys(found[:MOST_FURNITURE]) if not _stands_in_furniture(element)]
+
+
+def texts_of(elements: Sequence[Element]) -> list[str]:
+    """What a visitor can read in each of these elements, with single spaces; nothing where it cannot be seen."""
+    texts = [_text_at_a_glance(element) for element in elements]
+    odd = [at for at, text in enumerate(texts) if text is None]
+    for at, text in zip(odd, _rendered([elements[at] for at in odd]), strict=True):
+        texts[at] = text
+    return [text or "" for text in texts]
+
+
+def is_unfollowed(link: Element) -> bool:
+    """Whether a link says of itself that it is no recommendation."""
+    return not _UNFOLLOWED.isdisjoint((link.attr("rel") or "").lower().split())
+
+
+def _stands_in_furniture(element: Element) -> bool:
+    outer = element.parent
+    return isinstance(outer, Element) and outer.closest(_IN_FURNITURE) is not None
+
+
+def _text_at_a_glance(element: Element) -> str | None:
+    """The text of an element that holds nothing but words and the simplest markup; None of any other."""
+    if element.closest("template") is not None:
+        return ""  # no part of the page
+    if element.select_one(_NOT_SIMPLE) is not None or element.closest(_MAY_HIDE) is not None:
+        return None
+    return tidy(element.text)
+
+
+def _rendered(elements: Sequence[Element]) -> list[str]:
+    if not elements:
+        return []
+    sources = [_source_of(element) for element in elements]
+    whole = _FENCE.join(sources)
+    texts = _render(whole).split(APART)
+    if len(texts) != len(elements) or "<plaintext" in whole:
+        # Markup that swallows whatever follows it: each gets a page of its own.
+        texts = [_render(source) for source in sources]
+    return [text.strip() for text in texts]
+
+
+def _source_of(element: Element) -> str:
+    """The element's own markup, within the bare bones of those around it that may hide it."""
+    source = element.html.replace(APART, "")
+    outer = element.parent
+    while isinstance(outer, Element):
+        veil = outer.closest(_MAY_HIDE)
+        if veil is None:
+            break
+        hidden = " hidden" if "hidden" in veil.attrs else ""
+        source = f'<div{hidden} style="{escape(veil.attr("style") or "")}">{source}</div>'
+        outer = veil.parent
+    return source
+
+
+def _render(source: str) -> str:
+    return visible_text(parse(source, positions=False, scripting=True), source)
