@@ -5,7 +5,7 @@ from uuid import UUID
 
 from gossamer.model.job import Job, Target
 from gossamer.model.page import Page, Visit
-from gossamer.model.record import Record
+from gossamer.model.record import Record, Value
 from gossamer.model.states import JobState, PageState
 from gossamer.settle.commit import Committed, commit
 from gossamer.settle.step import PageStep, Step
@@ -31,10 +31,11 @@ def claim_all(tx: Tx, worker: str = "home/0-1", lease: timedelta = LEASE) -> lis
     return visits.claim(tx, waiting, worker, lease)
 
 
-def done(visit: Visit, url: str, *keywords: str, depth: int = 0) -> Step:
+def done(visit: Visit, url: str, *keywords: str, depth: int = 0, **more: Value) -> Step:
     """A page that was read, with one record per keyword."""
     records = tuple(
-        Record("match", (url, keyword), {"domain": visit.host, "url": url, "keyword": keyword}) for keyword in keywords
+        Record("match", (url, keyword), {"domain": visit.host, "url": url, "keyword": keyword, **more})
+        for keyword in keywords
     )
     page = Page.at(url, depth)
     return Step(visit, PageStep(page, PageState.DONE, http_status=200, identity=page.key, records=records, bytes_in=10))

@@ -29,6 +29,13 @@ def row(domain: str = "a.test", url: str = "https://a.test/", keyword: str = "CR
         "crawl_method": "direct",
         "timestamp": "2026-01-01T00:00:00Z",
         "http_status": 200,
+        "verdict": "linked",
+        "link_url": "https://acme.com/",
+        "anchor_text": "Acme",
+        "position": "body",
+        "flags": "",
+        "keyword_pages": 2,
+        "site_pages": 7,
         **more,
     }
 
@@ -45,8 +52,10 @@ async def _text(chunks: AsyncIterator[str]) -> str:
 async def test_csv_is_exactly_the_promised_table() -> None:
     text = await _text(encode_csv(_sites([row()]), MATCH))
     assert text == (
-        "domain,url,keyword,frequency,context_snippet,crawl_method,timestamp,http_status\r\n"
-        'a.test,https://a.test/,CRM,3,"they said ""CRM"", twice",direct,2026-01-01T00:00:00Z,200\r\n'
+        "domain,url,keyword,frequency,context_snippet,crawl_method,timestamp,http_status,"
+        "verdict,link_url,anchor_text,position,flags,keyword_pages,site_pages\r\n"
+        'a.test,https://a.test/,CRM,3,"they said ""CRM"", twice",direct,2026-01-01T00:00:00Z,200,'
+        "linked,https://acme.com/,Acme,body,,2,7\r\n"
     )
 
 
@@ -62,6 +71,13 @@ async def test_json_is_keyed_by_domain_and_keyword() -> None:
         "crawl_method": "direct",
         "timestamp": "2026-01-01T00:00:00Z",
         "http_status": 200,
+        "verdict": "linked",
+        "link_url": "https://acme.com/",
+        "anchor_text": "Acme",
+        "position": "body",
+        "flags": "",
+        "keyword_pages": 2,
+        "site_pages": 7,
     }
     assert orjson.loads(await _text(encode_json(sites, MATCH))) == {
         "results": {
@@ -80,6 +96,9 @@ async def test_an_empty_result_is_still_a_table() -> None:
 async def test_text_that_a_spreadsheet_would_run_is_defused(payload: str) -> None:
     text = await _text(encode_csv(_sites([row(context_snippet=payload)]), MATCH))
     (cell,) = [line["context_snippet"] for line in csv.DictReader(io.StringIO(text, newline=""))]
+    assert cell == f"'{payload}"
+    text = await _text(encode_csv(_sites([row(anchor_text=payload)]), MATCH))
+    (cell,) = [line["anchor_text"] for line in csv.DictReader(io.StringIO(text, newline=""))]
     assert cell == f"'{payload}"
     assert defused(-1) == -1
 

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from gossamer.model.endings import is_binary
 from gossamer.model.page import Page
 from gossamer.model.record import Follow, Record
 from gossamer.recipe import Bound, Recipe
-from gossamer.recipes.prospect import MATCH, Prospect, ProspectParams, is_binary
+from gossamer.recipes.prospect import MATCH, Prospect, ProspectParams
 from tests.parse.answers import URL, read
 
 
@@ -39,13 +40,40 @@ def test_a_match_is_a_row_with_exactly_the_promised_columns() -> None:
             "crawl_method": "direct",
             "timestamp": "2026-03-04T05:06:07Z",
             "http_status": 200,
+            "verdict": "",
+            "link_url": "",
+            "anchor_text": "",
+            "position": "title",
         },
     )
     assert second.data["keyword"] == "CRM software"
-    assert tuple(first.data) == MATCH.columns
+    worked_out_later = ("flags", "keyword_pages", "site_pages")
+    assert (*first.data, *worked_out_later) == MATCH.columns
     header = "domain,url,keyword,frequency,context_snippet,crawl_method,timestamp,http_status"
-    assert ",".join(MATCH.columns) == header
+    more = "verdict,link_url,anchor_text,position,flags,keyword_pages,site_pages"
+    assert ",".join(MATCH.columns) == f"{header},{more}"
     assert MATCH.key == ("url", "keyword")
+
+
+def test_a_row_says_whether_the_page_links_to_the_client() -> None:
+    doc = read('<p>CRM boats</p><nav>ferry</nav><a href="https://blog.acme.com/?utm_source=x">Acme</a>')
+    recipe = bound("CRM", "ferry", client_domains=["acme.com"], competitor_domains=["rival.com"])
+    crm, ferry = recipe.harvest(Page.at(URL), doc).records
+    told = ("verdict", "link_url", "anchor_text", "position")
+    assert [crm.data[name] for name in told] == ["linked", "https://blog.acme.com/?utm_source=x", "Acme", "body"]
+    assert (ferry.data["verdict"], ferry.data["position"]) == ("linked", "navigation")
+
+
+def test_without_a_client_there_is_no_verdict() -> None:
+    doc = read('<h2>CRM</h2><a href="https://acme.com/">Acme</a>')
+    (record,) = bound("CRM").harvest(Page.at(URL), doc).records
+    assert (record.data["verdict"], record.data["link_url"], record.data["position"]) == ("", "", "heading")
+
+
+def test_pages_of_the_client_are_its_own() -> None:
+    doc = read("<p>CRM</p>", url="https://www.acme.com/")
+    (record,) = bound("CRM", client_domains=["acme.com"]).harvest(Page.at("https://www.acme.com/"), doc).records
+    assert record.data["verdict"] == "own-site"
 
 
 def test_the_row_names_the_page_as_it_was_found_after_redirects() -> None:
@@ -133,6 +161,9 @@ def test_the_policy_carries_the_limits() -> None:
     policy = bound(max_pages_per_domain=7, depth=3).policy()
     assert (policy.pages_per_site, policy.depth) == (7, 3)
     assert (bound().policy().pages_per_site, bound().policy().depth) == (500, 50)
+    policy = bound(top_pages=9, include=["/blog/*"], exclude=["*/tag/*", "/x?*"]).policy()
+    assert (policy.top_pages, policy.include, policy.exclude) == (9, ("/blog/*",), ("*/tag/*", "/x?*"))
+    assert (bound().policy().top_pages, bound().policy().include, bound().policy().exclude) == (50, (), ())
     assert list(bound().seeds()) == []
     assert bound().accept(Page.at(URL), read("x")) is None
 
@@ -145,6 +176,14 @@ def test_there_is_nothing_to_merge_at_the_end() -> None:
 def test_keywords_are_tidied_and_distinct() -> None:
     params = ProspectParams(keywords=["  CRM ", "crm", "CRM\u00a0 software", "Cafe\u0301"])
     assert params.keywords == ["CRM", "CRM software", "Café"]
+    assert ProspectParams.model_validate(params.model_dump(mode="json")) == params
+
+
+def test_domains_are_read_as_those_of_a_list_are() -> None:
+    given = ["https://www.Acme.com/", "acme.com", "bücher.example", " 'blog.acme.com' "]
+    params = ProspectParams(keywords=["CRM"], client_domains=given, competitor_domains=["http://rival.com/x?y"])
+    assert params.client_domains == ["acme.com", "xn--bcher-kva.example", "blog.acme.com"]
+    assert params.competitor_domains == ["rival.com"]
     assert ProspectParams.model_validate(params.model_dump(mode="json")) == params
 
 
@@ -161,6 +200,17 @@ def test_keywords_are_tidied_and_distinct() -> None:
         {"keywords": ["CRM"], "max_pages_per_domain": 50_001},
         {"keywords": ["CRM"], "depth": -1},
         {"keywords": ["CRM"], "unknown": 1},
+        {"keywords": ["CRM"], "top_pages": 0},
+        {"keywords": ["CRM"], "top_pages": 50_001},
+        {"keywords": ["CRM"], "client_domains": ["info@acme.com"]},
+        {"keywords": ["CRM"], "client_domains": [""]},
+        {"keywords": ["CRM"], "client_domains": [f"a{n}.com" for n in range(51)]},
+        {"keywords": ["CRM"], "competitor_domains": ["rival.com"]},
+        {"keywords": ["CRM"], "client_domains": ["acme.com"], "competitor_domains": ["no domain"]},
+        {"keywords": ["CRM"], "include": ["blog/*"]},
+        {"keywords": ["CRM"], "include": [""]},
+        {"keywords": ["CRM"], "exclude": ["/" + "x" * 200]},
+        {"keywords": ["CRM"], "exclude": [f"/{n}" for n in range(51)]},
     ],
 )
 def test_bad_parameters_are_refused(params: dict[str, Any]) -> None:

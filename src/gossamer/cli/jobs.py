@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from gossamer.cli import views
 from gossamer.cli.main import StrictCommand
+from gossamer.cli.views import JOB, JSON
 
 if TYPE_CHECKING:
     from gossamer.assembly import App
 
 app = typer.Typer(help="Run, watch and steer jobs.", no_args_is_help=True, rich_markup_mode=None)
 
-JSON = typer.Option(False, "--json", help="Answer in JSON, for scripts.")
-JOB = typer.Argument(help="The job's id, or some characters of its beginning or end.", metavar="ID", show_default=False)
 DETACH = typer.Option(False, "--detach", help="Work in the background and return at once.")
 PROCESSES = typer.Option(None, "--processes", min=1, max=64, help="Working processes (default: one per core).")
 
@@ -23,26 +23,52 @@ def run(
     name: str = typer.Option(..., "--name", help="What you call it.", show_default=False),
     domains: Path = typer.Option(..., "--domains", help="CSV or TXT, one domain per line.", show_default=False),
     keywords: Path = typer.Option(..., "--keywords", help="TXT, one word or phrase per line.", show_default=False),
-    max_pages_per_domain: int = typer.Option(500, min=1, max=50_000, help="Pages read per domain at most."),
+    client_domain: list[str] | None = typer.Option(
+        None, "--client-domain", metavar="DOMAIN", help="Whose links to look for. May be given several times."
+    ),
+    competitor_domain: list[str] | None = typer.Option(
+        None, "--competitor-domain", metavar="DOMAIN", help="A rival of the client. May be given several times."
+    ),
+    exclude_domains: Path | None = typer.Option(
+        None, "--exclude-domains", help="Domains to leave out, in the same forms as --domains."
+    ),
+    max_pages_per_domain: int = typer.Option(500, min=1, max=50_000, help="Larger domains are not read whole."),
+    top_pages: int = typer.Option(50, min=1, max=50_000, help="Pages read of a domain larger than that."),
     depth: int = typer.Option(50, min=0, max=1000, help="Links followed from the homepage at most."),
+    include: list[str] | None = typer.Option(
+        None, "--include", metavar="PATTERN", help="Read only such pages, like '/blog/*'. May be given several times."
+    ),
+    exclude: list[str] | None = typer.Option(
+        None, "--exclude", metavar="PATTERN", help="Read no such pages, like '*/tag/*'. May be given several times."
+    ),
     processes: int | None = PROCESSES,
     no_auto_start: bool = typer.Option(False, "--no-auto-start", help="Only create it; 'job start' starts it."),
     detach: bool = DETACH,
     as_json: bool = JSON,
 ) -> None:
-    """Find the pages of many domains that mention your keywords.
+    """Find the pages of many domains that mention your keywords, and whether they link to your client.
 
-    Example:
+    Examples:
 
     \b
         gossamer job run --name "Acme Q1" --domains domains.csv --keywords keywords.txt
+        gossamer job run --name "Acme Q1" --domains domains.csv --keywords keywords.txt --client-domain acme.com
 
     Ctrl-C pauses; 'gossamer job resume ID' goes on exactly there.
     """
     from gossamer.cli.session import run as run_command
     from gossamer.cli.steer import Request, run_job
 
-    request = Request(name, domains, keywords, max_pages_per_domain, depth, start=not no_auto_start)
+    params = {
+        "client_domains": client_domain or [],
+        "competitor_domains": competitor_domain or [],
+        "max_pages_per_domain": max_pages_per_domain,
+        "top_pages": top_pages,
+        "depth": depth,
+        "include": include or [],
+        "exclude": exclude or [],
+    }
+    request = Request(name, domains, keywords, exclude_domains, params, start=not no_auto_start)
 
     async def work(app: "App") -> int:
         return await run_job(app, request, processes=processes, detach=detach, as_json=as_json)
@@ -127,76 +153,4 @@ def cancel(job: str = JOB, as_json: bool = JSON) -> None:
     run_command(lambda app: cancel_job(app, job, as_json=as_json))
 
 
-@app.command(cls=StrictCommand)
-def status(job: str = JOB, as_json: bool = JSON) -> None:
-    """How far a job is, how fast, and when it will be done.
-
-    Example:
-
-    \b
-        gossamer job status 3f9a2c71
-    """
-    from gossamer.cli.look import show_status
-    from gossamer.cli.session import run as run_command
-
-    run_command(lambda app: show_status(app, job, as_json=as_json))
-
-
-@app.command("list", cls=StrictCommand)
-def list_jobs(
-    include_archived: bool = typer.Option(False, "--include-archived", help="Also those whose results are deleted."),
-    limit: int = typer.Option(50, min=1, max=10_000, help="Newest first, at most this many."),
-    as_json: bool = JSON,
-) -> None:
-    """All jobs, newest first.
-
-    Example:
-
-    \b
-        gossamer job list
-    """
-    from gossamer.cli.look import show_list
-    from gossamer.cli.session import run as run_command
-
-    run_command(lambda app: show_list(app, limit, archived=include_archived, as_json=as_json))
-
-
-@app.command(cls=StrictCommand)
-def results(
-    job: str = JOB,
-    limit: int = typer.Option(20, min=1, max=10_000, help="Rows shown at most."),
-    as_json: bool = JSON,
-) -> None:
-    """The first rows of a job's results, while it runs too.
-
-    Example:
-
-    \b
-        gossamer job results 3f9a2c71 --limit 50
-    """
-    from gossamer.cli.look import show_results
-    from gossamer.cli.session import run as run_command
-
-    run_command(lambda app: show_results(app, job, limit, as_json=as_json))
-
-
-@app.command(cls=StrictCommand)
-def export(
-    job: str = JOB,
-    form: str = typer.Option("csv", "--format", help="csv or json.", metavar="csv|json"),
-    output: Path = typer.Option(
-        ..., "--output", help="The file to write; '-' for standard output.", show_default=False
-    ),
-    as_json: bool = JSON,
-) -> None:
-    """Write a job's results to a file; what there is so far, if it still runs.
-
-    Example:
-
-    \b
-        gossamer job export 3f9a2c71 --format csv --output results.csv
-    """
-    from gossamer.cli.look import export_results
-    from gossamer.cli.session import run as run_command
-
-    run_command(lambda app: export_results(app, job, form, output, as_json=as_json))
+app.add_typer(views.app)

@@ -5,13 +5,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from rich.cells import cell_len
-from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
 from gossamer.assembly import App
-from gossamer.cli import report, words
+from gossamer.cli import report, tables, words
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
 from gossamer.export.rows import Row, rows_by_site
@@ -25,7 +23,6 @@ from gossamer.store import counters, jobs, sites
 
 _FAILED_SHOWN = 1000  # failed domains in a JSON status
 _FAILED_TOLD = 10  # and in one for people
-_SHORTEST_CONTEXT = 24  # columns; less says nothing
 
 
 async def show_status(app: App, text: str, *, as_json: bool) -> int:
@@ -69,17 +66,34 @@ async def show_list(app: App, limit: int, *, archived: bool, as_json: bool) -> i
             f"{progress.records:,}",
             words.day(job.created_at),
         )
-    _print(table)
+    tables.show(table)
     if any(words.state_word(job, runner) == "stopped: no worker" for job, _ in rows):
         say("Go on with all stopped jobs: 'gossamer job resume --all'.")
     return 0
 
 
-async def show_results(app: App, text: str, limit: int, *, as_json: bool) -> int:
+async def show_sites(app: App, text: str, state: str, limit: int, *, as_json: bool) -> int:
+    job = await find_job(app.database, text)
+    wanted = _site_state(state) if state else None
+    found = await app.database.read(sites.summaries, job.id, wanted, limit=limit)
+    if as_json:
+        say_json(report.sites_json(found))
+        return 0
+    if not found:
+        say(f"No domain is {state}." if state else "No domains.")
+        return 0
+    tables.show(tables.domains(found, tables.width()))
+    total = report.count_in(await app.database.read(counters.progress, job.id), wanted)
+    more = " More of them: --limit." if len(found) < total else ""
+    say(f"{len(found):,} of {total:,} {f'{state} ' if state else ''}domains.{more}")
+    return 0
+
+
+async def show_results(app: App, text: str, limit: int, *, unlinked_only: bool, as_json: bool) -> int:
     job = await find_job(app.database, text)
     kind = _kind(app, job)
     rows: list[Any] = []
-    async for some in rows_by_site(app.database, job.id, kind):
+    async for some in rows_by_site(app.database, job.id, kind, verdict=_wanted(job, unlinked_only)):
         rows.extend(some[: limit - len(rows)])
         if len(rows) >= limit:
             break
@@ -87,16 +101,19 @@ async def show_results(app: App, text: str, limit: int, *, as_json: bool) -> int
         say_json(rows)
         return 0
     if not rows:
-        say("No matches" + (" yet." if job.state not in OVER else "."))
+        say(f"No {'unlinked ' if unlinked_only else ''}matches" + (" yet." if job.state not in OVER else "."))
         return 0
-    _print(_matches(rows, _width()))
-    progress = await app.database.read(counters.progress, job.id)
-    everything = f"'gossamer job export {short(job.id)} --output results.csv'"
-    say(f"{len(rows):,} of {progress.records:,} matches. All of them: {everything}.")
+    tables.show(tables.matches(rows, tables.width()))
+    export = f"gossamer job export {short(job.id)}"
+    if unlinked_only:
+        say(f"{len(rows):,} unlinked matches. All of them: '{export} --unlinked-only --output unlinked.csv'.")
+    else:
+        progress = await app.database.read(counters.progress, job.id)
+        say(f"{len(rows):,} of {progress.records:,} matches. All of them: '{export} --output results.csv'.")
     return 0
 
 
-async def export_results(app: App, text: str, form: str, output: Path, *, as_json: bool) -> int:
+async def export_results(app: App, text: str, form: str, output: Path, *, unlinked_only: bool, as_json: bool) -> int:
     if str(output) in ("", "."):
         raise UserError("export.output", "--output names no file.", hint="For example --output results.csv.")
     if str(output) == "-" and as_json:
@@ -107,12 +124,12 @@ async def export_results(app: App, text: str, form: str, output: Path, *, as_jso
         known = " or ".join(ENCODERS)
         raise UserError("export.format", f"{form!r} is not a format.", hint=f"Use --format {known}.")
     job = await find_job(app.database, text)
-    kind = _kind(app, job)
+    kind, verdict = _kind(app, job), _wanted(job, unlinked_only)
     written = 0
 
     async def counted() -> AsyncIterator[list[Row]]:
         nonlocal written
-        async for rows in rows_by_site(app.database, job.id, kind):
+        async for rows in rows_by_site(app.database, job.id, kind, verdict=verdict):
             written += len(rows)
             yield rows
 
@@ -126,7 +143,7 @@ async def export_results(app: App, text: str, form: str, output: Path, *, as_jso
         answer = {"path": str(output), "format": form, "rows": written, "bytes": size, "partial": partial}
         say_json(answer)
         return 0
-    say(f"Wrote {written:,} matches to {output} ({size:,} bytes)")
+    say(f"Wrote {written:,} {'unlinked ' if unlinked_only else ''}matches to {output} ({size:,} bytes)")
     if partial:
         say(f"The job is {job.state}: these are the results so far.")
     return 0
@@ -136,34 +153,19 @@ def _kind(app: App, job: Job) -> RecordKind:
     return app.recipes[job.recipe].kinds[0]
 
 
-def _matches(rows: list[Any], width: int) -> Table:
-    """One line a row, whatever the terminal: what is cut here is whole in the export. Context takes what is left."""
-    cells = [(row["domain"], "/" + row["url"].split("/", 3)[3], row["keyword"], str(row["frequency"])) for row in rows]
-    titles, most = ("Domain", "Page", "Keyword", "Times"), (28, 30, 24, 6)
-    widths = [
-        min(cap, max(len(titles[place]), *(cell_len(line[place]) for line in cells))) for place, cap in enumerate(most)
-    ]
-    left = width - sum(widths) - len(widths) * 2
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title, cap in zip(titles, widths, strict=True):
-        justify: JustifyMethod = "right" if title == "Times" else "left"
-        table.add_column(title, no_wrap=True, overflow="ellipsis", width=cap, justify=justify)
-    if left >= _SHORTEST_CONTEXT:
-        table.add_column("Context", no_wrap=True, overflow="ellipsis", width=left)
-    for row, line in zip(rows, cells, strict=True):
-        room = left - len(row["keyword"]) - 6  # and the dots at both ends
-        context = (
-            [Text(words.around(row["context_snippet"], row["keyword"], room))] if left >= _SHORTEST_CONTEXT else []
+def _wanted(job: Job, unlinked_only: bool) -> str:
+    """The verdict rows must have; "" for any."""
+    if unlinked_only and not job.params.get("client_domains"):
+        raise UserError(
+            "results.no_client",
+            f"Job {short(job.id)} was run without a client's domain, so it does not know who links to it.",
+            hint="Run it again with --client-domain.",
         )
-        table.add_row(*map(Text, line), *context)
-    return table
+    return "unlinked" if unlinked_only else ""
 
 
-def _width() -> int:
-    """Piped output has no width to fit into: lines are kept whole for whoever reads them."""
-    console = Console()
-    return console.width if console.is_terminal else 200
-
-
-def _print(table: Table) -> None:
-    Console(width=_width(), soft_wrap=False).print(table)
+def _site_state(text: str) -> SiteState:
+    known = [str(state) for state in SiteState]
+    if text not in known:
+        raise UserError("sites.state", f"{text!r} is no state of a domain.", hint=f"Use one of {', '.join(known)}.")
+    return SiteState(text)

@@ -7,7 +7,7 @@ from typing import Any
 from gossamer.cli import words
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
-from gossamer.model.states import OVER, JobState
+from gossamer.model.states import OVER, JobState, SiteState
 from gossamer.model.trouble import Reason
 from gossamer.store.sites import SiteSummary
 
@@ -87,10 +87,38 @@ def failure_lines(failed: Sequence[SiteSummary], total: int, identifier: str) ->
         return []
     lines = [f"  {site.host}: {site.trouble.sentence if site.trouble else 'unknown'}" for site in failed]
     more = total - len(failed)
-    rest = (
-        [f"  and {more:,} more: see 'failed_domains' in 'gossamer job status {identifier} --json'"] if more > 0 else []
-    )
+    rest = [f"  and {more:,} more: 'gossamer job sites {identifier} --state failed'"] if more > 0 else []
     return ["Failed domains:", *lines, *rest]
+
+
+def sites_json(found: Sequence[SiteSummary]) -> list[dict[str, Any]]:
+    return [
+        {
+            "domain": site.host,
+            "state": str(site.state),
+            "pages_read": site.pages_done,
+            "estimated_size": site.size or None,
+            "size_source": site.size_source or None,
+            "reason": site.trouble.sentence if site.trouble else "",
+            "http_status": site.trouble.http_status if site.trouble else None,
+            "last_attempt": words.stamp(site.last_attempt_at),
+        }
+        for site in found
+    ]
+
+
+def count_in(progress: Progress, state: SiteState | None) -> int:
+    """How many of a job's domains are in a state; all of them for None."""
+    match state:
+        case SiteState.DONE:
+            return progress.sites_done
+        case SiteState.PARTIAL:
+            return progress.sites_partial
+        case SiteState.FAILED:
+            return progress.sites_failed
+        case SiteState.OPEN:
+            return progress.sites_total - progress.sites_finished
+    return progress.sites_total
 
 
 def next_step(job: Job, runner: int | None) -> str:
@@ -112,7 +140,7 @@ def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]], ident
     if not reasons:
         return []
     counted = ", ".join(f"{reason.sentence.partition(' (')[0]} ({count:,})" for reason, count in reasons[:3])
-    lines = [f"Failed most often: {counted}. Which ones: 'gossamer job status {identifier}'."]
+    lines = [f"Failed most often: {counted}. Which ones: 'gossamer job sites {identifier} --state failed'."]
     names = sum(count for reason, count in reasons if reason in (Reason.DNS, Reason.NAME_SERVER))
     if names == progress.sites_total:
         lines.append("No name could be looked up at all: is this machine connected?")

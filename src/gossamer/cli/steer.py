@@ -4,8 +4,10 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from gossamer.assembly import App, log_path
@@ -14,6 +16,7 @@ from gossamer.cli.follow import Follower
 from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say, say_json
 from gossamer.intake import control
+from gossamer.intake.exclusions import leave_out, left_out_sentence, read_exclusions
 from gossamer.intake.keywords import loaded_sentence, read_keywords
 from gossamer.intake.submit import check_name, submit
 from gossamer.intake.targets import processing_sentence, read_targets, removed_sentence
@@ -25,13 +28,13 @@ from gossamer.store import counters, jobs, sites, visits
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What `job run` was given."""
+    """What `job run` was given: lists in files, and what the recipe is to be told besides."""
 
     name: str
     domains: Path
     keywords: Path
-    max_pages_per_domain: int
-    depth: int
+    exclude_domains: Path | None
+    params: Mapping[str, Any]
     start: bool
 
 
@@ -41,15 +44,15 @@ async def run_job(app: App, given: Request, *, processes: int | None, detach: bo
     check_name(given.name)
     targets, keywords = read_targets(given.domains), read_keywords(given.keywords)
     say(loaded_sentence(keywords, given.keywords), quiet=as_json)
+    if given.exclude_domains:
+        listed, path = targets, given.exclude_domains
+        targets = leave_out(listed, read_exclusions(path), path)
+        say(left_out_sentence(listed, targets, path), quiet=as_json)
     if targets.duplicates:
         say(removed_sentence(targets), quiet=as_json)
     else:
         say(processing_sentence(targets), quiet=as_json)
-    params = {
-        "keywords": list(keywords.keywords),
-        "max_pages_per_domain": given.max_pages_per_domain,
-        "depth": given.depth,
-    }
+    params = {"keywords": list(keywords.keywords), **given.params}
     request = JobRequest(given.name, "prospect", params, targets.targets, given.start)
     job = await submit(app.database, app.recipes, request)
     say(f"Job {job.id} (short: {short(job.id)}) created", quiet=as_json)

@@ -17,6 +17,9 @@ from gossamer.model.record import RecordKind
 # What a spreadsheet would take for the beginning of a formula.
 _RISKY = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
+# The first columns have other names or places in JSON; the rest are there as they are.
+_OWN_COLUMNS = 8
+
 Encode = Callable[[AsyncIterator[list[Row]], RecordKind], AsyncIterator[str]]
 
 
@@ -52,6 +55,7 @@ async def encode_json(sites: AsyncIterator[list[Row]], kind: RecordKind) -> Asyn
                     "crawl_method": row["crawl_method"],
                     "timestamp": row["timestamp"],
                     "http_status": row["http_status"],
+                    **{column: row[column] for column in kind.columns[_OWN_COLUMNS:]},
                 }
             )
         yield f"{separator}\n    {_json(rows[0]['domain'])}: {_json(by_keyword)}"

@@ -28,7 +28,8 @@ async def submit(database: Database, recipes: Mapping[str, Recipe[Any]], request
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise UserError("job.params", f"{where}: {first['msg']}.", hint="See 'gossamer job run --help'.") from error
+        what = str(first["msg"]).removeprefix("Value error, ")
+        raise UserError("job.params", f"{where}: {what}.", hint="See 'gossamer job run --help'.") from error
     targets = _with_seeds(request.targets, recipe.bind(params).seeds())
     return await database.write(_create, name, replace(request, targets=targets), params.model_dump(mode="json"))
 

@@ -24,15 +24,32 @@ class TargetList:
     duplicates: int
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where and how a list first names a site."""
+
+    line: int
+    domain: Domain
+    text: str
+
+
 def read_targets(path: Path) -> TargetList:
     """Read a list of domains. All of it is read or none: the first line that names no site is a `UserError`."""
+    entries, given = read_entries(path)
+    if len(entries) > MAX_TARGETS:
+        raise _too_many(path, len(entries), list(entries.values())[MAX_TARGETS].line)
+    targets = tuple(target_of(entry.domain, entry.text) for entry in entries.values())
+    return TargetList(targets, given=given, duplicates=given - len(targets))
+
+
+def read_entries(path: Path) -> tuple[dict[str, Entry], int]:
+    """The sites of a list of any length, each as it was first named, and how many entries there were."""
     cells = read_cells(read_text(path, "targets", EXPECTED), _looks_like_domain)
     if not cells:
         message = f"{name_of(path)} has no domains in it, only blank lines, comments or a header."
         raise UserError("targets.empty", message, hint=EXPECTED)
-    found: dict[str, Target] = {}
+    found: dict[str, Entry] = {}
     refused: list[tuple[Cell, Refusal]] = []
-    one_too_many = 0
     for cell in cells:
         text = clean(cell.text)
         domain = read_domain(text)
@@ -41,14 +58,10 @@ def read_targets(path: Path) -> TargetList:
             continue
         site = site_of(domain.host)
         if site not in found:
-            found[site] = target_of(domain, text)
-            if len(found) == MAX_TARGETS + 1:
-                one_too_many = cell.line
+            found[site] = Entry(cell.line, domain, text)
     if refused:
         raise _bad_domain(path, refused)
-    if one_too_many:
-        raise _too_many(path, len(found), one_too_many)
-    return TargetList(tuple(found.values()), given=len(cells), duplicates=len(cells) - len(found))
+    return found, len(cells)
 
 
 def processing_sentence(loaded: TargetList) -> str:

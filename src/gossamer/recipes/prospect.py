@@ -1,18 +1,22 @@
-"""The `prospect` recipe: which pages of many sites mention a client's keywords, and in what words."""
+"""The `prospect` recipe: which pages of many sites mention a client's keywords, how, and whom they link to."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from gossamer.analyze.backlinks import BacklinkFinder
 from gossamer.analyze.keywords import KeywordMatcher, clean_keyword, fold_keyword
+from gossamer.analyze.places import places_of
+from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.document import Document
+from gossamer.model.endings import is_binary
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page
-from gossamer.model.record import Follow, Harvest, Record, RecordKind
+from gossamer.model.record import Follow, Harvest, Record, RecordKind, Value
 from gossamer.model.trouble import Trouble
-from gossamer.model.url import site_of_url
+from gossamer.model.url import site_of, site_of_url
 
 MATCH = RecordKind(
     "match",
@@ -26,19 +30,16 @@ MATCH = RecordKind(
         "crawl_method",
         "timestamp",
         "http_status",
+        "verdict",
+        "link_url",
+        "anchor_text",
+        "position",
+        # Worked out of all rows of a site when they are read.
+        "flags",
+        "keyword_pages",
+        "site_pages",
     ),
 )
-
-# Name endings of files that are no pages. What has another ending, or none, is asked for.
-BINARY_EXTENSIONS = frozenset({
-    "7z", "aac", "apk", "atom", "avi", "avif", "bin", "bmp", "bz2", "cab", "css", "csv", "dat", "deb", "dmg", "doc",
-    "docm", "docx", "dwg", "eot", "eps", "epub", "exe", "flac", "flv", "gif", "gz", "heic", "ico", "ics", "img",
-    "indd", "iso", "jar", "jpe", "jpeg", "jpg", "js", "json", "key", "m4a", "m4v", "map", "mid", "mjs", "mkv", "mobi",
-    "mov", "mp3", "mp4", "mpeg", "mpg", "msi", "odp", "ods", "odt", "ogg", "ogv", "opus", "otf", "pdf", "pkg", "png",
-    "pps", "ppsx", "ppt", "pptx", "ps", "psd", "rar", "rpm", "rss", "rtf", "svg", "svgz", "swf", "tar", "tgz", "tif",
-    "tiff", "torrent", "ttf", "vcf", "wasm", "wav", "webm", "webmanifest", "webp", "wma", "wmv", "woff", "woff2",
-    "xls", "xlsm", "xlsx", "xml", "xz", "zip", "zst",
-})  # fmt: skip
 
 
 def _named(keyword: str) -> str:
@@ -56,7 +57,30 @@ def _distinct(keywords: list[str]) -> list[str]:
     return list(spellings.values())
 
 
+def _site_named(text: str) -> str:
+    """A domain as a list of domains would have it: `https://www.Acme.com/` is acme.com."""
+    domain = read_domain(clean(text))
+    if isinstance(domain, Refusal):
+        raise ValueError(f'"{text}" is not a domain: it {domain.why}')
+    return site_of(domain.host)
+
+
+def _pattern(text: str) -> str:
+    if not text.startswith(("/", "*")):
+        raise ValueError(f'"{text}" must begin with / or *: it is compared with path and query')
+    return text
+
+
+def _each_once(entries: list[str]) -> list[str]:
+    return list(dict.fromkeys(entries))
+
+
 Keyword = Annotated[str, Field(max_length=200), AfterValidator(_named)]
+
+Domain = Annotated[str, Field(max_length=2_000), AfterValidator(_site_named)]
+Domains = Annotated[list[Domain], Field(max_length=50), AfterValidator(_each_once)]
+Pattern = Annotated[str, Field(max_length=200), AfterValidator(_pattern)]
+Patterns = Annotated[list[Pattern], Field(max_length=50), AfterValidator(_each_once)]
 
 
 class ProspectParams(BaseModel):
@@ -67,8 +91,28 @@ class ProspectParams(BaseModel):
     keywords: Annotated[list[Keyword], Field(min_length=1, max_length=500), AfterValidator(_distinct)] = Field(
         description="Words and phrases to look for, whole words, in any case."
     )
-    max_pages_per_domain: int = Field(default=500, ge=1, le=50_000, description="Pages read per domain at most.")
+    client_domains: Domains = Field(
+        default_factory=list, description="Whose links are looked for: with none, rows have no verdict."
+    )
+    competitor_domains: Domains = Field(
+        default_factory=list, description="Links to these say that a page links elsewhere."
+    )
+    max_pages_per_domain: int = Field(
+        default=500, ge=1, le=50_000, description="A domain of up to so many pages is read whole."
+    )
+    top_pages: int = Field(default=50, ge=1, le=50_000, description="Of a larger one so many pages are read.")
     depth: int = Field(default=50, ge=0, le=1_000, description="Clicks from the homepage at most.")
+    include: Patterns = Field(
+        default_factory=list, description="Read only pages whose path and query match one of these, * for anything."
+    )
+    exclude: Patterns = Field(default_factory=list, description="Read no pages that match one of these.")
+
+    @field_validator("competitor_domains")
+    @classmethod
+    def _has_a_client(cls, competitors: list[str], info: ValidationInfo) -> list[str]:
+        if competitors and not info.data.get("client_domains"):
+            raise ValueError("without a client's domain there is nobody to compete with")
+        return competitors
 
 
 class Prospect:
@@ -81,11 +125,22 @@ class Prospect:
 
 
 class BoundProspect:
-    """Prospecting for one job's keywords."""
+    """Prospecting for one job's keywords and client."""
 
     def __init__(self, params: ProspectParams) -> None:
-        self._policy = CrawlPolicy(pages_per_site=params.max_pages_per_domain, depth=params.depth)
+        self._policy = CrawlPolicy(
+            pages_per_site=params.max_pages_per_domain,
+            top_pages=params.top_pages,
+            depth=params.depth,
+            include=tuple(params.include),
+            exclude=tuple(params.exclude),
+        )
         self._matcher = KeywordMatcher(params.keywords)
+        self._backlinks = (
+            BacklinkFinder(params.client_domains, params.competitor_domains, self._matcher)
+            if params.client_domains
+            else None
+        )
 
     def seeds(self) -> Iterable[Follow]:
         """Nothing beyond the job's own domains."""
@@ -110,23 +165,27 @@ class BoundProspect:
         if not mentions:
             return ()
         domain, timestamp = site_of_url(doc.url), _timestamp(doc.fetched_at)
-        return tuple(
-            Record(
-                kind=MATCH.name,
-                identity=(doc.url, mention.keyword),
-                data={
-                    "domain": domain,
-                    "url": doc.url,
-                    "keyword": mention.keyword,
-                    "frequency": mention.frequency,
-                    "context_snippet": mention.snippet,
-                    "crawl_method": doc.rung,
-                    "timestamp": timestamp,
-                    "http_status": doc.status,
-                },
-            )
-            for mention in mentions
-        )
+        places = places_of(mentions, doc, self._matcher)
+        backlinks = self._backlinks.find(doc, list(places)) if self._backlinks else {}
+        rows = []
+        for mention in mentions:
+            keyword, backlink = mention.keyword, backlinks.get(mention.keyword)
+            data: dict[str, Value] = {
+                "domain": domain,
+                "url": doc.url,
+                "keyword": keyword,
+                "frequency": mention.frequency,
+                "context_snippet": mention.snippet,
+                "crawl_method": doc.rung,
+                "timestamp": timestamp,
+                "http_status": doc.status,
+                "verdict": str(backlink.verdict) if backlink else "",
+                "link_url": backlink.url if backlink else "",
+                "anchor_text": backlink.label if backlink else "",
+                "position": str(places[keyword]),
+            }
+            rows.append(Record(kind=MATCH.name, identity=(doc.url, keyword), data=data))
+        return tuple(rows)
 
 
 def _timestamp(at: datetime) -> str:
@@ -147,9 +206,3 @@ def _follows(doc: Document) -> Iterator[Follow]:
         here = url.startswith(usual) or (site in url and site_of_url(url) == site)
         if here and not link.nofollow and not is_binary(url) and url != doc.url:
             yield Follow(url)
-
-
-def is_binary(url: str) -> bool:
-    """Whether a normalised address ends like a file that is no page."""
-    _, dot, extension = url.partition("?")[0].rpartition(".")
-    return bool(dot) and extension.lower() in BINARY_EXTENSIONS

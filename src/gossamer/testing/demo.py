@@ -14,6 +14,8 @@ import orjson
 FOLDER = Path("demo-output")
 SITES = 40
 PAGES = 10
+CLIENT = "client-acme.test"
+COMPETITORS = ("rival-north.test", "rival-south.test")
 
 
 def main() -> int:
@@ -29,10 +31,10 @@ def main() -> int:
             # Some of the nasty sites never answer; nobody wants to watch that for long.
             "GOSSAMER_HTTP_TIMEOUT": "3s",
         }
-        run = ["job", "run", "--name", "Demo", "--domains", str(FOLDER / "domains.txt")]
-        code = _gossamer(
-            environment, *run, "--keywords", str(FOLDER / "keywords.txt"), "--max-pages-per-domain", str(PAGES)
-        )
+        lists = ("--domains", str(FOLDER / "domains.txt"), "--keywords", str(FOLDER / "keywords.txt"))
+        parties = ("--client-domain", CLIENT, *(word for name in COMPETITORS for word in ("--competitor-domain", name)))
+        limits = ("--max-pages-per-domain", str(PAGES))
+        code = _gossamer(environment, "job", "run", "--name", "Demo", *lists, *parties, *limits)
         if code:
             return code
         job = _job_id(environment)
@@ -42,6 +44,8 @@ def main() -> int:
             )
         _say("")
         code = code or _gossamer(environment, "job", "results", job, "--limit", "12")
+        _say(f"\nPages that mention a keyword and link neither to {CLIENT} nor elsewhere, the ones to write to:\n")
+        code = code or _gossamer(environment, "job", "results", job, "--unlinked-only", "--limit", "6")
         _say(f"\nThe whole table: {FOLDER}/results.csv and {FOLDER}/results.json")
         _say(f"Look around in it: GOSSAMER_HOME={FOLDER}/home .venv/bin/gossamer job status {job[-8:]}")
         _say("Your own sites: .venv/bin/gossamer job run --name Mine --domains domains.csv --keywords keywords.txt")

@@ -1,0 +1,90 @@
+"""Tables for a terminal: one line a row, whatever its width. What is cut here is whole in the export."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.cells import cell_len
+from rich.console import Console, JustifyMethod
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.cli import words
+from gossamer.store.sites import SiteSummary
+
+_SHORTEST_CONTEXT = 24  # columns; less says nothing
+_GAP = 2  # columns between two columns
+
+Cells = Sequence[Sequence[str]]
+
+
+def width() -> int:
+    """Piped output has no width to fit into: lines are kept whole for whoever reads them."""
+    console = Console()
+    return console.width if console.is_terminal else 200
+
+
+def show(table: Table) -> None:
+    Console(width=width(), soft_wrap=False).print(table)
+
+
+def matches(rows: Sequence[Any], room: int) -> Table:
+    """The results. Where the terminal is narrow, the verdict is worth more than the words round a mention."""
+    titles, most, least = ["Domain", "Page", "Keyword", "Times"], [28, 30, 24, 6], [12, 8, 8, 5]
+    cells = [[row["domain"], _page(row["url"]), row["keyword"], str(row["frequency"])] for row in rows]
+    if any(row["verdict"] for row in rows):
+        titles, most, least = [*titles, "Verdict"], [*most, 15], [*least, 15]
+        cells = [[*line, row["verdict"]] for line, row in zip(cells, rows, strict=True)]
+    widths = fit(titles, cells, most, least, room)
+    left = room - sum(widths) - len(widths) * _GAP
+    if left < _SHORTEST_CONTEXT:
+        return _table(titles, cells, widths, right=("Times",))
+    for line, row in zip(cells, rows, strict=True):
+        # The keyword and the dots at both ends come on top of the words round it.
+        line.append(words.around(row["context_snippet"], row["keyword"], left - len(row["keyword"]) - 6))
+    return _table([*titles, "Context"], cells, [*widths, left], right=("Times",))
+
+
+def domains(found: Sequence[SiteSummary], room: int) -> Table:
+    """A job's domains: how far each came, how large it is and what says so, and why it ended as it did."""
+    titles = ["Domain", "State", "Read", "Size", "From", "Reason"]
+    cells = [
+        [
+            site.host,
+            str(site.state),
+            f"{site.pages_done:,}",
+            f"{site.size:,}" if site.size else "",
+            site.size_source,
+            site.trouble.sentence if site.trouble else "",
+        ]
+        for site in found
+    ]
+    widths = fit(titles, cells, [40, 7, 7, 9, 7, 80], [12, 7, 4, 4, 4, 10], room)
+    return _table(titles, cells, widths, right=("Read", "Size"))
+
+
+def fit(titles: Sequence[str], cells: Cells, most: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """The width of each column: what it needs up to its most; of a column too many, the widest give way first."""
+    widths = [
+        min(cap, max(len(title), *(cell_len(line[at]) for line in cells)))
+        for at, (title, cap) in enumerate(zip(titles, most, strict=True))
+    ]
+    while sum(widths) + (len(widths) - 1) * _GAP > room:
+        spare = [width - low for width, low in zip(widths, least, strict=True)]
+        if max(spare) <= 0:
+            break
+        widths[spare.index(max(spare))] -= 1
+    return widths
+
+
+def _table(titles: Sequence[str], cells: Cells, widths: Sequence[int], right: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title, cap in zip(titles, widths, strict=True):
+        justify: JustifyMethod = "right" if title in right else "left"
+        table.add_column(title, no_wrap=True, overflow="ellipsis", width=cap, justify=justify)
+    for line in cells:
+        table.add_row(*map(Text, line))
+    return table
+
+
+def _page(url: str) -> str:
+    return "/" + url.split("/", 3)[3]

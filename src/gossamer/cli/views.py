@@ -1,0 +1,116 @@
+"""The half of `gossamer job` that only looks."""
+
+from pathlib import Path
+
+import typer
+
+from gossamer.cli.main import StrictCommand
+
+app = typer.Typer(rich_markup_mode=None)
+
+JSON = typer.Option(False, "--json", help="Answer in JSON, for scripts.")
+JOB = typer.Argument(help="The job's id, or some characters of its beginning or end.", metavar="ID", show_default=False)
+UNLINKED_ONLY = typer.Option(False, "--unlinked-only", help="Only pages that link neither to the client nor elsewhere.")
+
+
+@app.command(cls=StrictCommand)
+def status(job: str = JOB, as_json: bool = JSON) -> None:
+    """How far a job is, how fast, and when it will be done.
+
+    Example:
+
+    \b
+        gossamer job status 3f9a2c71
+    """
+    from gossamer.cli.look import show_status
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: show_status(app, job, as_json=as_json))
+
+
+@app.command("list", cls=StrictCommand)
+def list_jobs(
+    include_archived: bool = typer.Option(False, "--include-archived", help="Also those whose results are deleted."),
+    limit: int = typer.Option(50, min=1, max=10_000, help="Newest first, at most this many."),
+    as_json: bool = JSON,
+) -> None:
+    """All jobs, newest first.
+
+    Example:
+
+    \b
+        gossamer job list
+    """
+    from gossamer.cli.look import show_list
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: show_list(app, limit, archived=include_archived, as_json=as_json))
+
+
+@app.command("sites", cls=StrictCommand)
+def list_sites(
+    job: str = JOB,
+    state: str = typer.Option(
+        "", "--state", help="Only those in this state.", metavar="done|partial|failed|open", show_default=False
+    ),
+    limit: int = typer.Option(50, min=1, max=50_000, help="Domains shown at most."),
+    as_json: bool = JSON,
+) -> None:
+    """A job's domains: pages read, size, and why each ended as it did.
+
+    Examples:
+
+    \b
+        gossamer job sites 3f9a2c71
+
+        gossamer job sites 3f9a2c71 --state failed --limit 1000
+    """
+    from gossamer.cli.look import show_sites
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: show_sites(app, job, state, limit, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def results(
+    job: str = JOB,
+    limit: int = typer.Option(20, min=1, max=10_000, help="Rows shown at most."),
+    unlinked_only: bool = UNLINKED_ONLY,
+    as_json: bool = JSON,
+) -> None:
+    """The first rows of a job's results, while it runs too.
+
+    Example:
+
+    \b
+        gossamer job results 3f9a2c71 --limit 50
+    """
+    from gossamer.cli.look import show_results
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: show_results(app, job, limit, unlinked_only=unlinked_only, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def export(
+    job: str = JOB,
+    form: str = typer.Option("csv", "--format", help="csv or json.", metavar="csv|json"),
+    output: Path = typer.Option(
+        ..., "--output", help="The file to write; '-' for standard output.", show_default=False
+    ),
+    unlinked_only: bool = UNLINKED_ONLY,
+    as_json: bool = JSON,
+) -> None:
+    """Write a job's results to a file; what there is so far, if it still runs.
+
+    Examples:
+
+    \b
+        gossamer job export 3f9a2c71 --format csv --output results.csv
+
+        gossamer job export 3f9a2c71 --unlinked-only --output prospects.csv
+    """
+    from gossamer.cli.look import export_results
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: export_results(app, job, form, output, unlinked_only=unlinked_only, as_json=as_json))

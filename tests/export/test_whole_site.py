@@ -1,0 +1,73 @@
+"""What the rows of a whole site say together."""
+
+from typing import Any
+
+import pytest
+
+from gossamer.export.rows import rows_by_site
+from gossamer.export.whole_site import completed
+from gossamer.recipes.prospect import MATCH
+from tests.conftest import AnyDatabase
+from tests.jobs import claim_all, done, make_job, settle
+
+
+def rows(pages: int, keyword: str = "CRM", **more: Any) -> list[dict[str, Any]]:
+    return [{"url": f"https://a.test/{page}", "keyword": keyword, "frequency": 1, **more} for page in range(pages)]
+
+
+def flags(pages: int, pages_read: int, **more: Any) -> str:
+    found = {row["flags"] for row in completed(rows(pages, **more), pages_read)}
+    assert len(found) == 1
+    return str(found.pop())
+
+
+def test_pages_are_counted_per_keyword() -> None:
+    whole = completed([*rows(3), *rows(1, "ERP")], 7)
+    assert [(row["keyword"], row["keyword_pages"], row["site_pages"]) for row in whole] == [
+        *([("CRM", 3, 7)] * 3),
+        ("ERP", 1, 7),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pages", "pages_read", "flagged"),
+    [(9, 10, True), (10, 10, True), (8, 10, False), (9, 9, False), (18, 20, True), (17, 20, False)],
+)
+def test_a_word_on_nine_of_ten_pages_is_part_of_the_template(pages: int, pages_read: int, flagged: bool) -> None:
+    assert flags(pages, pages_read) == ("nearly every page" if flagged else "")
+
+
+def test_hundreds_on_one_page_are_flagged() -> None:
+    assert flags(1, 20, frequency=199) == ""
+    assert flags(1, 20, frequency=200) == "200+ on one page"
+
+
+def test_a_mention_in_menus_only_is_flagged() -> None:
+    assert flags(1, 20, position="navigation") == "navigation-only"
+    assert flags(1, 20, position="body") == ""
+
+
+def test_flags_stand_side_by_side() -> None:
+    everything = "navigation-only;200+ on one page;nearly every page"
+    assert flags(12, 12, position="navigation", frequency=500) == everything
+
+
+async def test_rows_know_how_many_pages_of_their_site_were_read(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    (visit,) = await database.write(claim_all)
+    found = [done(visit, f"http://a.test/{page}", "CRM", depth=1) for page in range(9)]
+    await settle(database, *found, done(visit, "http://a.test/none", depth=1))
+    (whole,) = [rows async for rows in rows_by_site(database, job.id, MATCH)]
+    assert {(row["flags"], row["keyword_pages"], row["site_pages"]) for row in whole} == {("nearly every page", 9, 10)}
+    assert set(MATCH.columns) - {"frequency", "context_snippet", "crawl_method", "timestamp", "http_status"} <= set(
+        whole[0]
+    )
+
+
+async def test_rows_of_one_verdict_still_speak_of_the_whole_site(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test", "b.test")
+    for visit in await database.write(claim_all):
+        for page, verdict in enumerate(["linked", "unlinked", "linked"] if visit.host == "a.test" else ["linked"]):
+            await settle(database, done(visit, f"http://{visit.host}/{page}", "CRM", depth=1, verdict=verdict))
+    found = [rows async for rows in rows_by_site(database, job.id, MATCH, verdict="unlinked")]
+    assert [[(row["url"], row["keyword_pages"]) for row in rows] for rows in found] == [[("http://a.test/1", 3)]]
