@@ -48,6 +48,8 @@ def test_nothing_set_means_the_defaults(tmp_path: Path) -> None:
     assert (settings.connect_to, settings.allow_networks, settings.dns_servers) == ("", (), ())
     assert settings.lease == timedelta(seconds=60)
     assert (settings.http_timeout, settings.connect_timeout) == (timedelta(seconds=15), timedelta(seconds=10))
+    assert settings.read_timeout == timedelta(seconds=15)
+    assert (settings.domain_rates, settings.never_visit, settings.proxy) == ({}, None, None)
     assert settings.max_page_bytes == 10_000_000
     assert (settings.log_format, settings.log_level, settings.log_file) == ("line", "info", None)
     assert 1 <= settings.processes <= (os.cpu_count() or 1)
@@ -245,3 +247,75 @@ def test_importing_the_settings_loads_none_of_the_heavy_parts() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "gossamer.settings" in done.stdout.split()
     assert not {"wreq", "aiodns", "sqlalchemy", "gossamer.fetch", "platformdirs"} & set(done.stdout.split())
+
+
+def test_rates_of_single_domains_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOSSAMER_DOMAIN_RATES", "example.com=0.2, Slow.example = 0.1,shop.co.uk=3")
+    assert Settings().domain_rates == {"example.com": 0.2, "slow.example": 0.1, "shop.co.uk": 3.0}
+
+
+@pytest.mark.parametrize("line", ['domain_rates = ["example.com=0.2"]', '[domain_rates]\n"example.com" = 0.2'])
+def test_rates_may_be_an_array_or_a_table_of_the_file(line: str) -> None:
+    Path("gossamer.toml").write_text(f"{line}\n")
+    assert Settings().domain_rates == {"example.com": 0.2}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "example.com",
+        "example.com=",
+        "example.com=0",
+        "example.com=-1",
+        "example.com=nan",
+        "example.com=inf",
+        "example.com=fast",
+        "www.example.com=1",
+        "=1",
+    ],
+)
+def test_a_rate_that_cannot_be_used_is_refused(value: str) -> None:
+    said = refused(GOSSAMER_DOMAIN_RATES=value)
+    assert said == (f"GOSSAMER_DOMAIN_RATES is {value!r}, expected rates such as example.com=0.2,slow.example=0.1.")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://proxy.example:3128",
+        "http://me:hunter2@10.0.0.1:3128/",
+        "https://proxy.example",
+        "socks5://me:hunter2@[fd00::1]:1080",
+        "socks5h://localhost:1080",
+    ],
+)
+def test_a_proxy_is_read_and_never_shown(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOSSAMER_PROXY", address)
+    settings = Settings()
+    assert settings.proxy is not None
+    assert settings.proxy.get_secret_value() == address
+    assert "hunter2" not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "me:hunter2@proxy.example:3128",
+        "ftp://me:hunter2@proxy.example",
+        "http://me:hunter2@",
+        "http://a b:1",
+        "http://",
+        "http://me:hunter2@proxy.example:0",
+        "http://me:hunter2@proxy.example:65536",
+        "http://proxy.example/path",
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_refused_without_its_password(address: str) -> None:
+    said = refused(GOSSAMER_PROXY=address)
+    assert said.startswith("GOSSAMER_PROXY cannot be used, expected http://user:password@host:port")
+    assert "hunter2" not in said
+
+
+def test_a_never_visit_list_is_named_by_its_whole_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOSSAMER_NEVER_VISIT", "lists/never.txt")
+    assert Settings().never_visit == Path.cwd() / "lists" / "never.txt"

@@ -21,6 +21,7 @@ from gossamer.work.home import HomeLock, home_name
 from gossamer.work.runner import Runner
 
 if TYPE_CHECKING:
+    from gossamer.fetch.never import NeverVisit
     from gossamer.work.kit import Kit
 
 RECIPES: Mapping[str, Recipe[Any]] = {Prospect.name: Prospect()}
@@ -50,6 +51,15 @@ class App:
             from gossamer.fetch.http import read_trust
 
             read_trust(self.settings.ca_file)
+        self.never_visit()
+
+    def never_visit(self) -> "NeverVisit | None":
+        """What no job may visit, as the operator's file says now; None where there is no such file."""
+        if self.settings.never_visit is None:
+            return None
+        from gossamer.fetch.never import NeverVisit
+
+        return NeverVisit(self.settings.never_visit, self.clock)
 
     def runner(self, processes: int | None = None) -> Runner:
         """The runner of this home; it may be started once the lock is held."""
@@ -72,8 +82,8 @@ def database_url(settings: Settings) -> str:
 
 def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
     """Send the log to a stream, or to the home's file; no secret of the settings appears in it."""
-    password = urlsplit(settings.database_url.get_secret_value()).password if settings.database_url else None
-    secrets = [password] if password else []
+    addresses = [secret.get_secret_value() for secret in (settings.database_url, settings.proxy) if secret]
+    secrets = [password for address in addresses if (password := urlsplit(address).password)]
     if stream is not None:
         configure(settings.log_format, settings.log_level, stream=stream, secrets=secrets)
         return
@@ -117,6 +127,7 @@ async def open_kit(settings: Settings, shards: int) -> AsyncIterator["Kit"]:
     from gossamer.fetch.guard import Guard
     from gossamer.fetch.http import HttpRung, read_trust
     from gossamer.fetch.limits import capacity, raise_open_files
+    from gossamer.fetch.never import NeverVisit
     from gossamer.fetch.resolve import Resolver
     from gossamer.gate.local import LocalGate
     from gossamer.store.places import StoredPlaces
@@ -126,12 +137,19 @@ async def open_kit(settings: Settings, shards: int) -> AsyncIterator["Kit"]:
     url = database_url(settings)
     database = open_database(url, clock, checkpoints=False)
     resolver = Resolver(clock, servers=settings.dns_servers)
-    guard = Guard(resolver, rules=parse_connect_to(settings.connect_to), allow=settings.allow_networks)
+    guard = Guard(
+        resolver,
+        rules=parse_connect_to(settings.connect_to),
+        allow=settings.allow_networks,
+        never=NeverVisit(settings.never_visit, clock),
+    )
     rung = HttpRung(
         guard,
         clock,
         connect_timeout=settings.connect_timeout,
+        read_timeout=settings.read_timeout,
         trust=read_trust(settings.ca_file) if settings.ca_file else None,
+        proxy=settings.proxy.get_secret_value() if settings.proxy else "",
     )
     wanted = -(-settings.max_concurrency // shards)
     limits = Limits(
@@ -140,6 +158,7 @@ async def open_kit(settings: Settings, shards: int) -> AsyncIterator["Kit"]:
         max_page_bytes=settings.max_page_bytes,
         lease=settings.lease,
         capacity=max(1, min(wanted, capacity(raise_open_files()))),
+        named_spacing={domain: timedelta(seconds=1 / rate) for domain, rate in settings.domain_rates.items()},
     )
     try:
         yield Kit(

@@ -28,9 +28,14 @@ from gossamer.errors import UserError
 PREFIX = "GOSSAMER_"
 TOML_NAME = "gossamer.toml"
 
+_SECRET = frozenset({"database_url", "proxy"})  # never shown, not even when they are wrong
+
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)", re.IGNORECASE)
 _DATABASE = re.compile(r"(?:postgres(?:ql)?(?:\+asyncpg)?://\S+|sqlite:///\S+)")
+_PROXY = re.compile(
+    r"(?:https?|socks5h?)://(?:[^\s/@]+@)?(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?/?"
+)
 _SERVER = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<four>[0-9.]+))(?::(?P<port>\d{1,5}))?")
 
 
@@ -72,6 +77,26 @@ def _database(value: object) -> object:
     return value
 
 
+def _proxy(value: object) -> object:
+    text = value.get_secret_value() if isinstance(value, SecretStr) else value
+    match = _PROXY.fullmatch(text) if isinstance(text, str) else None
+    if match is None or (match["port"] and not 0 < int(match["port"]) < 65_536):
+        raise ValueError("not a proxy's address")
+    return value
+
+
+def _rates(value: object) -> dict[str, float]:
+    from gossamer.model.url import domain_of  # only where somebody names domains: commands stay quick
+
+    given = value if isinstance(value, dict) else dict(text.partition("=")[::2] for text in _listed(value))
+    rates = {str(name).strip().lower(): float(rate) for name, rate in given.items()}
+    for domain, rate in rates.items():
+        # A subdomain has no rate of its own: all names of a domain share one clock.
+        if not domain or domain_of(domain) != domain or not 0 < rate < float("inf"):
+            raise ValueError("not the rate of a domain")
+    return rates
+
+
 def _folder(value: object) -> object:
     return Path(value).expanduser().absolute() if isinstance(value, str | Path) else value
 
@@ -99,6 +124,7 @@ def _setting(meaning: str, expected: str, **limits: Any) -> Any:
 _Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 _Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_networks)]
 _Servers = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_servers)]
+_Rates = Annotated[dict[str, float], NoDecode, BeforeValidator(_rates)]
 _SOME_TIME = "a duration such as 60, 60s, 2m or 1h"
 
 
@@ -129,6 +155,19 @@ class Settings(BaseSettings):
         default=1.0,
         gt=0,
         allow_inf_nan=False,
+    )
+    domain_rates: _Rates = _setting(
+        "Requests per second of single registrable domains, instead of that",
+        "rates such as example.com=0.2,slow.example=0.1",
+        default={},
+    )
+    never_visit: Annotated[Path, BeforeValidator(_folder)] | None = _setting(
+        "List of what is never visited, by any job", "a text file of domains and networks, one per line", default=None
+    )
+    proxy: Annotated[SecretStr, BeforeValidator(_proxy)] | None = _setting(
+        "Proxy that all requests go through, but for names in GOSSAMER_CONNECT_TO",
+        "http://user:password@host:port, or the same with https, socks5 or socks5h",
+        default=None,
     )
     connect_to: str = _setting(
         "Names answered by an address of yours", "rules such as *.test=127.0.0.1:8080,shop.example=10.0.0.5", default=""
@@ -162,6 +201,9 @@ class Settings(BaseSettings):
     )
     connect_timeout: _Duration = _setting(
         "Time for the connection and its TLS handshake", _SOME_TIME, default=timedelta(seconds=10), gt=timedelta(0)
+    )
+    read_timeout: _Duration = _setting(
+        "Longest silence in the middle of an answer", _SOME_TIME, default=timedelta(seconds=15), gt=timedelta(0)
     )
     max_page_bytes: ByteSize = _setting(
         "Largest page that is kept, after decompression", "a size such as 10MB", default=ByteSize(10_000_000), gt=0
@@ -231,7 +273,7 @@ def _wrong_value(error: ValidationError, given: dict[str, Any]) -> UserError:
     where = str(error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"][0])
     name = "database_url" if where.endswith("DATABASE_URL") else where
     spelling, found = _origin(name, given)
-    state = "cannot be used" if name == "database_url" else f"is {_shown(found)}"
+    state = "cannot be used" if name in _SECRET else f"is {_shown(found)}"
     return UserError("settings.invalid", f"{spelling} {state}, expected {_expected(Settings.model_fields[name])}.")
 
 

@@ -18,6 +18,8 @@ from tests.fetch.loopback import Name, NameServer
 class NoLookup:
     """For addresses that must be decided without asking anybody."""
 
+    def recall(self, host: str) -> None: ...
+
     async def resolve(self, host: str) -> tuple[Address, ...]:
         raise AssertionError(f"{host} was looked up")
 
@@ -312,3 +314,47 @@ async def test_a_rule_for_everything_replaces_an_address_written_in_the_url() ->
     clearance = await guard.admit("http://93.184.216.34:81/x")
     assert (clearance.host, clearance.send) == ("[::1]", "http://[::1]:8080/x")
     assert clearance.authority == "93.184.216.34:81"
+
+
+@pytest.mark.parametrize("target", ["/", "/a/b.html", "/a?b=c&d=%20", "/?u=https://b.example/", "/~me/(1);x=1,2!*"])
+async def test_the_second_page_of_a_place_is_spelled_like_the_first(target: str) -> None:
+    guard = Guard(NoLookup(), rules=parse_connect_to("*.test=127.0.0.1:8080"))
+    first = await guard.admit(f"https://shop.test{target}")
+    assert guard.recall(f"https://shop.test{target}") == first
+    assert first.send == f"https://shop.test:8080{target}"
+
+
+@given(some.text(alphabet="ab.%2eE/\\?#@:;&=~ \t'\"<|^é", max_size=12))
+async def test_a_place_that_is_known_changes_nothing_about_what_is_sent(tail: str) -> None:
+    url = f"http://93.184.216.34/{tail}"
+    known = Guard(NoLookup())
+    await known.admit("http://93.184.216.34/")
+    assert known.recall(url) == Guard(NoLookup()).recall(url)
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        ("http://10.0.0.1/", Reason.FORBIDDEN_ADDRESS),
+        ("http://93.184.216.34@10.0.0.1/", Reason.BAD_URL),
+        ("http://93.184.216.34:80@10.0.0.1/", Reason.BAD_URL),
+        ("http://93.184.216.34:6379/", Reason.FORBIDDEN_ADDRESS),
+    ],
+)
+async def test_a_place_that_is_known_opens_no_other(other: str, reason: Reason) -> None:
+    guard = Guard(NoLookup())
+    await guard.admit("http://93.184.216.34/")
+    assert (await refusal(guard, other)).reason is reason
+
+
+async def test_only_a_name_that_was_looked_up_is_recalled(resolver: Resolver, name_server: NameServer) -> None:
+    name_server.names["shop.example"] = Name(["93.184.216.34"], ttl=60)
+    guard = Guard(resolver)
+    assert guard.recall("http://shop.example/") is None
+    clearance = await guard.admit("http://shop.example/")
+    assert guard.recall("http://shop.example/") == clearance
+    with pytest.raises(FetchError):
+        await guard.admit("http://gone.example/")
+    with pytest.raises(FetchError) as caught:
+        guard.recall("http://gone.example/")
+    assert caught.value.trouble.reason is Reason.DNS

@@ -10,6 +10,7 @@ import pytest
 
 from gossamer.clock import SystemClock
 from gossamer.fetch import FetchError
+from gossamer.fetch.connect_to import parse_connect_to
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.http import HttpRung, HttpSession
 from gossamer.fetch.resolve import Resolver
@@ -127,8 +128,37 @@ async def test_the_time_limit_covers_head_and_body(behaviour: Behaviour, site: S
     assert await trouble_of(session, "http://shop.test/", seconds=0.5) == Trouble(Reason.TIMEOUT, "0.5s")
 
 
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"], ids=["head", "body"])
+async def test_silence_has_a_limit_of_its_own(head: bytes, site: Site, resolver: Resolver) -> None:
+    async def fall_silent(reader: Reader, writer: Writer) -> None:
+        writer.write(head)
+        await reader.read()
+
+    site.pages["/"] = fall_silent
+    guard = Guard(resolver, rules=parse_connect_to(f"*.test=127.0.0.1:{site.port}"))
+    session = HttpRung(guard, SystemClock(), read_timeout=timedelta(seconds=0.3)).session(seed=0)
+    assert await trouble_of(session, "http://shop.test/") == Trouble(Reason.TIMEOUT, "0.3s")
+
+
+async def test_a_slow_answer_that_never_falls_silent_arrives(site: Site, resolver: Resolver) -> None:
+    async def drip(_reader: Reader, writer: Writer) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n")
+        for _ in range(8):
+            await asyncio.sleep(0.1)
+            writer.write(b".")
+            await writer.drain()
+
+    site.pages["/"] = drip
+    guard = Guard(resolver, rules=parse_connect_to(f"*.test=127.0.0.1:{site.port}"))
+    session = HttpRung(guard, SystemClock(), read_timeout=timedelta(seconds=0.5)).session(seed=0)
+    response = await session.fetch("http://shop.test/", timeout=timedelta(seconds=5), max_bytes=100)
+    assert response.body == b"........"
+
+
 async def test_the_time_limit_covers_the_look_up(site: Site, resolver: Resolver) -> None:
     class Slow:
+        def recall(self, host: str) -> None: ...
+
         async def resolve(self, host: str) -> tuple[()]:
             await asyncio.sleep(60)
             return ()

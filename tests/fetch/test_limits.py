@@ -8,7 +8,7 @@ import pytest
 from gossamer.fetch.limits import capacity
 
 
-@pytest.mark.parametrize(("limit", "visits"), [(20_000, 6_600), (1_024, 274), (203, 1), (64, 1)])
+@pytest.mark.parametrize(("limit", "visits"), [(20_000, 3_960), (1_024, 164), (203, 1), (64, 1)])
 def test_capacity_leaves_room_for_our_own_files(limit: int, visits: int) -> None:
     assert capacity(limit) == visits
 

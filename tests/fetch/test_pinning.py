@@ -118,8 +118,9 @@ async def test_an_answer_from_an_address_that_was_not_checked_is_thrown_away(tow
     class Mistaken(Guard):
         """Names one address in the URL and clears another, as a disagreement between two parsers would."""
 
-        async def admit(self, url: str) -> Clearance:
-            clearance = await super().admit(url)
+        def recall(self, url: str) -> Clearance | None:
+            clearance = super().recall(url)
+            assert clearance is not None
             return Clearance("127.0.0.3", clearance.addresses, url.replace("127.0.0.2", "127.0.0.3"))
 
     guard = Mistaken(town.resolver, allow=[ip_network("127.0.0.2/32")])

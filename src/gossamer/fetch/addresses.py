@@ -1,4 +1,4 @@
-"""Which addresses are the public web. Pure tables, asked by the guard before anything is contacted.
+"""Which addresses, names and ports are the public web. Pure tables, asked by the guard before anything is contacted.
 
 Python's own `is_global` differs between its releases, so the registries are written out: IANA's special-purpose blocks
 for IPv4 and IPv6, and the public address that leads into a cloud machine's own control plane.
@@ -47,6 +47,34 @@ _NOT_PUBLIC_6: tuple[tuple[IPv6Network, str], ...] = tuple(
     )
 )
 
+# Names that mean something only inside a machine, a home or a company; the public DNS has no true answer for them.
+_LOCAL_NAMES = frozenset(
+    {
+        "localhost",
+        "localdomain",
+        "local",
+        "internal",
+        "intranet",
+        "lan",
+        "home",
+        "corp",
+        "private",
+        "onion",
+        "home.arpa",
+    }
+)
+_LOCAL_ENDINGS = tuple(f".{name}" for name in _LOCAL_NAMES)
+
+# Below 1024 only the web's own two. Above it sites use what they like, except where another protocol is at home that
+# takes orders from a stray line of text, or that has no business with strangers.
+_OTHER_SERVICES = frozenset(
+    {1080, 1433, 1434, 1521, 1719, 1720, 1723, 2049, 2181, 2375, 2376, 2379, 2380, 3128, 3260, 3306, 3389, 3659, 4045}
+    | {4190, 4369, 5060, 5061, 5432, 5671, 5672, 5900, 5901, 5984, 5985, 5986, 6000, 6379, 6380, 6443, 6566}
+    | {6665, 6666, 6667, 6668, 6669, 6697, 9042, 9092, 9100, 9160, 9200, 9300, 10080, 10250, 10255, 11211, 15672}
+    | {16379, 26379, 27017, 27018, 27019, 28017, 33060, 61616}
+)
+_WEB_PORTS = frozenset({80, 443})
+
 _MAPPED = IPv6Network("::ffff:0:0/96")
 _NAT64 = IPv6Network("64:ff9b::/96")
 _SIX_TO_FOUR = IPv6Network("2002::/16")
@@ -79,3 +107,12 @@ def is_within(address: Address, networks: tuple[Network, ...]) -> bool:
     """Whether an address lies in one of the networks, however it is wrapped."""
     spellings = {real_address(address), address}
     return any(spelling in network for spelling in spellings for network in networks)
+
+
+def is_local_name(name: str) -> bool:
+    return "." not in name or name in _LOCAL_NAMES or name.endswith(_LOCAL_ENDINGS)
+
+
+def is_web_port(port: int) -> bool:
+    """Whether a web site may be there, and nothing that would rather not hear from us."""
+    return port in _WEB_PORTS or (port >= 1024 and port not in _OTHER_SERVICES)

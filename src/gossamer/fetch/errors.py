@@ -13,13 +13,13 @@ import wreq.exceptions as client
 from gossamer.model.trouble import Reason, Trouble
 
 _TABLE: tuple[tuple[type[Exception], str, Reason], ...] = (
+    (client.ProxyConnectionError, "", Reason.PROXY),
     (client.TimeoutError, "", Reason.TIMEOUT),
     (client.TlsError, "", Reason.TLS),
     (client.ConnectionError, "TimedOut", Reason.TIMEOUT),
     (client.ConnectionError, "ErrorStack", Reason.TLS),
     (client.ConnectionError, "dns error", Reason.DNS),
     (client.ConnectionError, "", Reason.UNREACHABLE),
-    (client.ProxyConnectionError, "", Reason.UNREACHABLE),
     (client.ConnectionResetError, "SendRequest", Reason.UNREACHABLE),
     (client.ConnectionResetError, "", Reason.CUT_OFF),
     (client.RequestError, "Parse(TooLarge)", Reason.TOO_LARGE),
@@ -27,6 +27,7 @@ _TABLE: tuple[tuple[type[Exception], str, Reason], ...] = (
     (client.RequestError, "", Reason.CUT_OFF),
     (client.BodyError, "TimedOut", Reason.TIMEOUT),
     (client.BodyError, "", Reason.CUT_OFF),
+    (client.DecodingError, "TimedOut", Reason.TIMEOUT),
     (client.DecodingError, "UnexpectedEof", Reason.CUT_OFF),
     (client.DecodingError, "netty::Error", Reason.CUT_OFF),
     (client.DecodingError, "", Reason.BAD_ENCODING),
@@ -35,6 +36,16 @@ _TABLE: tuple[tuple[type[Exception], str, Reason], ...] = (
     (client.RedirectError, "", Reason.BAD_REDIRECT),
     (client.UpgradeError, "", Reason.NOT_HTTP),
     (client.WebSocketError, "", Reason.NOT_HTTP),
+)
+
+# Fixed words only: what the client says about a proxy may show its address.
+REFUSED_CREDENTIALS = "it asks for other credentials"
+_PROXY_TABLE: tuple[tuple[str, str], ...] = (
+    ("ProxyAuthRequired", REFUSED_CREDENTIALS),
+    ("TunnelUnsuccessful", "it would not connect to the site"),
+    ("dns error", "its name has no address"),
+    ("ConnectionRefused", "nobody answers there"),
+    ("", "no connection through it"),
 )
 
 CLIENT_ERRORS = tuple({kind for kind, _, _ in _TABLE})
@@ -51,18 +62,21 @@ class FetchError(Exception):
         self.trouble = trouble
 
 
-def translate(error: Exception, connect_timeout: timedelta) -> FetchError:
-    """The FetchError for an exception of CLIENT_ERRORS; to be raised `from` it."""
+def translate(error: Exception, *, connect_timeout: timedelta, timeout: timedelta) -> FetchError:
+    """The FetchError for an exception of CLIENT_ERRORS, by the limits that held; to be raised `from` it."""
     # The text begins with the address, where a site could write anything; what happened comes after.
     what = str(error).partition(", source: ")[2] or str(error).partition("source: ")[2]
     reason = next(reason for kind, text, reason in _TABLE if isinstance(error, kind) and text in what)
-    return FetchError(Trouble(reason, _detail(reason, what, connect_timeout)))
+    if reason is Reason.TIMEOUT:
+        passed = connect_timeout if isinstance(error, client.ConnectionError) else timeout
+        return FetchError(Trouble(reason, spell_seconds(passed)))
+    return FetchError(Trouble(reason, _detail(reason, what)))
 
 
-def _detail(reason: Reason, what: str, connect_timeout: timedelta) -> str:
+def _detail(reason: Reason, what: str) -> str:
     match reason:
-        case Reason.TIMEOUT:
-            return spell_seconds(connect_timeout)
+        case Reason.PROXY:
+            return next(said for text, said in _PROXY_TABLE if text in what)
         case Reason.TOO_LARGE:
             return "headers"
         case Reason.TLS if found := _TLS_REASON.search(what):

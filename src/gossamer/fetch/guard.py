@@ -2,7 +2,10 @@
 
 The guard never trusts a spelling. The URL is parsed the way browsers parse it, so that a host written as a decimal,
 octal, hexadecimal or shortened number is the address it stands for; a name is resolved here and stands or falls with
-all of its addresses, and the caller connects to just those. Redirects come here again, hop by hop.
+all of its addresses, and the caller connects to just those. Redirects come here again, hop by hop. What the operator
+never wants visited is refused before anything is looked up.
+
+Most pages come from where the page before came from, so what was found out about a scheme, host and port is kept.
 """
 
 import re
@@ -13,9 +16,18 @@ from typing import Protocol
 
 import ada_url
 
-from gossamer.fetch.addresses import Address, Network, is_within, real_address, why_not_public
+from gossamer.fetch.addresses import (
+    Address,
+    Network,
+    is_local_name,
+    is_web_port,
+    is_within,
+    real_address,
+    why_not_public,
+)
 from gossamer.fetch.connect_to import ConnectRule, find_rule
 from gossamer.fetch.errors import FetchError
+from gossamer.fetch.never import NOTHING, NeverVisit
 from gossamer.model.trouble import Reason, Trouble
 
 # The spelling the parser leaves behind. Hosts are stricter than the URL standard: no name on the web needs more, and
@@ -25,36 +37,19 @@ _URL = re.compile(
 )
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# Names that mean something only inside a machine, a home or a company; the public DNS has no true answer for them.
-_LOCAL_NAMES = frozenset(
-    {
-        "localhost",
-        "localdomain",
-        "local",
-        "internal",
-        "intranet",
-        "lan",
-        "home",
-        "corp",
-        "private",
-        "onion",
-        "home.arpa",
-    }
-)
-_LOCAL_ENDINGS = tuple(f".{name}" for name in _LOCAL_NAMES)
-
-# Below 1024 only the web's own two. Above it sites use what they like, except where another protocol is at home that
-# takes orders from a stray line of text, or that has no business with strangers.
-_OTHER_SERVICES = frozenset(
-    {1080, 1433, 1434, 1521, 1719, 1720, 1723, 2049, 2181, 2375, 2376, 2379, 2380, 3128, 3260, 3306, 3389, 3659, 4045}
-    | {4190, 4369, 5060, 5061, 5432, 5671, 5672, 5900, 5901, 5984, 5985, 5986, 6000, 6379, 6380, 6443, 6566}
-    | {6665, 6666, 6667, 6668, 6669, 6697, 9042, 9092, 9100, 9160, 9200, 9300, 10080, 10250, 10255, 11211, 15672}
-    | {16379, 26379, 27017, 27018, 27019, 28017, 33060, 61616}
-)
+# Beginnings and ends of addresses that no parser changes or reads in another way: with these the host cannot depend on
+# what comes after it, so it needs no parsing the next time.
+_PLAIN_ORIGIN = re.compile(r"https?://[a-z0-9._-]+(?::\d+)?")
+_PLAIN_TARGET = re.compile(r"(?:/(?!\.|%2[Ee])[A-Za-z0-9_.~!$&()*+,;=:@%?-]*)+")  # dots may be a way up
+_REMEMBERED = 10_000
 
 
 class Lookup(Protocol):
     """Whoever can turn a name into its addresses."""
+
+    def recall(self, host: str) -> tuple[Address, ...] | None:
+        """The addresses, if they are known without asking anybody."""
+        ...
 
     async def resolve(self, host: str) -> tuple[Address, ...]: ...
 
@@ -67,6 +62,7 @@ class Clearance:
     addresses: tuple[Address, ...]  # checked; no other may be contacted
     send: str  # the address to send: the requested one, but for what a CONNECT_TO rule changes
     authority: str = ""  # the Host to claim where `send` shows another one
+    by_rule: bool = False  # the operator said where the host is: nobody stands in between
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +70,6 @@ class _Parsed:
     scheme: str
     host: str
     port: int
-    target: str
 
     @property
     def name(self) -> str:
@@ -91,50 +86,107 @@ class _Parsed:
         except ValueError:
             return None
 
-    def spelled(self, host: str, port: int) -> str:
-        return f"{self.scheme}://{self._authority(host, port)}{self.target}"
-
     @property
     def authority(self) -> str:
-        return self._authority(self.host, self.port)
+        return self.authority_for(self.host, self.port)
 
-    def _authority(self, host: str, port: int) -> str:
+    def authority_for(self, host: str, port: int) -> str:
         return host if port == _DEFAULT_PORTS[self.scheme] else f"{host}:{port}"
+
+
+@dataclass(slots=True)
+class _Place:
+    """A scheme, host and port whose spelling speaks for leave."""
+
+    name: str
+    host: str  # as it is sent, and so are the next two
+    origin: str
+    authority: str = ""
+    by_rule: bool = False
+    fixed: tuple[Address, ...] | None = None  # addresses that need no look-up
+    checked: tuple[Address, ...] | None = None  # the addresses last found fit
 
 
 class Guard:
     """Decides what may be contacted; every refusal is a FetchError."""
 
-    def __init__(self, lookup: Lookup, *, rules: tuple[ConnectRule, ...] = (), allow: Sequence[Network] = ()) -> None:
+    def __init__(
+        self,
+        lookup: Lookup,
+        *,
+        rules: tuple[ConnectRule, ...] = (),
+        allow: Sequence[Network] = (),
+        never: NeverVisit = NOTHING,
+    ) -> None:
         self._lookup = lookup
         self._rules = rules
         self._allow = tuple(allow)
+        self._never = never
+        self._places: dict[str, _Place] = {}
 
     async def admit(self, url: str) -> Clearance:
         """Leave to send one request to `url`, valid for the addresses it names and for nothing else."""
-        parsed = _parse(url)
+        place, target = self._find(url)
+        addresses = self._recall(place)
+        return self._clear(place, target, await self._lookup.resolve(place.name) if addresses is None else addresses)
+
+    def recall(self, url: str) -> Clearance | None:
+        """The same leave, if nobody has to be asked for it."""
+        place, target = self._find(url)
+        addresses = self._recall(place)
+        return None if addresses is None else self._clear(place, target, addresses)
+
+    def _find(self, url: str) -> tuple[_Place, str]:
+        """Where a URL leads, checked as far as its spelling goes, and what is asked of the place."""
+        origin = url[: url.find("/", 8)]
+        target = url[len(origin) :]
+        is_plain = _PLAIN_TARGET.fullmatch(target) is not None
+        place = self._places.get(origin) if is_plain else None
+        if place is None:
+            parsed, target = _parse(url)
+            place = self._place(parsed)
+            if is_plain and _PLAIN_ORIGIN.fullmatch(origin):
+                if len(self._places) >= _REMEMBERED:
+                    self._places.clear()
+                self._places[origin] = place
+        if entry := self._never.covers(place.name):
+            raise _unwanted(entry)
+        return place, target
+
+    def _place(self, parsed: _Parsed) -> _Place:
         rule = find_rule(self._rules, parsed.name)
         if rule is not None:
             return _by_rule(parsed, rule)
         _check_port(parsed.port)
+        place = _Place(parsed.name, parsed.host, f"{parsed.scheme}://{parsed.authority}")
         literal = parsed.literal
         if literal is not None:
-            addresses: tuple[Address, ...] = (literal,)
+            place.fixed = (literal,)
         else:
             _check_name(parsed.name)
-            addresses = await self._lookup.resolve(parsed.name)
-        self._check_addresses(parsed, addresses)
-        return Clearance(parsed.host, addresses, parsed.spelled(parsed.host, parsed.port))
+        return place
 
-    def _check_addresses(self, parsed: _Parsed, addresses: tuple[Address, ...]) -> None:
+    def _recall(self, place: _Place) -> tuple[Address, ...] | None:
+        return place.fixed or self._lookup.recall(place.name)
+
+    def _clear(self, place: _Place, target: str, addresses: tuple[Address, ...]) -> Clearance:
+        if addresses is not place.checked:
+            self._check_addresses(place, addresses)
+            place.checked = addresses
+        if not place.by_rule and (entry := self._never.covers_any(addresses)):
+            raise _unwanted(entry)
+        return Clearance(place.host, addresses, place.origin + target, place.authority, place.by_rule)
+
+    def _check_addresses(self, place: _Place, addresses: tuple[Address, ...]) -> None:
         for address in addresses:
             kind = why_not_public(address)
             if kind and not is_within(address, self._allow):
-                found = "is" if parsed.literal else f"leads to {real_address(address)},"
-                raise _forbidden(f"{parsed.host} {found} {kind}")
+                found = "is" if place.fixed else f"leads to {real_address(address)},"
+                raise _forbidden(f"{place.host} {found} {kind}")
 
 
-def _parse(url: str) -> _Parsed:
+def _parse(url: str) -> tuple[_Parsed, str]:
+    """Scheme, host and port of a URL, and its path with the query."""
     try:
         spelled = str(ada_url.normalize_url(url))
     except ValueError:
@@ -143,32 +195,43 @@ def _parse(url: str) -> _Parsed:
     if match is None or not match["host"].strip(".") or match["port"] == "0":
         raise FetchError(Trouble(Reason.BAD_URL, url[:80]))
     port = int(match["port"]) if match["port"] else _DEFAULT_PORTS[match["scheme"]]
-    return _Parsed(match["scheme"], match["host"], port, match["target"])
+    return _Parsed(match["scheme"], match["host"], port), match["target"]
 
 
-def _by_rule(parsed: _Parsed, rule: ConnectRule) -> Clearance:
+def _by_rule(parsed: _Parsed, rule: ConnectRule) -> _Place:
     if rule.port is None:
         # The operator chose the machine, not the port: that still comes from whoever wrote the URL.
         _check_port(parsed.port)
-    port = rule.port or parsed.port
     host = parsed.host
     if parsed.literal is not None:
         # The client dials an address it reads in the URL, whatever it was told, so the rule's own is written there.
         host = f"[{rule.address}]" if rule.address.version == 6 else str(rule.address)
-    send = parsed.spelled(host, port)
-    changed = send != parsed.spelled(parsed.host, parsed.port)
-    return Clearance(host, (rule.address,), send, parsed.authority if changed else "")
+    sent = parsed.authority_for(host, rule.port or parsed.port)
+    addresses = (rule.address,)
+    return _Place(
+        parsed.name,
+        host,
+        f"{parsed.scheme}://{sent}",
+        authority=parsed.authority if sent != parsed.authority else "",
+        by_rule=True,
+        fixed=addresses,
+        checked=addresses,  # by the operator, who wrote it
+    )
 
 
 def _check_port(port: int) -> None:
-    if port in _OTHER_SERVICES or (port < 1024 and port not in _DEFAULT_PORTS.values()):
+    if not is_web_port(port):
         raise _forbidden(f"port {port} is not for web pages")
 
 
 def _check_name(name: str) -> None:
-    if "." not in name or name in _LOCAL_NAMES or name.endswith(_LOCAL_ENDINGS):
+    if is_local_name(name):
         raise _forbidden(f"{name} is a local name")
 
 
 def _forbidden(detail: str) -> FetchError:
     return FetchError(Trouble(Reason.FORBIDDEN_ADDRESS, detail))
+
+
+def _unwanted(entry: str) -> FetchError:
+    return FetchError(Trouble(Reason.NEVER_VISIT, entry))

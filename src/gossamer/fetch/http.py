@@ -3,6 +3,9 @@
 A session is one visit's way out. It keeps one client per host, pinned to the checked addresses. A pinned client still
 looks up every other name by itself, so it is only ever handed the host it was made for, follows no redirect and obeys
 no proxy variable, and the address at the far end is compared once more when the answer comes.
+
+Where the operator has a proxy, hosts are checked as before and then asked for through it; only hosts the operator has
+given an address of their own are still contacted directly.
 """
 
 import asyncio
@@ -13,7 +16,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from wreq import Client, Http1Options
+from wreq import Client, Http1Options, Proxy
 from wreq import Response as Arrived
 from wreq.cookie import Jar
 from wreq.dns import DnsOptions
@@ -25,14 +28,15 @@ from gossamer.clock import Clock
 from gossamer.errors import UserError
 from gossamer.fetch.addresses import Address, real_address
 from gossamer.fetch.body import BodyLimit, read_body, read_headers
-from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, spell_seconds, translate
+from gossamer.fetch.errors import CLIENT_ERRORS, REFUSED_CREDENTIALS, FetchError, spell_seconds, translate
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.identity import Identity, pick
-from gossamer.fetch.rung import Accept
+from gossamer.fetch.rung import Accept, Sink
 from gossamer.model.fetching import DIRECT, Response
 from gossamer.model.trouble import Reason, Trouble
 
 _CLIENTS = 4
+_PROXY_WANTS_CREDENTIALS = 407
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
 # What browsers read without complaint. The client's own limit of 100 headers is passed by sites that set many cookies.
@@ -53,13 +57,17 @@ class HttpRung:
         clock: Clock,
         *,
         connect_timeout: timedelta = timedelta(seconds=10),
+        read_timeout: timedelta = timedelta(seconds=15),
         trust: CertStore | None = None,
+        proxy: str = "",
         runtime: Runtime | None = None,
     ) -> None:
         self.guard = guard
         self.clock = clock
         self.connect_timeout = connect_timeout
+        self.read_timeout = read_timeout
         self.trust = trust
+        self.proxy = Proxy.all(proxy) if proxy else None
         # One thread of the client's is enough: there is a process per core already, and a polite one is mostly idle.
         self.runtime = runtime or Runtime(workers=1)
 
@@ -73,15 +81,15 @@ class _Way:
     """A client, and the only clearances it may be used for."""
 
     client: Client
-    host: str
-    addresses: tuple[Address, ...]
-    rerouted: bool
+    clearance: Clearance  # of the first request
+    far: frozenset[Address]  # who may answer; nobody in particular behind a proxy
 
     def fits(self, clearance: Clearance) -> bool:
-        return (self.host, self.addresses, self.rerouted) == (
-            clearance.host,
-            clearance.addresses,
-            bool(clearance.authority),
+        made_for = self.clearance
+        return (
+            made_for.addresses == clearance.addresses
+            and made_for.by_rule == clearance.by_rule
+            and bool(made_for.authority) == bool(clearance.authority)
         )
 
 
@@ -96,21 +104,31 @@ class HttpSession:
         self._closed = False
 
     async def fetch(
-        self, url: str, *, timeout: timedelta, max_bytes: int, accept: Accept | None = None, truncate: bool = False
+        self,
+        url: str,
+        *,
+        timeout: timedelta,
+        max_bytes: int,
+        accept: Accept | None = None,
+        truncate: bool = False,
+        sink: Sink | None = None,
     ) -> Response:
         """One request; see Fetcher. The time limit covers the look-up, the connection and the last byte of the body."""
         if self._closed:
             raise RuntimeError("this session is closed")
         clock = self._rung.clock
         started = clock.monotonic()
+        clearance = self._rung.guard.recall(url)
+        left = timeout
+        if clearance is None:
+            clearance = await self._look_up(url, timeout)
+            left = max(timeout - timedelta(seconds=clock.monotonic() - started), timedelta(milliseconds=1))
         try:
-            async with asyncio.timeout(timeout.total_seconds()):
-                clearance = await self._rung.guard.admit(url)
-                status, headers, body = await self._exchange(clearance, BodyLimit(max_bytes, truncate), accept)
-        except TimeoutError:
-            raise FetchError(Trouble(Reason.TIMEOUT, spell_seconds(timeout))) from None
+            status, headers, body = await self._exchange(clearance, left, BodyLimit(max_bytes, truncate), accept, sink)
         except CLIENT_ERRORS as error:
-            raise translate(error, self._rung.connect_timeout) from error
+            took = timedelta(seconds=clock.monotonic() - started)
+            passed = timeout if took >= timeout else min(timeout, self._rung.read_timeout)
+            raise translate(error, connect_timeout=self._rung.connect_timeout, timeout=passed) from error
         return Response(
             requested=url,
             url=url,
@@ -130,45 +148,56 @@ class HttpSession:
         self._closed = True
         self._ways.clear()
 
+    async def _look_up(self, url: str, timeout: timedelta) -> Clearance:
+        try:
+            async with asyncio.timeout(timeout.total_seconds()):
+                return await self._rung.guard.admit(url)
+        except TimeoutError:
+            raise FetchError(Trouble(Reason.TIMEOUT, spell_seconds(timeout))) from None
+
     async def _exchange(
-        self, clearance: Clearance, limit: BodyLimit, accept: Accept | None
+        self, clearance: Clearance, timeout: timedelta, limit: BodyLimit, accept: Accept | None, sink: Sink | None
     ) -> tuple[int, dict[str, str], bytes]:
-        client = self._client_for(clearance)
+        way = self._way_for(clearance)
         claimed = {"Host": clearance.authority} if clearance.authority else {}
-        async with client.get(clearance.send, headers=claimed) as arrived:
-            _check_far_end(arrived, clearance)
+        # The client's own time limit covers the body too, and costs nothing beside a timer of the event loop.
+        async with way.client.get(clearance.send, headers=claimed, timeout=timeout) as arrived:
             status = arrived.status.as_int()
+            _check_far_end(arrived, status, way)
             headers = read_headers(arrived)
             if accept is not None and not accept(status, headers):
                 await arrived.close()
                 return status, headers, b""
-            return status, headers, await read_body(arrived, headers, limit)
+            return status, headers, await read_body(arrived, headers, limit, sink if status == 200 else None)
 
-    def _client_for(self, clearance: Clearance) -> Client:
+    def _way_for(self, clearance: Clearance) -> _Way:
         """The client pinned to just these addresses: a new one when a later look-up has found others."""
         way = self._ways.get(clearance.host)
         if way is None or not way.fits(clearance):
-            client = self._new_client(clearance)
-            way = _Way(client, clearance.host, clearance.addresses, bool(clearance.authority))
-            self._ways[clearance.host] = way
+            way = self._ways[clearance.host] = self._new_way(clearance)
         self._ways.move_to_end(clearance.host)
         if len(self._ways) > _CLIENTS:
             self._ways.popitem(last=False)
-        return way.client
+        return way
 
-    def _new_client(self, clearance: Clearance) -> Client:
-        pins = DnsOptions()
+    def _new_way(self, clearance: Clearance) -> _Way:
+        proxy = None if clearance.by_rule else self._rung.proxy
+        # Proxies have names of their own, which are the operator's business: the system looks them up.
+        pins = DnsOptions(system_dns=proxy is not None)
         pins.add_resolve(clearance.host, list(clearance.addresses))
         trust = self._rung.trust
-        return Client(
+        client = Client(
             runtime=self._rung.runtime,
             emulation=self._identity.emulation,
             orig_headers=self._identity.spelling,
             cookie_provider=self._jar,
             dns_options=pins,
-            no_proxy=True,
+            # Either of the two keeps the client from obeying proxy variables.
+            **({"no_proxy": True} if proxy is None else {"proxies": [proxy]}),
             redirect=Policy.none(),
             connect_timeout=self._rung.connect_timeout,
+            read_timeout=self._rung.read_timeout,
+            pool_max_size=1,  # or http and https of a host would keep a connection each
             pool_max_idle_per_host=1,
             tls_verify=True if trust is None else trust,
             http1_options=_LENIENT,
@@ -176,6 +205,8 @@ class HttpSession:
             http1_only=bool(clearance.authority),
             deflate=False,  # undone by us, in both of its readings
         )
+        far = () if proxy is not None else clearance.addresses
+        return _Way(client, clearance, frozenset(map(real_address, far)))
 
 
 def read_trust(ca_file: Path) -> CertStore:
@@ -191,7 +222,12 @@ def read_trust(ca_file: Path) -> CertStore:
     return CertStore(pem_certs=_CERTIFICATE.findall(text), default_paths=True)
 
 
-def _check_far_end(arrived: Arrived, clearance: Clearance) -> None:
+def _check_far_end(arrived: Arrived, status: int, way: _Way) -> None:
+    """Throw away what does not come from the site: another machine's answer, or the proxy's own."""
+    if not way.far:
+        if status == _PROXY_WANTS_CREDENTIALS:
+            raise FetchError(Trouble(Reason.PROXY, REFUSED_CREDENTIALS))
+        return
     far = arrived.remote_addr
-    if far is None or real_address(far.ip()) not in {real_address(address) for address in clearance.addresses}:
-        raise FetchError(Trouble(Reason.FORBIDDEN_ADDRESS, f"{clearance.host} was answered from elsewhere"))
+    if far is None or real_address(far.ip()) not in way.far:
+        raise FetchError(Trouble(Reason.FORBIDDEN_ADDRESS, f"{way.clearance.host} was answered from elsewhere"))

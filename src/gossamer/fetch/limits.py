@@ -3,7 +3,7 @@
 import resource
 
 _OUR_OWN = 200  # database, logs, pipes, the event loop, name look-ups
-_PER_VISIT = 3  # a connection in use, one idle beside it, one closing
+_PER_VISIT = 5  # a connection to each of the four hosts a session keeps, and one closing
 
 
 def raise_open_files() -> int:

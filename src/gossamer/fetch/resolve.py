@@ -80,11 +80,16 @@ class Resolver:
         self._channel_since = 0.0
         self._channel_names = 0
 
+    def recall(self, host: str) -> tuple[Address, ...] | None:
+        """What `resolve` would say without asking, if it can: the same object for as long as the answer holds."""
+        answer = self._answers.get(host)
+        return answer.unwrap() if answer is not None and self._clock.monotonic() < answer.until else None
+
     async def resolve(self, host: str) -> tuple[Address, ...]:
         """All addresses of a name, IPv4 first; FetchError with Trouble DNS if there are none."""
-        answer = self._answers.get(host)
-        if answer is not None and self._clock.monotonic() < answer.until:
-            return answer.unwrap()
+        known = self.recall(host)
+        if known is not None:
+            return known
         asking = self._asking.get(host)
         if asking is None:
             asking = asyncio.create_task(self._ask_and_remember(host))

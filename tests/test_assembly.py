@@ -1,0 +1,88 @@
+"""What the operator set reaches the parts it was meant for."""
+
+import io
+import logging
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from gossamer.assembly import open_app, open_kit, start_log
+from gossamer.errors import UserError
+from gossamer.fetch import FetchError
+from gossamer.model.trouble import Reason
+from gossamer.settings import Settings
+from gossamer.telemetry import get_logger
+from tests.fetch.forward_proxy import ForwardProxy
+from tests.fetch.loopback import Site
+
+
+@pytest.fixture
+def logging_as_it_was() -> Iterator[None]:
+    root, ours = logging.getLogger(), logging.getLogger("gossamer")
+    levels, handlers = (root.level, ours.level), list(root.handlers)
+    yield
+    for handler in [handler for handler in root.handlers if handler not in handlers]:
+        root.removeHandler(handler)
+        handler.close()
+    root.setLevel(levels[0])
+    ours.setLevel(levels[1])
+
+
+async def test_rates_of_single_domains_become_spacing(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, domain_rate=2, domain_rates="example.com=0.2,fast.example=10")
+    async with open_kit(settings, 1) as kit:
+        spacing = [kit.limits.spacing_of(domain) for domain in ("example.com", "fast.example", "other.example")]
+    assert spacing == [timedelta(seconds=5), timedelta(seconds=0.1), timedelta(seconds=0.5)]
+
+
+async def test_what_is_never_visited_is_refused_to_every_session(tmp_path: Path) -> None:
+    path = tmp_path / "never.txt"
+    path.write_text("example.com\n")
+    async with open_kit(Settings(home=tmp_path, never_visit=path), 1) as kit:
+        with pytest.raises(FetchError) as caught:
+            await kit.open_session(0).admit("http://www.example.com/")
+    assert caught.value.trouble.reason is Reason.NEVER_VISIT
+
+
+async def test_a_list_with_a_slip_stops_a_command_before_anything_is_created(tmp_path: Path) -> None:
+    path = tmp_path / "never.txt"
+    path.write_text("not a domain\n")
+    async with open_app(Settings(home=tmp_path, never_visit=path)) as app:
+        with pytest.raises(UserError) as caught:
+            app.check()
+    assert caught.value.code == "never_visit.bad_entry"
+
+
+async def test_a_door_may_ask_the_list_or_learn_that_there_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "never.txt"
+    path.write_text("example.com\n")
+    async with open_app(Settings(home=tmp_path)) as app:
+        assert app.never_visit() is None
+    async with open_app(Settings(home=tmp_path, never_visit=path)) as app:
+        never = app.never_visit()
+        assert never is not None
+        assert (never.covers("www.example.com"), never.covers("example.org")) == ("example.com", "")
+
+
+async def test_the_proxy_is_used(tmp_path: Path) -> None:
+    async with Site() as site, ForwardProxy(site.port, credentials="me:s3cret") as proxy:
+        settings = Settings(
+            home=tmp_path, proxy=f"http://me:s3cret@127.0.0.1:{proxy.port}", allow_networks="127.0.0.0/8"
+        )
+        async with open_kit(settings, 1) as kit:
+            session = kit.open_session(0)
+            url = f"http://127.0.0.1:{site.port}/"
+            assert (await session.fetch(url, timeout=timedelta(seconds=5), max_bytes=100)).body == b"hello"
+            await session.close()
+        assert proxy.asked == [url]
+
+
+@pytest.mark.usefixtures("logging_as_it_was")
+def test_the_password_of_the_proxy_is_in_no_log(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    start_log(Settings(home=tmp_path, proxy="http://me:hunter2-hunter2@proxy.example:3128"), stream=stream)
+    get_logger("gossamer.test").error("proxy.failed", text="it said hunter2-hunter2 is wrong")
+    assert "proxy.failed" in stream.getvalue()
+    assert "hunter2" not in stream.getvalue()
