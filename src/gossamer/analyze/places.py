@@ -50,17 +50,18 @@ class Parts:
 
     def __init__(self, elements: Sequence[Element]) -> None:
         self._elements = elements
-        self._bare = [_bare_text(element) for element in elements]
+        self._bare = _bare_text(APART.join(map(_raw_text, elements)))
 
     def at_most(self, keyword: str) -> int:
         """No more mentions than this."""
-        wanted = _bare_keyword(keyword)
-        return sum(text.count(wanted) for text in self._bare)
+        return self._bare.count(_bare_keyword(keyword))
 
     def may_mention(self, keywords: Collection[str]) -> list[int]:
         """Which of the elements could mention any of these keywords."""
-        wanted = [_bare_keyword(keyword) for keyword in keywords]
-        return [at for at, text in enumerate(self._bare) if any(keyword in text for keyword in wanted)]
+        wanted = [bare for keyword in keywords if (bare := _bare_keyword(keyword)) in self._bare]
+        if not wanted:
+            return []
+        return [at for at, text in enumerate(self._bare.split(APART)) if any(keyword in text for keyword in wanted)]
 
     def counts(self, keywords: Collection[str], matcher: KeywordMatcher) -> dict[str, int]:
         """How often a visitor can read each of these keywords in the elements, and perhaps others too."""
@@ -68,9 +69,13 @@ class Parts:
         return matcher.counts(f" {APART} ".join(texts_of(worth_reading))) if worth_reading else {}
 
 
-def _bare_text(element: Element) -> str:
+def _raw_text(element: Element) -> str:
     # Small readings beside the characters stand in the middle of words, where no visitor reads them.
     text = element.text if element.find("rt") is None else texts_of([element])[0]
+    return text.replace(APART, "")
+
+
+def _bare_text(text: str) -> str:
     return fold(tidy(text)).replace(" ", "")
 
 

@@ -78,7 +78,8 @@ async def _collect(arrived: Arrived, layers: tuple[Inflater, ...], limit: BodyLi
                     sink(piece[:room])
                     return False
                 room -= len(piece)
-                sink(piece)
+                if sink(piece):
+                    return False
     return True
 
 

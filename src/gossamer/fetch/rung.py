@@ -9,8 +9,8 @@ from gossamer.model.fetching import Response
 Accept = Callable[[int, Mapping[str, str]], bool]
 """Asked once the status and the headers are there: is the body wanted?"""
 
-Sink = Callable[[bytes | memoryview], None]
-"""Takes a good answer's body piece by piece, so that nobody has to hold all of it."""
+Sink = Callable[[bytes | memoryview], bool | None]
+"""Takes a good answer's body piece by piece, so that nobody has to hold all of it. True: that is enough."""
 
 
 class Fetcher(Protocol):

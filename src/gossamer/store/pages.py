@@ -11,6 +11,7 @@ from sqlalchemy import bindparam, insert, literal_column, select, update
 from gossamer.model.fetching import DIRECT
 from gossamer.model.page import Attempt, Page
 from gossamer.model.states import PageState
+from gossamer.store.many import Many
 from gossamer.store.tables import pages
 from gossamer.store.tx import Tx
 
@@ -82,13 +83,17 @@ def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> tuple[list[
     return waiting, ended
 
 
+_STATES = select(pages.c.key, pages.c.state).where(
+    pages.c.job_id == bindparam("job"), pages.c.key.in_(bindparam("keys", expanding=True))
+)
+
+
 def states(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> dict[bytes, PageState]:
     """The present state of those of the pages that exist."""
-    query = select(pages.c.key, pages.c.state).where(pages.c.job_id == job_id, pages.c.key.in_(keys))
-    return {bytes(row.key): PageState(row.state) for row in tx.run(query)}
+    return {bytes(key): PageState(state) for key, state in tx.rows(_STATES, {"job": job_id, "keys": keys})}
 
 
-_SETTLE = (
+_SETTLE = Many(
     update(pages)
     .where(pages.c.job_id == bindparam("b_job"), pages.c.key == bindparam("b_key"))
     .values(
@@ -108,27 +113,29 @@ _SETTLE = (
 
 
 def settle(tx: Tx, job_id: UUID, settled: Sequence[Settled]) -> None:
-    tx.run_many(_SETTLE, [{"b_job": job_id, **_outcome(one, tx.now, "b_")} for one in settled])
+    _SETTLE.run(tx, [{"b_job": job_id, **_outcome(one, tx.now, "b_")} for one in settled])
 
 
 # What is the same for every page that has only been chosen is part of the statement.
-_CHOOSE = insert(pages).values(
-    state=literal_column(f"'{PageState.PENDING}'"),
-    rung=literal_column(f"'{DIRECT.name}'"),
-    reason=literal_column("''"),
-    detail=literal_column("''"),
-    attempts=literal_column("'[]'"),
-    bytes_in=literal_column("0"),
-    **{
-        name: bindparam(name)
-        for name in ("job_id", "site_id", "visit_id", "key", "url", "depth", "rank", "handed", "found_on")
-    },
+_CHOOSE = Many(
+    insert(pages).values(
+        state=literal_column(f"'{PageState.PENDING}'"),
+        rung=literal_column(f"'{DIRECT.name}'"),
+        reason=literal_column("''"),
+        detail=literal_column("''"),
+        attempts=literal_column("'[]'"),
+        bytes_in=literal_column("0"),
+        **{
+            name: bindparam(name)
+            for name in ("job_id", "site_id", "visit_id", "key", "url", "depth", "rank", "handed", "found_on")
+        },
+    )
 )
 
 
 def choose(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
     """Pages that were chosen and not asked for yet."""
-    tx.run_many(_CHOOSE, rows)
+    _CHOOSE.run(tx, rows)
 
 
 def insert_new(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -173,7 +180,7 @@ def _outcome(settled: Settled, now: datetime, prefix: str) -> dict[str, Any]:
     page = settled.page
     return {
         f"{prefix}key": page.key,
-        f"{prefix}state": settled.state,
+        f"{prefix}state": settled.state.value,
         f"{prefix}rung": page.rung,
         f"{prefix}due": page.due_at if settled.state is PageState.PENDING else None,
         f"{prefix}reason": settled.reason,

@@ -6,9 +6,10 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import insert, select
+from sqlalchemy import bindparam, insert, select
 
 from gossamer.model.record import Record
+from gossamer.store.many import Many
 from gossamer.store.tables import records
 from gossamer.store.tx import Tx
 
@@ -31,14 +32,19 @@ def place(record: Record, page_key: bytes, site_id: UUID) -> NewRecord:
     return NewRecord(page_key[:4] + digest, page_key, site_id, record)
 
 
+_PRESENT = select(records.c.kind, records.c.key).where(
+    records.c.job_id == bindparam("job"),
+    records.c.kind.in_(bindparam("kinds", expanding=True)),
+    records.c.key.in_(bindparam("keys", expanding=True)),
+)
+_ADD = Many(insert(records).values({column.name: bindparam(column.name) for column in records.c}))
+
+
 def add(tx: Tx, job_id: UUID, new: Sequence[NewRecord]) -> int:
     """Add those that are not there yet; how many that was."""
     unique = {(one.record.kind, one.key): one for one in reversed(new)}
-    keys = [key for _, key in unique]
-    query = select(records.c.kind, records.c.key).where(
-        records.c.job_id == job_id, records.c.kind.in_({kind for kind, _ in unique}), records.c.key.in_(keys)
-    )
-    present = {(row.kind, bytes(row.key)) for row in tx.run(query)}
+    wanted = {"job": job_id, "kinds": list({kind for kind, _ in unique}), "keys": [key for _, key in unique]}
+    present = {(kind, bytes(key)) for kind, key in tx.rows(_PRESENT, wanted)}
     rows = [
         {
             "job_id": job_id,
@@ -46,13 +52,13 @@ def add(tx: Tx, job_id: UUID, new: Sequence[NewRecord]) -> int:
             "key": key,
             "site_id": one.site_id,
             "page_key": one.page_key,
-            "data": dict(one.record.data),
+            "data": one.record.data,
             "created_at": tx.now,
         }
         for (kind, key), one in unique.items()
         if (kind, key) not in present
     ]
-    tx.run_many(insert(records), rows)
+    _ADD.run(tx, rows)
     return len(rows)
 
 

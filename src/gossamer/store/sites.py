@@ -13,6 +13,7 @@ from gossamer.model.job import Target
 from gossamer.model.states import SITE_MOVES, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import domain_of, shard_of
+from gossamer.store.many import Many
 from gossamer.store.tables import sites, visits
 from gossamer.store.tx import Tx
 
@@ -22,12 +23,9 @@ class SiteRow:
     """A site as settling sees it, locked."""
 
     id: UUID
-    job_id: UUID
-    host: str
     state: SiteState
     listed: bool
     whole: bool
-    open_pages: int
 
 
 @dataclass(slots=True)
@@ -122,22 +120,17 @@ def by_host(tx: Tx, job_id: UUID, hosts: Sequence[str]) -> dict[str, UUID]:
     return {row.host: row.id for row in tx.run(query)}
 
 
+_LOCK = (
+    select(sites.c.id, sites.c.state, sites.c.listed, sites.c.whole)
+    .where(sites.c.id.in_(bindparam("ids", expanding=True)))
+    .order_by(sites.c.id)
+)
+
+
 def lock(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, SiteRow]:
     """These sites, held until commit, in the order every transaction takes them."""
-    columns = (
-        sites.c.id,
-        sites.c.job_id,
-        sites.c.host,
-        sites.c.state,
-        sites.c.listed,
-        sites.c.whole,
-        sites.c.open_pages,
-    )
-    query = tx.locked(select(*columns).where(sites.c.id.in_(sorted(ids))).order_by(sites.c.id))
-    return {
-        row.id: SiteRow(row.id, row.job_id, row.host, SiteState(row.state), row.listed, row.whole, row.open_pages)
-        for row in tx.run(query)
-    }
+    rows = tx.rows(tx.locked(_LOCK), {"ids": list(ids)})
+    return {site_id: SiteRow(site_id, SiteState(state), listed, whole) for site_id, state, listed, whole in rows}
 
 
 def _kept(column: str) -> Any:
@@ -146,7 +139,7 @@ def _kept(column: str) -> Any:
 
 
 _REPLACED = ("size", "size_source", "not_before", "robots", "errands", "notes", "last_attempt_at")
-_APPLY = (
+_APPLY = Many(
     update(sites)
     .where(sites.c.id == bindparam("b_id"))
     .values(
@@ -159,8 +152,8 @@ _APPLY = (
 
 def apply(tx: Tx, changes: Mapping[UUID, SiteChange]) -> None:
     """Write a batch's changes, one statement per site."""
-    tx.run_many(
-        _APPLY,
+    _APPLY.run(
+        tx,
         [
             {
                 "b_id": site_id,

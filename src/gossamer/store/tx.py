@@ -35,6 +35,10 @@ class Tx:
         assert isinstance(result, CursorResult)  # noqa: S101 - tells the type checker what Core always returns
         return result
 
+    def rows(self, statement: Executable, params: Mapping[str, Any]) -> Sequence[Any]:
+        """All rows at once, to be taken apart."""
+        return self.run(statement, params).all()
+
     def run_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
         """One prepared statement over many rows; nothing to do for none."""
         if rows:

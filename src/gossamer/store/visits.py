@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, func, select, update
 
 from gossamer.model.page import Errand, Visit
 from gossamer.model.states import VISIT_MOVES, JobState, VisitState, origins
+from gossamer.store.many import Many
 from gossamer.store.tables import jobs, sites, visits
 from gossamer.store.tx import Tx
 
@@ -174,13 +175,17 @@ def renew(tx: Tx, worker: str, held: Sequence[UUID], lease: timedelta) -> set[UU
     return set(tx.run(renewed).scalars())
 
 
+_LEASES = (
+    select(visits.c.id, visits.c.lease).where(visits.c.id.in_(bindparam("ids", expanding=True))).order_by(visits.c.id)
+)
+
+
 def leases(tx: Tx, ids: Sequence[UUID], *, held: bool = False) -> dict[UUID, UUID | None]:
     """The leases of these visits as they are now; `held`: and as they stay until commit."""
-    query = select(visits.c.id, visits.c.lease).where(visits.c.id.in_(sorted(ids))).order_by(visits.c.id)
-    return {row.id: row.lease for row in tx.run(tx.locked(query) if held else query)}
+    return dict(tx.rows(tx.locked(_LEASES) if held else _LEASES, {"ids": list(ids)}))
 
 
-_APPLY = (
+_APPLY = Many(
     update(visits)
     .where(visits.c.id == bindparam("b_id"))
     .values(
@@ -192,8 +197,8 @@ _APPLY = (
 
 
 def apply(tx: Tx, changes: Mapping[UUID, VisitChange]) -> None:
-    tx.run_many(
-        _APPLY,
+    _APPLY.run(
+        tx,
         [
             {
                 "b_id": identifier,

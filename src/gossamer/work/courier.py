@@ -62,6 +62,7 @@ class Courier:
     patience: timedelta = LONGEST_SLEEP
     sent: list[int] = field(default_factory=list)  # when requests for the page in hand went out
     errands: list[Errand] = field(default_factory=list)  # requests for anything else
+    _admitted: set[str] = field(default_factory=set)
 
     async def get(self, url: str, max_bytes: int, *, accept: Accept | None = None) -> Response:
         """One request for a page, no redirect followed. A body that `accept` refuses is not taken."""
@@ -88,7 +89,12 @@ class Courier:
         *,
         truncate: bool = False,
     ) -> Response:
-        domain = domain_of(host_of(url))
+        host = host_of(url)
+        domain = domain_of(host)
+        if host not in self._admitted:
+            # Before our turn is used up: nothing would be sent.
+            await self.session.admit(url)
+            self._admitted.add(host)
         async with self.turnstile.of(domain):
             await self._wait_turn(domain)
             began = answered = self.clock.monotonic()

@@ -34,13 +34,18 @@ class Governor:
 
     def __init__(self, spacing_of: Callable[[str], timedelta]) -> None:
         self._spacing_of = spacing_of
+        self._slower = 1
         self._manners: OrderedDict[str, _Manner] = OrderedDict()
 
     def spacing(self, domain: str) -> timedelta:
         """The least time between two requests."""
-        ours = self._spacing_of(domain)
+        ours = self._spacing_of(domain) * self._slower
         manner = self._manners.get(domain)
         return max(ours, timedelta(seconds=manner.room)) if manner else ours
+
+    def slow_down(self, factor: int) -> None:
+        """So many times the room we give by ourselves, to every domain; 1 is the usual speed."""
+        self._slower = factor
 
     def asks(self, domain: str, seconds: float) -> None:
         """The site's robots.txt names a delay."""

@@ -26,6 +26,8 @@ from gossamer.store.pages import Known
 from gossamer.store.robots import RobotsAnswer
 from gossamer.store.tx import Tx
 from gossamer.telemetry import bound, get_logger
+from gossamer.work.address import AddressWatch
+from gossamer.work.brake import Brake
 from gossamer.work.courier import Courier, Turnstile
 from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold, Holds, Renewer
@@ -71,7 +73,7 @@ def claim_and_load(tx: Tx, ids: list[UUID], worker: str, lease: timedelta) -> li
 class Shard:
     """The visits of some domains, all of them walked by this process alone."""
 
-    def __init__(self, kit: Kit, number: int, of: int, worker: str) -> None:
+    def __init__(self, kit: Kit, number: int, of: int, worker: str, watch: AddressWatch | None = None) -> None:
         self._kit = kit
         self._number = number
         self._of = of
@@ -80,7 +82,8 @@ class Shard:
         self._settler = Settler(kit.database, kit.clock, number, self._holds.lose)
         self._renewer = Renewer(kit.reopen_database, self._holds, worker, kit.limits.lease, kit.clock)
         self._turnstile = Turnstile()
-        self._governor = Governor(lambda _: kit.limits.spacing)
+        self._governor = Governor(kit.limits.spacing_of)
+        self._brake = Brake(kit.database, self._governor, watch or AddressWatch(kit.clock))
         self._robots = RobotsMemory()
         self._bound: dict[UUID, tuple[Bound, CrawlPolicy]] = {}
         self._walks: set[asyncio.Task[None]] = set()
@@ -95,6 +98,7 @@ class Shard:
 
     async def run(self) -> None:
         """Work until `stop`. Whatever was done is in the rows when this returns."""
+        await self._brake.begin()
         self._renewer.start()
         settling = asyncio.create_task(self._settler.run())
         loops = [asyncio.create_task(loop) for loop in (self._issue(), self._take(), self._steer())]
@@ -114,7 +118,7 @@ class Shard:
 
     async def _issue(self) -> None:
         while True:
-            slots = self._kit.limits.capacity - len(self._walks) - self._nudged
+            slots = self._brake.room(self._kit.limits.capacity) - len(self._walks) - self._nudged
             shard = (LANE, self._number, self._of)
             self._waiting = slots <= 0 and self._waiting
             if slots > 0 and await self._kit.database.read(anything_ready, *shard):
@@ -179,6 +183,7 @@ class Shard:
                 recipe,
                 policy,
                 self._settler,
+                self._brake.sightings(visit.job_id),
                 limits.max_page_bytes,
                 random.random(),
             )
@@ -208,13 +213,16 @@ class Shard:
         return known
 
     async def _steer(self) -> None:
-        """Once a second: stop the walks of jobs that no longer run."""
+        """Once a second: stop the walks of jobs that no longer run, and look whether others should go slower."""
         while True:
             self._renewer.tick()
             held = self._holds.jobs()
-            if held:
-                states = await self._kit.database.read(jobs.states, sorted(held))
-                self._holds.stop(job for job in held if states.get(job) is not JobState.RUNNING)
+            watched = held | self._brake.jobs()
+            if watched:
+                states = await self._kit.database.read(jobs.states, sorted(watched))
+                running = {job for job, state in states.items() if state is JobState.RUNNING}
+                self._holds.stop(held - running)
+                await self._brake.look(running)
             self._holds.cut_off(GRACE)
             for job_id in set(self._bound) - held:
                 del self._bound[job_id]

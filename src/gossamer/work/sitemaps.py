@@ -9,12 +9,10 @@ from gossamer.judge import find_trouble
 from gossamer.judge.next_step import LONGEST_WAIT
 from gossamer.model.fetching import Response
 from gossamer.model.trouble import Cure, Trouble
-from gossamer.parse.sitemap import SitemapReader
+from gossamer.parse.sitemap import MOST_BYTES, SitemapReader
 from gossamer.work.courier import Courier
 from gossamer.work.redirects import Redirects
 from gossamer.work.robots import RobotsDesk
-
-MOST_BYTES = 50_000_000
 
 
 class SitemapDesk:
@@ -48,8 +46,12 @@ class SitemapDesk:
         """Why the file could not be read to its end, if it could not."""
         reader = SitemapReader()
 
+        def sink(chunk: bytes | memoryview) -> bool:
+            queue.take(reader.feed(bytes(chunk)))
+            return reader.over
+
         async def ask(url: str) -> Response:
-            return await self._courier.run_errand(url, MOST_BYTES, lambda chunk: queue.take(reader.feed(bytes(chunk))))
+            return await self._courier.run_errand(url, MOST_BYTES, sink)
 
         try:
             answer = await self._redirects.follow(file, ask)

@@ -33,10 +33,12 @@ from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import is_homepage, site_of_url, url_key
 from gossamer.parse import parse_document
+from gossamer.parse.kind import wants_body
 from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import Finished, HandBack, HandOver, PageStep, SiteFacts, Step
 from gossamer.telemetry import get_logger
+from gossamer.work.address import Sightings
 from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, TooEarly
 from gossamer.work.hold import Hold
 from gossamer.work.redirects import MOST_HOPS, Moved, Redirects
@@ -65,6 +67,7 @@ class Walk:
         bound: Bound,
         policy: CrawlPolicy,
         settler: Settler,
+        sightings: Sightings,
         max_page_bytes: int,
         jitter: float,
     ) -> None:
@@ -78,6 +81,7 @@ class Walk:
         self._bound = bound
         self._policy = policy
         self._settler = settler
+        self._sightings = sightings
         self._clock = courier.clock
         self._max_page_bytes = max_page_bytes
         self._jitter = jitter
@@ -151,6 +155,8 @@ class Walk:
             return
         took = round((self._clock.monotonic() - began) * 1000)
         page = page.tried(_attempt_of(page, outcome, took, started_at, self._courier.sent))
+        # Before the next step is chosen: that our address is blocked is known before pages climb because of it.
+        self._sightings.note(self._visit.host, outcome)
         match outcome:
             case Document():
                 step = self._harvest(page, outcome)
@@ -177,7 +183,7 @@ class Walk:
             return _our_mistake(page, error, response.status)
 
     async def _ask(self, url: str) -> Response:
-        return await self._courier.get(url, self._max_page_bytes)
+        return await self._courier.get(url, self._max_page_bytes, accept=wants_body)
 
     def _read(self, page: Page, response: Response) -> Document | Trouble:
         trouble = find_trouble(response)

@@ -1,0 +1,156 @@
+"""What the rows remember of one address: its page, its site, and the pages that have to do with it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, select
+
+from gossamer.model.page import Attempt, Errand
+from gossamer.model.states import PageState, SiteState
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.store.tables import pages, records, sites
+from gossamer.store.tx import Tx
+
+_UNTIL = b"\xff" * 8
+_UNTIL_RECORD = b"\xff" * 16
+
+
+@dataclass(frozen=True, slots=True)
+class SiteHistory:
+    """A site of a job, with everything it was walked by."""
+
+    id: UUID
+    host: str
+    domain: str
+    given: str
+    entries: tuple[str, ...]
+    listed: bool
+    whole: bool
+    state: SiteState
+    trouble: Trouble | None
+    pages_done: int
+    size: int
+    size_source: str
+    not_before: datetime | None
+    robots: Mapping[str, Any]
+    errands: tuple[Errand, ...]
+    notes: bytes
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class PageHistory:
+    """A page of a job, with everything that was tried."""
+
+    key: bytes
+    url: str
+    state: PageState
+    trouble: Trouble | None
+    http_status: int | None
+    depth: int
+    rank: int
+    handed: int
+    found_on: str
+    attempts: tuple[Attempt, ...]
+    due_at: datetime | None
+    identity: bytes | None
+    bytes_in: int
+    settled_at: datetime | None
+
+
+def site(tx: Tx, job_id: UUID, host: str) -> SiteHistory | None:
+    row = tx.run(select(sites).where(sites.c.job_id == job_id, sites.c.host == host)).first()
+    if row is None:
+        return None
+    return SiteHistory(
+        id=row.id,
+        host=row.host,
+        domain=row.domain,
+        given=row.given,
+        entries=tuple(row.entries),
+        listed=row.listed,
+        whole=row.whole,
+        state=SiteState(row.state),
+        trouble=_trouble(row),
+        pages_done=row.pages_done,
+        size=row.size,
+        size_source=row.size_source,
+        not_before=row.not_before,
+        robots=row.robots,
+        errands=tuple(Errand(*errand) for errand in row.errands),
+        notes=bytes(row.notes),
+        finished_at=row.finished_at,
+    )
+
+
+def pages_at(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> list[PageHistory]:
+    """Those of the pages that exist, in no particular order."""
+    return _found(tx, job_id, pages.c.key.in_(keys))
+
+
+def page_with_identity(tx: Tx, job_id: UUID, identity: bytes) -> PageHistory | None:
+    """The page that was read and turned out to be this one."""
+    found = _found(tx, job_id, _of_site(identity), pages.c.identity == identity)
+    return found[0] if found else None
+
+
+def pages_same_as(tx: Tx, job_id: UUID, key: bytes) -> list[PageHistory]:
+    """All pages of a page's site that were left out because another one is the same."""
+    return _found(tx, job_id, _of_site(key), pages.c.reason == Reason.SAME_AS.name)
+
+
+def pages_handed_on(tx: Tx, job_id: UUID, url: str, site_key: bytes) -> list[PageHistory]:
+    """What a redirect from `url` became on another site, whose keys begin like `site_key`."""
+    return _found(tx, job_id, _of_site(site_key), pages.c.found_on == url, pages.c.handed > 0)
+
+
+def records_of(tx: Tx, job_id: UUID, page_key: bytes) -> list[Mapping[str, Any]]:
+    """What a page yielded, of every kind."""
+    prefix = page_key[:4]
+    query = select(records.c.data).where(
+        records.c.job_id == job_id,
+        records.c.key >= prefix,
+        records.c.key <= prefix + _UNTIL_RECORD,
+        records.c.page_key == page_key,
+    )
+    return list(tx.run(query).scalars())
+
+
+def _of_site(key: bytes) -> ColumnElement[bool]:
+    prefix = key[:4]
+    return (pages.c.key >= prefix) & (pages.c.key <= prefix + _UNTIL)
+
+
+def _found(tx: Tx, job_id: UUID, *conditions: ColumnElement[bool]) -> list[PageHistory]:
+    query = select(pages).where(pages.c.job_id == job_id, *conditions).order_by(pages.c.key)
+    return [_page(row) for row in tx.run(query)]
+
+
+def _page(row: Any) -> PageHistory:
+    return PageHistory(
+        key=bytes(row.key),
+        url=row.url,
+        state=PageState(row.state),
+        trouble=_trouble(row),
+        http_status=row.http_status,
+        depth=row.depth,
+        rank=row.rank,
+        handed=row.handed,
+        found_on=row.found_on,
+        attempts=attempts_of(row.attempts),
+        due_at=row.due_at,
+        identity=bytes(row.identity) if row.identity is not None else None,
+        bytes_in=row.bytes_in,
+        settled_at=row.settled_at,
+    )
+
+
+def attempts_of(kept: Sequence[Sequence[Any]]) -> tuple[Attempt, ...]:
+    return tuple(Attempt(rung, status, reason, took, at, tuple(sent)) for rung, status, reason, took, at, sent in kept)
+
+
+def _trouble(row: Any) -> Trouble | None:
+    return Trouble(Reason[row.reason], row.detail, row.http_status) if row.reason else None

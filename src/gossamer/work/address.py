@@ -1,0 +1,176 @@
+"""Whether our own address is blocked: how many of the sites a job has met of late refuse us.
+
+One site that refuses us is that site's affair. When many different ones do, it is about the address we come from, and
+to go on as before makes it worse. Visits note what they meet, page by page; once a second the process looks at what
+follows from it, and work/brake.py acts on that.
+
+A process sees only its share of the domains. A hash has dealt them, so the share is a fair sample of the job.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from uuid import UUID
+
+from gossamer.clock import Clock
+from gossamer.model.document import Document
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.work.redirects import Moved
+
+BLOCKING = frozenset({Reason.BLOCKED, Reason.CAPTCHA, Reason.FORBIDDEN, Reason.RATE_LIMITED})
+MOST_SITES = 5_000  # kept per job: the latest are sample enough
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """When it is no longer a coincidence, and when it is over."""
+
+    window: timedelta = timedelta(minutes=5)
+    too_many: float = 0.2  # of the sites in the window
+    few: float = 0.1
+    least_sites: int = 20  # fewer say nothing about the address
+    least_blocking: int = 5
+    patience: timedelta = timedelta(minutes=2)  # that slowing down gets to show an effect
+    least_sites_since: int = 10  # by which the effect is judged
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """So many of so many sites block us."""
+
+    blocking: int
+    sites: int
+
+    @property
+    def share(self) -> float:
+        return self.blocking / self.sites if self.sites else 0.0
+
+
+class Change(Enum):
+    """What a job should do differently from now on."""
+
+    SLOW_DOWN = "slow down"
+    PAUSE = "pause"
+    RECOVER = "recover"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    job_id: UUID
+    change: Change
+    count: Count
+
+
+class Sightings:
+    """The sites one job has met within the window and whether each blocked us when it was last asked."""
+
+    __slots__ = ("_blocking", "_clock", "_latest", "_window")
+
+    def __init__(self, clock: Clock, window: timedelta) -> None:
+        self._clock = clock
+        self._window = window.total_seconds()
+        self._latest: OrderedDict[str, tuple[float, bool]] = OrderedDict()  # when, and was it blocking; oldest first
+        self._blocking = 0
+
+    def note(self, host: str, outcome: Document | Moved | Trouble) -> None:
+        """After every page. What neither was read nor is a refusal (a 404, a timeout) says nothing about us."""
+        if isinstance(outcome, Document):
+            blocking = False
+        elif isinstance(outcome, Trouble) and outcome.reason in BLOCKING:
+            blocking = True
+        else:
+            return
+        before = self._latest.get(host)
+        self._latest[host] = (self._clock.monotonic(), blocking)
+        if before is not None:
+            self._latest.move_to_end(host)
+            self._blocking -= before[1]
+        elif len(self._latest) > MOST_SITES:
+            self._drop_oldest()
+        self._blocking += blocking
+
+    def count(self) -> Count:
+        """All of the window."""
+        begin = self._clock.monotonic() - self._window
+        while self._latest and next(iter(self._latest.values()))[0] <= begin:
+            self._drop_oldest()
+        return Count(self._blocking, len(self._latest))
+
+    def count_since(self, moment: float) -> Count:
+        """Only the sites asked since then."""
+        sites = blocking = 0
+        for at, blocked in reversed(self._latest.values()):
+            if at <= moment:
+                break
+            sites += 1
+            blocking += blocked
+        return Count(blocking, sites)
+
+    def _drop_oldest(self) -> None:
+        _, (_, blocking) = self._latest.popitem(last=False)
+        self._blocking -= blocking
+
+
+class AddressWatch:
+    """One per process. Every job is judged by its own sites: lists differ in how welcome anybody is on them."""
+
+    def __init__(self, clock: Clock, thresholds: Thresholds = Thresholds()) -> None:
+        self.thresholds = thresholds
+        self._clock = clock
+        self._sightings: dict[UUID, Sightings] = {}
+        self._slowed: dict[UUID, float] = {}  # jobs that go slowly, and since when
+
+    @property
+    def slow(self) -> bool:
+        """Some job should go slowly."""
+        return bool(self._slowed)
+
+    def jobs(self) -> set[UUID]:
+        return set(self._sightings)
+
+    def sightings(self, job_id: UUID) -> Sightings:
+        """Where the visits of a job note what they meet."""
+        known = self._sightings.get(job_id)
+        if known is None:
+            known = self._sightings[job_id] = Sightings(self._clock, self.thresholds.window)
+        return known
+
+    def forget(self, job_id: UUID) -> None:
+        """The job no longer runs. If it ever does again, it begins anew."""
+        self._sightings.pop(job_id, None)
+        self._slowed.pop(job_id, None)
+
+    def look(self) -> list[Finding]:
+        """What has changed since the last look. A job that is to pause is told so until it is forgotten."""
+        found = []
+        for job_id, sightings in self._sightings.items():
+            count = sightings.count()
+            change = self._judge(job_id, sightings, count)
+            if change:
+                found.append(Finding(job_id, change, count))
+        return found
+
+    def _judge(self, job_id: UUID, sightings: Sightings, count: Count) -> Change | None:
+        now = self._clock.monotonic()
+        slowed_at = self._slowed.get(job_id)
+        if slowed_at is None:
+            if not self._is_alarming(count):
+                return None
+            self._slowed[job_id] = now
+            return Change.SLOW_DOWN
+        if count.share < self.thresholds.few:
+            del self._slowed[job_id]
+            return Change.RECOVER
+        if now - slowed_at < self.thresholds.patience.total_seconds() or not self._is_alarming(count):
+            return None
+        # The window still holds what happened at full speed; whether slowing down has helped is seen only in what came
+        # after it.
+        since = sightings.count_since(slowed_at)
+        helped = since.sites < self.thresholds.least_sites_since or since.share <= self.thresholds.too_many
+        return None if helped else Change.PAUSE
+
+    def _is_alarming(self, count: Count) -> bool:
+        limits = self.thresholds
+        enough = count.sites >= limits.least_sites and count.blocking >= limits.least_blocking
+        return enough and count.share > limits.too_many

@@ -1,0 +1,172 @@
+"""Beside the path: the whole history of one address in one job, from rows alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gossamer.frontier.absence import Absence, Walked, why_absent
+from gossamer.frontier.notes import Notes
+from gossamer.frontier.robots import read_rules
+from gossamer.frontier.ruling import RuleLine, deciding_line
+from gossamer.model.job import CrawlPolicy, Job
+from gossamer.model.states import PageState
+from gossamer.model.trouble import Reason
+from gossamer.model.url import domain_of, host_of, normalise, origin_of, site_of, site_of_url, url_key
+from gossamer.store import history, sites
+from gossamer.store.database import Database
+from gossamer.store.history import PageHistory, SiteHistory
+from gossamer.store.tx import Tx
+
+_MOST_TWINS = 20  # addresses of one page that are named
+
+# Where several spellings of an address are pages, this is the one that is meant.
+_TELLING = (PageState.DONE, PageState.FAILED, PageState.PENDING, PageState.CLIMBING, PageState.SKIPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What robots.txt says of an address. `allowed` is None while the file is not known."""
+
+    file: str
+    status: int | None = None
+    asked_at: int | None = None  # milliseconds since 1970; None: an answer another job was given within the day
+    allowed: bool | None = None
+    line: RuleLine | None = None
+    delay: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Everything the rows know of an address."""
+
+    given: str
+    url: str  # in the one spelling that counts
+    site: SiteHistory | None = None
+    ruling: Ruling | None = None
+    page: PageHistory | None = None
+    from_sitemap: bool = False
+    spellings: tuple[PageHistory, ...] = ()  # pages of nearly the same address
+    same_as: PageHistory | None = None
+    twins: tuple[PageHistory, ...] = ()  # other addresses of this page
+    handed_on: tuple[PageHistory, ...] = ()
+    records: tuple[Mapping[str, Any], ...] = ()
+    absences: tuple[Absence, ...] = ()
+
+
+def spellings_of(text: str) -> tuple[str, ...]:
+    """The normalised addresses a person may mean, the most likely first; none if it is no web address."""
+    written = text.strip()
+    schemes = ("",) if "://" in written else ("https://", "http://")
+    exact = [url for scheme in schemes if (url := normalise(scheme + written))]
+    meant = [url for url in exact if "." in host_of(url) or host_of(url).startswith("[")]
+    return tuple(dict.fromkeys([*meant, *(other for url in meant for other in _others(url))]))
+
+
+def _others(url: str) -> list[str]:
+    """The same address with the other scheme and with the `www` twin of its host."""
+    _, _, rest = url.partition("://")
+    host = host_of(url)
+    twin = site_of(host) if site_of(host) != host else f"www.{host}"
+    rests = [rest, rest.replace(host, twin, 1)]
+    return [f"{scheme}://{one}" for one in rests for scheme in ("https", "http")]
+
+
+async def explain(database: Database, job: Job, policy: CrawlPolicy, given: str, urls: Sequence[str]) -> Explanation:
+    """The history of the first of `urls` that is a page of the job, or why none of them is."""
+    return await database.read(_explain, job, policy, given, urls)
+
+
+def _explain(tx: Tx, job: Job, policy: CrawlPolicy, given: str, urls: Sequence[str]) -> Explanation:
+    nearly = [other for url in urls if (other := _with_other_slash(url)) not in urls]
+    found = history.pages_at(tx, job.id, [url_key(url) for url in (*urls, *nearly)])
+    exact = [page for page in found if page.url in urls]
+    page = min(exact, key=lambda page: _rank(page, urls, given), default=None)
+    url = page.url if page else urls[0]
+    spellings = tuple(one for one in found if one is not page)
+    site = history.site(tx, job.id, site_of_url(url))
+    if site is None:
+        return Explanation(given, url, absences=(_no_such_site(tx, job, url),))
+    notes = Notes.unpack(site.notes)
+    if page is None:
+        url = next((one for one in urls if one in notes.candidates), _in_use(urls, site))
+        trouble = site.trouble.sentence if site.trouble else ""
+        absences = tuple(why_absent(url, Walked(site.state, trouble, site.whole, notes), policy))
+        return Explanation(given, url, site, _ruling(site, url), spellings=spellings, absences=absences)
+    return Explanation(
+        given,
+        url,
+        site,
+        _ruling(site, url),
+        page,
+        from_sitemap=page.found_on in notes.sitemaps.tried,
+        spellings=spellings,
+        same_as=_same_as(tx, job, page),
+        twins=_twins(tx, job, page),
+        handed_on=_handed_on(tx, job, page),
+        records=tuple(history.records_of(tx, job.id, page.key)),
+    )
+
+
+def _rank(page: PageHistory, urls: Sequence[str], given: str) -> tuple[int, int]:
+    """What was typed in full is meant; else the spelling of which there is most to tell."""
+    typed = "://" in given and page.url == urls[0]
+    return -1 if typed else _TELLING.index(page.state), urls.index(page.url)
+
+
+def _with_other_slash(url: str) -> str:
+    path, mark, query = url.partition("?")
+    return (path.removesuffix("/") if path.endswith("/") else f"{path}/") + mark + query
+
+
+def _in_use(urls: Sequence[str], site: SiteHistory) -> str:
+    """The spelling whose scheme and host the site was really read by, if one is."""
+    return next((url for url in urls if origin_of(url) in site.robots), urls[0])
+
+
+def _no_such_site(tx: Tx, job: Job, url: str) -> Absence:
+    host = site_of_url(url)
+    domain = domain_of(host)
+    if domain != host and sites.by_host(tx, job.id, [domain]):
+        return Absence(
+            "other-host", f"{host} is not a site of this job. {domain} is, but other names below it are other sites."
+        )
+    return Absence("other-host", f"{host} is not a site of this job: not on its list, and no redirect led there.")
+
+
+def _ruling(site: SiteHistory, url: str) -> Ruling:
+    file = f"{origin_of(url)}/robots.txt"
+    asked = [errand for errand in site.errands if errand.url == file]
+    asked_at = asked[-1].at if asked else None
+    kept = site.robots.get(origin_of(url))
+    if kept is None:
+        return Ruling(file, asked[-1].status or None if asked else None, asked_at)
+    status, body = kept["status"], kept["body"]
+    rules = read_rules(status, body)
+    line = deciding_line(body, url) if rules.parsed is not None else None
+    return Ruling(file, status, asked_at, rules.allow(url), line, rules.delay)
+
+
+def _same_as(tx: Tx, job: Job, page: PageHistory) -> PageHistory | None:
+    """The page that was read instead, where this one turned out to be the same."""
+    if page.trouble is None or page.trouble.reason is not Reason.SAME_AS:
+        return None
+    really = normalise(page.trouble.detail)
+    return history.page_with_identity(tx, job.id, url_key(really)) if really else None
+
+
+def _twins(tx: Tx, job: Job, page: PageHistory) -> tuple[PageHistory, ...]:
+    if page.identity is None:
+        return ()
+    same = [
+        other
+        for other in history.pages_same_as(tx, job.id, page.key)
+        if other.trouble and url_key(other.trouble.detail) == page.identity
+    ]
+    return tuple(same[:_MOST_TWINS])
+
+
+def _handed_on(tx: Tx, job: Job, page: PageHistory) -> tuple[PageHistory, ...]:
+    if page.trouble is None or page.trouble.reason is not Reason.MOVED:
+        return ()
+    host = page.trouble.detail
+    return tuple(history.pages_handed_on(tx, job.id, page.url, url_key(f"http://{host}/")))
