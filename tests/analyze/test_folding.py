@@ -39,3 +39,11 @@ def test_every_character_is_found_again(text: str) -> None:
 def test_case_hyphens_and_apostrophes_are_folded() -> None:
     assert fold("E‑MAIL “Don’t” Straße — ÀÉ") == "e-mail “don't” strasse — àé"
     assert re.fullmatch("-+", fold("\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"))
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="aBcD eF ghIJ klm ñÉ’–ŉʼßẞΣ\u0301") | st.text())
+def test_folding_is_the_same_for_a_text_as_for_its_characters(text: str) -> None:
+    """However few of them are beyond ASCII, which takes another way."""
+    assert fold(text) == "".join(map(fold, text))
+    assert fold(f"{'Some Plain Words ' * 9}{text}") == "some plain words " * 9 + fold(text)

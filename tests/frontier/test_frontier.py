@@ -182,7 +182,7 @@ def test_a_site_found_large_too_late_stops_where_it_is() -> None:
 
 
 def sitemap(frontier: Frontier, *entries: Entry) -> None:
-    frontier.sitemaps.begin((), "http://a.test/")
+    frontier.begin_sitemaps(())
     assert frontier.sitemaps.next() == "http://a.test/sitemap.xml"
     frontier.sitemaps.take(entries)
     frontier.sitemaps.close(again=False)
@@ -201,11 +201,23 @@ def test_a_sitemap_gives_size_and_pages_and_breaks_ties() -> None:
     assert frontier.wants_sitemaps
     other = Entry("http://b.test/elsewhere", None, False)
     sitemap(frontier, entry("/low", 0.1), entry("/"), entry("/usual"), entry("/usual"), entry("/picture.jpg"), other)
-    assert (frontier.size, frontier.size_source) == (3, "sitemap")
+    assert (frontier.size, frontier.size_source) == (4, "sitemap")
     chosen = frontier.deepen()
     assert [page.url.removeprefix("http://a.test") for page in chosen] == ["/linked", "/usual", "/low"]
     assert [page.found_on.removeprefix("http://a.test") for page in chosen] == ["/", "/sitemap.xml", "/sitemap.xml"]
     assert not frontier.wants_sitemaps
+
+
+def test_what_is_linked_is_not_crowded_out_by_a_long_sitemap_and_counts_as_listed() -> None:
+    frontier = Frontier(visit(), CrawlPolicy(pages_per_site=10, top_pages=10), (), ())
+    frontier.deepen()
+    page = frontier.next(NOW)
+    assert page
+    read(frontier, page, {"/": ["/linked", "/both"]})
+    sitemap(frontier, *(entry(f"/{number}") for number in range(3_000)), entry("/both", 0.0), entry("/both"))
+    assert frontier.size == 3_002
+    chosen = [page.url.removeprefix("http://a.test") for page in frontier.deepen()]
+    assert chosen[:2] == ["/both", "/linked"]
 
 
 def test_a_sitemap_beyond_the_threshold_makes_the_site_large_at_once() -> None:

@@ -10,6 +10,7 @@ from gossamer.model.job import CrawlPolicy
 from gossamer.model.url import normalise, path_of, url_key
 
 _USUAL_PRIORITY = 0.5
+_LEAST_PRIORITY = 0.001  # of what stands in a sitemap at all
 
 Choice = tuple[bytes, str, Candidate]
 """Key, address and what is known of it."""
@@ -25,6 +26,7 @@ class Candidates:
         self._notes = notes
         # The string's own hash: 64 bits are plenty within one site, and cost nothing.
         self._seen: set[int] = set()
+        self._keys: dict[str, bytes] = {}
 
     def seen(self, url: str) -> None:
         """The address is a page of the walk."""
@@ -59,38 +61,44 @@ class Candidates:
         url = normalise(written, file)
         if url is None or not is_page_of(url, self._host) or hash(url) in self._seen:
             return False
-        if url not in self._notes.candidates and not self._admits(url):
+        known = self._notes.candidates.get(url)
+        if known is None and not self._admits(url):
             return False
-        known = url in self._notes.candidates
-        self._notes.see(url, 0, _USUAL_PRIORITY if priority is None else priority, 1, file, self._most)
-        return not known
+        stated = _USUAL_PRIORITY if priority is None else max(priority, _LEAST_PRIORITY)
+        self._notes.see(url, 0, stated, 1, file, self._most)
+        return known is None or not known.priority
 
     @property
     def is_full(self) -> bool:
         return self._notes.sitemaps.listed > self._most
 
-    def best(self, most: int, depth: int, known: set[bytes]) -> list[Choice]:
-        """The first `most` by pages linking there, sitemap, depth and key; they are candidates no longer.
+    def drop_known(self, known: set[bytes]) -> None:
+        """Forget those whose page was met under another name."""
+        self._notes.drop([url for url in self._notes.candidates if self._key(url) in known])
 
-        Those whose page is known under another name are dropped on the way.
-        """
-        ranked = []
-        same = []
-        for url, one in self._notes.candidates.items():
-            key = url_key(url)
-            if key in known:
-                same.append(url)
-            elif one.depth <= depth:
-                ranked.append((-one.in_links, -one.priority, one.depth, key, url, one))
+    def best(self, most: int, depth: int) -> list[Choice]:
+        """The first `most` by pages linking there, sitemap, depth and key; they are candidates no longer."""
+        ranked = (
+            (-one.in_links, -one.priority, one.depth, self._key(url), url, one)
+            for url, one in self._notes.candidates.items()
+            if one.depth <= depth
+        )
         chosen = nsmallest(most, ranked)
-        self._notes.drop(same)
         self._notes.drop(url for *_, url, _ in chosen)
+        self._keys.clear()
         return [(key, url, one) for *_, key, url, one in chosen]
+
+    def _key(self, url: str) -> bytes:
+        key = self._keys.get(url)
+        if key is None:
+            key = self._keys[url] = url_key(url)
+        return key
 
     def _admits(self, url: str) -> bool:
         """Whether a new address is wanted, and is not one of an endless row."""
         tail = path_of(url)
-        if not self._scope.wants(tail):
+        # Another spelling of the homepage, which was read already.
+        if tail == "/" or not self._scope.wants(tail):
             return False
         shape = calendar_shape(tail)
         months = self._notes.calendars.get(shape, 0) if shape else 0

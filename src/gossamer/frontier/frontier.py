@@ -97,12 +97,18 @@ class Frontier:
         """Whether it is time for them: the site has shown that it is one, and nothing beyond its entry is chosen."""
         over = not self._queue and not self._parked
         further = self._visit.whole and self._policy.depth > 0 and self._policy.pages_per_site > 1
-        return over and further and self.home is not None and self._notes.as_of == 0
+        return over and further and self.home is not None and not self.sitemaps.over
 
     @property
     def home(self) -> str | None:
         """The address at which the site was entered, once it was."""
         return self._entries.home
+
+    def begin_sitemaps(self, named: Iterable[str]) -> None:
+        """What the homepage links to comes first: a long sitemap may leave no room for it."""
+        if self.home is not None and not self.sitemaps.begun:
+            self._fold()
+            self.sitemaps.begin(named, self.home)
 
     def deepen(self) -> tuple[Page, ...]:
         """When a level is over: the pages of the next, or nothing if the walk is."""
@@ -114,7 +120,7 @@ class Frontier:
         room = self._room()
         if room <= 0:
             return ()
-        best = self._candidates.best(min(room, MOST_AT_A_TIME), self._policy.depth, self._keys | self._identities)
+        best = self._candidates.best(min(room, MOST_AT_A_TIME), self._policy.depth)
         pages = [
             Page(url=url, key=key, depth=one.depth, found_on=one.found_on, rank=self._ranked + place)
             for place, (key, url, one) in enumerate(best)
@@ -124,6 +130,7 @@ class Frontier:
     def _fold(self) -> None:
         """The links of the level that is over become candidates."""
         homeless = self._candidates.take(self._level)
+        self._candidates.drop_known(self._keys | self._identities)
         self._level = Level()
         self._notes.reached = max(self._notes.reached, self._chosen + self._candidates.number + homeless)
         self._notes.as_of = self._ranked

@@ -21,10 +21,17 @@ class SitemapQueue:
         self._notes = notes
         self._state = notes.sitemaps
 
+    @property
+    def begun(self) -> bool:
+        return self._state.begun
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing left to read."""
+        return self._state.begun and not self._state.left
+
     def begin(self, named: Iterable[str], entry: str) -> None:
         """The files that robots.txt names, or the usual place. Those on other sites say nothing about this one."""
-        if self._state.begun:
-            return
         self._state.begun = True
         lines = tuple(named)
         for url in lines or (origin_of(entry) + _USUAL_PLACE,):

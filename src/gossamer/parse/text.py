@@ -149,7 +149,7 @@ def _is_hidden(element: Element) -> bool:
 
 
 def _reaches_the_limit(tree: Tree) -> bool:
-    suspects = (*tree.select("script:empty"), *tree.select("style:empty"))
+    suspects = (*tree.select("script:empty"), *tree.select("style:empty"), *tree.select("noscript:empty"))
     return any(each.attr("src") is None and sum(1 for _ in each.ancestors) >= _DEEPEST for each in suspects)
 
 

@@ -41,6 +41,11 @@ class Settler:
         self._wake = asyncio.Event()
         self._closing = False
 
+    @property
+    def has_room(self) -> bool:
+        """Asked before every page: waiting for what is there already would still cost something."""
+        return self._has_room.is_set()
+
     async def room(self) -> None:
         """Wait here before doing anything that will have to be written."""
         await self._has_room.wait()

@@ -72,7 +72,7 @@ class SiteFacts:
     errands: tuple[Errand, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Step:
     """One thing a visit did. Steps of a visit are written in the order they were made."""
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from gossamer.fetch import FetchError
@@ -19,6 +19,7 @@ from gossamer.work.courier import Courier, Turnstile
 
 MOST_HOPS = 5
 MOST_REMEMBERED = 5_000
+_PATIENCE = timedelta(seconds=30)
 
 
 class RobotsMemory:
@@ -110,8 +111,17 @@ class RobotsDesk:
         Another domain may be in another process's care, which alone knows when it was asked last.
         """
         home = domain_of(host_of(url))
+        patience = self._courier.patience
+        try:
+            return await self._follow_within(home, url)
+        finally:
+            self._courier.patience = patience
+
+    async def _follow_within(self, home: str, url: str) -> Response | None:
         for _ in range(MOST_HOPS + 1):
             response = await self._courier.run_errand(url, MOST_BYTES)
+            # As with any redirect: giving up half-way would mean to ask for the first file again.
+            self._courier.patience = self._courier.governor.spacing(home) + _PATIENCE
             if not 300 <= response.status < 400:
                 return response
             target = normalise(response.header("location"), url) if response.header("location") else None

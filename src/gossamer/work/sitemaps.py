@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from gossamer.clock import Clock
 from gossamer.fetch import FetchError
+from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.sitemaps import SitemapQueue
 from gossamer.judge import find_trouble
 from gossamer.judge.next_step import LONGEST_WAIT
@@ -25,11 +26,12 @@ class SitemapDesk:
         self._clock = clock
         self.not_before: datetime | None = None  # until when the site asked to be left alone
 
-    async def read_next(self, queue: SitemapQueue, home: str) -> bool:
+    async def read_next(self, frontier: Frontier, home: str) -> bool:
         """Read one more file; False if none is left."""
-        rules = await self._robots.rules(home)
-        if not isinstance(rules, Trouble):
-            queue.begin(rules.sitemaps(), home)
+        queue = frontier.sitemaps
+        if not queue.begun:
+            rules = await self._robots.rules(home)
+            frontier.begin_sitemaps(() if isinstance(rules, Trouble) else rules.sitemaps())
         file = queue.next()
         if file is None:
             return False

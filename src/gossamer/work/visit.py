@@ -102,7 +102,8 @@ class Walk:
 
     async def _walk(self, longest: timedelta) -> None:
         while True:
-            await self._settler.room()
+            if not self._settler.has_room:
+                await self._settler.room()
             now = self._clock.now()
             if self._hold.stop.is_set() or self._elapsed(self._began) >= longest:
                 return self._hand_back(now)
@@ -137,7 +138,7 @@ class Walk:
     async def _read_sitemap(self) -> bool:
         """One file of the site's sitemaps; False if there is none left."""
         home = self._frontier.home
-        if home is None or not await self._sitemaps.read_next(self._frontier.sitemaps, home):
+        if home is None or not await self._sitemaps.read_next(self._frontier, home):
             return False
         self._not_before = self._sitemaps.not_before or self._not_before
         self._put(Step(self._visit, facts=self._facts(size=True)))
@@ -293,8 +294,8 @@ class Walk:
     def _put(self, step: Step) -> None:
         if self._hold.lost:
             raise Interrupted  # a worker that lost its lease writes nothing
-        walked, self._marked = self._elapsed(self._marked), self._clock.monotonic()
-        self._settler.put(replace(step, walked=walked))
+        step.walked, self._marked = self._elapsed(self._marked), self._clock.monotonic()
+        self._settler.put(step)
 
     def _elapsed(self, since: float) -> timedelta:
         return timedelta(seconds=self._clock.monotonic() - since)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 _INLINE = frozenset("a abbr b code em font i img mark small span strong u wbr".split())  # noqa: SIM905
+_FRAME = frozenset(("nav", "header", "footer"))
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _SILENT = frozenset(("script", "style", "template", "noscript"))
 _VOID = frozenset("area base br hr img input link meta wbr".split())  # noqa: SIM905
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -22,11 +24,14 @@ class Read(HTMLParser):
 
     title: str = ""
     pieces: list[str] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)  # where each piece stands: heading, body or navigation
     links: list[tuple[str, str]] = field(default_factory=list)  # href, rel
+    labels: list[str] = field(default_factory=list)  # the text of each link
     metas: dict[str, str] = field(default_factory=dict)
     canonical: str = ""
     base: str = ""
     _silence: list[str] = field(default_factory=list)
+    _open: list[str] = field(default_factory=list)
     _in_title: bool = False
 
     def __post_init__(self) -> None:
@@ -43,12 +48,15 @@ class Read(HTMLParser):
             self._silence.append(tag)
         self._note(tag, given)
         self._in_title = self._in_title or tag == "title"
+        if tag in _FRAME or tag in _HEADINGS or tag in ("main", "a"):
+            self._open.append(tag)
         if tag not in _INLINE:
-            self.pieces.append(_EDGE)
+            self._say(_EDGE)
 
     def _note(self, tag: str, given: dict[str, str]) -> None:
         if tag in ("a", "area") and "href" in given:
             self.links.append((given["href"], given.get("rel", "")))
+            self.labels.append("")
         elif tag == "meta":
             name = given.get("name") or given.get("http-equiv", "")
             self.metas[name.lower()] = given.get("content", "")
@@ -64,8 +72,10 @@ class Read(HTMLParser):
             return
         if tag == "title":
             self._in_title = False
+        if tag in self._open:
+            self._open.remove(tag)
         if tag not in _INLINE:
-            self.pieces.append(_EDGE)
+            self._say(_EDGE)
 
     def handle_data(self, data: str) -> None:
         if self._silence:
@@ -73,7 +83,20 @@ class Read(HTMLParser):
         if self._in_title:
             self.title += data
         else:
-            self.pieces.append(data)
+            self._say(data)
+            if "a" in self._open:
+                self.labels[-1] += data
+
+    def _say(self, text: str) -> None:
+        self.pieces.append(text)
+        self.places.append(self._place())
+
+    def _place(self) -> str:
+        """A header or footer inside the main part belongs to an article; around it, to the frame of the page."""
+        framed = {"nav", *(() if "main" in self._open else ("header", "footer"))}
+        if not framed.isdisjoint(self._open):
+            return "navigation"
+        return "body" if _HEADINGS.isdisjoint(self._open) else "heading"
 
 
 def read(html: str) -> Read:
@@ -104,6 +127,15 @@ def mentions(page: Read, keywords: tuple[str, ...]) -> dict[str, int]:
     plain = [" ".join(block.split()).lower() for block in blocks if block]
     counts = {keyword: sum(_in(keyword.lower(), piece) for piece in plain) for keyword in keywords}
     return {keyword: number for keyword, number in counts.items() if number}
+
+
+def positions(page: Read, keywords: tuple[str, ...]) -> dict[str, str]:
+    """The best place of each keyword that the page mentions."""
+    best: dict[str, str] = {}
+    for place in ("navigation", "body", "heading"):
+        said = [piece if at == place else _EDGE for piece, at in zip(page.pieces, page.places, strict=True)]
+        best |= dict.fromkeys(mentions(Read(pieces=said), keywords), place)
+    return best | dict.fromkeys(mentions(Read(title=page.title), keywords), "title")
 
 
 def _in(keyword: str, text: str) -> int:

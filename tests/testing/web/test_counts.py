@@ -10,11 +10,11 @@ from gossamer.testing.web.answer import page_answer
 from gossamer.testing.web.casting import KINDS
 from gossamer.testing.web.dice import dice
 from gossamer.testing.web.forms import DECOYS, PLANTS, SHOWN, UNSEEN
-from gossamer.testing.web.keywords import KEYWORDS, LOOKALIKES, OUTSIDE, PHRASES, WORTH
+from gossamer.testing.web.keywords import KEYWORDS, LOOKALIKES, PHRASES, WORTH
 from gossamer.testing.web.layout import page_html
+from gossamer.testing.web.mentions import mentions_of
 from gossamer.testing.web.page import Anchor, Manner, PagePlan, Plant
 from gossamer.testing.web.prose import prose_in
-from gossamer.testing.web.truth import counts_of
 from gossamer.testing.web.vocabulary import LABELS, WORDS
 from tests.testing.web.reading import count, decode, mentions, read
 
@@ -30,6 +30,10 @@ def pages_of(web: SampleWeb) -> list[tuple[int, PagePlan]]:
 def rendered(web: SampleWeb, number: int, plan: PagePlan) -> str:
     answer = page_answer(web.sites.settings, web.sites.profile(number), plan)
     return decode(answer.body, dict(answer.headers)["Content-Type"])
+
+
+def counts_of(plan: PagePlan) -> dict[str, int]:
+    return {keyword: mention.frequency for keyword, mention in mentions_of(plan, "a.test").items()}
 
 
 def test_every_page_mentions_exactly_what_the_truth_says_and_links_where_it_says() -> None:
@@ -75,7 +79,7 @@ def test_every_form_is_drawn_by_a_web_of_ordinary_size() -> None:
     plans = [plan for _, plan in pages_of(SampleWeb(sites=150, seed=3))]
     assert {plant.form for plan in plans for plant in plan.plants} == set(SHOWN)
     assert {decoy.form for plan in plans for decoy in plan.decoys} == set(UNSEEN)
-    assert {plan.client for plan in plans} == {"", "linked", "nofollow", "named"}
+    assert {plan.names_client for plan in plans} == {True, False}
 
 
 def test_overlapping_phrases_count_for_each_keyword_they_hold() -> None:
@@ -114,21 +118,6 @@ def test_lookalikes_hold_no_keyword() -> None:
     for phrase in PHRASES:
         for shape in LOOKALIKES[phrase]:
             assert count(f"<p>{shape.replace('&', '&amp;')}</p>", KEYWORDS) == {}, shape
-
-
-def test_whether_the_client_is_linked_can_be_read_from_the_page() -> None:
-    found = set()
-    for number, plan in pages_of(WEB):
-        rels = [anchor.rel.lower() for anchor in plan.anchors if leads_to_client(anchor.href)]
-        linked = "linked" if any("nofollow" not in rel for rel in rels) else "nofollow" if rels else "unlinked"
-        assert linked == (plan.client if plan.client in ("linked", "nofollow") else "unlinked"), (number, plan.path)
-        found.add(linked)
-    assert found == {"linked", "nofollow", "unlinked"}
-
-
-def leads_to_client(href: str) -> bool:
-    host = href.lower().partition("://")[2].partition("/")[0]
-    return host.removeprefix("www.") == OUTSIDE[0]
 
 
 def test_sites_are_of_all_kinds_languages_and_encodings() -> None:

@@ -2,11 +2,19 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gossamer.testing.web import SampleWeb, serve
-from gossamer.testing.web.proof import compare, forbidden_requests, read_log, smallest_gaps
+from gossamer.testing.web.proof import (
+    compare,
+    compare_sites,
+    compare_verdicts,
+    forbidden_requests,
+    read_log,
+    smallest_gaps,
+)
 from tests.testing.web.asking import ask
 
 WEB = SampleWeb(sites=30, seed=6)
@@ -40,6 +48,57 @@ def test_every_kind_of_mistake_is_named() -> None:
     assert compare([*rows, rows[0]], TRUTH).duplicates == (rows[0],)
     stray = ("http://site-0001.test/nowhere", "CRM", 1)
     assert compare([*rows, stray], TRUTH).extra == (stray,)
+
+
+def judged_rows() -> list[dict[str, Any]]:
+    pages = [page for site in TRUTH["sites"] for page in site["pages"] if page["reachable"] and not page["reasons"]]
+    return [
+        {
+            "url": page["url"],
+            "keyword": keyword,
+            "frequency": count,
+            "verdict": page["verdicts"][keyword],
+            "position": page["positions"][keyword],
+        }
+        for page in pages
+        for keyword, count in page["keywords"].items()
+    ]
+
+
+def test_wrong_verdicts_and_positions_are_named() -> None:
+    first, *others = judged_rows()
+    assert compare_verdicts([first, *others], TRUTH).exact
+    where = first["url"], first["keyword"]
+    outcome = compare_verdicts([first | {"verdict": "maybe", "position": "margin"}, *others], TRUTH)
+    assert outcome.misjudged == ((*where, first["verdict"], "maybe"), (*where, first["position"], "margin"))
+    assert not outcome.exact
+    assert compare_verdicts(others, TRUTH).missing == ((*where, first["frequency"]),)
+    stray = first | {"url": "http://site-0001.test/nowhere"}
+    assert compare_verdicts([first, *others, stray], TRUTH).extra == ((stray["url"], *where[1:], first["frequency"]),)
+
+
+def test_sites_that_came_out_otherwise_are_named() -> None:
+    sites = [
+        {
+            "host": site["host"],
+            "state": site["expect"]["state"],
+            "reason": (site["expect"]["reasons"] or [""])[-1],
+            "size": site["size"] or 0,
+            "size_source": site["size_source"] or "",
+        }
+        for site in TRUTH["sites"]
+    ]
+    assert compare_sites(sites, TRUTH) == []
+    first, *others = sites
+    assert first["state"] == "done"
+    assert compare_sites(others, TRUTH) == [f"{first['host']} is missing"]
+    wrong = [{**first, "state": "partial", "size": first["size"] + 1}, *others]
+    assert compare_sites(wrong, TRUTH) == [
+        f"{first['host']} is partial, not done",
+        f"{first['host']} has size {first['size'] + 1}, not {first['size']}",
+    ]
+    failed = next(site for site in sites if site["state"] == "failed")
+    assert len(compare_sites([*sites, failed | {"reason": "DNS"}], TRUTH)) == 1
 
 
 def test_a_row_from_a_page_out_of_reach_is_extra() -> None:
@@ -98,8 +157,13 @@ async def test_forbidden_requests_are_found_in_the_log_of_a_real_server(tmp_path
         await ask(running.port, host, "/")
         await ask(running.port, host, f"/{forbidden}")
         await ask(running.port, "client-acme.test", "/")
+        await ask(running.port, "blog.rival-south.test", "/x")
     found = forbidden_requests(log, TRUTH)
-    assert [(request.host, request.path) for request in found] == [(host, f"/{forbidden}"), ("client-acme.test", "/")]
+    assert [(request.host, request.path) for request in found] == [
+        (host, f"/{forbidden}"),
+        ("client-acme.test", "/"),
+        ("blog.rival-south.test", "/x"),
+    ]
 
 
 async def test_a_site_that_shuts_everything_may_be_asked_for_robots_txt_alone(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from gossamer.testing.web import SampleWeb, serve
 from gossamer.testing.web.answer import BOMB_BYTES, HUGE_BYTES, bomb
+from gossamer.testing.web.blocked import BLOCKED
 from gossamer.testing.web.keywords import KEYWORDS
 from gossamer.testing.web.page import Manner
 from gossamer.testing.web.quirks import BLOCKS, LEADING
@@ -73,7 +74,18 @@ MARKS = {
     Manner.DATADOME: (("x-dd-b", "1"), "geo.captcha-delivery.com", "var dd={"),
     Manner.PERIMETERX: (("content-type", "text/html; charset=utf-8"), "px-captcha", "Press &amp; Hold"),
     Manner.IMPERVA: (("x-cdn", "Imperva"), "/_Incapsula_Resource?", "Incapsula incident ID"),
+    Manner.KASADA: (("x-kpsdk-r", "1-AA"), "KPSDK.scriptStart", "/ips.js?"),
+    Manner.AWS_WAF: (("x-amzn-waf-action", "challenge"), "window.gokuProps", ".awswaf.com/"),
+    Manner.AWS_WAF_CAPTCHA: (("x-amzn-waf-action", "captcha"), "window.gokuProps", "/captcha.js"),
+    Manner.SUCURI: (("x-sucuri-block", "EVA"), "sucuri-firewall-block.css", "cloudproxy@sucuri.net"),
+    Manner.VERCEL: (("x-vercel-mitigated", "challenge"), "Vercel Security Checkpoint", "browser"),
+    Manner.ANUBIS: (("content-type", "text/html; charset=utf-8"), 'id="anubis_challenge"', "/x/cmd/anubis/"),
+    Manner.WIDGET: (("content-type", "text/html; charset=utf-8"), "g-recaptcha", "data-sitekey"),
 }
+
+
+def test_every_block_has_its_marks() -> None:
+    assert set(MARKS) == set(BLOCKS) == set(BLOCKED)
 
 
 @pytest.mark.parametrize("manner", MARKS, ids=lambda manner: manner.label)
@@ -250,6 +262,8 @@ async def test_unknown_paths_of_a_soft_404_site_answer_200(port: int) -> None:
     ("quirk", "start", "third"),
     [
         ("calendar", "/calendar/2026/11", "/calendar/2027/01"),
+        ("calendar-days", "/days/2026-02-27", "/days/2026-03-01"),
+        ("calendar-query", "/agenda?year=2026&month=11", "/agenda?year=2027&month=1"),
         ("growing-query", "/filter?tag=1", "/filter?tag=1&tag=2&tag=3"),
         ("nesting-path", "/browse/", "/browse/more/items/more/items/"),
     ],

@@ -1,12 +1,15 @@
 """The rules of walking, on sites small enough to be walked in one's head."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import pytest
 
 from gossamer.model.trouble import Reason
 from gossamer.model.url import url_key
-from gossamer.testing.web.reach import Caps, Href, Reach, Sight, refresh_target, walk
+from gossamer.testing.web.listing import Sitemap, SitemapFile
+from gossamer.testing.web.reach import Caps, Reach, walk
+from gossamer.testing.web.seeing import Href, Sight, refresh_target
 
 HOME = "http://a.test/"
 NO_CAPS = Caps()
@@ -21,7 +24,7 @@ def walked(
     *,
     forbidden: tuple[str, ...] = (),
     caps: Caps = NO_CAPS,
-    sitemap: tuple[str, ...] = (),
+    sitemap: tuple[str | tuple[str, float], ...] = (),
     handed_over: tuple[str, ...] = (),
 ) -> Reach:
     asked: list[str] = []
@@ -31,7 +34,9 @@ def walked(
         asked.append(url)
         return site.get(url.removeprefix("http://a.test"), Sight(404, reasons=(Reason.NOT_FOUND,)))
 
-    return walk(HOME, look, lambda url: url not in forbidden, caps, sitemap=sitemap, handed_over=handed_over)
+    pages = [(one, None) if isinstance(one, str) else one for one in sitemap]
+    lists = Sitemap((), lambda url: SitemapFile(pages) if url == f"{HOME}sitemap.xml" else None)
+    return walk(HOME, look, lambda url: url not in forbidden, caps, sitemap=lists, handed_over=handed_over)
 
 
 def paths(reach: Reach) -> list[str]:
@@ -61,7 +66,7 @@ def test_the_page_cap_counts_every_chosen_page_and_says_that_it_cut() -> None:
     site = {"/": page("/a", "/b", "/c"), "/a": page(), "/b": page(), "/c": page()}
     reach = walked(site, caps=Caps(pages_per_site=3))
     assert len(reach.pages) == 3
-    assert reach.cut == "pages"
+    assert (reach.cut, reach.size) == ("large", 4)
     failing = walked({"/": page("/a", "/b")}, caps=Caps(pages_per_site=3))
     assert (len(failing.pages), failing.cut) == (3, "")
 
@@ -208,12 +213,111 @@ def test_what_yields_nothing_yields_no_links() -> None:
     assert paths(walked(site)) == ["/"]
 
 
-def test_sitemaps_count_only_when_asked_for_and_never_for_a_site_that_failed() -> None:
-    listed = ("http://a.test/only", "http://b.test/not-ours", "http://a.test/file.pdf")
+def test_what_the_sitemap_lists_is_found_unless_nobody_reads_it_or_the_homepage_failed() -> None:
+    listed = ("http://a.test/only", "http://b.test/not-ours", "http://a.test/file.pdf", HOME)
     site = {"/": page("/linked"), "/linked": page(), "/only": page()}
-    assert paths(walked(site, sitemap=listed)) == ["/", "/linked"]
-    assert paths(walked(site, sitemap=listed, caps=Caps(sitemaps=True))) == ["/", "/linked", "/only"]
-    assert len(walked({}, sitemap=listed, caps=Caps(sitemaps=True)).pages) == 1
+    assert paths(walked(site, sitemap=listed)) == ["/", "/linked", "/only"]
+    assert paths(walked(site, sitemap=listed, caps=Caps(sitemaps=False))) == ["/", "/linked"]
+    assert paths(walked(site, sitemap=listed, caps=Caps(depth=0))) == ["/"]
+    assert len(walked({}, sitemap=listed).pages) == 1
+
+
+def test_priority_counts_after_in_links_and_a_link_counts_before_any_priority() -> None:
+    listed = (
+        ("http://a.test/low", 0.1),
+        ("http://a.test/high", 0.9),
+        "http://a.test/usual",
+        ("http://a.test/more", 0.6),
+    )
+    site = {"/": page("/linked"), "/linked": page()} | {f"/{name}": page() for name in ("low", "high", "usual", "more")}
+    assert paths(walked(site, sitemap=listed)) == ["/", "/linked", "/high", "/more", "/usual", "/low"]
+
+
+def test_a_listed_page_is_one_level_deep_however_deep_its_links_are() -> None:
+    site = {"/": page("/1"), "/1": page("/2"), "/2": page("/3"), "/3": page("/4"), "/4": page()}
+    assert paths(walked(site, sitemap=("http://a.test/3",), caps=Caps(depth=2))) == ["/", "/1", "/3", "/2", "/4"]
+
+
+def test_the_size_is_the_larger_of_what_is_listed_and_what_is_seen() -> None:
+    site = {"/": page("/a"), "/a": page()}
+    listed = walked(site, sitemap=("http://a.test/a", "http://a.test/gone", HOME))
+    assert (listed.size, listed.size_source, listed.cut) == (3, "sitemap", "")
+    linked = walked(site, sitemap=(HOME,))
+    assert (linked.size, linked.size_source) == (2, "links")
+    both = walked({"/": page("/a", "/b")}, sitemap=("http://a.test/a", "http://a.test/c"))
+    assert (both.size, both.size_source) == (4, "sitemap")
+
+
+def test_a_large_site_is_read_in_steps_so_that_later_choices_know_more() -> None:
+    """Every page links to /z, the last by its key or not: from the second step on it is the best."""
+    names = [f"/{number}" for number in range(100)]
+    last = max(names, key=lambda path: url_key(f"http://a.test{path}"))
+    site = {"/": page(*names)} | {name: page(last) for name in names}
+    reach = walked(site, caps=Caps(pages_per_site=60, top_pages=30))
+    found = paths(reach)
+    assert len(found) == 30
+    assert found.index(last) == 11
+    assert (reach.cut, reach.size, reach.size_source) == ("large", 101, "links")
+
+
+def test_a_small_site_is_read_whole_and_one_found_large_late_ends_where_it_is() -> None:
+    branches = {f"/{number}": page(*(f"/{number}/{leaf}" for leaf in range(9))) for number in range(40)}
+    site = {"/": page(*branches)} | branches
+    whole = walked(site, caps=Caps(pages_per_site=401, top_pages=30))
+    assert (len(whole.pages), whole.cut) == (401, "")
+    late = walked(site, caps=Caps(pages_per_site=400, top_pages=30))
+    assert (len(late.pages), late.cut, late.size) == (41, "large", 401)
+
+
+def test_a_fifth_of_the_pages_is_chosen_at_a_time() -> None:
+    names = [f"/{number}" for number in range(300)]
+    favourite = max(names, key=lambda path: url_key(f"http://a.test{path}"))
+    site = {"/": page(*names)} | {name: page(favourite) for name in names}
+    found = paths(walked(site, caps=Caps(pages_per_site=200, top_pages=100)))
+    assert (len(found), found.index(favourite)) == (100, 21)
+
+
+def test_the_homepage_is_not_in_scope_and_a_page_known_by_another_name_is_no_candidate() -> None:
+    site = {
+        "/": Sight(301, redirect="http://www.a.test/"),
+        "http://www.a.test/": page("/x", "/"),
+        "http://www.a.test/x": page("/y", canonical="/y"),
+    }
+    reach = walked(site, sitemap=("http://www.a.test/",))
+    assert (reach.size, reach.cut, len(reach.pages)) == (2, "", 2)
+
+
+def test_patterns_hold_for_every_page_but_the_entry_and_pages_handed_over() -> None:
+    site = {f"/{name}": page() for name in ("blog/a", "blog/b?x=1", "shop/a", "blog/private/a")}
+    site["/"] = page(*site)
+    caps = Caps(include=("/blog/*", "/sh?p/b"), exclude=("*private*",))
+    assert set(paths(walked(site, caps=caps))) == {"/", "/blog/a", "/blog/b?x=1"}
+    assert walked(site, caps=caps).cut == ""
+    handed = walked(site, caps=caps, handed_over=("http://a.test/shop/a",))
+    assert paths(handed)[-1] == "/shop/a"
+
+
+def test_a_trap_cuts_a_walk_unless_there_is_more_left_over() -> None:
+    nesting = {"/" + "x/" * depth: page("x/") for depth in range(9)}
+    reach = walked(nesting)
+    assert (paths(reach), reach.cut, reach.size) == (["/", "/x/", "/x/x/"], "trap", 3)
+    assert walked(nesting, caps=Caps(depth=1)).cut == "depth"
+    assert walked(nesting, caps=Caps(pages_per_site=2)).cut == "large"
+
+
+def test_a_calendar_ends_after_two_years() -> None:
+    months = [f"/{year}/{month:02d}" for year in range(2026, 2036) for month in range(1, 13)]
+    site = {month: page(later) for month, later in pairwise(months)}
+    reach = walked({"/": page("/2026/01")} | site)
+    assert (len(reach.pages), reach.cut) == (25, "trap")
+
+
+def test_a_thousand_pages_are_chosen_at_a_time() -> None:
+    names = [f"/{number}" for number in range(1_500)]
+    favourite = max(names, key=lambda path: url_key(f"http://a.test{path}"))
+    site = {"/": page(*names)} | {name: page(favourite) for name in names}
+    found = paths(walked(site, caps=Caps(pages_per_site=2_000)))
+    assert (len(found), found.index(favourite)) == (1_501, 1_001)
 
 
 def test_a_page_handed_over_is_looked_at_but_its_links_are_not_followed() -> None:

@@ -41,7 +41,7 @@ def test_the_longest_rule_wins_and_allow_wins_a_tie() -> None:
 
 
 async def test_every_variant_is_served_as_it_is_described() -> None:
-    web = SampleWeb(sites=400, seed=2)
+    web = SampleWeb(sites=600, seed=2)
     of = {web.sites.profile(number).robots: number for number in web.sites.numbers}
     assert set(USUAL) <= set(of)
     async with serve(web) as running:
@@ -56,7 +56,7 @@ async def test_every_variant_is_served_as_it_is_described() -> None:
             assert got.type == ROBOTS[variant].content_type
             assert got.body.startswith(ROBOTS[variant].text.encode())
             if site.profile.sitemap_named:
-                assert f"Sitemap: http://{host}{site.sitemap.entry}".encode() in got.body[: 500 * 1024]
+                assert f"Sitemap: {site.sitemap.entry}".encode() in got.body[: 500 * 1024]
             if variant == "large":
                 assert len(got.body) > 500 * 1024
 

@@ -130,7 +130,8 @@ async def test_the_command_line_serves_until_it_is_told_to_stop(tmp_path: Path, 
     server = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "gossamer.testing.web", "--sites", "40", "--port", "0", "--seed", "3",
         *(part for name, path in files.items() for part in (f"--{name}", str(path))),
-        "--pages-per-site", "9", "--depth", "4", "--nasty", "0.5", "--size-min", "5", "--size-max", "8",
+        "--pages-per-site", "9", "--depth", "4", "--top-pages", "7", "--exclude", "/private*",
+        "--nasty", "0.5", "--size-min", "5", "--size-max", "8",
         "--retry-after-max", "1", "--slow-seconds", "0.1", "--processes", str(processes),
         stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
@@ -140,7 +141,8 @@ async def test_the_command_line_serves_until_it_is_told_to_stop(tmp_path: Path, 
         assert ready.startswith("ready port=")
         port = int(ready.partition("=")[2])
         web = SampleWeb(sites=40, seed=3, nasty=0.5, size_min=5, size_max=8, retry_after_max=1, slow_seconds=0.1)
-        assert json.loads(files["truth"].read_text()) == web.truth(Caps(pages_per_site=9, depth=4))
+        expected = web.truth(Caps(9, 4, top_pages=7, exclude=("/private*",)))
+        assert json.loads(files["truth"].read_text()) == json.loads(json.dumps(expected))
         assert files["domains"].read_text(encoding="utf-8").split("\n") == [*web.domains(), ""]
         assert files["keywords"].read_text(encoding="utf-8").split("\n") == [*web.keywords, ""]
         for _ in range(20):

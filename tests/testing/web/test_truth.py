@@ -68,12 +68,21 @@ def test_nothing_forbidden_is_reachable_and_bait_is_there() -> None:
     assert baited > 50
 
 
-def test_traps_end_at_the_caps_and_sessions_are_no_trap() -> None:
-    for quirk in ("calendar", "growing-query", "nesting-path"):
+def test_traps_are_seen_through_and_sessions_are_no_trap() -> None:
+    depths = {}
+    for quirk, start in (
+        ("calendar", "calendar/"),
+        ("calendar-days", "days/"),
+        ("calendar-query", "agenda?"),
+        ("growing-query", "filter?"),
+        ("nesting-path", "browse/"),
+    ):
         site = with_quirk(TRUTH, quirk)
         assert site["capped"]
-        assert site["expect"] == {"state": "partial", "reasons": ["PARTIAL_PAGES"]}
+        assert site["expect"] == {"state": "partial", "reasons": ["PARTIAL_TRAP"]}
         assert quirk in site["traps"]
+        depths[quirk] = sum(path.startswith(start) for path in pages(site))
+    assert list(depths.values()) == [24, 24, 24, 3, 3]
     session = with_quirk(TRUTH, "session")
     carts = [path for path in pages(session) if path.startswith("cart/")]
     assert sorted(carts) == ["cart/basket", "cart/checkout", "cart/wishes"]
@@ -120,7 +129,9 @@ def test_a_landing_page_is_out_of_reach_when_the_redirect_is() -> None:
 
 def test_caps_make_sites_partial() -> None:
     truth = SampleWeb(sites=20, nasty=0).truth(Caps(pages_per_site=3))
-    assert truth["caps"] == {"pages_per_site": 3, "depth": 50, "sitemaps": False}
+    assert truth["caps"] == {
+        "pages_per_site": 3, "depth": 50, "top_pages": 50, "include": (), "exclude": (), "sitemaps": True,
+    }  # fmt: skip
     for site in truth["sites"]:
         chosen = [page for page in site["pages"] if page["reachable"]]
         assert len(chosen) <= 3
@@ -135,7 +146,7 @@ def test_without_anything_nasty_every_site_is_done() -> None:
 
 def test_pages_only_in_the_sitemap_are_reached_with_sitemaps() -> None:
     web = SampleWeb(sites=40, nasty=0)
-    without, with_them = web.truth(), web.truth(Caps(sitemaps=True))
+    without, with_them = web.truth(Caps(sitemaps=False)), web.truth()
 
     def alone(truth: dict[str, Any]) -> int:
         return sum(
@@ -149,4 +160,37 @@ def test_pages_only_in_the_sitemap_are_reached_with_sitemaps() -> None:
 def test_the_file_says_the_same(tmp_path: Path) -> None:
     web = SampleWeb(sites=25, seed=3)
     web.write_truth(tmp_path / "truth.json")
-    assert json.loads((tmp_path / "truth.json").read_text()) == web.truth()
+    assert json.loads((tmp_path / "truth.json").read_text()) == json.loads(json.dumps(web.truth()))
+
+
+def test_large_sites_show_their_size_and_some_of_their_pages() -> None:
+    for quirk, least, most in (
+        ("large-sitemap", 1_500, 1_600),
+        ("huge-sitemap", 49_850, 50_000),
+        ("large-hub", 700, 900),
+    ):
+        site = with_quirk(TRUTH, quirk)
+        assert least < site["size"] < most
+        assert site["expect"] == {"state": "partial", "reasons": ["PARTIAL_PAGES"]}
+        crowd = [page for path, page in pages(site).items() if path.startswith(("archive/", "record/", "directory/0"))]
+        assert {page["status"] for page in crowd} == {200, 404}
+        assert any(page["keywords"] for page in crowd)
+        assert not all(page["keywords"] for page in crowd if page["status"] == 200)
+        assert len(pages(site)) <= 50
+
+
+def test_which_pages_of_a_large_site_are_chosen_depends_on_how_many_are_wanted() -> None:
+    site = with_quirk(TRUTH, "large-sitemap")
+    more = with_quirk(NASTY.truth(Caps(top_pages=80)), "large-sitemap")
+    assert len(pages(site)) < len(pages(more)) <= 80
+    assert set(pages(site)) - set(pages(more)), "smaller steps know less about the links"
+    whole = with_quirk(NASTY.truth(Caps(pages_per_site=2_000)), "large-sitemap")
+    assert (whole["expect"]["state"], whole["size_source"]) == ("done", "sitemap")
+    assert len(pages(whole)) > 1_500
+
+
+def test_sizes_come_from_both_sources() -> None:
+    mixed = [*TRUTH["sites"], *SampleWeb(sites=60, nasty=0).truth()["sites"]]
+    assert {site["size_source"] for site in mixed} == {"sitemap", "links", None}
+    for site in mixed:
+        assert (site["size"] is None) == (site["expect"]["state"] == "failed" or site["quirk"] == "moved")

@@ -52,7 +52,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--keywords", type=Path, help="write the keywords to this file, one per line")
     parser.add_argument("--pages-per-site", type=int, default=500, help="cap of the walk the truth is worked out for")
     parser.add_argument("--depth", type=int, default=50, help="levels below the homepage, for the truth")
-    parser.add_argument("--sitemaps", action="store_true", help="the truth counts pages that only sitemaps lead to")
+    parser.add_argument("--top-pages", type=int, default=50, help="pages read of a site larger than that cap")
+    parser.add_argument("--include", action="append", default=[], help="pattern of the pages to read; may be repeated")
+    parser.add_argument("--exclude", action="append", default=[], help="pattern of pages to leave out; may be repeated")
+    parser.add_argument("--no-sitemaps", action="store_true", help="the truth is that of a reader who asks for none")
     parser.add_argument("--nasty", type=float, default=0.25, help="share of sites with something wrong")
     parser.add_argument("--size-min", type=int, default=4, help="pages of the smallest site")
     parser.add_argument("--size-max", type=int, default=24, help="pages of the largest site")
@@ -75,9 +78,20 @@ def _write_lists(web: SampleWeb, options: argparse.Namespace) -> None:
     if options.keywords:
         options.keywords.write_text("".join(f"{keyword}\n" for keyword in web.keywords), encoding="utf-8")
     if options.truth:
-        web.write_truth(options.truth, Caps(options.pages_per_site, options.depth, options.sitemaps))
+        web.write_truth(options.truth, _caps(options))
     if options.log:
         options.log.write_bytes(b"")
+
+
+def _caps(options: argparse.Namespace) -> Caps:
+    return Caps(
+        options.pages_per_site,
+        options.depth,
+        options.top_pages,
+        tuple(options.include),
+        tuple(options.exclude),
+        sitemaps=not options.no_sitemaps,
+    )
 
 
 def _sockets(port: int, processes: int) -> list[socket.socket]:

@@ -9,7 +9,7 @@ from gossamer.testing.web.names import name_of
 from gossamer.testing.web.profile import Profile, Settings
 from gossamer.testing.web.quirks import INNER_QUIRKS
 from gossamer.testing.web.robots import ROBOTS, USUAL
-from gossamer.testing.web.sitemaps import NAMED_ONLY, SHAPES
+from gossamer.testing.web.sitemaps import HUGE, NAMED_ONLY, SHAPES
 
 KINDS = ("blog", "shop", "magazine", "directory", "company", "docs")
 
@@ -30,6 +30,7 @@ def _in_turn(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for start in range(7) for name in listed[start::7])
 
 
+_SITEMAP_FOR = {"large-sitemap": "plain", "huge-sitemap": HUGE}
 _HOMES = _in_turn(HOME_QUIRKS)
 _INNER = _in_turn(INNER_QUIRKS)
 
@@ -43,6 +44,7 @@ def profile_of(settings: Settings, site: int) -> Profile:
     shape = throw.choice(SHAPES)
     if shape in NAMED_ONLY and not readable:
         shape = "plain"
+    shape = _SITEMAP_FOR.get(home, shape)
     named = throw.random() < 0.5 or shape in NAMED_ONLY
     return Profile(
         name=name_of(site),
@@ -87,4 +89,4 @@ def _robots_for(home: str, inner: tuple[str, ...]) -> str:
     """Some quirks are about robots.txt, or need one that forbids something."""
     if home.startswith("robots-"):
         return home.removeprefix("robots-")
-    return "folder" if "redirect-into-forbidden" in inner else ""
+    return "folder" if home in _SITEMAP_FOR or "redirect-into-forbidden" in inner else ""

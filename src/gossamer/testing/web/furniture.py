@@ -37,10 +37,13 @@ JSON_LD = """<script type="application/ld+json">
 </script>"""
 
 
-def sidebar(labels: Labels, prose: Prose, throw: Random) -> str:
+def sidebar(labels: Labels, prose: Prose, throw: Random, menu: str = "") -> str:
+    """Forms and cards beside the text, and a menu if there is something to head it with."""
     first, second, third = throw.choices(prose.sentences, k=3)
+    headed = f"<nav><h3>{menu}</h3><ul><li>{throw.choice(prose.clauses)}</li></ul></nav>\n" if menu else ""
     return (
-        f'<aside>\n<form action="/find" method="get"><label>{labels.search} <input type="search" name="q"></label>'
+        f"<aside>\n{headed}"
+        f'<form action="/find" method="get"><label>{labels.search} <input type="search" name="q"></label>'
         f'<button>{labels.search}</button></form>\n<div class="card"><h3>{labels.letter}</h3><p>{first}</p>'
         f'<form action="/letter" method="post"><input type="hidden" name="token" value="{throw.getrandbits(48):012x}">'
         f'<input type="text" name="address"><button>OK</button></form></div>\n'

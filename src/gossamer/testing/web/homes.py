@@ -1,10 +1,13 @@
 """What can be wrong with a whole site: its homepage fails, moves away, or makes one wait before it gives in."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from gossamer.testing.web.crowd import Crowd
 from gossamer.testing.web.draft import Draft
 from gossamer.testing.web.forms import ASCII_PLANTS
-from gossamer.testing.web.page import Manner, PagePlan
+from gossamer.testing.web.keywords import CLIENT
+from gossamer.testing.web.page import Manner
 from gossamer.testing.web.quirks import BLOCKS, LEADING, Quirk, redirect, refusal, wrong_charset
 from gossamer.testing.web.robots import CLOSED
 
@@ -31,7 +34,7 @@ def _chain(hops: int) -> Quirk:
         paths = ["/", *(f"/start/{at}" for at in range(1, hops))]
         for path, following in zip(paths, [*paths[1:], "/start/here"], strict=True):
             redirect(draft, path, following)
-        draft.add(PagePlan("/start/here", home.look, plants=home.plants, decoys=home.decoys, client=home.client))
+        draft.add(replace(home, path="/start/here"))
         draft.anchors["/start/here"] = anchors
 
     return quirk
@@ -58,8 +61,8 @@ def _refused_once(status: int, *, waits: bool = False, dated: bool = False) -> Q
 
 
 def _wrong_charset(draft: Draft) -> None:
-    draft.anchors["/"] = [anchor for anchor in draft.anchors["/"] if anchor.place != "client"]
-    draft.change("/", plants=draft.plants(ASCII_PLANTS), decoys=(), client="", misdeclared=wrong_charset(draft))
+    draft.anchors["/"] = [anchor for anchor in draft.anchors["/"] if anchor.plant is None]
+    draft.change("/", plants=draft.plants(ASCII_PLANTS), decoys=(), misdeclared=wrong_charset(draft))
 
 
 def _meta_refresh(draft: Draft) -> None:
@@ -68,9 +71,24 @@ def _meta_refresh(draft: Draft) -> None:
 
 
 def _meta_nofollow(draft: Draft) -> None:
-    """A site of one page, as far as we are concerned."""
-    draft.anchors["/"] = [anchor for anchor in draft.anchors["/"] if anchor.place != "client"]
-    draft.change("/", client="", meta_robots="NOFOLLOW")
+    """Whatever the homepage links to, nobody may follow; only the sitemap leads further."""
+    draft.link("/", f"https://{CLIENT}/partners", "text")
+    draft.change("/", meta_robots="NOFOLLOW")
+
+
+def _large_sitemap(draft: Draft) -> None:
+    """Many more pages in the sitemap than links lead to; two in five are gone."""
+    draft.crowd = Crowd("/archive/", 1_500)
+
+
+def _huge_sitemap(draft: Draft) -> None:
+    """About as many as a sitemap may have. What is linked comes last in it, when nobody can remember more."""
+    draft.crowd = Crowd("/record/", 49_850, chained=False)
+    twin = draft.profile.name.twin
+    for path, anchors in draft.anchors.items():
+        draft.anchors[path] = [anchor for anchor in anchors if not twin or f"//{twin}/" not in anchor.href]
+    for path in (*draft.crowd.paths(80), *draft.plans):
+        draft.link("/", path)
 
 
 def _as_it_is(_: Draft) -> None:
@@ -108,6 +126,8 @@ HOME_QUIRKS: Mapping[str, Quirk] = {
     "wrong-charset": _wrong_charset,
     "meta-refresh": _meta_refresh,
     "meta-nofollow": _meta_nofollow,
+    "large-sitemap": _large_sitemap,
+    "huge-sitemap": _huge_sitemap,
     **{f"robots-{variant}": _as_it_is for variant in CLOSED},
     **{name: _redirected(location) for name, location in LEADING.items()},
     **{manner.label: _answered(manner) for manner in _FAILING},

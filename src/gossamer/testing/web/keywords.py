@@ -42,16 +42,27 @@ KEYWORDS: tuple[str, ...] = (
 CLIENT = "client-acme.test"
 """The site whose links prospecting looks for."""
 
+COMPETITORS: tuple[str, ...] = ("rival-north.test", "rival-south.test")
+
 OUTSIDE: tuple[str, ...] = (
     CLIENT,
-    "rival-north.test",
-    "rival-south.test",
+    *COMPETITORS,
     "news-wire.test",
     "big-social.test",
     "not-client-acme.test",
     "client-acme.test.lookalike.test",
 )
-"""Hosts that pages link to and that no walk inside a site may ever ask for anything."""
+"""Names that pages link to, also by subdomains, and that no walk inside a site may ever ask for anything."""
+
+
+def is_at(host: str, domain: str) -> bool:
+    """Whether a host is a domain or lies under it. Names that only look like it do not."""
+    return host == domain or host.endswith(f".{domain}")
+
+
+def is_outside(host: str) -> bool:
+    return any(is_at(host, name) for name in OUTSIDE)
+
 
 # What is written into pages: the keywords and one phrase in which three of them overlap.
 PHRASES: tuple[str, ...] = (*KEYWORDS, "small business CRM software")

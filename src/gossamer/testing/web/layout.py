@@ -14,6 +14,7 @@ from gossamer.testing.web.profile import Profile
 from gossamer.testing.web.prose import Prose, prose_in
 from gossamer.testing.web.vocabulary import LABELS, Labels
 
+_HEADED = ("blog", "magazine")  # kinds whose articles have a <header> of their own, which is no navigation
 _LIST_IN_FULL = 100  # links; a longer list is written without teasers
 
 
@@ -34,10 +35,18 @@ class Sheet:
         """One line of text with all the plants in it, filler between them and at both ends."""
         text = self.clause()
         for plant in plants:
-            shown = SHOWN[plant.form](plant.phrase, self.throw)
             gap = self.prose.gap if is_japanese(plant.phrase) else " "
-            text = f"{text}{gap}{shown}{gap}{self.clause()}"
+            text = f"{text}{gap}{self.shown(plant)}{gap}{self.clause()}"
         return text
+
+    def shown(self, plant: Plant) -> str:
+        return SHOWN[plant.form](plant.phrase, self.throw)
+
+    def label(self, anchor: Anchor) -> str:
+        """The text of a link: a few words, or what is planted in it, alone or among others."""
+        if anchor.plant is None:
+            return self.clause()
+        return self.shown(anchor.plant) if self.throw.random() < 0.5 else self.line((anchor.plant,))
 
     def planted(self, *places: str) -> list[Plant]:
         return [plant for plant in self.plan.plants if plant.place in places]
@@ -78,24 +87,27 @@ def _head(sheet: Sheet) -> str:
 
 def _full(sheet: Sheet) -> str:
     labels, plan = sheet.labels, sheet.plan
-    nav = "".join(f"<li>{_a(anchor, sheet.clause())}</li>\n" for anchor in sheet.anchors("nav"))
+    nav = "".join(f"<li>{_a(anchor, sheet.label(anchor))}</li>\n" for anchor in sheet.anchors("nav"))
     crumbs = "".join(f"<li>{_a(anchor, labels.home)}</li>" for anchor in sheet.anchors("crumb"))
     article = "\n".join(_blocks(sheet))
     layers = plan.nesting
+    brand, menu = sheet.planted("brand"), sheet.planted("menu")
+    named = sheet.line(brand) if brand else sheet.prose.clauses[number(sheet.profile.name.host) % 100]
+    start, end = ("<header>", "</header>") if sheet.profile.kind in _HEADED else ("", "")
     return (
-        f'<header><div class="brand">{sheet.prose.clauses[number(sheet.profile.name.host) % 100]}</div>\n'
+        f'<header><div class="brand">{named}</div>\n'
         f"<nav><ul>\n{nav}</ul></nav></header>\n"
         f'<ol class="crumbs">{crumbs}<li>{sheet.clause()}</li></ol>\n'
-        f"<main><article>\n<h1>{sheet.line(sheet.planted('h1'))}</h1>\n"
-        f'<p class="byline">{labels.written} {sheet.clause()}</p>\n'
+        f"<main><article>\n{start}<h1>{sheet.line(sheet.planted('h1'))}</h1>\n"
+        f'<p class="byline">{labels.written} {sheet.clause()}</p>{end}\n'
         f"{'<div>' * layers}{article}{'</div>' * layers}\n</article>\n{_lists(sheet)}</main>\n"
-        f"{sidebar(labels, sheet.prose, sheet.throw)}"
+        f"{sidebar(labels, sheet.prose, sheet.throw, sheet.line(menu) if menu else '')}"
         f"<footer><p>{sheet.line(sheet.planted('foot'))}</p><p>{labels.contact} {labels.legal}</p></footer>\n{SCRIPT}\n"
     )
 
 
 def _leaf(sheet: Sheet) -> str:
-    return f"<h1>{sheet.line(sheet.planted('h1', 'foot'))}</h1>\n" + "\n".join(_blocks(sheet)) + f"\n{_lists(sheet)}"
+    return f"<h1>{sheet.line(sheet.planted('h1'))}</h1>\n" + "\n".join(_blocks(sheet)) + f"\n{_lists(sheet)}"
 
 
 def _blocks(sheet: Sheet) -> list[str]:
@@ -105,9 +117,8 @@ def _blocks(sheet: Sheet) -> list[str]:
     special = [_spoken(sheet, plant) for plant in sheet.planted(*_SETTINGS)]
     special += [_unspoken(sheet, decoy) for decoy in plan.decoys if decoy.place == "body"]
     special += [f"<p>{_linking(sheet, anchor)}</p>" for anchor in sheet.anchors("text")]
-    special += [f"<p>{_linking(sheet, anchor, 'Acme')}</p>" for anchor in sheet.anchors("client")]
     special += [f"<h2>{sheet.clause()}</h2>" for _ in range(plan.paragraphs // 6)]
-    if plan.client == "named":
+    if plan.names_client:
         special.append(f"<p>{sheet.clause()} {CLIENT} {sheet.clause()}</p>")
     special.append(extra_block(plan.look, sheet.labels, prose, throw))
     for block in special:
@@ -117,6 +128,7 @@ def _blocks(sheet: Sheet) -> list[str]:
 
 _SETTINGS = {
     "h2": "<h2>{line}</h2>",
+    "h4": "<h4>{line}</h4>",
     "p": "<p>{line}</p>",
     "li": "<ul>\n<li>{first}\n<li>{line}\n<li>{last}\n</ul>",
     "td": "<table><tr><th>{first}</th><td>{line}</td><td>{last}</td></tr></table>",
@@ -138,8 +150,8 @@ def _unspoken(sheet: Sheet, decoy: Plant) -> str:
     return written
 
 
-def _linking(sheet: Sheet, anchor: Anchor, text: str = "") -> str:
-    return f"{sheet.clause()} {_a(anchor, text or sheet.clause())} {sheet.clause()}"
+def _linking(sheet: Sheet, anchor: Anchor) -> str:
+    return f"{sheet.clause()} {_a(anchor, sheet.label(anchor))} {sheet.clause()}"
 
 
 def _lists(sheet: Sheet) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from gossamer.testing.web.crowd import Crowd
 from gossamer.testing.web.draft import Draft
 from gossamer.testing.web.keywords import OUTSIDE
 
@@ -48,7 +49,7 @@ def _base_href(draft: Draft) -> None:
 
 def _nofollow_links(draft: Draft) -> None:
     source = draft.somewhere()
-    for at, rel in enumerate(("nofollow", "noopener NOFOLLOW", "ugc nofollow")):
+    for at, rel in enumerate(("nofollow", "noopener NOFOLLOW", "ugc nofollow", "UGC", "sponsored")):
         draft.page(f"/unvouched/{at}", plants=draft.plants())
         draft.link(source, f"/unvouched/{at}", "text", rel)
 
@@ -58,7 +59,7 @@ def _sealed(name: str, *, meta: str = "", header: str = "") -> Callable[[Draft],
 
     def quirk(draft: Draft) -> None:
         path = f"/sealed/{name}"
-        draft.page(path, client="", meta_robots=meta, x_robots=header)
+        draft.page(path, habit="linked", plants=draft.plants(), meta_robots=meta, x_robots=header)
         draft.page(f"{path}/inside", plants=draft.plants())
         draft.link(draft.somewhere(), path)
         draft.link(path, f"{path}/inside")
@@ -114,13 +115,22 @@ def _many_links(draft: Draft) -> None:
     draft.page("/links")
     draft.link(draft.somewhere(), "/links")
     for at in range(60):
-        draft.page(f"/links/leaf-{at:02d}", "leaf", plants=(), decoys=(), client="", paragraphs=7)
+        draft.page(f"/links/leaf-{at:02d}", "leaf", habit="", plants=(), decoys=(), paragraphs=7)
         draft.link("/links", f"/links/leaf-{at:02d}")
     known = draft.ordinary
     for at in range(2_500):
         draft.link("/links", f"{known[at % len(known)]}#line-{at}")
     for at in range(2_440):
         draft.link("/links", f"http://{OUTSIDE[1 + at % (len(OUTSIDE) - 1)]}/{at}")
+
+
+def _large_hub(draft: Draft) -> None:
+    """A directory of hundreds: more than anybody reads, so that it matters which of them are linked most."""
+    draft.crowd = Crowd("/directory/", 700)
+    draft.page("/directory/")
+    draft.link("/", "/directory/")
+    for path in draft.crowd.paths():
+        draft.link("/directory/", path)
 
 
 LINK_QUIRKS: Mapping[str, Callable[[Draft], None]] = {
@@ -130,6 +140,7 @@ LINK_QUIRKS: Mapping[str, Callable[[Draft], None]] = {
     "base-href": _base_href,
     "nofollow-links": _nofollow_links,
     "meta-nofollow": _sealed("meta", meta="index, nofollow"),
+    "meta-none": _sealed("none", meta="None"),
     "header-nofollow": _sealed("header", header="nofollow"),
     "header-nofollow-own": _sealed("own", header="Gossamer: nofollow"),
     "header-nofollow-other": _sealed("other", header="otherbot: nofollow"),
@@ -140,4 +151,5 @@ LINK_QUIRKS: Mapping[str, Callable[[Draft], None]] = {
     "canonical-elsewhere": _canonical_elsewhere,
     "spellings": _spellings,
     "many-links": _many_links,
+    "large-hub": _large_hub,
 }

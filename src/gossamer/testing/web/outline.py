@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from urllib.parse import quote, unquote
 
 from gossamer.testing.web.draft import Draft
-from gossamer.testing.web.forms import PLANTS
+from gossamer.testing.web.forms import ASCII_PLANTS, PLANTS
 from gossamer.testing.web.keywords import OUTSIDE
-from gossamer.testing.web.page import Anchor
+from gossamer.testing.web.page import Anchor, Plant
 from gossamer.testing.web.prose import slug
 from gossamer.testing.web.robots import RobotsFile
 from gossamer.testing.web.vocabulary import WORDS
@@ -20,15 +20,18 @@ _SECTIONS: Mapping[str, tuple[str, ...]] = {
     "docs": ("/docs/", "/guide/", "/changes"),
 }
 _ITEM_LOOK = {"shop": "product", "directory": "entry", "docs": "manual"}
-_FOOTED = tuple(plant for plant in PLANTS if plant.place == "p")
+_FRAMED = tuple(plant for plant in PLANTS if plant.place == "p")
+# Menus are on every page, also on one whose charset is declared wrongly.
+_IN_MENU = tuple(plant for plant in ASCII_PLANTS if plant.place == "p")
+_ELSEWHERE = (*OUTSIDE[1:], "www.rival-north.test", "blog.rival-south.test")
 
 
 def lay_out(draft: Draft, robots: RobotsFile) -> None:
     """Fill a draft with an ordinary site of the drawn size."""
     profile, throw = draft.profile, draft.throw
     if throw.random() < 0.15:
-        plant = throw.choice(_FOOTED)
-        draft.foot = (type(plant)(plant.phrase, plant.form, "foot"),)
+        plant = throw.choice(_FRAMED)
+        draft.frame = (Plant(plant.phrase, plant.form, throw.choice(("foot", "foot", "brand", "menu"))),)
     draft.page("/", "home")
     draft.nav.append(Anchor("/", "nav"))
     sections = _sections(draft)
@@ -45,9 +48,10 @@ def lay_out(draft: Draft, robots: RobotsFile) -> None:
 def _sections(draft: Draft) -> list[str]:
     wanted = 1 + draft.profile.size // 7
     sections = list(_SECTIONS[draft.profile.kind][: min(wanted, draft.profile.size - 1)])
+    spoken = draft.throw.random() < 0.06
     for path in sections:
         draft.page(path, "section")
-        draft.nav.append(Anchor(path, "nav"))
+        draft.nav.append(Anchor(path, "nav", plant=draft.throw.choice(_IN_MENU) if spoken else None))
     return sections
 
 
@@ -108,7 +112,7 @@ def _link_outside(draft: Draft, path: str) -> None:
     throw = draft.throw
     for _ in range(throw.choice((0, 0, 1, 2))):
         # Whether the client is linked is a fact of its own and decided elsewhere.
-        host = throw.choice(OUTSIDE[1:])
+        host = throw.choice(_ELSEWHERE)
         rel = throw.choice(("", "", "nofollow", "noopener"))
         draft.link(path, f"{throw.choice(('http', 'https'))}://{host}/{slug(throw)}", "text", rel)
 
@@ -116,6 +120,6 @@ def _link_outside(draft: Draft, path: str) -> None:
 def _hang_robots_pages(draft: Draft, robots: RobotsFile) -> None:
     """Pages on both sides of what robots.txt forbids, all of them linked, all of them with something to find."""
     for path in (*robots.bait, *robots.beside):
-        draft.page(path, plants=(*draft.foot, *draft.plants()))
+        draft.page(path, plants=(*draft.frame, *draft.plants()))
         draft.link(draft.somewhere(), path, "text")
         draft.link(path, "/", "text")

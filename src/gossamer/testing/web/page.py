@@ -43,24 +43,18 @@ class Manner(Enum):
     DATADOME = ("datadome", 403, Reason.BLOCKED, Reason.CAPTCHA)
     PERIMETERX = ("perimeterx", 403, Reason.BLOCKED, Reason.CAPTCHA)
     IMPERVA = ("imperva", 200, Reason.BLOCKED, Reason.CAPTCHA)
+    KASADA = ("kasada", 429, Reason.BLOCKED, Reason.CAPTCHA)
+    AWS_WAF = ("aws-waf", 202, Reason.BLOCKED, Reason.CAPTCHA)
+    AWS_WAF_CAPTCHA = ("aws-waf-captcha", 405, Reason.BLOCKED, Reason.CAPTCHA)
+    SUCURI = ("sucuri", 403, Reason.BLOCKED, Reason.CAPTCHA)
+    VERCEL = ("vercel", 429, Reason.BLOCKED, Reason.CAPTCHA)
+    ANUBIS = ("anubis", 200, Reason.BLOCKED, Reason.CAPTCHA)
+    WIDGET = ("captcha-widget", 200, Reason.BLOCKED, Reason.CAPTCHA)
 
     def __init__(self, label: str, status: int, *reasons: Reason) -> None:
         self.label = label
         self.status = status
         self.reasons = reasons
-
-
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """A link as the page writes it. `place` is where on the page: nav, crumb, list, text, map or foot."""
-
-    href: str
-    place: str = "list"
-    rel: str = ""
-
-    @property
-    def nofollow(self) -> bool:
-        return self.rel != "" and "nofollow" in self.rel.lower().split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +64,24 @@ class Plant:
     phrase: str
     form: str
     place: str = ""
+
+
+_UNVOUCHED = frozenset(("nofollow", "ugc", "sponsored"))
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A link as the page writes it. `place` is where on the page: nav, crumb, list, text or map."""
+
+    href: str
+    place: str = "list"
+    rel: str = ""
+    plant: Plant | None = None  # a phrase in its text
+
+    @property
+    def nofollow(self) -> bool:
+        """Whether the page does not vouch for it."""
+        return self.rel != "" and not _UNVOUCHED.isdisjoint(self.rel.lower().split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +106,7 @@ class PagePlan:
     anchors: tuple[Anchor, ...] = ()
     plants: tuple[Plant, ...] = ()
     decoys: tuple[Plant, ...] = ()
-    client: str = ""  # "linked", "nofollow" or "named"; "": not mentioned
+    names_client: bool = False  # in words, without a link
     canonical: str = ""
     base: str = ""
     refresh: str = ""

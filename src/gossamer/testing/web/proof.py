@@ -4,7 +4,7 @@ Works on what is left behind alone: the access log of the sample web, the truth 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from gossamer.model.url import normalise, site_of
+from gossamer.testing.web.keywords import is_at
 from gossamer.testing.web.robots import Rule, allows
 
 Row = tuple[str, str, int]
@@ -32,16 +33,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How rows differ from the truth. All empty: the result is exactly right."""
+    """How rows differ from the truth. All empty: the result is right as far as it was looked at."""
 
     missing: tuple[Row, ...]  # as the truth has them
     wrong: tuple[tuple[str, str, int, int], ...]  # address, keyword, expected, given
     extra: tuple[Row, ...]  # as the rows had them
     duplicates: tuple[Row, ...]  # a page and keyword given before, perhaps under another address
+    misjudged: tuple[tuple[str, str, str, str], ...] = ()  # address, keyword, expected, given
 
     @property
     def exact(self) -> bool:
-        return not (self.missing or self.wrong or self.extra or self.duplicates)
+        return not (self.missing or self.wrong or self.extra or self.duplicates or self.misjudged)
 
 
 def read_log(log: Path) -> Iterator[Request]:
@@ -68,14 +70,14 @@ def smallest_gaps(log: Path) -> dict[str, float]:
 def forbidden_requests(log: Path, truth: Mapping[str, Any] | Path) -> list[Request]:
     """Requests that robots.txt forbids, and those to hosts that are only ever linked to."""
     whole = _loaded(truth)
-    outside = frozenset(whole["outside"])
     rules = {site["host"]: tuple(Rule(**rule) for rule in site["rules"]) for site in whole["sites"]}
     listed = {site["host"]: frozenset(site["disallowed"]) for site in whole["sites"]}
     found = []
     for request in read_log(log):
         host = site_of(request.host)
         url = normalise(f"http://{request.host}{request.path}")
-        if host in outside or url in listed.get(host, ()) or not allows(rules.get(host, ()), request.path):
+        strayed = any(is_at(host, name) for name in whole["outside"])
+        if strayed or url in listed.get(host, ()) or not allows(rules.get(host, ()), request.path):
             found.append(request)
     return found
 
@@ -101,17 +103,67 @@ def compare(rows: Iterable[Row], truth: Mapping[str, Any] | Path) -> Comparison:
     return Comparison(tuple(missing), tuple(wrong), tuple(extra), tuple(duplicates))
 
 
+def compare_verdicts(rows: Iterable[Mapping[str, Any]], truth: Mapping[str, Any] | Path) -> Comparison:
+    """The same for rows with `verdict` and `position`, which are held against the truth too."""
+    whole = _loaded(truth)
+    listed = list(rows)
+    outcome = compare(((row["url"], row["keyword"], row["frequency"]) for row in listed), whole)
+    pages = _pages(whole)
+    misjudged = []
+    for row in listed:
+        keyword = row["keyword"]
+        page = pages.get(normalise(row["url"]) or row["url"])
+        if page is None or keyword not in page["keywords"]:
+            continue
+        for expected, given in (
+            (page["verdicts"][keyword], row["verdict"]),
+            (page["positions"][keyword], row["position"]),
+        ):
+            if expected != given:
+                misjudged.append((page["url"], keyword, expected, given))
+    return replace(outcome, misjudged=tuple(misjudged))
+
+
+def compare_sites(sites: Iterable[Mapping[str, Any]], truth: Mapping[str, Any] | Path) -> list[str]:
+    """How the sites of a job differ from what is expected of them, in words.
+
+    A site has `host`, `state`, `reason` (its name, "" if there is none), `size` and `size_source`.
+    """
+    given = {site["host"]: site for site in sites}
+    differences = []
+    for expected in _loaded(truth)["sites"]:
+        host, outcome = expected["host"], expected["expect"]
+        site = given.get(host)
+        if site is None:
+            differences.append(f"{host} is missing")
+            continue
+        if site["state"] != outcome["state"]:
+            differences.append(f"{host} is {site['state']}, not {outcome['state']}")
+        if outcome["reasons"] and site["reason"] not in outcome["reasons"]:
+            differences.append(f"{host} says {site['reason'] or 'nothing'}, not {' or '.join(outcome['reasons'])}")
+        differences += [
+            f"{host} has {name} {site[name]}, not {expected[name]}"
+            for name in ("size", "size_source")
+            if expected[name] is not None and site[name] != expected[name]
+        ]
+    return differences
+
+
 def _expected(truth: Mapping[str, Any]) -> tuple[dict[str, str], dict[tuple[str, str], int]]:
     """The page behind every address, and the count behind every (page, keyword) that must be reported."""
-    pages: dict[str, str] = {}
-    counts: dict[tuple[str, str], int] = {}
+    pages = _pages(truth)
+    counts = {(page["url"], keyword): count for page in pages.values() for keyword, count in page["keywords"].items()}
+    return {address: page["url"] for address, page in pages.items()}, counts
+
+
+def _pages(truth: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Every page that must be found, by each of its addresses."""
+    found: dict[str, Mapping[str, Any]] = {}
     for site in truth["sites"]:
         for page in site["pages"]:
-            if not page["reachable"] or page["reasons"]:
-                continue
-            pages |= dict.fromkeys((page["url"], *page["aliases"]), page["url"])
-            counts |= {(page["url"], keyword): count for keyword, count in page["keywords"].items()}
-    return pages, counts
+            if page["reachable"] and not page["reasons"]:
+                found |= dict.fromkeys((page["url"], *page["aliases"]), page)
+    return found
 
 
 def _loaded(truth: Mapping[str, Any] | Path) -> Mapping[str, Any]:

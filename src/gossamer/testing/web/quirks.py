@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from gossamer.testing.web.draft import Draft
-from gossamer.testing.web.forms import ASCII_PLANTS
+from gossamer.testing.web.forms import ASCII_PLANTS, DECOYS, PLANTS
 from gossamer.testing.web.links import LINK_QUIRKS
 from gossamer.testing.web.page import Manner, PagePlan, Refusal
 from gossamer.testing.web.traps import TRAPS
@@ -16,7 +16,7 @@ def bad_page(manner: Manner) -> Quirk:
 
     def quirk(draft: Draft) -> None:
         path = f"/more/{manner.label}"
-        draft.page(path, "bare", manner=manner, plants=draft.plants(), client="")
+        draft.page(path, "bare", habit="", manner=manner, plants=draft.plants())
         draft.link(draft.somewhere(), path)
 
     return quirk
@@ -113,7 +113,7 @@ def wrong_charset(draft: Draft) -> str:
 
 def _wrong_charset(draft: Draft) -> None:
     path = "/letters/garbled"
-    draft.page(path, plants=draft.plants(ASCII_PLANTS), decoys=(), client="", misdeclared=wrong_charset(draft))
+    draft.page(path, habit="", plants=draft.plants(ASCII_PLANTS), decoys=(), misdeclared=wrong_charset(draft))
     draft.link(draft.somewhere(), path)
 
 
@@ -123,8 +123,14 @@ def _soft_404(draft: Draft) -> None:
         draft.link(draft.somewhere(), f"/former/story-{at}")
 
 
+# Parsers stop nesting somewhere. What is a heading, hidden or a link's text below that is a matter of taste.
+_DEEP_PLANTS = tuple(plant for plant in PLANTS if plant.place in ("title", "h1", "p"))
+_DEEP_DECOYS = tuple(decoy for decoy in DECOYS if decoy.form in ("script", "style"))
+
+
 def _deep_nesting(draft: Draft) -> None:
-    draft.page("/layers", plants=draft.plants(), nesting=2_000)
+    decoys = tuple(draft.throw.choices(_DEEP_DECOYS, k=3))
+    draft.page("/layers", habit="linked", plants=draft.plants(_DEEP_PLANTS), decoys=decoys, nesting=2_000)
     draft.link(draft.somewhere(), "/layers")
 
 
@@ -136,6 +142,13 @@ BLOCKS = (
     Manner.DATADOME,
     Manner.PERIMETERX,
     Manner.IMPERVA,
+    Manner.KASADA,
+    Manner.AWS_WAF,
+    Manner.AWS_WAF_CAPTCHA,
+    Manner.SUCURI,
+    Manner.VERCEL,
+    Manner.ANUBIS,
+    Manner.WIDGET,
 )
 
 _BAD = (

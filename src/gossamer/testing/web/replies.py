@@ -6,7 +6,7 @@ from collections import OrderedDict
 from email.utils import formatdate
 
 from gossamer.testing.web.answer import Answer, page_answer
-from gossamer.testing.web.keywords import OUTSIDE
+from gossamer.testing.web.keywords import is_outside
 from gossamer.testing.web.page import Refusal
 from gossamer.testing.web.patience import Patience
 from gossamer.testing.web.site import SitePlan
@@ -107,6 +107,6 @@ def _small_file(target: str) -> Answer | None:
 
 def _outside(host: str) -> Answer:
     """Hosts outside the web answer too, so that a reader who strays is seen in the log."""
-    known = any(host in (name, f"www.{name}") for name in OUTSIDE)
+    known = is_outside(host)
     body = f"<!DOCTYPE html><title>{'Elsewhere' if known else 'No such site'}</title><p>Nothing to see here.</p>"
     return Answer(200 if known else 404, (("Content-Type", "text/html; charset=utf-8"),), body.encode())

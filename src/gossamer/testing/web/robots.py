@@ -131,6 +131,12 @@ _FILES = (
         rules=(*_FOLDER, Rule(False, "/drafts/")),
         bait=(*_PRIVATE, "/drafts/one"),
     ),
+    RobotsFile(
+        "shy",
+        "User-agent: *\nDisallow: /sitemap\nDisallow: /feed.xml\n",
+        rules=(Rule(False, "/sitemap"), Rule(False, "/feed.xml")),
+        beside=_PRIVATE,
+    ),
     RobotsFile("delay-1", f"{_FOLDER_TEXT}Crawl-delay: 1\n", rules=_FOLDER, bait=_PRIVATE, crawl_delay=1),
     RobotsFile("delay-1.5", f"{_FOLDER_TEXT}Crawl-delay: 1.5\n", rules=_FOLDER, bait=_PRIVATE, crawl_delay=1.5),
     RobotsFile("delay-2", f"{_FOLDER_TEXT}crawl-delay: 2\n", rules=_FOLDER, bait=_PRIVATE, crawl_delay=2),

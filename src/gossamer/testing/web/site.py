@@ -1,15 +1,16 @@
 """One site of the sample web with all its pages: drawn when first asked for, and from then on only read."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from gossamer.model.url import normalise, path_of
+from gossamer.testing.web.crowd import Crowd
 from gossamer.testing.web.dice import dice
 from gossamer.testing.web.draft import Draft
 from gossamer.testing.web.homes import HOME_QUIRKS
 from gossamer.testing.web.keywords import OUTSIDE
 from gossamer.testing.web.outline import lay_out
-from gossamer.testing.web.page import Anchor, Manner, PagePlan, Plant
+from gossamer.testing.web.page import Manner, PagePlan, Plant
 from gossamer.testing.web.profile import Profile, Settings
 from gossamer.testing.web.quirks import INNER_QUIRKS
 from gossamer.testing.web.robots import ROBOTS, RobotsFile
@@ -23,17 +24,19 @@ _NOT_THERE = (Plant("CRM", "plain", "p"), Plant("marketing automation", "plain",
 class SitePlan:
     """A site as it is served. `pages` are those that exist by themselves; traps make up theirs from the address."""
 
+    settings: Settings
     profile: Profile
     robots: RobotsFile
     sitemap: SitemapPlan
     pages: Mapping[str, PagePlan]
     traps: frozenset[str]
     soft_404: bool
+    crowd: Crowd | None
 
     def page(self, requested: str) -> PagePlan:
         """What a request for a path with its query is answered with, whatever the path."""
         path = requested if requested in self.pages else self._tidy(requested)
-        plan = self.pages.get(path) or self._variant(path) or endless_page(self.traps, path)
+        plan = self.pages.get(path) or self._variant(path) or endless_page(self.traps, path) or self._crowded(path)
         if plan is None:
             manner = Manner.SOFT_404 if self.soft_404 else Manner.NOT_FOUND
             return PagePlan(path, "bare", manner, plants=_NOT_THERE)
@@ -49,6 +52,13 @@ class SitePlan:
         plan = self.pages.get(bare)
         return plan if plan and plan.canonical == bare and query.startswith("ref=") else None
 
+    def _crowded(self, path: str) -> PagePlan | None:
+        number = self.crowd.number_of(path) if self.crowd else None
+        if self.crowd is None or number is None:
+            return None
+        links = ("/", *self.crowd.neighbours(number))
+        return lone_page(self.settings, self.profile, path, links, silent=number % 2 == 0)
+
 
 def draw_site(settings: Settings, profile: Profile, neighbour: str) -> SitePlan:
     """All pages of a site. `neighbour` is the origin of another site, for the quirks that lead to one."""
@@ -61,33 +71,31 @@ def draw_site(settings: Settings, profile: Profile, neighbour: str) -> SitePlan:
         HOME_QUIRKS[profile.home_quirk](draft)
     sitemap = _draw_sitemap(draft, robots)
     if profile.sitemap_named:
-        robots = robots.naming(profile.origin + sitemap.entry)
-    return SitePlan(profile, robots, sitemap, draft.freeze(), frozenset(draft.traps), draft.soft_404)
+        robots = robots.naming(sitemap.entry)
+    traps = frozenset(draft.traps)
+    return SitePlan(settings, profile, robots, sitemap, draft.freeze(), traps, draft.soft_404, draft.crowd)
 
 
 def _draw_sitemap(draft: Draft, robots: RobotsFile) -> SitemapPlan:
     profile, throw = draft.profile, draft.throw
-    listed = [path for path in draft.ordinary if throw.random() < 0.7]
-    sitemap = SitemapPlan(profile.sitemap, profile.origin, tuple(profile.origin + path for path in listed))
-    if not sitemap.found:
-        return sitemap
+    # A directory of hundreds lists them itself.
+    crowd = draft.crowd if profile.home_quirk else None
+    # Some sitemaps are complete, at least where nothing hides from them.
+    complete = crowd is not None or (throw.random() < 0.3 and not profile.quirk)
+    listed = list(draft.plans) if complete else [path for path in draft.ordinary if throw.random() < 0.7]
     alone = [f"/listed-only/{at}" for at in range(throw.randint(1, 3))]
     for path in alone:
-        draft.page(path, plants=(*draft.foot, *draft.plants()))
-    here = [profile.origin + path for path in (*listed, *alone, *robots.bait[:1])]
-    return SitemapPlan(profile.sitemap, profile.origin, (*here, f"http://{OUTSIDE[1]}/"))
+        draft.page(path, plants=(*draft.frame, *draft.plants()))
+    here = [profile.origin + path for path in dict.fromkeys((*listed, *alone, *robots.bait[:1]))]
+    return SitemapPlan(profile.sitemap, profile.origin, (*here, f"http://{OUTSIDE[1]}/"), crowd)
 
 
-def landing_page(settings: Settings, profile: Profile, path: str) -> PagePlan:
-    """A page nothing on this site links to: visitors come by a redirect from another one."""
+def lone_page(
+    settings: Settings, profile: Profile, path: str, links: Iterable[str], *, silent: bool = False
+) -> PagePlan:
+    """A page that is not drawn with the others but when it is asked for; it has no navigation."""
     draft = Draft(profile, settings, dice(settings.seed, profile.name.host, path))
-    plan = draft.page(path, plants=draft.plants())
-    return PagePlan(
-        path,
-        plan.look,
-        anchors=(*draft.anchors[path], Anchor("/", "text")),
-        plants=plan.plants,
-        decoys=plan.decoys,
-        client=plan.client,
-        paragraphs=plan.paragraphs,
-    )
+    plan = draft.page(path, habit="" if silent else None, plants=() if silent else draft.plants())
+    for href in links:
+        draft.link(path, href, "text")
+    return replace(plan, anchors=tuple(draft.anchors[path]))

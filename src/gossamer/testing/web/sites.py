@@ -8,7 +8,7 @@ from gossamer.testing.web.names import name_of, number_of
 from gossamer.testing.web.page import PagePlan
 from gossamer.testing.web.profile import Profile, Settings
 from gossamer.testing.web.quirks import landing_path
-from gossamer.testing.web.site import SitePlan, draw_site, landing_page
+from gossamer.testing.web.site import SitePlan, draw_site, lone_page
 
 # A crawl holds hundreds of sites open at once and comes back to each of them about once a second.
 PLANS_KEPT = 2_000
@@ -43,7 +43,7 @@ class Sites:
         """What a site answers for a path with its query."""
         site = self.site(number)
         if requested.startswith("/welcome/") and self._is_landing(number, requested):
-            return landing_page(self.settings, site.profile, requested)
+            return lone_page(self.settings, site.profile, requested, ("/",))
         return site.page(requested)
 
     def _is_landing(self, number: int, requested: str) -> bool:

@@ -3,30 +3,37 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import date, timedelta
 
 from gossamer.testing.web.dice import number
 from gossamer.testing.web.draft import Draft
 from gossamer.testing.web.page import Anchor, PagePlan
 
-_CALENDAR = re.compile(r"/calendar/(\d{4,})/(\d\d)")
+_CALENDAR = re.compile(r"/calendar/(\d{4})/(\d\d)")
+_DAY = re.compile(r"/days/(2\d{3}-\d\d-\d\d)")
+_AGENDA = re.compile(r"/agenda\?year=(\d{4})&month=(\d{1,2})")
 _GROWING = re.compile(r"/filter\?((?:tag=\d+&?)+)")
 _NESTING = re.compile(r"/browse/(?:more/items/)*")
 _SESSION = "SESSION"
 
 
-def _calendar(draft: Draft) -> None:
-    draft.traps.add("calendar")
-    draft.link(draft.somewhere(), "/calendar/2026/01")
+_ENTRANCES = {
+    "calendar": "/calendar/2026/01",
+    "calendar-days": "/days/2026-02-20",
+    "calendar-query": "/agenda?year=2026&month=9",
+    "growing-query": "/filter?tag=1",
+    "nesting-path": "/browse/",
+}
+ENDLESS = tuple(_ENTRANCES)
+"""The ones that a walk must see through; sessions end as soon as addresses are normalised."""
 
 
-def _growing_query(draft: Draft) -> None:
-    draft.traps.add("growing-query")
-    draft.link(draft.somewhere(), "/filter?tag=1")
+def _entrance(name: str) -> Callable[[Draft], None]:
+    def quirk(draft: Draft) -> None:
+        draft.traps.add(name)
+        draft.link(draft.somewhere(), _ENTRANCES[name])
 
-
-def _nesting_path(draft: Draft) -> None:
-    draft.traps.add("nesting-path")
-    draft.link(draft.somewhere(), "/browse/")
+    return quirk
 
 
 def _session(draft: Draft) -> None:
@@ -41,23 +48,19 @@ def _session(draft: Draft) -> None:
     draft.link(draft.somewhere(), f"{pages[0]}?PHPSESSID=0f3a")
 
 
-TRAPS: Mapping[str, Callable[[Draft], None]] = {
-    "calendar": _calendar,
-    "growing-query": _growing_query,
-    "nesting-path": _nesting_path,
-    "session": _session,
-}
-
-ENDLESS = ("calendar", "growing-query", "nesting-path")
-"""The ones a walk leaves only at its caps; sessions end as soon as addresses are normalised."""
+TRAPS: Mapping[str, Callable[[Draft], None]] = {**{name: _entrance(name) for name in ENDLESS}, "session": _session}
 
 
 def endless_page(traps: frozenset[str], path: str) -> PagePlan | None:
     """The page at an address inside one of a site's traps."""
     onward = ""
     if "calendar" in traps and (match := _CALENDAR.fullmatch(path)):
-        months = int(match[1]) * 12 + int(match[2])  # the number of next month, counted from 0
-        onward = f"/calendar/{months // 12}/{months % 12 + 1:02d}"
+        year, month = _next_month(match)
+        onward = f"/calendar/{year}/{month:02d}"
+    elif "calendar-days" in traps and (match := _DAY.fullmatch(path)):
+        onward = _next_day(match[1])
+    elif "calendar-query" in traps and (match := _AGENDA.fullmatch(path)):
+        onward = "/agenda?year={}&month={}".format(*_next_month(match))
     elif "growing-query" in traps and (match := _GROWING.fullmatch(path)):
         onward = f"{path}&tag={match[1].count('tag=') + 1}"
     elif "nesting-path" in traps and _NESTING.fullmatch(path):
@@ -65,6 +68,18 @@ def endless_page(traps: frozenset[str], path: str) -> PagePlan | None:
     if not onward:
         return None
     return PagePlan(path, "leaf", anchors=(Anchor(onward, "text"), Anchor("/", "text")), paragraphs=7)
+
+
+def _next_month(match: re.Match[str]) -> tuple[int, int]:
+    months = int(match[1]) * 12 + int(match[2])  # the number of next month, counted from 0
+    return months // 12, months % 12 + 1
+
+
+def _next_day(day: str) -> str:
+    try:
+        return f"/days/{date.fromisoformat(day) + timedelta(days=1)}"
+    except ValueError:  # the thirtieth of February is not a page
+        return ""
 
 
 def in_session(plan: PagePlan, requested: str) -> PagePlan:

@@ -1,7 +1,6 @@
 """What there is to find in a sample web: every page with its mentions, and how every site must come out."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,13 @@ import orjson
 
 from gossamer.model.trouble import Reason
 from gossamer.model.url import host_of, path_of
-from gossamer.testing.web.keywords import CLIENT, KEYWORDS, OUTSIDE, WORTH
+from gossamer.testing.web.keywords import CLIENT, COMPETITORS, KEYWORDS, OUTSIDE
+from gossamer.testing.web.listing import Sitemap
+from gossamer.testing.web.mentions import mentions_of, says_nofollow
 from gossamer.testing.web.page import Manner, PagePlan
 from gossamer.testing.web.quirks import landing_path
-from gossamer.testing.web.reach import Caps, Href, Reach, Reached, Sight, walk
+from gossamer.testing.web.reach import Caps, Reach, walk
+from gossamer.testing.web.seeing import Href, Mention, Reached, Sight
 from gossamer.testing.web.site import SitePlan
 from gossamer.testing.web.sites import Sites
 from gossamer.testing.web.traps import ENDLESS
@@ -39,6 +41,7 @@ def _opening(sites: Sites, caps: Caps) -> dict[str, Any]:
         "caps": asdict(caps),
         "keywords": list(KEYWORDS),
         "client": CLIENT,
+        "competitors": list(COMPETITORS),
         "outside": list(OUTSIDE),
     }
 
@@ -68,21 +71,24 @@ def walk_site(sites: Sites, number: int, caps: Caps, handed_over: Iterable[str] 
     def look(url: str) -> Sight:
         if host_of(url) == name.twin:
             return Sight(301, redirect=f"http://{name.primary}{path_of(url)}")
-        return sight_of(sites.page(number, path_of(url)))
+        return sight_of(sites.page(number, path_of(url)), name.host)
 
     return walk(
         f"http://{name.start}/",
         look,
         lambda url: site.robots.allows(path_of(url)),
         caps,
-        sitemap=site.sitemap.found,
+        sitemap=Sitemap(
+            (site.sitemap.entry,) if site.profile.sitemap_named else (),
+            lambda url: site.sitemap.read(path_of(url)),
+        ),
         handed_over=tuple(handed_over),
         refusal=Reason.ROBOTS_UNREACHABLE if site.robots.unreachable else Reason.ROBOTS,
     )
 
 
-def sight_of(plan: PagePlan) -> Sight:
-    """What a reader sees of a page in the end: a page that first refuses is seen as it is afterwards."""
+def sight_of(plan: PagePlan, host: str) -> Sight:
+    """What a reader sees of a page of a host in the end: one that first refuses is seen as it is afterwards."""
     if plan.manner is Manner.REDIRECT:
         return Sight(plan.moved, redirect=plan.location or "")
     if plan.manner.reasons:
@@ -90,27 +96,12 @@ def sight_of(plan: PagePlan) -> Sight:
     return Sight(
         plan.status,
         hrefs=tuple(Href(anchor.href, anchor.nofollow) for anchor in plan.anchors),
-        nofollow=_says_nofollow(plan),
+        nofollow=says_nofollow(plan),
         base=plan.base,
         refresh=plan.refresh,
         canonical=plan.canonical,
-        counts=counts_of(plan),
-        linked=plan.client if plan.client in ("linked", "nofollow") else "unlinked",
+        mentions=mentions_of(plan, host),
     )
-
-
-def counts_of(plan: PagePlan) -> dict[str, int]:
-    """How often a page mentions each keyword, from what was planted in it."""
-    counts: Counter[str] = Counter()
-    for plant in plan.plants:
-        counts.update(WORTH[plant.phrase])
-    return dict(counts)
-
-
-def _says_nofollow(plan: PagePlan) -> bool:
-    agent, colon, rule = plan.x_robots.rpartition(":")
-    meant = not colon or agent.strip().lower() in ("*", "gossamer")
-    return "nofollow" in plan.meta_robots.lower() or (meant and "nofollow" in rule.lower())
 
 
 def site_truth(sites: Sites, number: int, caps: Caps, handed_over: Iterable[str] = ()) -> dict[str, Any]:
@@ -130,6 +121,9 @@ def site_truth(sites: Sites, number: int, caps: Caps, handed_over: Iterable[str]
         "crawl_delay": robots.crawl_delay,
         "traps": sorted(site.traps & set(ENDLESS)),
         "expect": {"state": state, "reasons": [reason.name for reason in reasons]},
+        # Of a site without a homepage nothing is learned that would be worth checking.
+        "size": None if home.reasons else reach.size,
+        "size_source": None if home.reasons else reach.size_source,
         "pages": [*map(_entry, reach.pages), *_never_seen(site, reach)],
         "disallowed": [profile.origin + path for path in site.pages if not robots.allows(path)],
         "capped": bool(reach.cut),
@@ -148,7 +142,9 @@ def _outcome(home: Reached, cut: str) -> tuple[str, tuple[Reason, ...]]:
         return "done", ()
     if home.reasons:
         return "failed", home.reasons
-    return ("partial", (Reason.PARTIAL_PAGES,)) if cut else ("done", ())
+    if not cut:
+        return "done", ()
+    return "partial", (Reason.PARTIAL_TRAP if cut == "trap" else Reason.PARTIAL_PAGES,)
 
 
 def _entry(page: Reached) -> dict[str, Any]:
@@ -159,8 +155,15 @@ def _entry(page: Reached) -> dict[str, Any]:
         "reachable": page.requested,
         "status": sight.status or None,
         "reasons": [reason.name for reason in page.reasons],
-        "keywords": {} if page.reasons else dict(sight.counts),
-        "linked": "unlinked" if page.reasons else sight.linked,
+        **_said({} if page.reasons else sight.mentions),
+    }
+
+
+def _said(mentions: Mapping[str, Mention]) -> dict[str, Any]:
+    return {
+        "keywords": {keyword: mention.frequency for keyword, mention in mentions.items()},
+        "verdicts": {keyword: mention.verdict for keyword, mention in mentions.items()},
+        "positions": {keyword: mention.position for keyword, mention in mentions.items()},
     }
 
 
@@ -172,13 +175,12 @@ def _never_seen(site: SitePlan, reach: Reach) -> Iterator[dict[str, Any]]:
         if url in met or plan.manner is Manner.REDIRECT or plan.manner.reasons:
             continue
         allowed = site.robots.allows(path)
-        seen = sight_of(plan)
+        seen = sight_of(plan, site.profile.name.host)
         yield {
             "url": url,
             "aliases": [],
             "reachable": False,
             "status": None,
             "reasons": [] if allowed else [Reason.ROBOTS.name],
-            "keywords": dict(seen.counts),
-            "linked": seen.linked,
+            **_said(seen.mentions),
         }
