@@ -19,12 +19,13 @@ def measured(**changes: Any) -> dict[str, Any]:
         Figure("wall", "`gossamer --help`", 0.31, "s", limit=0.4),
         Figure("rows", "records", 1_000_000, ""),
         Figure("slow", "a slow thing", 3.0, "s", limit=2.0),
+        Figure("faster", "two against one", 1.7, "times", least=1.5),
     ]
     return {
         "date": "2026-01-18T09:30:00Z",
         "quick": False,
         "machine": {"cores": 2, "cpu": "A CPU", "memory_gb": 24.0},
-        "versions": {"python": "3.11.7"},
+        "versions": {"python": "3.11.7", "gossamer": "0.1.0", "scrapy": "2.19.0"},
         "benchmarks": {"startup": {"ok": False, "figures": {one.name: one.as_json() for one in figures}}},
         **changes,
     }
@@ -44,7 +45,7 @@ def test_a_run_prints_one_json_object_and_keeps_it(tmp_path: Path) -> None:
     assert told == orjson.loads(kept.read_bytes())
     assert told["quick"] is True
     assert told["machine"]["cores"] >= 1
-    assert set(told["versions"]) == {"python", "sqlalchemy", "wreq", "turbohtml", "gossamer"}
+    assert {"python", "sqlalchemy", "wreq", "turbohtml", "gossamer", "scrapy", "crawlee"} <= set(told["versions"])
     assert set(told["benchmarks"]) == {"startup"}
     startup = told["benchmarks"]["startup"]
     assert "error" not in startup
@@ -69,11 +70,26 @@ def test_a_figure_above_its_limit_is_not_ok() -> None:
     assert "ok" not in Figure("a", "", 2.1, "s").as_json()
 
 
+def test_a_figure_below_what_it_must_reach_is_not_ok() -> None:
+    assert Figure("a", "", 1.5, "times", least=1.5).as_json()["ok"] is True
+    assert Figure("a", "", 1.4, "times", least=1.5).as_json() == {
+        **{"meaning": "", "value": 1.4, "unit": "times"},
+        **{"least": 1.5, "ok": False},
+    }
+
+
 def test_the_table_shows_every_figure_and_which_limit_was_missed() -> None:
     lines = table_of(measured()).splitlines()
     assert "| `gossamer --help` | 0.31 s | 0.4 s |" in lines
     assert "| records | 1,000,000 |  |" in lines
     assert "| a slow thing | 3 s | 2 s (missed) |" in lines
+    assert "| two against one | 1.7 times | at least 1.5 times |" in lines
+
+
+def test_the_table_names_the_machine_and_the_versions_of_everybody() -> None:
+    assert table_of(measured()).splitlines()[0] == (
+        "Measured on 2026-01-18: 2 cores (A CPU), 24 GB, Python 3.11.7, scrapy 2.19.0."
+    )
 
 
 def test_the_readme_gets_the_table_between_its_marks_and_nothing_else_changes(tmp_path: Path) -> None:

@@ -52,9 +52,10 @@ def gossamer(
 
 def register() -> None:
     """Hang the groups of commands below the program."""
-    from gossamer.cli import database, jobs
+    from gossamer.cli import database, explain, jobs
 
     app.add_typer(jobs.app, name="job")
+    app.add_typer(explain.app)
     app.add_typer(database.app, name="db")
 
 

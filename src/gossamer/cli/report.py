@@ -129,10 +129,16 @@ def next_step(job: Job, runner: int | None) -> str:
         case JobState.PENDING:
             return f"Start it with 'gossamer job start {identifier}'."
         case JobState.PAUSED | JobState.CANCELLED | JobState.FAILED:
-            return f"Resume anytime with 'gossamer job resume {identifier}'."
+            return _resume(job)
         case JobState.COMPLETED:
             return f"Get the table with 'gossamer job export {identifier} --format csv --output results.csv'."
     return ""
+
+
+def _resume(job: Job) -> str:
+    """How to go on, unless the reason of the pause says it already, and what to do before."""
+    command = f"'gossamer job resume {short(job.id)}'"
+    return "" if command in job.reason else f"Resume anytime with {command}."
 
 
 def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]], identifier: str) -> list[str]:
@@ -158,10 +164,9 @@ def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] =
                 *_why_failed(progress, reasons, identifier),
                 next_step(job, None),
             ]
-        case JobState.PAUSED:
-            return [f"Paused at {words.domains(progress)}. Resume anytime with 'gossamer job resume {identifier}'."]
-        case JobState.PAUSING:
-            return [f"Pausing at {words.domains(progress)}. Resume anytime with 'gossamer job resume {identifier}'."]
+        case JobState.PAUSED | JobState.PAUSING:
+            where = f"{str(job.state).capitalize()} at {words.domains(progress)}."
+            return [" ".join(part for part in (where, job.reason, _resume(job)) if part)]
         case JobState.CANCELLED:
             return [f"Cancelled at {words.domains(progress)}. Results so far are kept."]
         case JobState.FAILED:

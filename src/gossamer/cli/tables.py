@@ -10,9 +10,11 @@ from rich.text import Text
 
 from gossamer.cli import words
 from gossamer.store.sites import SiteSummary
+from gossamer.work.manners import DomainManners
 
 _SHORTEST_CONTEXT = 24  # columns; less says nothing
 _GAP = 2  # columns between two columns
+_NARROW = 70  # columns; with fewer, what is only counted gives way to what was promised
 
 Cells = Sequence[Sequence[str]]
 
@@ -60,6 +62,42 @@ def domains(found: Sequence[SiteSummary], room: int) -> Table:
     ]
     widths = fit(titles, cells, [40, 7, 7, 9, 7, 80], [12, 7, 4, 4, 4, 10], room)
     return _table(titles, cells, widths, right=("Read", "Size"))
+
+
+def manners(found: Sequence[DomainManners], room: int) -> Table:
+    """How domains were treated: how often and how closely asked, what was due, what robots.txt said."""
+    columns = {
+        "Domain": (12, 40, [one.domain for one in found]),
+        "Requests": (8, 9, [f"{one.requests:,}" for one in found]),
+        "Gap": (6, 8, [words.seconds(one.gap.milliseconds) if one.gap else "" for one in found]),
+        "Due": (6, 8, [words.seconds(one.gap.due) if one.gap else "" for one in found]),
+        "Crawl-delay": (11, 11, [words.seconds(one.delay) if one.delay else "" for one in found]),
+        "robots.txt": (10, 14, [_files(one) for one in found]),
+        "Allowed": (7, 9, [f"{one.allowed:,}" for one in found]),
+        "Refused": (7, 9, [f"{one.refused:,}" for one in found]),
+        "429/503": (8, 20, [_strained(one) for one in found]),
+    }
+    optional = {"Crawl-delay", "Allowed", "429/503"}
+    shown = {
+        title: column
+        for title, column in columns.items()
+        if title not in optional or (room >= _NARROW and any(column[2]))
+    }
+    cells = list(zip(*(texts for _, _, texts in shown.values()), strict=True))
+    least, most, _ = zip(*shown.values(), strict=True)
+    widths = fit(list(shown), cells, most, least, room)
+    return _table(list(shown), cells, widths, right=("Requests", "Gap", "Due", "Crawl-delay", "Allowed", "Refused"))
+
+
+def _files(one: DomainManners) -> str:
+    return ", ".join(str(status) for status in one.files) or "no answer"
+
+
+def _strained(one: DomainManners) -> str:
+    if not one.strained:
+        return ""
+    waited = f", {words.seconds(one.longest_wait)}" if one.longest_wait is not None else ""
+    return f"{one.strained:,}{waited}"
 
 
 def fit(titles: Sequence[str], cells: Cells, most: Sequence[int], least: Sequence[int], room: int) -> list[int]:

@@ -114,3 +114,24 @@ def export(
     from gossamer.cli.session import run as run_command
 
     run_command(lambda app: export_results(app, job, form, output, unlinked_only=unlinked_only, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def politeness(
+    job: str = JOB,
+    limit: int = typer.Option(20, min=1, max=50_000, help="Domains shown at most."),
+    as_json: bool = JSON,
+) -> None:
+    """Prove from the rows that a job was polite: gaps, Crawl-delay, robots.txt.
+
+    Ends with exit code 1 if two requests to a domain were too close, or a disallowed address was requested.
+
+    Example:
+
+    \b
+        gossamer job politeness 3f9a2c71
+    """
+    from gossamer.cli.politeness import show_politeness
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: show_politeness(app, job, limit, as_json=as_json))

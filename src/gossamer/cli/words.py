@@ -18,6 +18,20 @@ def duration(time: timedelta) -> str:
     return f"{seconds / 86_400:.1f} days"
 
 
+def seconds(milliseconds: int) -> str:
+    """`52 ms`, `1.02 s`, `12.3 s`, `5 min`: short times, of which the hundredths matter."""
+    if milliseconds < 1_000:
+        return f"{milliseconds} ms"
+    if milliseconds < 10_000:
+        return f"{milliseconds / 1000:.2f} s"
+    return f"{milliseconds / 1000:.1f} s" if milliseconds < 90_000 else duration(timedelta(milliseconds=milliseconds))
+
+
+def moment(at: datetime) -> str:
+    """`2026-01-18 14:03:07.250`, by this machine's clock on the wall."""
+    return at.astimezone().isoformat(sep=" ", timespec="milliseconds")[:23]
+
+
 def ago(at: datetime | None, now: datetime) -> str:
     if at is None:
         return "none yet"

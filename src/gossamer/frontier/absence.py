@@ -72,8 +72,8 @@ def _weight(one: Candidate) -> str:
 
 def _limit(notes: Notes, policy: CrawlPolicy) -> str:
     if notes.large:
-        most = min(policy.top_pages, policy.pages_per_site)
-        return f"but was not among the {most:,} best pages, which is all that is read of a large site (--top-pages)"
+        limits = f"--max-pages-per-domain {policy.pages_per_site}, --top-pages {policy.top_pages}"
+        return f"but of a large site only the best pages are read ({limits})"
     return f"but the {policy.pages_per_site:,} pages of --max-pages-per-domain were full"
 
 

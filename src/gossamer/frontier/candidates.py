@@ -4,10 +4,11 @@ from heapq import nsmallest
 
 from gossamer.frontier.level import Level
 from gossamer.frontier.notes import MOST_CANDIDATES, Candidate, Notes
-from gossamer.frontier.scope import Scope, is_page_of
+from gossamer.frontier.scope import Scope
 from gossamer.frontier.traps import MOST_OF_A_CALENDAR, calendar_shape, is_endless
+from gossamer.model.endings import is_binary
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.url import normalise, path_of, url_key
+from gossamer.model.url import normalise, path_of, site_of_url, url_key
 
 _USUAL_PRIORITY = 0.5
 _LEAST_PRIORITY = 0.001  # of what stands in a sitemap at all
@@ -59,7 +60,7 @@ class Candidates:
     def enlist(self, written: str, priority: float | None, file: str) -> bool:
         """An address from a sitemap; whether it counts as a page of the site."""
         url = normalise(written, file)
-        if url is None or not is_page_of(url, self._host) or hash(url) in self._seen:
+        if url is None or site_of_url(url) != self._host or hash(url) in self._seen:
             return False
         known = self._notes.candidates.get(url)
         if known is None and not self._admits(url):
@@ -97,8 +98,8 @@ class Candidates:
     def _admits(self, url: str) -> bool:
         """Whether a new address is wanted, and is not one of an endless row."""
         tail = path_of(url)
-        # Another spelling of the homepage, which was read already.
-        if tail == "/" or not self._scope.wants(tail):
+        # The first is another spelling of the homepage, which was read already.
+        if tail == "/" or is_binary(tail) or not self._scope.wants(tail):
             return False
         shape = calendar_shape(tail)
         months = self._notes.calendars.get(shape, 0) if shape else 0

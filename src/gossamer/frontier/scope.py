@@ -4,9 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from gossamer.model.endings import is_binary
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.url import path_of, site_of_url
 
 
 class Scope:
@@ -27,11 +25,6 @@ class Scope:
 def scope_of(policy: CrawlPolicy) -> Scope:
     """Built once for a job, not for each of its sites."""
     return Scope(policy.include, policy.exclude)
-
-
-def is_page_of(url: str, host: str) -> bool:
-    """Whether a normalised address may be a page of this site."""
-    return site_of_url(url) == host and not is_binary(path_of(url))
 
 
 def _either(patterns: Sequence[str]) -> re.Pattern[str] | None:

@@ -1,7 +1,9 @@
 """Where a page points: the addresses of its `<a>` and `<area>` elements, each once, in the order of the page."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import cast
 
@@ -21,7 +23,6 @@ _AREAS = cast("Callable[[Tree], list[str]]", XPath("//area/@href"))
 _RELATIONS = cast("Callable[[Tree], list[str]]", XPath("//a/@rel"))
 
 _UNFOLLOWED = frozenset({"nofollow", "ugc", "sponsored"})
-_WELCOME = ":is(a,area)[href]:not([rel~=nofollow i],[rel~=ugc i],[rel~=sponsored i])"
 
 # A path of these characters only, without dot segments or empty ones, is spelled as the standard spells it: gluing it
 # to its base is all there is to joining, and a whole address of this kind stays as it is. Most links are like this, and
@@ -34,11 +35,13 @@ _PLAIN = re.compile(
 
 def find_links(tree: Tree, base: str) -> tuple[Link, ...]:
     """Absolute, normalised, without repeats. A link is `nofollow` only if the page says so each time it appears."""
-    hrefs = _hrefs(tree)
-    welcome = _welcome_hrefs(tree) if _shuns_any(tree) else hrefs
+    written = _written(tree)
+    hrefs = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in written])
+    hrefs.pop("", None)
+    shunned = _only_shunned(tree, written)
     found: dict[str, bool] = {}
     for href, url in _joined(islice(hrefs, _MAX_HREFS), base):
-        found[url] = href not in welcome and found.get(url, True)
+        found[url] = href in shunned and found.get(url, True)
         if len(found) == MAX_LINKS:
             break
     return tuple(map(Link._make, found.items()))
@@ -50,24 +53,28 @@ def is_plain(url: str) -> bool:
     return plain is not None and plain.lastgroup is None and len(url) <= MAX_URL_LENGTH
 
 
-def _hrefs(tree: Tree) -> dict[str, None]:
-    """What the page wrote, without fragments and repeats: menus and tables of contents name a page many times."""
+def _written(tree: Tree) -> list[str]:
+    """Every address the page points to, as it wrote it. Menus and tables of contents name a page many times."""
     written = _ANCHORS(tree)
-    if tree.find_all("area"):
-        written = [*written, *_AREAS(tree)]
-    hrefs: dict[str, None] = {href.partition("#")[0]: None for href in written}
-    for blank in [href for href in hrefs if not href or href.isspace()]:
-        del hrefs[blank]
-    return hrefs
+    return [*written, *_AREAS(tree)] if tree.find_all("area") else written
+
+
+def _only_shunned(tree: Tree, written: list[str]) -> Collection[str]:
+    """What the page does not vouch for in any place where it names it, without fragments."""
+    if not _shuns_any(tree):
+        return ()
+    shunned = Counter(
+        (element.attr("href") or "").partition("#")[0]
+        for element in tree.select(":is(a,area)[href][rel]")
+        if not _UNFOLLOWED.isdisjoint((element.attr("rel") or "").lower().split())
+    )
+    times = Counter(bare for href in written if (bare := href.partition("#")[0]) in shunned)
+    return {href for href, number in shunned.items() if number == times[href]}
 
 
 def _shuns_any(tree: Tree) -> bool:
     relations = {*_RELATIONS(tree), *(area.attr("rel") or "" for area in tree.find_all("area"))}
     return any(not _UNFOLLOWED.isdisjoint(relation.lower().split()) for relation in relations)
-
-
-def _welcome_hrefs(tree: Tree) -> frozenset[str]:
-    return frozenset((element.attr("href") or "").partition("#")[0] for element in tree.select(_WELCOME))
 
 
 def _joined(hrefs: Iterable[str], base: str) -> Iterator[tuple[str, str]]:
@@ -80,7 +87,8 @@ def _joined(hrefs: Iterable[str], base: str) -> Iterator[tuple[str, str]]:
     for href in hrefs:
         plain = _PLAIN.fullmatch(href)
         if plain is None or len(href) > short:
-            url = normalise(href, base)
+            # A whole address means the same everywhere, and sites repeat theirs on every page.
+            url = _normalise_whole(href) if href.startswith(("http://", "https://")) else _normalise(href, base)
             if url is not None:
                 yield href, url
         elif plain.lastgroup is None:
@@ -90,6 +98,14 @@ def _joined(hrefs: Iterable[str], base: str) -> Iterator[tuple[str, str]]:
         else:
             dots = plain.end("up")
             yield href, folders[min(dots // 3, len(folders) - 1)] + href[dots:]
+
+
+def _normalise(href: str, base: str) -> str | None:
+    # What leads nowhere: the page itself, or white space.
+    return normalise(href, base) if href and not href.isspace() else None
+
+
+_normalise_whole = lru_cache(maxsize=4_096)(normalise)
 
 
 def _folders(base: str) -> list[str]:

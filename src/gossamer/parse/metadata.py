@@ -123,16 +123,19 @@ def _first_language(candidates: Iterable[str | None]) -> str:
 def canonical_of(tree: Tree, base: str, link_header: str) -> str | None:
     """The address the page calls its own: by `<link rel=canonical>`, else by the Link header."""
     for element in tree.find_all("link"):
+        relation = element.attr("rel") or ""
+        if relation != "canonical" and "canonical" not in relation.lower().split():
+            continue
         href = element.attr("href")
-        if href is None or "canonical" not in (element.attr("rel") or "").lower().split():
+        if href is None:
             continue
         href = href.strip()
         if not href or is_plain(href):
             return href or None
         return normalise(href, base)
     for address, parameters in _LINK_HEADER.findall(link_header) if link_header else ():
-        relation = _REL.search(parameters)
-        if relation and "canonical" in (relation[1] or relation[2] or "").lower().split():
+        stated = _REL.search(parameters)
+        if stated and "canonical" in (stated[1] or stated[2] or "").lower().split():
             return normalise(address.strip(), base)
     return None
 

@@ -1,6 +1,6 @@
 """The `prospect` recipe: which pages of many sites mention a client's keywords, how, and whom they link to."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar
 
@@ -11,7 +11,6 @@ from gossamer.analyze.keywords import KeywordMatcher, clean_keyword, fold_keywor
 from gossamer.analyze.places import places_of
 from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.document import Document
-from gossamer.model.endings import is_binary
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page
 from gossamer.model.record import Follow, Harvest, Record, RecordKind, Value
@@ -192,17 +191,16 @@ def _timestamp(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _follows(doc: Document) -> Iterator[Follow]:
+def _follows(doc: Document) -> list[Follow]:
     """Where the page leads on the same site: first where it sends visitors by itself, then its links."""
     site = site_of_url(doc.url)
     usual = tuple(f"{scheme}://{www}{site}/" for scheme in ("https", "http") for www in ("", "www."))
-    if doc.refresh and site_of_url(doc.refresh) == site:
-        yield Follow(doc.refresh)
+    first = [Follow(doc.refresh)] if doc.refresh and site_of_url(doc.refresh) == site else []
     if doc.nofollow:
-        return
-    for link in doc.links:
-        url = link.url
+        return first
+    return first + [
+        Follow(url)
+        for url, nofollow in doc.links
         # Only the few links that are not plainly here, but name this site (another port, say), are taken apart.
-        here = url.startswith(usual) or (site in url and site_of_url(url) == site)
-        if here and not link.nofollow and not is_binary(url) and url != doc.url:
-            yield Follow(url)
+        if not nofollow and url != doc.url and (url.startswith(usual) or (site in url and site_of_url(url) == site))
+    ]

@@ -35,6 +35,9 @@ class Thresholds:
     least_sites_since: int = 10  # by which the effect is judged
 
 
+USUAL = Thresholds()
+
+
 @dataclass(frozen=True, slots=True)
 class Count:
     """So many of so many sites block us."""
@@ -115,7 +118,7 @@ class Sightings:
 class AddressWatch:
     """One per process. Every job is judged by its own sites: lists differ in how welcome anybody is on them."""
 
-    def __init__(self, clock: Clock, thresholds: Thresholds = Thresholds()) -> None:
+    def __init__(self, clock: Clock, thresholds: Thresholds = USUAL) -> None:
         self.thresholds = thresholds
         self._clock = clock
         self._sightings: dict[UUID, Sightings] = {}

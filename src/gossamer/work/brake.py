@@ -42,13 +42,15 @@ class Brake:
         """How many visits may be walked at a time."""
         return max(1, capacity // SLOWER) if self._watch.slow else capacity
 
-    async def look(self, running: Set[UUID]) -> None:
-        """Once a second: act on what has changed, and forget the jobs that no longer run."""
+    async def look(self, running: Set[UUID]) -> set[UUID]:
+        """Once a second: act on what has changed. Returns the jobs it has paused, whose walks are to end."""
         for job_id in self._watch.jobs() - running:
             self._forget(job_id)
-        for finding in self._watch.look():
+        found = self._watch.look()
+        for finding in found:
             await self._act(finding)
         self._governor.slow_down(SLOWER if self._watch.slow else 1)
+        return {finding.job_id for finding in found if finding.change is Change.PAUSE}
 
     async def _act(self, finding: Finding) -> None:
         job_id, count = finding.job_id, finding.count

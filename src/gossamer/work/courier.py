@@ -63,6 +63,7 @@ class Courier:
     sent: list[int] = field(default_factory=list)  # when requests for the page in hand went out
     errands: list[Errand] = field(default_factory=list)  # requests for anything else
     _admitted: set[str] = field(default_factory=set)
+    _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     async def get(self, url: str, max_bytes: int, *, accept: Accept | None = None) -> Response:
         """One request for a page, no redirect followed. A body that `accept` refuses is not taken."""
@@ -95,7 +96,7 @@ class Courier:
             # Before our turn is used up: nothing would be sent.
             await self.session.admit(url)
             self._admitted.add(host)
-        async with self.turnstile.of(domain):
+        async with self._lock(domain):
             await self._wait_turn(domain)
             began = answered = self.clock.monotonic()
             sent.append(milliseconds(self.clock.now()))
@@ -117,6 +118,12 @@ class Courier:
                 # Counted from when the site is known to have received the request, not from when we meant to send it.
                 rest = self.governor.spacing(domain) * _MARGIN
                 await self.gate.hold_off(domain, rest - timedelta(seconds=now - answered) if heard else rest)
+
+    def _lock(self, domain: str) -> asyncio.Lock:
+        lock = self._locks.get(domain)
+        if lock is None:
+            lock = self._locks[domain] = self.turnstile.of(domain)
+        return lock
 
     async def stay_away(self, domain: str, time: timedelta) -> None:
         """The site asked for rest: nobody of this process asks it for anything before that, whatever the job."""

@@ -46,7 +46,7 @@ class Explanation:
     page: PageHistory | None = None
     from_sitemap: bool = False
     spellings: tuple[PageHistory, ...] = ()  # pages of nearly the same address
-    same_as: PageHistory | None = None
+    same_as: PageHistory | None = None  # what was read instead
     twins: tuple[PageHistory, ...] = ()  # other addresses of this page
     handed_on: tuple[PageHistory, ...] = ()
     records: tuple[Mapping[str, Any], ...] = ()
@@ -57,8 +57,7 @@ def spellings_of(text: str) -> tuple[str, ...]:
     """The normalised addresses a person may mean, the most likely first; none if it is no web address."""
     written = text.strip()
     schemes = ("",) if "://" in written else ("https://", "http://")
-    exact = [url for scheme in schemes if (url := normalise(scheme + written))]
-    meant = [url for url in exact if "." in host_of(url) or host_of(url).startswith("[")]
+    meant = [url for scheme in schemes if (url := normalise(scheme + written))]
     return tuple(dict.fromkeys([*meant, *(other for url in meant for other in _others(url))]))
 
 
@@ -90,8 +89,17 @@ def _explain(tx: Tx, job: Job, policy: CrawlPolicy, given: str, urls: Sequence[s
     if page is None:
         url = next((one for one in urls if one in notes.candidates), _in_use(urls, site))
         trouble = site.trouble.sentence if site.trouble else ""
-        absences = tuple(why_absent(url, Walked(site.state, trouble, site.whole, notes), policy))
-        return Explanation(given, url, site, _ruling(site, url), spellings=spellings, absences=absences)
+        behind = _read_behind(tx, job, urls)
+        return Explanation(
+            given,
+            behind[0] if behind else url,
+            site,
+            _ruling(site, url),
+            spellings=spellings,
+            same_as=behind[1] if behind else None,
+            records=tuple(history.records_of(tx, job.id, behind[1].key)) if behind else (),
+            absences=() if behind else tuple(why_absent(url, Walked(site.state, trouble, site.whole, notes), policy)),
+        )
     return Explanation(
         given,
         url,
@@ -111,6 +119,15 @@ def _rank(page: PageHistory, urls: Sequence[str], given: str) -> tuple[int, int]
     """What was typed in full is meant; else the spelling of which there is most to tell."""
     typed = "://" in given and page.url == urls[0]
     return -1 if typed else _TELLING.index(page.state), urls.index(page.url)
+
+
+def _read_behind(tx: Tx, job: Job, urls: Sequence[str]) -> tuple[str, PageHistory] | None:
+    """The spelling at which another page turned out to be, by a redirect or as its canonical address; and that page."""
+    for url in urls:
+        page = history.page_with_identity(tx, job.id, url_key(url))
+        if page:
+            return url, page
+    return None
 
 
 def _with_other_slash(url: str) -> str:
@@ -150,8 +167,9 @@ def _same_as(tx: Tx, job: Job, page: PageHistory) -> PageHistory | None:
     """The page that was read instead, where this one turned out to be the same."""
     if page.trouble is None or page.trouble.reason is not Reason.SAME_AS:
         return None
-    really = normalise(page.trouble.detail)
-    return history.page_with_identity(tx, job.id, url_key(really)) if really else None
+    key = url_key(page.trouble.detail)
+    # Where the detail is only the way there, its canonical address is what was already taken.
+    return history.page_with_identity(tx, job.id, key) or next(iter(history.pages_at(tx, job.id, [key])), None)
 
 
 def _twins(tx: Tx, job: Job, page: PageHistory) -> tuple[PageHistory, ...]:

@@ -222,7 +222,7 @@ class Shard:
                 states = await self._kit.database.read(jobs.states, sorted(watched))
                 running = {job for job, state in states.items() if state is JobState.RUNNING}
                 self._holds.stop(held - running)
-                await self._brake.look(running)
+                self._holds.stop(await self._brake.look(running))
             self._holds.cut_off(GRACE)
             for job_id in set(self._bound) - held:
                 del self._bound[job_id]

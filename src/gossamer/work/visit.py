@@ -196,7 +196,7 @@ class Walk:
         return find_flaw(read) or self._bound.accept(page, read) or read
 
     def _harvest(self, page: Page, doc: Document) -> Step:
-        identity = _identity(doc, self._visit.host)
+        identity = _identity(page, doc, self._visit.host)
         if not self._frontier.claim_identity(identity):
             trouble = Trouble(Reason.SAME_AS, doc.url if doc.url != page.url else doc.canonical or doc.url)
             self._frontier.failed(page, trouble)
@@ -307,7 +307,7 @@ def _our_mistake(page: Page, error: Exception, status: int) -> Trouble:
     return Trouble(Reason.INTERNAL, type(error).__name__, status)
 
 
-def _identity(doc: Document, host: str) -> bytes:
+def _identity(page: Page, doc: Document, host: str) -> bytes:
     """What a page really is: its canonical address if that is on the same site, else where it was found.
 
     Sites that name their homepage as the canonical of everything are common; they are not believed.
@@ -315,7 +315,7 @@ def _identity(doc: Document, host: str) -> bytes:
     canonical = doc.canonical
     if canonical and canonical != doc.url and site_of_url(canonical) == host and not is_homepage(canonical):
         return url_key(canonical)
-    return url_key(doc.url)
+    return page.key if doc.url == page.url else url_key(doc.url)
 
 
 def _attempt_of(

@@ -1,0 +1,111 @@
+"""`gossamer job politeness`: the proof as a table, a sentence and an exit code."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from gossamer.assembly import App
+from gossamer.cli import tables, words
+from gossamer.cli.session import say, say_json
+from gossamer.intake.control import find_job
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.states import OVER
+from gossamer.work.manners import DomainManners
+from gossamer.work.politeness import prove_politeness
+
+BROKEN = 1  # exit code where the proof fails
+
+
+async def show_politeness(app: App, text: str, limit: int, *, as_json: bool) -> int:
+    job = await find_job(app.database, text)
+    rates, usual = app.settings.domain_rates, app.settings.domain_rate
+    found = await prove_politeness(app.database, job.id, lambda domain: timedelta(seconds=1 / rates.get(domain, usual)))
+    asked = [one for one in found if one.requests]
+    code = 0 if all(one.kept for one in found) else BROKEN
+    if as_json:
+        say_json(_as_json(job, asked, limit))
+        return code
+    if not asked:
+        say("Nothing was asked of any domain" + (" yet." if job.state not in OVER else "."))
+        return code
+    tables.show(tables.manners(asked[:limit], tables.width()))
+    for line in summary(asked, limit):
+        say(line)
+    return code
+
+
+def summary(asked: Sequence[DomainManners], limit: int) -> list[str]:
+    """The whole job in a sentence, and each broken promise to the domains shown, which come first, in its own."""
+    requests = sum(one.requests for one in asked)
+    more = f" {len(asked) - limit:,} more domains: --limit." if len(asked) > limit else ""
+    unanswered = sum(one.unanswered for one in asked)
+    silent = f" ({unanswered:,} not answered)" if unanswered else ""
+    parts = [f"{requests:,} request{_s(requests)} to {len(asked):,} domain{_s(len(asked))}{silent}"]
+    closest = min((one for one in asked if one.gap), key=_smallest, default=None)
+    if closest and closest.gap:
+        parts.append(f"smallest gap {words.seconds(closest.gap.milliseconds)} ({closest.domain})")
+    forbidden = sum(one.forbidden for one in asked)
+    parts.append(
+        f"{forbidden:,} disallowed address{'' if forbidden == 1 else 'es'} requested"
+        if forbidden
+        else "no disallowed address was requested"
+    )
+    return ["; ".join(parts) + "." + more, *_complaints(asked[:limit])]
+
+
+def _complaints(asked: Sequence[DomainManners]) -> list[str]:
+    lines = []
+    for one in asked:
+        if one.gap and not one.gap.kept:
+            gap, due = words.seconds(one.gap.milliseconds), words.seconds(one.gap.due)
+            lines.append(f"Too close: {one.domain} was asked {gap} after the request before, {due} were due.")
+        lines += [f"Disallowed by robots.txt, and requested: {url}" for url in one.forbidden_urls]
+    return lines
+
+
+def _as_json(job: Job, asked: Sequence[DomainManners], limit: int) -> dict[str, Any]:
+    closest = min((one for one in asked if one.gap), key=_smallest, default=None)
+    return {
+        "job": str(job.id),
+        "short_id": short(job.id),
+        "kept": all(one.kept for one in asked),
+        "requests": sum(one.requests for one in asked),
+        "unanswered": sum(one.unanswered for one in asked),
+        "domains_asked": len(asked),
+        "smallest_gap_ms": closest.gap.milliseconds if closest and closest.gap else None,
+        "smallest_gap_domain": closest.domain if closest else None,
+        "disallowed_requests": sum(one.forbidden for one in asked),
+        "domains": [_domain_json(one) for one in asked[:limit]],
+    }
+
+
+def _domain_json(one: DomainManners) -> dict[str, Any]:
+    return {
+        "domain": one.domain,
+        "hosts": one.hosts,
+        "kept": one.kept,
+        "requests": one.requests,
+        "page_requests": one.pages,
+        "errand_requests": one.errands,
+        "unanswered": one.unanswered,
+        "smallest_gap_ms": one.gap.milliseconds if one.gap else None,
+        "due_ms": one.gap.due if one.gap else None,
+        "at": words.stamp(datetime.fromtimestamp(one.gap.at / 1000, UTC)) if one.gap else None,
+        "crawl_delay_ms": one.delay or None,
+        "robots_statuses": one.files,
+        "pages_allowed": one.allowed,
+        "pages_refused": one.refused,
+        "disallowed_requests": one.forbidden,
+        "disallowed_urls": one.forbidden_urls,
+        "strained_answers": one.strained,
+        "longest_wait_ms": one.longest_wait,
+    }
+
+
+def _smallest(one: DomainManners) -> int:
+    return one.gap.milliseconds if one.gap else 0
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"

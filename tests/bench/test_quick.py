@@ -1,0 +1,34 @@
+"""Small runs of the benchmarks that need nothing installed: they measure something, and it is what they say."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bench.running import ROOT
+
+
+def figures_of(name: str, folder: Path) -> dict[str, Any]:
+    kept = folder / "latest.json"
+    command = [sys.executable, "-m", "bench", name, "--quick", "--out", str(kept)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=240, check=False)
+    benchmark = orjson.loads(kept.read_bytes())["benchmarks"][name]
+    assert "error" not in benchmark, ran.stderr.decode()
+    figures: dict[str, Any] = benchmark["figures"]
+    return figures
+
+
+def test_a_polite_job_is_seen_to_be_polite_by_the_server(tmp_path: Path) -> None:
+    figures = figures_of("pace", tmp_path)
+    assert figures["gap"]["ok"] is True, figures["gap"]
+    assert figures["wall"]["value"] > 2 * figures["gap"]["value"]  # three pages of every site
+
+
+def test_memory_is_looked_at_while_all_sites_are_in_flight(tmp_path: Path) -> None:
+    figures = figures_of("memory", tmp_path)
+    assert 20 < figures["in_flight"]["value"] < 400
+    assert "30 at once" in figures["in_flight"]["note"]
+    assert len(figures["late"]["curve"]) > 2
+    assert figures["growth"]["value"] > 0.5
