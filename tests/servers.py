@@ -60,14 +60,14 @@ def postgres(folder: Path) -> Iterator[str]:
         log.close()
 
 
-def _wait_for(port: int, server: "subprocess.Popen[bytes]", seconds: float = 30) -> None:
+def _wait_for(port: int, server: "subprocess.Popen[bytes]", seconds: float = 60) -> None:
+    """Until it takes work: the port is open some time before that."""
+    ask = [_program("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if server.poll() is not None:
             raise RuntimeError(f"the server ended with {server.returncode}")
-        with socket.socket() as probe:
-            probe.settimeout(0.2)
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
+        if subprocess.run(ask, check=False).returncode == 0:
+            return
         time.sleep(0.05)
     raise RuntimeError("the server did not come up")

@@ -84,15 +84,12 @@ def _host(number: int) -> str:
 
 @asynccontextmanager
 async def _kit(tmp_path: Path, web: Web, at_once: int = 4) -> AsyncIterator[Kit]:
-    server = await asyncio.start_server(web, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    settings = Settings(
-        home=tmp_path, domain_rate=1 / SPACING, max_concurrency=at_once, connect_to=f"*.test=127.0.0.1:{port}"
-    )
-    async with open_kit(settings, 1) as kit:
-        await kit.database.write(upgrade)
-        yield kit
-    server.close()
+    async with await asyncio.start_server(web, "127.0.0.1", 0) as server:
+        rule = f"*.test=127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        settings = Settings(home=tmp_path, domain_rate=1 / SPACING, max_concurrency=at_once, connect_to=rule)
+        async with open_kit(settings, 1) as kit:
+            await kit.database.write(upgrade)
+            yield kit
 
 
 async def _submit(kit: Kit) -> UUID:

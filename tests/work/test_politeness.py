@@ -6,12 +6,11 @@ from uuid import UUID
 import pytest
 from sqlalchemy import update
 
-from gossamer.model.job import Target
 from gossamer.model.page import Attempt, Errand, Page, Visit
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.step import PageStep, SiteFacts, Step
-from gossamer.store import jobs, requests, sites, tables
+from gossamer.store import jobs, requests, tables
 from gossamer.store.tx import Tx
 from gossamer.work import politeness
 from gossamer.work.manners import DomainManners
@@ -57,6 +56,7 @@ async def test_requests_gaps_and_decisions_are_counted_by_domain(database: AnyDa
         asked(shop, "/private/x", status=None, reason="ROBOTS"),
         asked(shop, "/", 9_600),
         facts(b, NO_FILE, (0, "/robots.txt", 404)),
+        Step(b, chosen=(Page.at("http://b.test/"),)),
     )
     first, second = await proof(database, job.id)
     assert (first.domain, first.hosts) == ("a.test", ("a.test", "shop.a.test"))
@@ -102,6 +102,7 @@ async def test_what_was_asked_for_is_held_against_robots_once_more(database: Any
         facts(a, FORBIDS, (0, "/robots.txt", 200)),
         asked(a, "/private/x", 5_000),
         facts(b, FORBIDS, (0, "/robots.txt", 200), (5_000, "/private/sitemap.xml", 200)),
+        Step(b, chosen=(Page.at("http://b.test/"),)),
         asked(c, "/", 0),  # and nobody knows what its robots.txt says
     )
     found = {one.domain: one for one in await proof(database, job.id)}
@@ -151,7 +152,9 @@ async def test_large_jobs_are_read_in_steps(database: AnyDatabase, monkeypatch: 
 
 
 async def test_a_job_that_asked_nothing_has_nothing_to_prove(database: AnyDatabase) -> None:
-    job = await database.write(jobs.create, "empty", "prospect", {}, 1)
-    await database.write(sites.create_many, job.id, [Target("a.test", ("http://a.test/",), "a.test")])
+    job = await database.write(make_job, "a.test")
+    assert await proof(database, job.id) == []
+    (visit,) = await database.write(claim_all)
+    await settle(database, Step(visit, chosen=(Page.at("http://a.test/"),)))
     (domain,) = await proof(database, job.id)
     assert (domain.requests, domain.kept, domain.gap) == (0, True, None)

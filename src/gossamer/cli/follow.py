@@ -72,11 +72,11 @@ class Follower:
         if job is None:
             raise UserError("job.not_found", "The job was deleted while it ran.", hint="See 'gossamer job list'.")
         progress = await self._app.database.read(counters.progress, self._job_id)
-        note = ""
+        note = job.reason
         if job.state is JobState.PAUSING:
             busy = await self._app.database.read(visits.busy_of_job, self._job_id)
             note = f"Pausing... {words.visits(busy)} finishing. Ctrl-C again stops at once; nothing is lost either way."
-        elif self._runner is None:
+        elif self._runner is None and not note:
             note = "Worked by the gossamer that was started first on this home."
         self._screen.show(job, progress, note)
         return job

@@ -28,7 +28,6 @@ except ImportError:
 
 
 # Soft hyphens and zero-width characters: not there for the eye, so not there for a keyword either.
-_ASCII = bytes(range(128))
 INVISIBLE = ("\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff")
 
 _LAYOUT = PlainText(layout="strict", bullet="", table_cell_separator=" ")
@@ -76,12 +75,10 @@ def visible_text(tree: Tree, source: str) -> str:
 def tidy(text: str) -> str:
     """One line, single spaces, composed characters, nothing invisible."""
     if not text.isascii():
-        others = {*text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")}
-        for character in others.intersection(INVISIBLE):
-            text = text.replace(character, "")
-        # Most pages have nothing but accents and quotation marks, which are composed already.
-        if not all(other < "\u0300" or "\u2010" <= other <= "\u2122" for other in others):
-            text = unicodedata.normalize("NFC", text)
+        for character in INVISIBLE:
+            if character in text:
+                text = text.replace(character, "")
+        text = unicodedata.normalize("NFC", text)
     return _collapse_whitespace(text)
 
 

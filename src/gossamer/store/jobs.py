@@ -72,7 +72,10 @@ def states(tx: Tx, identifiers: Sequence[UUID]) -> dict[UUID, JobState]:
 
 def move(tx: Tx, identifier: UUID, target: JobState, why: str = "", who: str = "") -> bool:
     """Change the state if the table of moves allows it from where the job is now. One UPDATE decides."""
-    changes: dict[str, Any] = {"state": target, "reason": why}
+    changes: dict[str, Any] = {"state": target}
+    # Why a job is paused was said when its pause began.
+    if why or target is not JobState.PAUSED:
+        changes["reason"] = why
     started: datetime | None = None
     if target is JobState.RUNNING:
         started = tx.now

@@ -36,16 +36,6 @@ class PageRequests(NamedTuple):
     attempts: tuple[Attempt, ...]
 
 
-def of_sites(tx: Tx, job_id: UUID, after: str, limit: int) -> list[SiteManners]:
-    """Sites of a job by host, a step at a time. A robots.txt may be large, so the steps should be small."""
-    columns = (sites.c.id, sites.c.host, sites.c.domain, sites.c.robots, sites.c.errands)
-    query = select(*columns).where(sites.c.job_id == job_id, sites.c.host > after).order_by(sites.c.host).limit(limit)
-    return [
-        SiteManners(row.id, row.host, row.domain, row.robots, tuple(Errand(*errand) for errand in row.errands))
-        for row in tx.run(query)
-    ]
-
-
 def of_pages(tx: Tx, job_id: UUID, after: bytes, limit: int) -> list[PageRequests]:
     """Pages of a job by key, a step at a time. The pages of a site lie together."""
     columns = (pages.c.key, pages.c.site_id, pages.c.url, pages.c.attempts)
@@ -53,10 +43,13 @@ def of_pages(tx: Tx, job_id: UUID, after: bytes, limit: int) -> list[PageRequest
     return [PageRequests(bytes(row.key), row.site_id, row.url, attempts_of(row.attempts)) for row in tx.run(query)]
 
 
-def robots_of(tx: Tx, site_ids: Sequence[UUID]) -> dict[UUID, Mapping[str, Any]]:
-    """The robots.txt answers these sites were walked by."""
-    query = select(sites.c.id, sites.c.robots).where(sites.c.id.in_(site_ids))
-    return {row.id: row.robots for row in tx.run(query)}
+def of_sites(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, SiteManners]:
+    """These sites. A robots.txt may be large, so they should not be many."""
+    columns = (sites.c.id, sites.c.host, sites.c.domain, sites.c.robots, sites.c.errands)
+    return {
+        row.id: SiteManners(row.id, row.host, row.domain, row.robots, tuple(Errand(*errand) for errand in row.errands))
+        for row in tx.run(select(*columns).where(sites.c.id.in_(ids)))
+    }
 
 
 def jobs_beside(tx: Tx, job_id: UUID) -> list[UUID]:

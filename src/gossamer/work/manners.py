@@ -64,7 +64,7 @@ class Track:
     domain: str
     spacing: int  # milliseconds, by the settings
     hosts: set[str] = field(default_factory=set)
-    files: list[int] = field(default_factory=list)
+    files: set[int] = field(default_factory=set)
     delay: int = 0
     pages: int = 0
     errands: int = 0
@@ -105,7 +105,7 @@ class Track:
             self.unanswered,
             gap,
             self.delay,
-            tuple(sorted(set(self.files))),
+            tuple(sorted(self.files)),
             self.allowed,
             self.refused,
             self.forbidden,
