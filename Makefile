@@ -11,7 +11,7 @@ help:
 	@echo "make test    everything: style, types, architecture, all tests"
 	@echo "make check   style, types and architecture only"
 	@echo "make unit    the tests only (ARGS='-k name' chooses)"
-	@echo "make bench   speed and memory, printed as JSON"
+	@echo "make bench   speed and memory, beside Scrapy and Crawlee, printed as JSON (25 minutes; installs nginx and pages)"
 	@echo "make format  put the code in shape"
 	@echo "make lock    pin the packages anew"
 	@echo "make clean   remove what was built"

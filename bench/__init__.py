@@ -1,8 +1,11 @@
-"""Benchmarks: what a user waits for and what a page costs, beside a floor taken in the same run.
+"""Benchmarks: what a user waits for and what a page costs, beside a floor and beside others, taken in the same run.
 
 python -m bench                 all of them, printed as one JSON object
 python -m bench startup crawl   some of them
 python -m bench --quick         small sizes, to see that they work
 python -m bench --table         the figures of the latest run as a Markdown table
 python -m bench --readme        the same table, put into README.md
+
+`crawl` and `keywords` read real pages from nginx: packages of Debian, which they install by apt-get where they are
+missing. The other crawlers get virtual environments of their own in bench/out.
 """

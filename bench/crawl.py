@@ -1,132 +1,157 @@
-"""What a page costs: whole jobs on the sample web at full rate, beside a bare loop over the same pages."""
+"""What a page costs: whole jobs on real pages, beside a bare loop of the same libraries and beside other crawlers.
 
-import sqlite3
+Two comparisons, each of the best of three rounds in which everybody takes a turn. The floor and our own processes read
+the corpus under all its names. The peers, who would need an hour for that, read every set under one name, and so do we.
+All CPU is that of whole programs and their children, starting and ending included. robots.txt allows everything.
+"""
+
 import sys
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
-import psutil
 
+from bench.corpus import NAMES, Corpus, build_corpus
 from bench.figure import BenchFailed, Figure
-from bench.running import GOSSAMER, environment, run
-from bench.sample_web import BenchSite, Web, sample_web
+from bench.lists import corpus_keywords, write_lines
+from bench.nginx import Nginx, nginx
+from bench.peer import Peer, Read
+from bench.product import Asked, crawl, warm_up
+from bench.running import run
+
+PLAIN, TUNED = Peer("scrapy_plain", "scrapy"), Peer("scrapy_tuned", "scrapy")
+BY_HAND, CRAWLEE = Peer("scrapy_by_hand", "scrapy"), Peer("crawlee_parsel", "crawlee")
+MEANINGS: Mapping[Peer, str] = {
+    PLAIN: "Scrapy as documented",
+    TUNED: "Scrapy tuned: nothing on that it does not need",
+    BY_HAND: "the same with pages taken apart by lxml instead of selectors",
+    CRAWLEE: "Crawlee's ParselCrawler",
+}
+# What a page of ours may cost at most of what it costs a peer.
+SHARES: Mapping[Peer, float] = {TUNED: 1 / 5, CRAWLEE: 1 / 8}
+OF_FLOOR = 1.5
+FASTER = 1.5  # two processes against one
+
+Turn = Callable[[int], Read]
 
 
 @dataclass(frozen=True, slots=True)
-class Crawled:
-    """A finished job: pages read, the command's wall time, the seconds from its start to its last page, CPU, memory."""
+class _Course:
+    """Which part of the corpus is read, and the turns that read it."""
 
-    pages: int
-    matches: int
-    wall: float
-    walking: float
-    cpu: float
-    web_cpu: float
-    peak_rss: int  # bytes, of its largest worker
+    corpus: Corpus
+    names: int
+    keywords: list[str]
+    server: Nginx
+    folder: Path
 
+    def floor(self, number: int) -> Read:
+        task = self._task(f"floor-{number}", {"sites": self.corpus.urls(self.names)})
+        ran = run([sys.executable, "-m", "bench.floor", str(task)])
+        told = orjson.loads(ran.out)
+        return Read(told["pages"], told["matches"], ran.cpu, told["wall"])
 
-@dataclass(frozen=True, slots=True)
-class Floor:
-    pages: int
-    matches: int
-    cpu: float
+    def ours(self, processes: int) -> Turn:
+        def take(number: int) -> Read:
+            done = crawl(self.asked(processes, number))
+            return Read(done.pages, done.matches, done.cpu, done.walking)
 
-    @property
-    def per_page(self) -> float:
-        return self.cpu / self.pages * 1000
+        return take
 
+    def asked(self, processes: int, number: int) -> Asked:
+        words = write_lines(self.folder / "keywords.txt", self.keywords)
+        domains = [f"http://{host}/" for host in self.corpus.hosts(self.names)]
+        home = self.folder / f"{self.names}-{processes}-{number}"
+        return Asked(home, domains, words, self.server.port, processes=processes)
 
-class _Memory:
-    """The largest worker seen so far."""
+    def peer(self, peer: Peer) -> Turn:
+        task = self._task("peers", {"hosts": self.corpus.hosts(self.names)})
+        return lambda _: peer.crawl(task)
 
-    def __init__(self) -> None:
-        self.peak = 0
+    def best(self, turns: Mapping[str, Turn], rounds: int) -> dict[str, Read]:
+        """Least CPU and least wall time of each, be they of two rounds."""
+        taken: dict[str, list[Read]] = {name: [] for name in turns}
+        for number in range(rounds):
+            for name, take in turns.items():
+                read = take(number)
+                self._expect(name, read)
+                taken[name].append(read)
+                # It takes a quarter of an hour in all: whoever waits may see it go on.
+                print(f"  round {number + 1}, {name}: {read.per_page:.2f} ms per page", file=sys.stderr, flush=True)
+        return {name: _best(reads) for name, reads in taken.items()}
 
-    def look(self, runner: int) -> None:
-        with suppress(psutil.NoSuchProcess):
-            for worker in psutil.Process(runner).children():
-                self.peak = max(self.peak, worker.memory_info().rss)
+    def _task(self, name: str, content: dict[str, object]) -> Path:
+        path = self.folder / f"{name}.json"
+        path.write_bytes(orjson.dumps({**content, "port": self.server.port, "keywords": self.keywords}))
+        return path
+
+    def _expect(self, name: str, read: Read) -> None:
+        """A comparison says something only if everybody has read the same."""
+        pages = self.corpus.pages(self.names)
+        if read.pages != pages:
+            raise BenchFailed(f"{name} read {read.pages:,} pages, there are {pages:,}")
 
 
 def measure(folder: Path, quick: bool) -> list[Figure]:
-    some, many = (20, 40) if quick else (200, 500)
-    with sample_web(folder, many) as web:
-        _crawl(web, folder / "first", web.sites[:1], 1, pages=1)  # compiles what nothing else has compiled yet
-        floor = _bare_loop(web, folder, web.sites[:some])
-        figures = [
-            Figure("floor", "a bare loop of the same libraries, CPU per page", floor.per_page, "ms"),
-            Figure("floor_pages", "pages it read", floor.pages, "", note=f"{floor.matches:,} matches"),
-        ]
-        for processes in (1, 2):
-            started = _crawl(web, folder / f"one-{processes}", web.sites[:1], processes, pages=1)
-            done = _crawl(web, folder / f"some-{processes}", web.sites[:some], processes)
-            _compare(floor, done)
-            figures += _figures(f"{processes}", f"{some} sites, {processes} working", started, done, floor)
-        crowd = _crawl(web, folder / "many", web.sites, 1)
-    meaning = f"largest memory of a worker with {many} sites in flight"
-    return [*figures, Figure("rss_many", meaning, crowd.peak_rss / 1e6, "MB", note=f"{crowd.pages:,} pages")]
+    corpus = build_corpus(folder / "corpus")
+    keywords = corpus_keywords(50)
+    rounds, names, peers = (1, 2, (TUNED,)) if quick else (3, len(NAMES), (TUNED, BY_HAND, CRAWLEE))
+    if quick:
+        corpus = corpus.first(1)
+    for peer in peers:
+        peer.prepare()
+    with nginx(corpus, folder / "nginx") as server:
+        whole = _Course(corpus, names, keywords, server, folder)
+        shared = _Course(corpus, 1, keywords, server, folder)
+        warm_up(shared.asked(1, -1))
+        alone = whole.best({"floor": whole.floor, "one": whole.ours(1), "two": whole.ours(2)}, rounds)
+        contest = shared.best({"ours": shared.ours(1)} | _turns(shared, peers), rounds)
+        if not quick:  # nothing depends on it, and it takes as long as all the others together
+            contest |= shared.best(_turns(shared, [PLAIN]), 1)
+    _compare([*alone.values()])
+    _compare([*contest.values()])
+    return [*_own_figures(alone, corpus, names), *_peer_figures(contest)]
 
 
-def _figures(name: str, label: str, started: Crawled, done: Crawled, floor: Floor) -> list[Figure]:
-    # Starting costs the same for three pages and for three million: told by itself, and left out of the comparison.
-    each = (done.cpu - started.cpu) / (done.pages - started.pages) * 1000
-    read = f"{done.pages:,} pages, {done.matches:,} matches"
+def _turns(course: _Course, peers: Iterable[Peer]) -> dict[str, Turn]:
+    return {peer.program: course.peer(peer) for peer in peers}
+
+
+def _own_figures(alone: dict[str, Read], corpus: Corpus, names: int) -> list[Figure]:
+    floor, one, two = alone["floor"], alone["one"], alone["two"]
+    hosts = len(corpus.hosts(names))
+    read = f"{one.pages:,} pages of {hosts} hosts, {one.matches:,} matches"
+    speed_one, speed_two = one.pages / one.wall, two.pages / two.wall
     return [
-        Figure(f"speed_{name}", f"{label}: pages per second", done.pages / done.walking, "", note=read),
-        Figure(f"wall_{name}", "the whole command", done.wall, "s"),
-        Figure(f"cpu_{name}", "CPU per page, all processes, starting included", done.cpu / done.pages * 1000, "ms"),
-        Figure(f"start_cpu_{name}", "CPU of a job of one page", started.cpu, "s"),
-        Figure(f"page_cpu_{name}", "CPU per page beyond that", each, "ms"),
-        Figure(f"ratio_{name}", "that against the floor", each / floor.per_page, "times"),
-        Figure(f"web_cpu_{name}", "CPU per page of the sample web itself", done.web_cpu / done.pages * 1000, "ms"),
-        Figure(f"rss_{name}", "largest memory of a worker", done.peak_rss / 1e6, "MB"),
+        Figure("floor", "a bare loop of the same libraries, CPU per page", floor.per_page, "ms", note=read),
+        Figure("page", "a page of a job, one process working, CPU", one.per_page, "ms"),
+        Figure("of_floor", "that against the floor", one.per_page / floor.per_page, "times", OF_FLOOR),
+        Figure("page_two", "the same, two processes working", two.per_page, "ms"),
+        Figure("speed", "pages per second, one process", speed_one, ""),
+        Figure("speed_two", "pages per second, two, nginx on the same cores", speed_two, ""),
+        Figure("faster", "two processes against one", speed_two / speed_one, "times", least=FASTER),
     ]
 
 
-def _bare_loop(web: Web, folder: Path, sites: Sequence[BenchSite]) -> Floor:
-    task = folder / "floor.json"
-    words = web.keywords.read_text(encoding="utf-8").splitlines()
-    task.write_bytes(orjson.dumps({"sites": [site.pages for site in sites], "port": web.port, "keywords": words}))
-    answer = orjson.loads(run([sys.executable, "-m", "bench.floor", str(task)]).out)
-    return Floor(answer["pages"], answer["matches"], answer["cpu"])
+def _peer_figures(contest: dict[str, Read]) -> list[Figure]:
+    ours = contest["ours"]
+    note = f"{ours.pages:,} pages, each once"
+    figures = [Figure("page_shared", "a page of a job on the pages of the peers, CPU", ours.per_page, "ms", note=note)]
+    for peer in (peer for peer in MEANINGS if peer.program in contest):
+        cost, name, limit = contest[peer.program].per_page, peer.program, SHARES.get(peer)
+        figures.append(Figure(name, f"{MEANINGS[peer]}, CPU per page", cost, "ms"))
+        figures.append(Figure(f"of_{name}", "ours against that", ours.per_page / cost, "times", limit))
+    return figures
 
 
-def _crawl(web: Web, folder: Path, sites: Sequence[BenchSite], processes: int, *, pages: int = 500) -> Crawled:
-    folder.mkdir()
-    home = folder / "home"
-    domains = web.list_domains(folder / "domains.txt", sites)
-    env = environment(home, GOSSAMER_CONNECT_TO=f"*.test=127.0.0.1:{web.port}", GOSSAMER_DOMAIN_RATE="1000")
-    asked = ["--name", "Bench", "--domains", str(domains), "--keywords", str(web.keywords), "--json"]
-    limits = ["--processes", str(processes), "--max-pages-per-domain", str(pages)]
-    memory, web_before = _Memory(), web.cpu()
-    ran = run([*GOSSAMER, "job", "run", *asked, *limits], env, cwd=folder, watch=memory.look)
-    told = orjson.loads(ran.out)
-    if told["domains"]["failed"] or told["domains"]["finished"] != len(sites):
-        raise BenchFailed(f"not every one of {len(sites)} sites was read: {told['domains']}")
-    return Crawled(
-        pages=told["pages"]["done"],
-        matches=told["matches"],
-        wall=ran.wall,
-        walking=_walking_time(home / "gossamer.db"),
-        cpu=ran.cpu,
-        web_cpu=web.cpu() - web_before,
-        peak_rss=memory.peak,
-    )
+def _compare(reads: list[Read]) -> None:
+    """Libraries differ about what is text; they do not differ much."""
+    matches = [read.matches for read in reads]
+    if max(matches) > min(matches) * 1.05:
+        raise BenchFailed(f"the contestants do not find the same: {matches} matches")
 
 
-def _walking_time(database: Path) -> float:
-    """Seconds from the start of the only job to its last page."""
-    with closing(sqlite3.connect(database)) as connection:
-        began, ended = connection.execute(
-            "SELECT min(started_at), (SELECT max(settled_at) FROM pages) FROM jobs"
-        ).fetchone()
-    return float(ended - began) / 1000
-
-
-def _compare(floor: Floor, done: Crawled) -> None:
-    """A comparison says something only if both read about the same."""
-    if abs(done.pages - floor.pages) > floor.pages * 0.1:
-        raise BenchFailed(f"the job read {done.pages} pages, the bare loop {floor.pages}")
+def _best(reads: list[Read]) -> Read:
+    first = reads[0]
+    return Read(first.pages, first.matches, min(read.cpu for read in reads), min(read.wall for read in reads))

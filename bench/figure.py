@@ -10,7 +10,10 @@ class BenchFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number. `meaning` is its line in the table; `note` is what the number alone does not say."""
+    """One number, at most `limit` and at least `least` if these are given.
+
+    `meaning` is its line in the table; `note` is what the number alone does not say; `curve` is how it came about.
+    """
 
     name: str
     meaning: str
@@ -18,16 +21,21 @@ class Figure:
     unit: str
     limit: float | None = None
     note: str = ""
+    least: float | None = None
+    curve: tuple[float, ...] = ()
 
     @property
     def ok(self) -> bool:
-        return self.limit is None or self.value <= self.limit
+        return (self.limit is None or self.value <= self.limit) and (self.least is None or self.value >= self.least)
 
     def as_json(self) -> dict[str, Any]:
         shown: dict[str, Any] = {"meaning": self.meaning, "value": _rounded(self.value), "unit": self.unit}
-        if self.limit is not None:
-            shown |= {"limit": self.limit, "ok": self.ok}
-        return shown | ({"note": self.note} if self.note else {})
+        limits = {"limit": self.limit, "least": self.least}
+        shown |= {name: bound for name, bound in limits.items() if bound is not None}
+        if self.limit is not None or self.least is not None:
+            shown["ok"] = self.ok
+        shown |= {"note": self.note} if self.note else {}
+        return shown | ({"curve": [_rounded(value) for value in self.curve]} if self.curve else {})
 
 
 def _rounded(value: float) -> float:

@@ -1,6 +1,7 @@
 """Lists as people bring them: domains that belong to nobody in particular, and keywords."""
 
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 _FIRST = ("blue", "north", "bright", "old", "green", "river", "stone", "silver", "open", "quiet", "east", "cedar")
@@ -8,6 +9,16 @@ _SECOND = ("bakery", "garage", "studio", "clinic", "travel", "garden", "press", 
 _ENDINGS = ("com", "de", "co.uk", "org", "fr", "com.au", "net", "io", "nl", "co.jp")
 _GOODS = ("CRM", "invoice", "payroll", "warehouse", "booking", "e-commerce", "accounting", "help desk", "inventory")
 _KINDS = ("", "software", "tool", "system", "for small business", "integration")
+
+# On the pages of the corpus: from words of every other page down to what nobody would look for there.
+_WRITTEN_ABOUT = (
+    *("database", "security", "replication", "C++", "regular expression", "time zone", "web server", "open source"),
+    *("CRM", "newsletter", "PostgreSQL", "Django", "memory", "performance", "transaction", "Windows", "session"),
+    *("template", "release notes", "trigger", "command line", "password", "JSON", "thread", "Unicode", "foreign key"),
+    *("query planner", "XML", "virtual table", "middleware", "backup", "decorator", "cookie", "timeout", "checkpoint"),
+    *("calendar", "test suite", "encryption", "upload", "garbage collection", "full-text search", "user interface"),
+    *("localization", "customer", "dashboard", "machine learning", "invoice", "payroll", "e-commerce", ".NET"),
+)
 
 
 def domains(count: int) -> Iterator[str]:
@@ -19,6 +30,12 @@ def domains(count: int) -> Iterator[str]:
 
 def keywords() -> list[str]:
     return [f"{good} {kind}".strip() for good in _GOODS for kind in _KINDS]
+
+
+def corpus_keywords(count: int) -> list[str]:
+    """So many, up to 500. The first fifty are really written about in the corpus, the others hardly ever."""
+    rare = (f"{first} {second} {kind}".strip() for kind in _KINDS for first in _FIRST for second in _SECOND)
+    return list(islice(chain(_WRITTEN_ABOUT, rare), count))
 
 
 def write_lines(path: Path, lines: Iterator[str] | list[str]) -> Path:

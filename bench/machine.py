@@ -6,6 +6,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from bench.nginx import nginx_version
+from bench.peer import peer_versions
+
 _LIBRARIES = ("sqlalchemy", "wreq", "turbohtml", "gossamer")
 
 
@@ -21,7 +24,8 @@ def machine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    return {"python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
+    ours = {"python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
+    return ours | peer_versions() | nginx_version()
 
 
 def _cpu_model() -> str:

@@ -10,9 +10,10 @@ BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
 
 def table_of(run: dict[str, Any]) -> str:
     machine, versions = run["machine"], run["versions"]
+    others = ", ".join(f"{name} {version}" for name, version in versions.items() if name not in ("python", "gossamer"))
     lines = [
         f"Measured on {run['date'][:10]}: {machine['cores']} cores ({machine['cpu']}), {machine['memory_gb']:g} GB, "
-        f"Python {versions['python']}{'; small sizes only' if run['quick'] else ''}.",
+        f"Python {versions['python']}{f', {others}' if others else ''}{'; small sizes only' if run['quick'] else ''}.",
         "",
         "| | measured | limit |",
         "|---|---:|---:|",
@@ -24,11 +25,18 @@ def table_of(run: dict[str, Any]) -> str:
 
 
 def _row(figure: dict[str, Any]) -> str:
-    limit = ""
-    if "limit" in figure:
-        limit = f"{_number(figure['limit'])} {figure['unit']}".strip() + ("" if figure["ok"] else " (missed)")
     note = f" ({figure['note']})" if "note" in figure else ""
-    return f"| {figure['meaning']}{note} | {_number(figure['value'])} {figure['unit']}".rstrip() + f" | {limit} |"
+    value = f"{_number(figure['value'])} {figure['unit']}".rstrip()
+    return f"| {figure['meaning']}{note} | {value} | {_limits(figure)} |"
+
+
+def _limits(figure: dict[str, Any]) -> str:
+    limits = []
+    if "limit" in figure:
+        limits.append(f"{_number(figure['limit'])} {figure['unit']}".strip())
+    if "least" in figure:
+        limits.append(f"at least {_number(figure['least'])} {figure['unit']}".strip())
+    return ", ".join(limits) + ("" if figure.get("ok", True) else " (missed)")
 
 
 def _number(value: float) -> str:

@@ -157,7 +157,7 @@ class Walk:
         took = round((self._clock.monotonic() - began) * 1000)
         page = page.tried(_attempt_of(page, outcome, took, started_at, self._courier.sent))
         # Before the next step is chosen: that our address is blocked is known before pages climb because of it.
-        self._sightings.note(self._visit.host, outcome)
+        self._sightings.note(self._visit.domain, outcome)
         match outcome:
             case Document():
                 step = self._harvest(page, outcome)
