@@ -8,9 +8,11 @@ from rich.console import Console
 from rich.table import Table
 
 from gossamer.cli import tables
+from gossamer.cli.politeness import summary
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store.sites import SiteSummary
+from gossamer.work.manners import DomainManners, Gap
 
 LONG = "https://a-rather-long-name-of-a-site.example/and/a/rather/long/way/to/the/page"
 
@@ -77,3 +79,49 @@ def test_the_widest_columns_give_way_first() -> None:
     assert tables.fit(["A", "B"], cells, [30, 30], [5, 5], 26) == [14, 10]
     assert tables.fit(["A", "B"], cells, [30, 30], [5, 5], 4) == [5, 5]
     assert tables.fit(["A", "B"], cells, [8, 30], [5, 5], 40) == [8, 10]
+
+
+def treated(domain: str, gap: int, **more: Any) -> DomainManners:
+    facts: dict[str, Any] = {
+        "hosts": (domain,),
+        "pages": 1_230,
+        "errands": 4,
+        "unanswered": 0,
+        "gap": Gap(gap, 1_000, 0),
+        "delay": 0,
+        "files": (200, 404),
+        "allowed": 1_200,
+        "refused": 3,
+        "forbidden": 0,
+        "forbidden_urls": (),
+        "strained": 0,
+        "longest_wait": None,
+    }
+    return DomainManners(domain, **{**facts, **more})
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_proof_is_one_line_a_domain_and_never_loses_the_gap(width: int) -> None:
+    strained = treated("a-rather-long-name-of-a-site.example", 1_020, strained=2, longest_wait=61_000, delay=5_000)
+    lines = shown(tables.manners([strained, treated("b.example", 1_050)], width), width)
+    assert len(lines) == 3
+    assert all(len(line) <= width for line in lines)
+    assert "1,234" in lines[1]
+    assert "1.02 s" in lines[1]
+    assert "1.05 s" in lines[2]
+    assert ("2, 61.0 s" in lines[1], "5.00 s" in lines[1]) == (width == 120, width > 60)
+
+
+def test_the_summary_says_what_was_kept_and_what_was_not() -> None:
+    kept = summary([treated("a.example", 1_020), treated("b.example", 2_000, unanswered=2)], 1)
+    assert kept == [
+        "2,468 requests to 2 domains (2 not answered); smallest gap 1.02 s (a.example); "
+        "no disallowed address was requested. 1 more domain: --limit."
+    ]
+    url = "https://b.example/private"
+    broken = summary([treated("a.example", 400), treated("b.example", 2_000, forbidden=1, forbidden_urls=(url,))], 20)
+    assert "1 disallowed address requested." in broken[0]
+    assert broken[1:] == [
+        "Too close: a.example was asked 400 ms after the request before, 1.00 s were due.",
+        f"Disallowed by robots.txt, and requested: {url}",
+    ]

@@ -64,9 +64,9 @@ async def test_pages_that_are_the_same_or_were_handed_on_are_found(database: Any
     assert [twin.url for twin in twins] == ["http://a.test/index.html"]
     there = await database.read(history.pages_handed_on, job.id, "http://a.test/go", url_key("http://b.test/"))
     assert [(page.url, page.handed) for page in there] == [("http://b.test/welcome", 1)]
-    (record,) = await database.read(history.records_of, job.id, url_key(HOME))
+    (record,) = await database.read(history.records_of, job.id, ["match"], url_key(HOME))
     assert record["keyword"] == "CRM"
-    assert await database.read(history.records_of, job.id, url_key("http://a.test/go")) == []
+    assert await database.read(history.records_of, job.id, ["match"], url_key("http://a.test/go")) == []
 
 
 async def test_requests_are_read_in_steps_that_miss_and_repeat_nothing(database: AnyDatabase) -> None:

@@ -15,7 +15,7 @@ ROBOTS = {"http://a.test": {"status": 200, "body": "User-agent: *\nDisallow: /pr
 
 
 async def told(database: AnyDatabase, job: Job, text: str) -> Explanation:
-    return await explain(database, job, CrawlPolicy(), text, spellings_of(text))
+    return await explain(database, job, CrawlPolicy(), ["match"], text, spellings_of(text))
 
 
 async def walked(database: AnyDatabase) -> tuple[Job, Visit]:

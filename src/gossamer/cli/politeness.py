@@ -38,7 +38,8 @@ async def show_politeness(app: App, text: str, limit: int, *, as_json: bool) -> 
 def summary(asked: Sequence[DomainManners], limit: int) -> list[str]:
     """The whole job in a sentence, and each broken promise to the domains shown, which come first, in its own."""
     requests = sum(one.requests for one in asked)
-    more = f" {len(asked) - limit:,} more domains: --limit." if len(asked) > limit else ""
+    hidden = len(asked) - limit
+    more = f" {hidden:,} more domain{_s(hidden)}: --limit." if hidden > 0 else ""
     unanswered = sum(one.unanswered for one in asked)
     silent = f" ({unanswered:,} not answered)" if unanswered else ""
     parts = [f"{requests:,} request{_s(requests)} to {len(asked):,} domain{_s(len(asked))}{silent}"]

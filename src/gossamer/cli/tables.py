@@ -14,7 +14,6 @@ from gossamer.work.manners import DomainManners
 
 _SHORTEST_CONTEXT = 24  # columns; less says nothing
 _GAP = 2  # columns between two columns
-_NARROW = 70  # columns; with fewer, what is only counted gives way to what was promised
 
 Cells = Sequence[Sequence[str]]
 
@@ -65,7 +64,7 @@ def domains(found: Sequence[SiteSummary], room: int) -> Table:
 
 
 def manners(found: Sequence[DomainManners], room: int) -> Table:
-    """How domains were treated: how often and how closely asked, what was due, what robots.txt said."""
+    """How domains were treated. Where room is short, what is only counted gives way to what was promised."""
     columns = {
         "Domain": (12, 40, [one.domain for one in found]),
         "Requests": (8, 9, [f"{one.requests:,}" for one in found]),
@@ -77,16 +76,15 @@ def manners(found: Sequence[DomainManners], room: int) -> Table:
         "Refused": (7, 9, [f"{one.refused:,}" for one in found]),
         "429/503": (8, 20, [_strained(one) for one in found]),
     }
-    optional = {"Crawl-delay", "Allowed", "429/503"}
-    shown = {
-        title: column
-        for title, column in columns.items()
-        if title not in optional or (room >= _NARROW and any(column[2]))
-    }
-    cells = list(zip(*(texts for _, _, texts in shown.values()), strict=True))
-    least, most, _ = zip(*shown.values(), strict=True)
-    widths = fit(list(shown), cells, most, least, room)
-    return _table(list(shown), cells, widths, right=("Requests", "Gap", "Due", "Crawl-delay", "Allowed", "Refused"))
+    # Empty ones first, so that they cost no other its place.
+    for title in sorted(("Allowed", "429/503", "Crawl-delay"), key=lambda title: any(columns[title][2])):
+        narrowest = sum(least for least, _, _ in columns.values()) + (len(columns) - 1) * _GAP
+        if narrowest > room or not any(columns[title][2]):
+            del columns[title]
+    cells = list(zip(*(texts for _, _, texts in columns.values()), strict=True))
+    least, most, _ = zip(*columns.values(), strict=True)
+    widths = fit(list(columns), cells, most, least, room)
+    return _table(list(columns), cells, widths, right=("Requests", "Gap", "Due", "Crawl-delay", "Allowed", "Refused"))
 
 
 def _files(one: DomainManners) -> str:

@@ -13,7 +13,7 @@ from gossamer.errors import UserError
 from gossamer.intake.control import find_job
 from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.ids import short
-from gossamer.model.job import CrawlPolicy, Job
+from gossamer.model.job import Job
 from gossamer.model.page import Attempt
 from gossamer.model.states import PageState
 from gossamer.store.history import PageHistory
@@ -37,18 +37,15 @@ async def show_explanation(app: App, text: str, job_text: str, *, as_json: bool)
             hint="Give one such as https://shop.example/about or shop.example/about.",
         )
     job = await find_job(app.database, job_text)
-    told_of = await explain(app.database, job, _policy(app, job), text, urls)
+    recipe = app.recipes[job.recipe]
+    policy = recipe.bind(recipe.params.model_validate(job.params)).policy()
+    found = await explain(app.database, job, policy, [kind.name for kind in recipe.kinds], text, urls)
     if as_json:
-        say_json(told.as_json(told_of, job))
+        say_json(told.as_json(found, job))
         return 0
-    for line in lines(told_of, job, min(width(), _WIDEST)):
+    for line in lines(found, job, min(width(), _WIDEST)):
         say(line)
     return 0
-
-
-def _policy(app: App, job: Job) -> CrawlPolicy:
-    recipe = app.recipes[job.recipe]
-    return recipe.bind(recipe.params.model_validate(job.params)).policy()
 
 
 def lines(one: Explanation, job: Job, room: int) -> Iterator[str]:

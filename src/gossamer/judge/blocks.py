@@ -13,7 +13,7 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 from gossamer.judge.marks import MARKS, PLACES, STRONG_TITLES, WEAK_TITLES, WIDGETS, Mark, Verdict
 from gossamer.model.trouble import Reason
 
-PREFIX = 65_536  # block pages are small: their marks stand well within this
+PREFIX = 32_768  # block pages are small: their marks stand well within this
 
 TINY_PAGE = 10_000  # bytes; what a page that only asks or refuses needs
 

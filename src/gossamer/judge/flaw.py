@@ -19,6 +19,7 @@ _LONGEST_BLOCK = 3_000
 _LONGEST_SPEECH = 1_500
 _FEW_WORDS = 500
 _FEW_LINKS = 10
+_MANY_LINKS = 15
 
 
 def find_flaw(doc: Document) -> Trouble | None:
@@ -38,6 +39,8 @@ def _find_block(doc: Document) -> Verdict | None:
     named = named_by_title(doc.title, weak=tiny)
     if named is not None:
         return named
+    if len(doc.links) > _MANY_LINKS:
+        return None  # who shows so many ways on does not stand in the way
     for mark in marks_in(doc.body, doc.headers):
         if _counts(mark, doc, tiny=tiny):
             return mark.verdict

@@ -36,7 +36,9 @@ _PLAIN = re.compile(
 def find_links(tree: Tree, base: str) -> tuple[Link, ...]:
     """Absolute, normalised, without repeats. A link is `nofollow` only if the page says so each time it appears."""
     written = _written(tree)
-    hrefs = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in written])
+    # Without what only leads to another place on the same page, of which long pages have many.
+    distinct = [href for href in dict.fromkeys(written) if href[:1] != "#"]
+    hrefs = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in distinct])
     hrefs.pop("", None)
     shunned = _only_shunned(tree, written)
     found: dict[str, bool] = {}

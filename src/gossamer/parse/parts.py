@@ -19,7 +19,8 @@ MOST_FURNITURE = 500
 
 _LEVELS = ("h1", "h2", "h3", "h4", "h5", "h6")
 # A header or footer of an article belongs to the article; one of the page is the same on every page of a site.
-_OF_THE_PAGE = ":not(:is(main,article,[role~=main i]) *)"
+_CONTENT = "main,article,[role~=main i]"
+_OF_THE_PAGE = f":not(:is({_CONTENT}) *)"
 _MENUS = "nav,[role~=navigation i]"
 _FURNITURE = ("nav", f"header{_OF_THE_PAGE}", f"footer{_OF_THE_PAGE}", "[role~=navigation i]")
 _IN_FURNITURE = ",".join(_FURNITURE)
@@ -46,7 +47,9 @@ def headings_of(tree: Tree) -> list[Element]:
 
 def furniture_of(tree: Tree) -> list[Element]:
     """Navigation, and the page's own header and footer; what stands inside another of them is not named again."""
-    found = [element for selector in _FURNITURE for element in tree.select(selector)]
+    ends = (element for tag in ("header", "footer") for element in tree.find_all(tag))
+    of_the_page = (element for element in ends if element.closest(_CONTENT) is None)
+    found = [*tree.find_all("nav"), *of_the_page, *tree.select("[role~=navigation i]")]
     return [element for element in dict.fromkeys(found[:MOST_FURNITURE]) if not _stands_in_furniture(element)]
 
 

@@ -107,11 +107,12 @@ def pages_handed_on(tx: Tx, job_id: UUID, url: str, site_key: bytes) -> list[Pag
     return _found(tx, job_id, _of_site(site_key), pages.c.found_on == url, pages.c.handed > 0)
 
 
-def records_of(tx: Tx, job_id: UUID, page_key: bytes) -> list[Mapping[str, Any]]:
-    """What a page yielded, of every kind."""
+def records_of(tx: Tx, job_id: UUID, kinds: Sequence[str], page_key: bytes) -> list[Mapping[str, Any]]:
+    """What a page yielded, of these kinds."""
     prefix = page_key[:4]
     query = select(records.c.data).where(
         records.c.job_id == job_id,
+        records.c.kind.in_(kinds),
         records.c.key >= prefix,
         records.c.key <= prefix + _UNTIL_RECORD,
         records.c.page_key == page_key,

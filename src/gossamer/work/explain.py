@@ -70,12 +70,16 @@ def _others(url: str) -> list[str]:
     return [f"{scheme}://{one}" for one in rests for scheme in ("https", "http")]
 
 
-async def explain(database: Database, job: Job, policy: CrawlPolicy, given: str, urls: Sequence[str]) -> Explanation:
-    """The history of the first of `urls` that is a page of the job, or why none of them is."""
-    return await database.read(_explain, job, policy, given, urls)
+async def explain(
+    database: Database, job: Job, policy: CrawlPolicy, kinds: Sequence[str], given: str, urls: Sequence[str]
+) -> Explanation:
+    """The history of the first of `urls` that is a page of the job, with its records of `kinds`; or why none is."""
+    return await database.read(_explain, job, policy, kinds, given, urls)
 
 
-def _explain(tx: Tx, job: Job, policy: CrawlPolicy, given: str, urls: Sequence[str]) -> Explanation:
+def _explain(
+    tx: Tx, job: Job, policy: CrawlPolicy, kinds: Sequence[str], given: str, urls: Sequence[str]
+) -> Explanation:
     nearly = [other for url in urls if (other := _with_other_slash(url)) not in urls]
     found = history.pages_at(tx, job.id, [url_key(url) for url in (*urls, *nearly)])
     exact = [page for page in found if page.url in urls]
@@ -97,7 +101,7 @@ def _explain(tx: Tx, job: Job, policy: CrawlPolicy, given: str, urls: Sequence[s
             _ruling(site, url),
             spellings=spellings,
             same_as=behind[1] if behind else None,
-            records=tuple(history.records_of(tx, job.id, behind[1].key)) if behind else (),
+            records=tuple(history.records_of(tx, job.id, kinds, behind[1].key)) if behind else (),
             absences=() if behind else tuple(why_absent(url, Walked(site.state, trouble, site.whole, notes), policy)),
         )
     return Explanation(
@@ -111,7 +115,7 @@ def _explain(tx: Tx, job: Job, policy: CrawlPolicy, given: str, urls: Sequence[s
         same_as=_same_as(tx, job, page),
         twins=_twins(tx, job, page),
         handed_on=_handed_on(tx, job, page),
-        records=tuple(history.records_of(tx, job.id, page.key)),
+        records=tuple(history.records_of(tx, job.id, kinds, page.key)),
     )
 
 

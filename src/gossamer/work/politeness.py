@@ -46,7 +46,8 @@ async def _read_job(database: Database, job_id: UUID, book: "_Book", *, own: boo
             step = by_site[start : start + _SITES_PER_READ]
             sites = await database.read(requests.of_sites, [site_id for site_id, _ in step])
             for site_id, some in step:
-                book.take(sites[site_id], some, own=own)
+                if site_id in sites:  # nobody is deleting the job just now
+                    book.take(sites[site_id], some, own=own)
         key = pages[-1].key
 
 
