@@ -36,6 +36,10 @@ def parse_document(response: Response) -> Document | Trouble:
     base = base_of(tree, url)
     meta = read_meta_tags(tree, url, base)
     links = find_links(tree, base)
+    title = title_of(tree)
+    canonical = canonical_of(tree, base, response.header("link"))
+    # Last of all: it throws the parser's index of tags away.
+    text = visible_text(tree, source)
     return Document(
         requested=response.requested,
         url=response.url,
@@ -43,10 +47,10 @@ def parse_document(response: Response) -> Document | Trouble:
         rung=response.rung,
         fetched_at=response.fetched_at,
         content_type=content_type,
-        title=title_of(tree),
-        text=visible_text(tree, source),
+        title=title,
+        text=text,
         links=links,
-        canonical=canonical_of(tree, base, response.header("link")),
+        canonical=canonical,
         language=language_of(tree, meta.language, response.header("content-language")),
         nofollow=meta.nofollow or header_forbids_following(response.header("x-robots-tag")),
         refresh=meta.refresh,

@@ -2,13 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import cast
 
 from turbohtml import Document as Tree
-from turbohtml import XPath
+from turbohtml import Element
 
 from gossamer.model.document import Link
 from gossamer.model.url import MAX_URL_LENGTH, normalise, origin_of
@@ -16,11 +15,6 @@ from gossamer.model.url import MAX_URL_LENGTH, normalise, origin_of
 MAX_LINKS = 5_000
 # Broken addresses cost as much as good ones, so their number is bounded too.
 _MAX_HREFS = 4 * MAX_LINKS
-
-# Compiled once; they answer with strings, which spares an object per element.
-_ANCHORS = cast("Callable[[Tree], list[str]]", XPath("//a/@href"))
-_AREAS = cast("Callable[[Tree], list[str]]", XPath("//area/@href"))
-_RELATIONS = cast("Callable[[Tree], list[str]]", XPath("//a/@rel"))
 
 _UNFOLLOWED = frozenset({"nofollow", "ugc", "sponsored"})
 
@@ -35,12 +29,11 @@ _PLAIN = re.compile(
 
 def find_links(tree: Tree, base: str) -> tuple[Link, ...]:
     """Absolute, normalised, without repeats. A link is `nofollow` only if the page says so each time it appears."""
-    written = _written(tree)
+    anchors = tree.find_all("a") + tree.find_all("area")
     # Without what only leads to another place on the same page, of which long pages have many.
-    distinct = [href for href in dict.fromkeys(written) if href[:1] != "#"]
-    hrefs = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href in distinct])
-    hrefs.pop("", None)
-    shunned = _only_shunned(tree, written)
+    written = [(href, anchor) for anchor in anchors if (href := anchor.attr("href")) and href[:1] != "#"]
+    hrefs = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href, _ in written])
+    shunned = _only_shunned(written)
     found: dict[str, bool] = {}
     for href, url in _joined(islice(hrefs, _MAX_HREFS), base):
         found[url] = href in shunned and found.get(url, True)
@@ -55,28 +48,19 @@ def is_plain(url: str) -> bool:
     return plain is not None and plain.lastgroup is None and len(url) <= MAX_URL_LENGTH
 
 
-def _written(tree: Tree) -> list[str]:
-    """Every address the page points to, as it wrote it. Menus and tables of contents name a page many times."""
-    written = _ANCHORS(tree)
-    return [*written, *_AREAS(tree)] if tree.find_all("area") else written
-
-
-def _only_shunned(tree: Tree, written: list[str]) -> Collection[str]:
+def _only_shunned(written: list[tuple[str, Element]]) -> Collection[str]:
     """What the page does not vouch for in any place where it names it, without fragments."""
-    if not _shuns_any(tree):
+    relations = [(href, relation) for href, anchor in written if (relation := anchor.attr("rel"))]
+    shunned = [href.partition("#")[0] for href, relation in relations if _is_unfollowed(relation)]
+    if not shunned:
         return ()
-    shunned = Counter(
-        (element.attr("href") or "").partition("#")[0]
-        for element in tree.select(":is(a,area)[href][rel]")
-        if not _UNFOLLOWED.isdisjoint((element.attr("rel") or "").lower().split())
-    )
-    times = Counter(bare for href in written if (bare := href.partition("#")[0]) in shunned)
-    return {href for href, number in shunned.items() if number == times[href]}
+    times = Counter(href.partition("#")[0] for href, _ in written)
+    return {href for href, number in Counter(shunned).items() if number == times[href]}
 
 
-def _shuns_any(tree: Tree) -> bool:
-    relations = {*_RELATIONS(tree), *(area.attr("rel") or "" for area in tree.find_all("area"))}
-    return any(not _UNFOLLOWED.isdisjoint(relation.lower().split()) for relation in relations)
+@lru_cache(maxsize=1_024)
+def _is_unfollowed(relation: str) -> bool:
+    return not _UNFOLLOWED.isdisjoint(relation.lower().split())
 
 
 def _joined(hrefs: Iterable[str], base: str) -> Iterator[tuple[str, str]]:
