@@ -2,16 +2,24 @@
 
 import pytest
 
-from gossamer.parse.parts import APART, furniture_of, headings_of, is_unfollowed, texts_of
+from gossamer.parse.parts import (
+    APART,
+    all_furniture,
+    all_headings,
+    is_of_the_content,
+    is_outermost,
+    is_unfollowed,
+    texts_of,
+)
 from tests.parse.answers import read
 
 
 def headings(body: str) -> list[str]:
-    return texts_of(headings_of(read(f"<body>{body}").tree))
+    return texts_of([*filter(is_of_the_content, all_headings(read(f"<body>{body}").tree))])
 
 
 def furniture(body: str) -> list[str]:
-    return texts_of(furniture_of(read(f"<body>{body}").tree))
+    return texts_of([*filter(is_outermost, all_furniture(read(f"<body>{body}").tree))])
 
 
 def test_headings_of_menus_and_footers_are_none_of_the_page() -> None:
@@ -69,7 +77,7 @@ def test_texts_stay_apart_even_behind_markup_that_swallows_the_rest() -> None:
 def test_reading_parts_leaves_the_tree_as_it_was() -> None:
     tree = read("<nav><form><button>a</button></form></nav><h1>b<img></h1>").tree
     before = tree.html
-    texts_of([*headings_of(tree), *furniture_of(tree)])
+    texts_of([*all_headings(tree), *all_furniture(tree)])
     assert tree.html == before
 
 

@@ -1,6 +1,6 @@
 """Where on a page its keywords are mentioned: an offer in a paragraph is worth a letter, a word in a menu is not."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
 
@@ -9,7 +9,7 @@ from turbohtml import Element
 from gossamer.analyze.folding import fold
 from gossamer.analyze.keywords import KeywordMatcher, Mention, fold_keyword
 from gossamer.model.document import Document
-from gossamer.parse.parts import APART, furniture_of, headings_of, texts_of
+from gossamer.parse.parts import APART, all_furniture, all_headings, is_of_the_content, is_outermost, texts_of
 from gossamer.parse.text import tidy
 
 
@@ -27,12 +27,12 @@ def places_of(mentions: Iterable[Mention], doc: Document, matcher: KeywordMatche
     found = {mention.keyword: Place.TITLE for mention in mentions if mention.in_title}
     left = {mention.keyword: mention.frequency for mention in mentions if not mention.in_title}
     if left:
-        headings = Parts(headings_of(doc.tree))
+        headings = Parts(all_headings(doc.tree), is_of_the_content)
         for keyword in headings.counts(left, matcher):
             if left.pop(keyword, None):
                 found[keyword] = Place.HEADING
     if left:
-        furniture = Parts(furniture_of(doc.tree))
+        furniture = Parts(all_furniture(doc.tree), is_outermost)
         doubtful = {keyword for keyword, times in left.items() if furniture.at_most(keyword) >= times}
         in_furniture = furniture.counts(doubtful, matcher)
         for keyword, times in left.items():
@@ -48,8 +48,9 @@ class Parts:
     says what they cannot mention. Spaces are left out of the comparison, since the raw text glues blocks together.
     """
 
-    def __init__(self, elements: Sequence[Element]) -> None:
+    def __init__(self, elements: Sequence[Element], counts: Callable[[Element], bool] = lambda _: True) -> None:
         self._elements = elements
+        self._counts = counts  # whether an element is one of those that are meant; asked only where it matters
         self._bare = _bare_text(APART.join(map(_raw_text, elements)))
 
     def at_most(self, keyword: str) -> int:
@@ -65,7 +66,7 @@ class Parts:
 
     def counts(self, keywords: Collection[str], matcher: KeywordMatcher) -> dict[str, int]:
         """How often a visitor can read each of these keywords in the elements, and perhaps others too."""
-        worth_reading = [self._elements[at] for at in self.may_mention(keywords)]
+        worth_reading = [element for at in self.may_mention(keywords) if self._counts(element := self._elements[at])]
         return matcher.counts(f" {APART} ".join(texts_of(worth_reading))) if worth_reading else {}
 
 

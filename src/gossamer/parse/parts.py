@@ -35,22 +35,28 @@ APART = "\ufdd0"
 _FENCE = f"<p>{APART}</p>"
 
 
-def headings_of(tree: Tree) -> list[Element]:
-    """The headings of what the page is about. Those of menus and footers are not; an `<h1>` in the page's header is."""
-    found = chain.from_iterable(tree.find_all(level) for level in _LEVELS)
-    return [
-        heading
-        for heading in islice(found, MOST_HEADINGS)
-        if heading.closest(_IN_LOWER_FURNITURE if heading.tag == "h1" else _IN_FURNITURE) is None
-    ]
+def all_headings(tree: Tree) -> list[Element]:
+    """Every heading, wherever it stands."""
+    return list(islice(chain.from_iterable(tree.find_all(level) for level in _LEVELS), MOST_HEADINGS))
 
 
-def furniture_of(tree: Tree) -> list[Element]:
-    """Navigation, and the page's own header and footer; what stands inside another of them is not named again."""
+def is_of_the_content(heading: Element) -> bool:
+    """Whether a heading is one of what the page is about, not of a menu or footer; an `<h1>` in its header is."""
+    return heading.closest(_IN_LOWER_FURNITURE if heading.tag == "h1" else _IN_FURNITURE) is None
+
+
+def all_furniture(tree: Tree) -> list[Element]:
+    """Navigation, and the page's own header and footer, those that stand inside another of them too."""
     ends = (element for tag in ("header", "footer") for element in tree.find_all(tag))
     of_the_page = (element for element in ends if element.closest(_CONTENT) is None)
     found = [*tree.find_all("nav"), *of_the_page, *tree.select("[role~=navigation i]")]
-    return [element for element in dict.fromkeys(found[:MOST_FURNITURE]) if not _stands_in_furniture(element)]
+    return list(dict.fromkeys(found[:MOST_FURNITURE]))
+
+
+def is_outermost(element: Element) -> bool:
+    """Whether a piece of furniture stands in no other one, with which it would be read twice."""
+    outer = element.parent
+    return not isinstance(outer, Element) or outer.closest(_IN_FURNITURE) is None
 
 
 def texts_of(elements: Sequence[Element]) -> list[str]:
@@ -65,11 +71,6 @@ def texts_of(elements: Sequence[Element]) -> list[str]:
 def is_unfollowed(link: Element) -> bool:
     """Whether a link says of itself that it is no recommendation."""
     return not _UNFOLLOWED.isdisjoint((link.attr("rel") or "").lower().split())
-
-
-def _stands_in_furniture(element: Element) -> bool:
-    outer = element.parent
-    return isinstance(outer, Element) and outer.closest(_IN_FURNITURE) is not None
 
 
 def _text_at_a_glance(element: Element) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
@@ -188,6 +189,12 @@ class BoundProspect:
 
 
 def _timestamp(at: datetime) -> str:
+    return _second(at.replace(microsecond=0))
+
+
+@lru_cache(maxsize=8)
+def _second(at: datetime) -> str:
+    # Hundreds of pages share one.
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
