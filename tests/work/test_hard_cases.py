@@ -3,13 +3,17 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
 from gossamer.assembly import open_kit
 from gossamer.intake.submit import submit
-from gossamer.model.job import JobRequest, Target
+from gossamer.model.job import CrawlPolicy, JobRequest, Target
 from gossamer.model.states import JobState, SiteState
+from gossamer.model.trouble import Reason
+from gossamer.recipes.prospect import BoundProspect, Prospect, ProspectParams
 from gossamer.settings import Settings
 from gossamer.store import counters, jobs, sites
 from gossamer.store.schema import upgrade
@@ -143,3 +147,37 @@ async def test_robots_txt_on_another_domain_is_not_asked_from_here(tmp_path: Pat
         await _work_until_over(kit, job_id)
         assert not [host for host, _ in site.asked if host == "elsewhere.test"]
         assert await kit.database.read(sites.summaries, job_id, SiteState.FAILED) == []
+
+
+class Hurried(Prospect):
+    """Prospecting with a visit's time limit of a second."""
+
+    def bind(self, params: ProspectParams) -> BoundProspect:
+        return HurriedBound(params)
+
+
+class HurriedBound(BoundProspect):
+    def policy(self) -> CrawlPolicy:
+        return replace(super().policy(), visit_time=timedelta(seconds=1))
+
+
+async def test_a_visit_whose_time_is_over_keeps_what_it_has_and_says_so(tmp_path: Path) -> None:
+    links = "".join(f'<a href="/{number}">{number}</a>' for number in range(40))
+
+    def answer(_host: str, path: str) -> tuple[int, dict[str, str], str]:
+        return (404, {}, "") if path.endswith((".txt", ".xml")) else (200, {}, PAGE.replace("<p>", f"<p>{links}"))
+
+    site = Site(answer)
+    async with _kit(tmp_path, site, rate=10) as kit:
+        kit = replace(kit, recipes={**kit.recipes, "prospect": Hurried()})
+        job_id = await _job(kit, "long.test")
+        await _work_until_over(kit, job_id)
+        (summary,) = await kit.database.read(sites.summaries, job_id)
+        assert summary.state is SiteState.PARTIAL
+        assert summary.trouble
+        assert summary.trouble.reason is Reason.PARTIAL_TIME
+        progress = await kit.database.read(counters.progress, job_id)
+        assert 3 <= progress.pages_done < 20
+        assert progress.records == progress.pages_done
+        assert progress.pages_open == 0
+        assert progress.pages_done + progress.pages_skipped == 41

@@ -106,7 +106,7 @@ async def show_results(app: App, text: str, limit: int, *, unlinked_only: bool, 
     tables.show(tables.matches(rows, tables.width()))
     export = f"gossamer job export {short(job.id)}"
     if unlinked_only:
-        say(f"{len(rows):,} unlinked matches. All of them: '{export} --unlinked-only --output unlinked.csv'.")
+        say(f"The first {len(rows):,} unlinked matches. All of them: '{export} --unlinked-only --output unlinked.csv'.")
     else:
         progress = await app.database.read(counters.progress, job.id)
         say(f"{len(rows):,} of {progress.records:,} matches. All of them: '{export} --output results.csv'.")

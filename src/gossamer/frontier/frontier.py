@@ -221,6 +221,6 @@ class Frontier:
                 Reason.PARTIAL_PAGES, f"large site: {counted}" if self._notes.large else counted
             )
         if self._visit.whole and self._notes.trapped:
-            detail = f"{self._notes.trap}, {self._chosen:,} pages read"
+            detail = f"{self._notes.trap}, {self._done:,} pages read"
             return SiteState.PARTIAL, Trouble(Reason.PARTIAL_TRAP, detail)
         return SiteState.DONE, None

@@ -118,7 +118,7 @@ pages = Table(
     Column("identity", Blob),
     Column("bytes_in", Integer, nullable=False),
     Column("settled_at", Instant),
-    Column("links", Blob),  # where it leads on its site, until its level is over
+    Column("links", Blob),  # where it leads on its site: what the next level is chosen from
     sqlite_with_rowid=False,
 )
 
