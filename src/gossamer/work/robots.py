@@ -3,6 +3,7 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -96,9 +97,20 @@ class RobotsDesk:
             found = 200 <= response.status < 300
             body = response.body.decode("utf-8", "replace").replace("\x00", "") if found else ""
             answer = RobotsAnswer(origin, response.status, body, response.fetched_at)
+        self._keep(answer)
+        if response is not None and response.url != f"{origin}/robots.txt":
+            self._keep_for_its_own(response, answer)
+        return answer
+
+    def _keep(self, answer: RobotsAnswer) -> None:
         self._memory.keep(answer)
         self.fresh.append(answer)
-        return answer
+
+    def _keep_for_its_own(self, response: Response, answer: RobotsAnswer) -> None:
+        """A redirect has led to another origin's file (`www`, https): pages there need not ask for it again."""
+        origin = origin_of(response.url)
+        if response.url == f"{origin}/robots.txt":
+            self._keep(replace(answer, origin=origin))
 
     def take_fresh(self) -> tuple[RobotsAnswer, ...]:
         """What is new since the last call, to be written with the visit's next step."""
