@@ -9,7 +9,7 @@ A visit walks one site. For each page, in the order the frontier gives them:
     read it                        parse/   bytes -> Document
     is it what it seems?           judge/   block pages, shells, soft 404s are Trouble
     what does it yield?            the job's recipe: records and follows
-    tell the frontier              frontier/frontier.py: links become the candidates of the next level
+    what becomes of it             work/outcome.py: done, failed, later, another site's; its links are candidates
     settle                         settle/  with many other visits, in one transaction
 
 When the homepage was read and before anything else is chosen, the site's sitemaps are read: work/sitemaps.py.
@@ -18,40 +18,34 @@ Nothing is written here: steps go to the settler, and a visit that has lost its 
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gossamer.clock import milliseconds
 from gossamer.fetch import FetchError
 from gossamer.frontier.frontier import Frontier
-from gossamer.judge import Climb, Fail, Retry, find_flaw, find_trouble, next_step
+from gossamer.judge import find_flaw, find_trouble
 from gossamer.model.document import Document
 from gossamer.model.fetching import Response
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.page import Attempt, Errand, Page
+from gossamer.model.page import Attempt, Page
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.model.url import is_homepage, site_of_url, url_key
 from gossamer.parse import parse_document
 from gossamer.parse.kind import wants_body
 from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
-from gossamer.settle.step import Finished, HandBack, HandOver, PageStep, SiteFacts, Step
-from gossamer.telemetry import get_logger
+from gossamer.settle.step import Finished, HandBack, PageStep, Step
 from gossamer.work.address import Sightings
 from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, TooEarly
 from gossamer.work.hold import Hold
-from gossamer.work.redirects import MOST_HOPS, Moved, Redirects
+from gossamer.work.memory import SiteMemory
+from gossamer.work.outcome import Outcome, Outcomes, our_mistake
+from gossamer.work.redirects import Redirects
 from gossamer.work.robots import RobotsDesk
 from gossamer.work.sitemaps import SitemapDesk
 
 SLICE = timedelta(seconds=60)  # when others wait
 LONGEST_SLICE = timedelta(seconds=120)
-
-# Answers after which nothing is asked of the site until the time it named, or our own back-off, has passed.
-_ASKS_FOR_REST = frozenset({Reason.RATE_LIMITED, Reason.UNAVAILABLE, Reason.ROBOTS_UNREACHABLE})
-
-log = get_logger(__name__)
 
 
 class Walk:
@@ -75,19 +69,17 @@ class Walk:
         self._visit = hold.visit
         self._frontier = frontier
         self._courier = courier
-        self._robots = robots
         self._redirects = redirects
         self._sitemaps = SitemapDesk(courier, robots, redirects, courier.clock)
         self._bound = bound
         self._policy = policy
+        self._memory = SiteMemory(self._visit, frontier, robots, courier)
+        self._outcomes = Outcomes(self._visit, frontier, self._memory, bound, policy, courier.clock, jitter)
         self._settler = settler
         self._sightings = sightings
         self._clock = courier.clock
         self._max_page_bytes = max_page_bytes
-        self._jitter = jitter
-        self._errands = self._visit.errands
         self._began = self._marked = self._clock.monotonic()
-        self._not_before = self._visit.not_before
 
     async def slice(self, others_wait: bool) -> None:
         """Walk until there is nothing left, nothing due soon, or no more time."""
@@ -124,7 +116,8 @@ class Walk:
 
     def _asked_to_wait(self, now: datetime) -> timedelta | None:
         """How long the site still wants to be left alone."""
-        return self._not_before - now if self._not_before and self._not_before > now else None
+        until = self._memory.not_before
+        return until - now if until and until > now else None
 
     async def _go_on(self) -> bool:
         """A level is over: read a sitemap or choose the next level. False if that was all."""
@@ -132,7 +125,7 @@ class Walk:
             return True
         chosen = self._frontier.deepen()
         if chosen:
-            self._put(Step(self._visit, chosen=chosen, facts=self._facts(size=True)))
+            self._put(Step(self._visit, chosen=chosen, facts=self._memory.facts(size=True)))
         return bool(chosen)
 
     async def _read_sitemap(self) -> bool:
@@ -140,8 +133,9 @@ class Walk:
         home = self._frontier.home
         if home is None or not await self._sitemaps.read_next(self._frontier, home):
             return False
-        self._not_before = self._sitemaps.not_before or self._not_before
-        self._put(Step(self._visit, facts=self._facts(size=True)))
+        if self._sitemaps.not_before:
+            self._memory.rest_until(self._sitemaps.not_before)
+        self._put(Step(self._visit, facts=self._memory.facts(size=True)))
         return True
 
     async def _visit_page(self, page: Page) -> None:
@@ -158,19 +152,13 @@ class Walk:
         page = page.tried(_attempt_of(page, outcome, took, started_at, self._courier.sent))
         # Before the next step is chosen: that our address is blocked is known before pages climb because of it.
         self._sightings.note(self._visit.domain, outcome)
-        match outcome:
-            case Document():
-                step = self._harvest(page, outcome)
-            case Moved():
-                step = self._hand_over(page, outcome)
-            case Trouble():
-                step = self._meet_trouble(page, outcome)
         # Nothing is awaited between what the frontier has learned and its being on the way to the rows.
-        self._put(step)
-        if self._not_before and self._not_before > started_at:
-            await self._courier.stay_away(self._visit.domain, self._not_before - self._clock.now())
+        self._put(self._outcomes.step(page, outcome))
+        rest = self._asked_to_wait(started_at)
+        if rest:
+            await self._courier.stay_away(self._visit.domain, rest - (self._clock.now() - started_at))
 
-    async def _attempt(self, page: Page) -> Document | Moved | Trouble:
+    async def _attempt(self, page: Page) -> Outcome:
         """One try: everything between wanting a page and having read it."""
         try:
             response = await self._redirects.follow(page.url, self._ask)
@@ -181,7 +169,7 @@ class Walk:
         try:
             return self._read(page, response)
         except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
-            return _our_mistake(page, error, response.status)
+            return our_mistake(page, error, response.status)
 
     async def _ask(self, url: str) -> Response:
         return await self._courier.get(url, self._max_page_bytes, accept=wants_body)
@@ -195,101 +183,25 @@ class Walk:
             return read
         return find_flaw(read) or self._bound.accept(page, read) or read
 
-    def _harvest(self, page: Page, doc: Document) -> Step:
-        identity = _identity(page, doc, self._visit.host)
-        if not self._frontier.claim_identity(identity):
-            trouble = Trouble(Reason.SAME_AS, doc.url if doc.url != page.url else doc.canonical or doc.url)
-            self._frontier.failed(page, trouble)
-            return self._page_step(page, PageState.SKIPPED, trouble, doc.status)
-        try:
-            harvest = self._bound.harvest(page, doc)
-        except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
-            return self._end(page, PageState.FAILED, _our_mistake(page, error, doc.status))
-        self._frontier.done(page)
-        ended = PageStep(
-            page,
-            PageState.DONE,
-            http_status=doc.status,
-            identity=identity,
-            records=harvest.records,
-            bytes_in=doc.size,
-            links=self._frontier.found(page, [follow.url for follow in harvest.follows]),
-        )
-        return Step(self._visit, ended, facts=self._facts())
-
-    def _hand_over(self, page: Page, moved: Moved) -> Step:
-        if page.handed >= MOST_HOPS:
-            return self._end(page, PageState.FAILED, Trouble(Reason.REDIRECT_LOOP, http_status=moved.status))
-        trouble = Trouble(Reason.MOVED, site_of_url(moved.url), moved.status)
-        self._frontier.failed(page, trouble)
-        handed = HandOver(moved.url, page.depth, page.depth == 0, page.url, page.handed + 1)
-        return replace(self._page_step(page, PageState.SKIPPED, trouble, moved.status), handed=(handed,))
-
-    def _meet_trouble(self, page: Page, trouble: Trouble) -> Step:
-        now = self._clock.now()
-        if trouble.reason is Reason.ROBOTS and page.depth > 0:
-            return self._page_step(page, PageState.SKIPPED, trouble)
-        if self._frontier.has_other_entry(page, trouble):
-            # Not a page that failed: only a way in that is none.
-            return self._end(page, PageState.SKIPPED, trouble)
-        match next_step(page, self._policy.ladder, trouble, now, self._jitter):
-            case Retry(at):
-                if trouble.reason in _ASKS_FOR_REST:
-                    self._not_before = max(at, self._not_before or at)
-                waiting = page.due(at)
-                self._frontier.park(waiting)
-                return Step(self._visit, PageStep(waiting, PageState.PENDING, trouble), facts=self._facts())
-            case Climb():
-                # The ladder was cut at submit to the lane we are in, so there is nowhere to climb from here.
-                return self._end(page, PageState.FAILED, trouble)
-            case Fail(final):
-                return self._end(page, PageState.FAILED, final)
-
-    def _end(self, page: Page, state: PageState, trouble: Trouble) -> Step:
-        chosen = self._frontier.failed(page, trouble)
-        return replace(self._page_step(page, state, trouble, trouble.http_status), chosen=chosen)
-
-    def _page_step(self, page: Page, state: PageState, trouble: Trouble, status: int | None = None) -> Step:
-        return Step(self._visit, PageStep(page, state, trouble, status), facts=self._facts())
-
     # Ending a slice
 
     def _hand_back(self, due_at: datetime) -> None:
-        self._put(Step(self._visit, facts=self._facts(size=True), ending=HandBack(due_at)))
+        self._put(Step(self._visit, facts=self._memory.facts(size=True), ending=HandBack(due_at)))
 
     def _finish(self) -> None:
         state, trouble = self._frontier.outcome()
         ending = Finished(state, trouble, self._frontier.retries)
-        self._put(Step(self._visit, facts=self._facts(size=True), ending=ending))
+        self._put(Step(self._visit, facts=self._memory.facts(size=True), ending=ending))
 
     def _give_up(self) -> None:
         """The visit's time is over: what was found counts, the rest is said to be missing."""
         minutes = f"{self._policy.visit_time // timedelta(minutes=1)} minutes"
         trouble = Trouble(Reason.PARTIAL_TIME, minutes)
         while page := self._frontier.next(datetime.max.replace(tzinfo=self._clock.now().tzinfo)):
-            self._put(self._page_step(page, PageState.SKIPPED, trouble))
+            self._put(self._outcomes.skip(page, trouble))
         state, verdict = self._frontier.outcome()
         ending = Finished(state, verdict) if state is SiteState.FAILED else Finished(SiteState.PARTIAL, trouble)
-        self._put(Step(self._visit, facts=self._facts(size=True), ending=ending))
-
-    def _facts(self, *, size: bool = False) -> SiteFacts:
-        robots = self._robots.answers if self._robots.changed else None
-        self._robots.changed = False
-        errands = self._take_errands()
-        fresh = self._robots.take_fresh()
-        notes = self._frontier.notes()
-        if not size:
-            return SiteFacts(notes, robots, fresh, self._not_before, errands=errands)
-        known, source = self._frontier.size, self._frontier.size_source
-        return SiteFacts(notes, robots, fresh, self._not_before, known, source, errands)
-
-    def _take_errands(self) -> tuple[Errand, ...] | None:
-        """All of the site's so far, if there are new ones."""
-        if not self._courier.errands:
-            return None
-        self._errands += tuple(self._courier.errands)
-        self._courier.errands.clear()
-        return self._errands
+        self._put(Step(self._visit, facts=self._memory.facts(size=True), ending=ending))
 
     def _put(self, step: Step) -> None:
         if self._hold.lost:
@@ -301,26 +213,7 @@ class Walk:
         return timedelta(seconds=self._clock.monotonic() - since)
 
 
-def _our_mistake(page: Page, error: Exception, status: int) -> Trouble:
-    """A page we stumble over is that page's trouble, not the job's. The log has the whole story."""
-    log.error("page.unreadable", url=page.url, exc_info=error)
-    return Trouble(Reason.INTERNAL, type(error).__name__, status)
-
-
-def _identity(page: Page, doc: Document, host: str) -> bytes:
-    """What a page really is: its canonical address if that is on the same site, else where it was found.
-
-    Sites that name their homepage as the canonical of everything are common; they are not believed.
-    """
-    canonical = doc.canonical
-    if canonical and canonical != doc.url and site_of_url(canonical) == host and not is_homepage(canonical):
-        return url_key(canonical)
-    return page.key if doc.url == page.url else url_key(doc.url)
-
-
-def _attempt_of(
-    page: Page, outcome: Document | Moved | Trouble, took: int, at: datetime, sent: Sequence[int]
-) -> Attempt:
+def _attempt_of(page: Page, outcome: Outcome, took: int, at: datetime, sent: Sequence[int]) -> Attempt:
     if isinstance(outcome, Trouble):
         return Attempt(page.rung, outcome.http_status, outcome.reason.name, took, milliseconds(at), tuple(sent))
     return Attempt(page.rung, outcome.status, "", took, milliseconds(at), tuple(sent))

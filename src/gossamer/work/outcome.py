@@ -1,0 +1,134 @@
+"""What becomes of a page that was tried: what the frontier learns from it, and the step that will be written."""
+
+from dataclasses import replace
+
+from gossamer.clock import Clock
+from gossamer.frontier.frontier import Frontier
+from gossamer.judge import Climb, Fail, Retry, next_step
+from gossamer.model.document import Document
+from gossamer.model.job import CrawlPolicy
+from gossamer.model.page import Page, Visit
+from gossamer.model.states import PageState
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import is_homepage, site_of_url, url_key
+from gossamer.recipe import Bound
+from gossamer.settle.step import HandOver, PageStep, Step
+from gossamer.telemetry import get_logger
+from gossamer.work.memory import SiteMemory
+from gossamer.work.redirects import MOST_HOPS, Moved
+
+# Answers after which nothing is asked of the site until the time it named, or our own back-off, has passed.
+_ASKS_FOR_REST = frozenset({Reason.RATE_LIMITED, Reason.UNAVAILABLE, Reason.ROBOTS_UNREACHABLE})
+
+Outcome = Document | Moved | Trouble
+"""What one try comes to: a page that was read, a page of another site, or the reason why there is none."""
+
+log = get_logger(__name__)
+
+
+class Outcomes:
+    """Of one visit. Nothing is awaited here."""
+
+    def __init__(
+        self,
+        visit: Visit,
+        frontier: Frontier,
+        memory: SiteMemory,
+        bound: Bound,
+        policy: CrawlPolicy,
+        clock: Clock,
+        jitter: float,
+    ) -> None:
+        self._visit = visit
+        self._frontier = frontier
+        self._memory = memory
+        self._bound = bound
+        self._policy = policy
+        self._clock = clock
+        self._jitter = jitter
+
+    def step(self, page: Page, outcome: Outcome) -> Step:
+        match outcome:
+            case Document():
+                return self._harvest(page, outcome)
+            case Moved():
+                return self._hand_over(page, outcome)
+            case Trouble():
+                return self._meet_trouble(page, outcome)
+
+    def skip(self, page: Page, trouble: Trouble, status: int | None = None) -> Step:
+        """The page ends without having failed."""
+        return self._ended(page, PageState.SKIPPED, trouble, status)
+
+    def _harvest(self, page: Page, doc: Document) -> Step:
+        identity = _identity(page, doc, self._visit.host)
+        if not self._frontier.claim_identity(identity):
+            trouble = Trouble(Reason.SAME_AS, doc.url if doc.url != page.url else doc.canonical or doc.url)
+            self._frontier.failed(page, trouble)
+            return self.skip(page, trouble, doc.status)
+        try:
+            harvest = self._bound.harvest(page, doc)
+        except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
+            return self._end(page, PageState.FAILED, our_mistake(page, error, doc.status))
+        self._frontier.done(page)
+        ended = PageStep(
+            page,
+            PageState.DONE,
+            http_status=doc.status,
+            identity=identity,
+            records=harvest.records,
+            bytes_in=doc.size,
+            links=self._frontier.found(page, [follow.url for follow in harvest.follows]),
+        )
+        return Step(self._visit, ended, facts=self._memory.facts())
+
+    def _hand_over(self, page: Page, moved: Moved) -> Step:
+        if page.handed >= MOST_HOPS:
+            return self._end(page, PageState.FAILED, Trouble(Reason.REDIRECT_LOOP, http_status=moved.status))
+        trouble = Trouble(Reason.MOVED, site_of_url(moved.url), moved.status)
+        self._frontier.failed(page, trouble)
+        handed = HandOver(moved.url, page.depth, page.depth == 0, page.url, page.handed + 1)
+        return replace(self.skip(page, trouble, moved.status), handed=(handed,))
+
+    def _meet_trouble(self, page: Page, trouble: Trouble) -> Step:
+        if trouble.reason is Reason.ROBOTS and page.depth > 0:
+            return self.skip(page, trouble)
+        if self._frontier.has_other_entry(page, trouble):
+            # Not a page that failed: only a way in that is none.
+            return self._end(page, PageState.SKIPPED, trouble)
+        match next_step(page, self._policy.ladder, trouble, self._clock.now(), self._jitter):
+            case Retry(at):
+                if trouble.reason in _ASKS_FOR_REST:
+                    self._memory.rest_until(at)
+                waiting = page.due(at)
+                self._frontier.park(waiting)
+                return self._ended(waiting, PageState.PENDING, trouble)
+            case Climb():
+                # The ladder was cut at submit to the lane we are in, so there is nowhere to climb from here.
+                return self._end(page, PageState.FAILED, trouble)
+            case Fail(final):
+                return self._end(page, PageState.FAILED, final)
+
+    def _end(self, page: Page, state: PageState, trouble: Trouble) -> Step:
+        chosen = self._frontier.failed(page, trouble)
+        return replace(self._ended(page, state, trouble, trouble.http_status), chosen=chosen)
+
+    def _ended(self, page: Page, state: PageState, trouble: Trouble, status: int | None = None) -> Step:
+        return Step(self._visit, PageStep(page, state, trouble, status), facts=self._memory.facts())
+
+
+def our_mistake(page: Page, error: Exception, status: int) -> Trouble:
+    """A page we stumble over is that page's trouble, not the job's. The log has the whole story."""
+    log.error("page.unreadable", url=page.url, exc_info=error)
+    return Trouble(Reason.INTERNAL, type(error).__name__, status)
+
+
+def _identity(page: Page, doc: Document, host: str) -> bytes:
+    """What a page really is: its canonical address if that is on the same site, else where it was found.
+
+    Sites that name their homepage as the canonical of everything are common; they are not believed.
+    """
+    canonical = doc.canonical
+    if canonical and canonical != doc.url and site_of_url(canonical) == host and not is_homepage(canonical):
+        return url_key(canonical)
+    return page.key if doc.url == page.url else url_key(doc.url)
