@@ -5,7 +5,7 @@ import os
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -18,6 +18,7 @@ from sqlalchemy.pool import StaticPool
 from gossamer.clock import Clock
 from gossamer.errors import StorageAway, UserError
 from gossamer.store.dialect import POSTGRES, SQLITE, Dialect
+from gossamer.store.turn import Turn
 from gossamer.store.tx import Tx
 
 P = ParamSpec("P")
@@ -63,26 +64,28 @@ class SqliteDatabase:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         self._writer = sqlite_engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints)
         self._reader = sqlite_engine(path, begin="BEGIN", checkpoints=checkpoints)
+        self._turn = Turn(path)
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
         self._read_thread = ThreadPoolExecutor(1, thread_name_prefix="store-read")
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._hop(self._write_thread, self._writer, work, *args, **kwargs)
+        return await self._hop(self._write_thread, self._writer, self._turn, work, *args, **kwargs)
 
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._hop(self._read_thread, self._reader, work, *args, **kwargs)
+        return await self._hop(self._read_thread, self._reader, nullcontext(), work, *args, **kwargs)
 
     async def _hop(
         self,
         thread: ThreadPoolExecutor,
         engine: Engine,
+        turn: AbstractContextManager[None],
         work: Callable[Concatenate[Tx, P], T],
         /,
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
         def whole() -> T:
-            with engine.begin() as conn:
+            with turn, engine.begin() as conn:
                 return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
 
         try:
@@ -114,6 +117,7 @@ class SqliteDatabase:
         await asyncio.to_thread(self._read_thread.shutdown)
         self._writer.dispose()
         self._reader.dispose()
+        self._turn.close()
 
 
 def sqlite_engine(path: Path, *, begin: str, checkpoints: bool = True) -> Engine:
