@@ -181,6 +181,43 @@ def test_a_site_found_large_too_late_stops_where_it_is() -> None:
     assert trouble.detail == "large site: 61 of at least 121 pages"
 
 
+def fail(frontier: Frontier, site: dict[str, list[str]], reasons: dict[str, Reason]) -> None:
+    """Walk a site some of whose pages fail."""
+    while True:
+        page = frontier.next(NOW)
+        if page is None:
+            if not frontier.deepen():
+                return
+            continue
+        reason = reasons.get(page.url.removeprefix("http://a.test"))
+        if reason:
+            frontier.failed(page, Trouble(reason))
+        else:
+            read(frontier, page, site)
+
+
+@pytest.mark.parametrize(
+    ("failing", "reason", "sentence"),
+    [
+        (4, Reason.UNREACHABLE, ""),
+        (5, Reason.NOT_FOUND, ""),
+        (5, Reason.UNREACHABLE, "Partially crawled: 5 of 21 pages failed, 5 of them: Could not connect"),
+        (
+            1,
+            Reason.NEVER_VISIT,
+            "Partially crawled: 1 of 21 pages failed, 1 of them: On the operator's never-visit list",
+        ),
+    ],
+)
+def test_a_site_that_went_away_is_not_called_read(failing: int, reason: Reason, sentence: str) -> None:
+    site = {"/": [f"/{number}" for number in range(20)]}
+    frontier = Frontier(visit(), CrawlPolicy(), (), ())
+    fail(frontier, site, {f"/{number}": reason for number in range(failing)})
+    state, trouble = frontier.outcome()
+    assert (trouble.sentence if trouble else "") == sentence
+    assert state is (SiteState.PARTIAL if sentence else SiteState.DONE)
+
+
 def sitemap(frontier: Frontier, *entries: Entry) -> None:
     frontier.begin_sitemaps(())
     assert frontier.sitemaps.next() == "http://a.test/sitemap.xml"

@@ -113,7 +113,10 @@ async def show_results(app: App, text: str, limit: int, *, unlinked_only: bool, 
     return 0
 
 
-async def export_results(app: App, text: str, form: str, output: Path, *, unlinked_only: bool, as_json: bool) -> int:
+async def export_results(
+    app: App, text: str, form: str | None, output: Path, *, unlinked_only: bool, as_json: bool
+) -> int:
+    form = form or ("json" if output.suffix.lower() == ".json" else "csv")
     if str(output) in ("", "."):
         raise UserError("export.output", "--output names no file.", hint="For example --output results.csv.")
     if str(output) == "-" and as_json:

@@ -80,7 +80,9 @@ def main() -> None:
         if not hasattr(error, "exit_code"):
             raise
         message = getattr(error, "message", "") or str(error)
-        if message:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(message)
+        elif message:
             where = getattr(getattr(error, "ctx", None), "command_path", "gossamer")
             complain(UserError("usage", _sentence(error, message), hint=f"See '{where} --help'."))
         sys.exit(error.exit_code)

@@ -77,6 +77,8 @@ def _facts(one: Explanation, job: Job) -> Iterator[Line]:
 def _absence(one: Explanation) -> Iterator[Line]:
     if one.same_as:
         yield "Page", f"read by way of {one.same_as.url}, which redirects here or names this as its address"
+    elif any(absence.name == "errand" for absence in one.absences):
+        yield "Page", "none"
     else:
         yield "Page", "none: this address was never asked for"
     for at, absence in enumerate(one.absences):

@@ -94,7 +94,13 @@ def results(
 @app.command(cls=StrictCommand)
 def export(
     job: str = JOB,
-    form: str = typer.Option("csv", "--format", help="csv or json.", metavar="csv|json"),
+    form: str | None = typer.Option(
+        None,
+        "--format",
+        help="csv or json; by the ending of the file if not given.",
+        metavar="csv|json",
+        show_default=False,
+    ),
     output: Path = typer.Option(
         ..., "--output", help="The file to write; '-' for standard output.", show_default=False
     ),

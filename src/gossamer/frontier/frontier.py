@@ -3,7 +3,7 @@
 A resumed visit therefore chooses the same pages as one that was never disturbed.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
@@ -18,6 +18,13 @@ from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store.pages import Known
+
+# Failures that say nothing about the page: the site, or the way to it, was not there any more.
+_AWAY = frozenset({
+    *(Reason.DNS, Reason.NAME_SERVER, Reason.UNREACHABLE, Reason.TLS, Reason.TIMEOUT, Reason.CUT_OFF, Reason.PROXY),
+    *(Reason.RATE_LIMITED, Reason.UNAVAILABLE, Reason.SERVER_ERROR, Reason.ASKED_TO_WAIT, Reason.NEVER_VISIT),
+})  # fmt: skip
+_NOTICED, _NOTICED_SHARE = 5, 10  # so many of them, and more than one page in so many
 
 MOST_AT_A_TIME = 1_000  # pages of one choice, and so of one visit in memory
 _FEW, _SHARE = 10, 5  # of a large site so many pages, or this part of all, are chosen at a time
@@ -39,6 +46,7 @@ class Frontier:
         self._chosen = 0
         self._ranked = 0
         self._done = 0
+        self._away: Counter[Reason] = Counter()
         self._candidates = Candidates(visit.host, scope_of(policy), policy, self._notes)
         self.sitemaps = SitemapQueue(visit.host, self._candidates, self._notes)
         for known in ended:
@@ -65,6 +73,8 @@ class Frontier:
             self._identities.add(known.identity)
         if known.links and known.rank >= self._notes.as_of:
             self._level.recall(known.rank, known.url, known.depth, known.links)
+        if known.state is PageState.FAILED:
+            self._away.update({Reason[known.reason]} & _AWAY)
         if known.reason and self._entries.decides(known.depth):
             self._judge(known.url, Trouble(Reason[known.reason], known.detail, known.http_status), known.tries)
 
@@ -174,7 +184,8 @@ class Frontier:
         self._entries.answered(page.url, page.depth)
 
     def failed(self, page: Page, trouble: Trouble) -> tuple[Page, ...]:
-        """A page has failed for good. If it was the way in, the next spelling of the entry is chosen instead."""
+        """A page ends without having been read. If it was the way in, the next spelling of the entry is chosen."""
+        self._away.update({trouble.reason} & _AWAY)
         if not self._entries.decides(page.depth):
             return ()
         self._judge(page.url, trouble, page.tries)
@@ -216,11 +227,21 @@ class Frontier:
             moved = verdict is not None and verdict.reason in (Reason.MOVED, Reason.SAME_AS)
             return (SiteState.DONE if moved else SiteState.FAILED), verdict
         if self._visit.whole and self._candidates.any_left:
-            counted = f"{self._chosen:,} of at least {self.size:,} pages"
+            counted = f"{self._done:,} of at least {self.size:,} pages"
             return SiteState.PARTIAL, Trouble(
                 Reason.PARTIAL_PAGES, f"large site: {counted}" if self._notes.large else counted
             )
+        if Reason.NEVER_VISIT in self._away or self._is_noticed():
+            reason, times = self._away.most_common(1)[0]
+            why = Trouble(reason).sentence.partition(" (")[0]
+            detail = f"{self._away.total():,} of {self._chosen:,} pages failed, {times:,} of them: {why}"
+            return SiteState.PARTIAL, Trouble(Reason.PARTIAL_FAILED, detail)
         if self._visit.whole and self._notes.trapped:
             detail = f"{self._notes.trap}, {self._done:,} pages read"
             return SiteState.PARTIAL, Trouble(Reason.PARTIAL_TRAP, detail)
         return SiteState.DONE, None
+
+    def _is_noticed(self) -> bool:
+        """Whether so many pages failed for reasons that are not theirs that the site must not be called read."""
+        lost = self._away.total()
+        return lost >= _NOTICED and lost * _NOTICED_SHARE > self._chosen

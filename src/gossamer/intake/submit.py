@@ -27,7 +27,8 @@ async def submit(database: Database, recipes: Mapping[str, Recipe[Any]], request
         params = recipe.params.model_validate(request.params)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        # As the command line calls it: `--client-domain` for the first of `client_domains`.
+        where = "--" + str(first["loc"][0]).removesuffix("s" if len(first["loc"]) > 1 else "").replace("_", "-")
         what = str(first["msg"]).removeprefix("Value error, ")
         raise UserError("job.params", f"{where}: {what}.", hint="See 'gossamer job run --help'.") from error
     targets = _with_seeds(request.targets, recipe.bind(params).seeds())

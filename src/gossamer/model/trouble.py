@@ -59,6 +59,7 @@ class Reason(Enum):
     MOVED = ("Redirects to another site ({detail})", Cure.NONE)
 
     PARTIAL_PAGES = ("Partially crawled ({detail})", Cure.NONE)
+    PARTIAL_FAILED = ("Partially crawled: {detail}", Cure.NONE)
     PARTIAL_TRAP = ("Partially crawled (endless addresses: {detail})", Cure.NONE)
     PARTIAL_TIME = ("Partially crawled (time limit: {detail})", Cure.NONE)
     CRASHED = ("Given up after crashing the worker {detail} times", Cure.NONE)

@@ -22,7 +22,8 @@ def main() -> int:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     _say(f"A sample web of {SITES} sites, a quarter of them nasty, answers on this machine only.")
-    _say("The job visits each politely: robots.txt first, then at most one request per second.\n")
+    _say("The job visits each politely: robots.txt first, then at most one request per second.")
+    _say(f"So that it is over soon, at most {PAGES} pages of each site are read.\n")
     with _sample_web() as port:
         environment = {
             **os.environ,
@@ -47,7 +48,8 @@ def main() -> int:
         _say(f"\nPages that mention a keyword and link neither to {CLIENT} nor elsewhere, the ones to write to:\n")
         code = code or _gossamer(environment, "job", "results", job, "--unlinked-only", "--limit", "6")
         _say(f"\nThe whole table: {FOLDER}/results.csv and {FOLDER}/results.json")
-        _say(f"Look around in it: GOSSAMER_HOME={FOLDER}/home .venv/bin/gossamer job status {job[-8:]}")
+        _say(f"To look around in it: export GOSSAMER_HOME={FOLDER}/home PATH=.venv/bin:$PATH")
+        _say(f"Then the commands above work here, and: gossamer job status {job[-8:]}")
         _say("Your own sites: .venv/bin/gossamer job run --name Mine --domains domains.csv --keywords keywords.txt")
     return code
 

@@ -7,15 +7,19 @@ from datetime import timedelta
 from weakref import WeakValueDictionary
 
 from gossamer.clock import Clock, milliseconds
-from gossamer.fetch import Accept, Fetcher, Sink
+from gossamer.fetch import Accept, Fetcher, FetchError, Sink
 from gossamer.gate import Gate, pass_gate
 from gossamer.model.fetching import Response
 from gossamer.model.page import Errand
+from gossamer.model.trouble import Reason
 from gossamer.model.url import domain_of, host_of
 from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold
 
 LONGEST_SLEEP = timedelta(seconds=5)
+_NOTHING_SENT = frozenset({
+    *(Reason.NEVER_VISIT, Reason.FORBIDDEN_ADDRESS, Reason.BAD_URL, Reason.DNS, Reason.NAME_SERVER),
+})  # fmt: skip
 _MARGIN = 1.02  # clocks and schedulers are never exact; the site should not notice
 
 
@@ -111,6 +115,10 @@ class Courier:
                 return await self.session.fetch(
                     url, timeout=self.timeout, max_bytes=max_bytes, accept=on_head, truncate=truncate, sink=sink
                 )
+            except FetchError as error:
+                if error.trouble.reason in _NOTHING_SENT:
+                    sent.pop()  # it must not stand in the rows as a request that was made
+                raise
             finally:
                 now = self.clock.monotonic()
                 # Silence is slowness too.

@@ -102,7 +102,9 @@ def _explain(
             spellings=spellings,
             same_as=behind[1] if behind else None,
             records=tuple(history.records_of(tx, job.id, kinds, behind[1].key)) if behind else (),
-            absences=() if behind else tuple(why_absent(url, Walked(site.state, trouble, site.whole, notes), policy)),
+            absences=()
+            if behind
+            else _absences(site, urls, url, Walked(site.state, trouble, site.whole, notes), policy),
         )
     return Explanation(
         given,
@@ -117,6 +119,16 @@ def _explain(
         handed_on=_handed_on(tx, job, page),
         records=tuple(history.records_of(tx, job.id, kinds, page.key)),
     )
+
+
+def _absences(
+    site: SiteHistory, urls: Sequence[str], url: str, walked: Walked, policy: CrawlPolicy
+) -> tuple[Absence, ...]:
+    errand = next((errand for errand in site.errands if errand.url in urls), None)
+    if errand:
+        answer = f"HTTP {errand.status}" if errand.status else "no answer"
+        return (Absence("errand", f"It was asked for ({answer}), but not as a page: it says how to read the site."),)
+    return tuple(why_absent(url, walked, policy))
 
 
 def _rank(page: PageHistory, urls: Sequence[str], given: str) -> tuple[int, int]:
@@ -151,13 +163,16 @@ def _no_such_site(tx: Tx, job: Job, url: str) -> Absence:
         return Absence(
             "other-host", f"{host} is not a site of this job. {domain} is, but other names below it are other sites."
         )
-    return Absence("other-host", f"{host} is not a site of this job: not on its list, and no redirect led there.")
+    return Absence(
+        "other-host",
+        f"{host} is not a site of this job: not on its list or left out by --exclude-domains, and nothing led there.",
+    )
 
 
 def _ruling(site: SiteHistory, url: str) -> Ruling:
     file = f"{origin_of(url)}/robots.txt"
     asked = [errand for errand in site.errands if errand.url == file]
-    asked_at = asked[-1].at if asked else None
+    asked_at = asked[0].at if asked else None
     kept = site.robots.get(origin_of(url))
     if kept is None:
         return Ruling(file, asked[-1].status or None if asked else None, asked_at)
