@@ -388,6 +388,57 @@ def test_a_page_passed_on_by_another_site_moves_nothing_of_the_walk() -> None:
     assert sorted(order[1:]) == sorted(walk(Frontier(visit(), policy, (), ()), SITE))
 
 
+PASSED_ON = {**SITE, "/landing": ["/a", "/only-here"]}
+
+
+def test_what_a_passed_on_page_leads_to_is_read_whenever_it_comes() -> None:
+    """Before the walk begins, in the middle of it, after a kill: the same pages in the end."""
+    handed = Page.at("http://a.test/landing", 1, handed=1)
+    before = walk(Frontier(visit(), CrawlPolicy(), [handed], ()), PASSED_ON)
+    assert sorted(before) == sorted([*walk(Frontier(visit(), CrawlPolicy(), (), ()), SITE), "/landing", "/only-here"])
+    frontier = Frontier(visit(), CrawlPolicy(), [handed], ())
+    landing = frontier.next(NOW)
+    assert landing == handed
+    ended = [known(landing, links=read(frontier, landing, PASSED_ON))]
+    (home,) = frontier.deepen()
+    assert frontier.next(NOW) == home
+    ended.append(known(home, links=read(frontier, home, PASSED_ON)))
+    waiting = list(frontier.deepen())
+    notes = frontier.notes()
+    assert notes
+    resumed = Frontier(visit(notes=notes.pack()), CrawlPolicy(), waiting, ended)
+    assert sorted(["/landing", "/", *walk(resumed, PASSED_ON)]) == sorted(before)
+
+
+def test_passed_on_pages_that_fail_make_no_room_for_others() -> None:
+    handed = [Page.at(f"http://a.test/gone-{number}", 0, handed=1) for number in range(4)]
+    frontier = Frontier(visit(), CrawlPolicy(pages_per_site=3), handed, ())
+    for _ in handed:
+        page = frontier.next(NOW)
+        assert page
+        frontier.failed(page, Trouble(Reason.TIMEOUT))
+    assert len(walk(frontier, SITE)) == 3
+
+
+def test_only_what_is_kept_fills_a_calendar() -> None:
+    full = [f"/{number}" for number in range(MOST_CANDIDATES)]
+    site = {"/": [*full, *(f"/calendar/{year}/01" for year in range(2000, 2030))]}
+    frontier = Frontier(visit(), CrawlPolicy(), (), ())
+    walk(frontier, site)
+    _, trouble = frontier.outcome()
+    assert trouble
+    assert trouble.reason is Reason.PARTIAL_PAGES
+    notes = Frontier(visit(), CrawlPolicy(), (), ())
+    notes.deepen()
+    page = notes.next(NOW)
+    assert page
+    read(notes, page, {"/": [f"/{'x' * number}/2026/01" for number in range(1, 1_000)]})
+    notes.deepen()
+    written = notes.notes()
+    assert written
+    assert len(written.calendars) == 100
+
+
 def test_a_verdict_survives_a_resume() -> None:
     failed = known(Page.at("http://a.test/"), PageState.FAILED, Trouble(Reason.TIMEOUT, "15s"))
     frontier = Frontier(visit(), CrawlPolicy(), (), [failed])

@@ -181,3 +181,24 @@ async def test_a_visit_whose_time_is_over_keeps_what_it_has_and_says_so(tmp_path
         assert progress.records == progress.pages_done
         assert progress.pages_open == 0
         assert progress.pages_done + progress.pages_skipped == 41
+
+
+async def test_a_site_that_moved_to_a_folder_of_another_is_walked_there(tmp_path: Path) -> None:
+    """The old name leads to the new one's /en/, and so does the new one's own homepage."""
+
+    def answer(host: str, path: str) -> tuple[int, dict[str, str], str]:
+        if path.endswith((".txt", ".xml")):
+            return 404, {}, ""
+        if host == "old.test":
+            return 301, {"location": "http://new.test/en/"}, ""
+        if path == "/":
+            return 302, {"location": "/en/"}, ""
+        links = "".join(f'<a href="/en/{number}">{number}</a>' for number in range(5))
+        return 200, {}, PAGE.replace("<p>", f"<p>{links if path == '/en/' else ''}")
+
+    site = Site(answer)
+    async with _kit(tmp_path, site) as kit:
+        job_id = await _job(kit, "old.test")
+        await _work_until_over(kit, job_id)
+        progress = await kit.database.read(counters.progress, job_id)
+        assert progress.pages_done == progress.records == 6

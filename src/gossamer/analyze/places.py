@@ -12,6 +12,9 @@ from gossamer.model.document import Document
 from gossamer.parse.parts import APART, all_furniture, all_headings, is_of_the_content, is_outermost, texts_of
 from gossamer.parse.text import tidy
 
+# Characters of all parts together, as often as a page may say them over; menus may hide more than a page shows.
+_MOST_OF_A_PAGE, _AT_LEAST = 4, 100_000
+
 
 class Place(StrEnum):
     """The best place a keyword is mentioned in, best first."""
@@ -27,12 +30,13 @@ def places_of(mentions: Iterable[Mention], doc: Document, matcher: KeywordMatche
     found = {mention.keyword: Place.TITLE for mention in mentions if mention.in_title}
     left = {mention.keyword: mention.frequency for mention in mentions if not mention.in_title}
     if left:
-        headings = Parts(all_headings(doc.tree), is_of_the_content)
+        most = _MOST_OF_A_PAGE * len(doc.text) + _AT_LEAST
+        headings = Parts(all_headings(doc.tree), is_of_the_content, most)
         for keyword in headings.counts(left, matcher):
             if left.pop(keyword, None):
                 found[keyword] = Place.HEADING
     if left:
-        furniture = Parts(all_furniture(doc.tree), is_outermost)
+        furniture = Parts(all_furniture(doc.tree), is_outermost, most)
         doubtful = {keyword for keyword, times in left.items() if furniture.at_most(keyword) >= times}
         in_furniture = furniture.counts(doubtful, matcher)
         for keyword, times in left.items():
@@ -48,10 +52,19 @@ class Parts:
     says what they cannot mention. Spaces are left out of the comparison, since the raw text glues blocks together.
     """
 
-    def __init__(self, elements: Sequence[Element], counts: Callable[[Element], bool] = lambda _: True) -> None:
+    def __init__(
+        self, elements: Sequence[Element], counts: Callable[[Element], bool] = lambda _: True, most: int = 10_000_000
+    ) -> None:
         self._elements = elements
         self._counts = counts  # whether an element is one of those that are meant; asked only where it matters
-        self._bare = _bare_text(APART.join(map(_raw_text, elements)))
+        texts: list[str] = []
+        for element in elements:
+            texts.append(_raw_text(element))
+            most -= len(texts[-1])
+            if most < 0:  # nested many times over: no page made for people, and not worth its memory
+                texts.clear()
+                break
+        self._bare = _bare_text(APART.join(texts))
 
     def at_most(self, keyword: str) -> int:
         """No more mentions than this."""

@@ -11,6 +11,7 @@ from gossamer.model.job import CrawlPolicy
 from gossamer.model.url import normalise, path_of, site_of_url, url_key
 
 _USUAL_PRIORITY = 0.5
+_MOST_CALENDARS = 100  # shapes that are counted on one site
 _LEAST_PRIORITY = 0.001  # of what stands in a sitemap at all
 
 Choice = tuple[bytes, str, Candidate]
@@ -52,10 +53,20 @@ class Candidates:
                 wanted = verdicts[url] = hash(url) not in self._seen and (
                     url in self._notes.candidates or self._admits(url)
                 )
-            if wanted and not self._notes.see(url, 1, 0.0, finder.depth + 1, finder.url, self._most):
+            if wanted and not self._see(url, finder.weight, 0.0, finder.depth + 1, finder.url):
                 verdicts[url] = False
                 homeless += 1
         return homeless
+
+    def _see(self, url: str, in_links: int, priority: float, depth: int, found_on: str) -> bool:
+        """Keep an address or what is new about it; False if there is no room. Only what is kept fills a calendar."""
+        is_new = url not in self._notes.candidates
+        kept = self._notes.see(url, in_links, priority, depth, found_on, self._most)
+        if kept and is_new and (shape := calendar_shape(path_of(url))):
+            known = self._notes.calendars
+            if shape in known or len(known) < _MOST_CALENDARS:
+                known[shape] = known.get(shape, 0) + 1
+        return kept
 
     def enlist(self, written: str, priority: float | None, file: str) -> bool:
         """An address from a sitemap; whether it counts as a page of the site."""
@@ -66,7 +77,7 @@ class Candidates:
         if known is None and not self._admits(url):
             return False
         stated = _USUAL_PRIORITY if priority is None else max(priority, _LEAST_PRIORITY)
-        self._notes.see(url, 0, stated, 1, file, self._most)
+        self._see(url, 0, stated, 1, file)
         return known is None or not known.priority
 
     @property
@@ -107,6 +118,4 @@ class Candidates:
             self._notes.trapped += 1
             self._notes.trap = self._notes.trap or tail[:80]
             return False
-        if shape:
-            self._notes.calendars[shape] = months + 1
         return True

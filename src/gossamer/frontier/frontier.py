@@ -71,12 +71,14 @@ class Frontier:
             self._entries.answered(known.url, known.depth)
         if known.identity is not None:
             self._identities.add(known.identity)
-        if known.links and known.rank >= self._notes.as_of:
-            self._level.recall(known.rank, known.url, known.depth, known.links)
+        # What a page another site passed on leads to is taken again: that it was is not to be seen from its rank.
+        if known.links and (known.handed or known.rank >= self._notes.as_of):
+            self._level.recall(known.rank, known.url, known.depth, known.links, int(not known.handed))
         if known.state is PageState.FAILED:
             self._away.update({Reason[known.reason]} & _AWAY)
         if known.reason and self._entries.decides(known.depth):
-            self._judge(known.url, Trouble(Reason[known.reason], known.detail, known.http_status), known.tries)
+            trouble = Trouble(Reason[known.reason], known.detail, known.http_status)
+            self._judge(known.url, trouble, known.tries, known.handed)
 
     def _put(self, page: Page) -> None:
         if page.due_at is None:
@@ -166,11 +168,9 @@ class Frontier:
     def found(self, page: Page, links: Iterable[str]) -> bytes:
         """Addresses a page leads to on its site; what its row must keep of them.
 
-        Where another site's redirect led to a single page of this one, nobody asked for what is behind it.
+        Also where another site's redirect led here and only this page is wanted: the site may come to be wanted whole.
         """
-        if page.handed and page.url not in self._visit.entries:
-            return b""
-        return self._level.add(page.rank, page.url, page.depth, links)
+        return self._level.add(page.rank, page.url, page.depth, links, int(not page.handed))
 
     def claim_identity(self, identity: bytes) -> bool:
         """False if another page of this site already is what this one turned out to be."""
@@ -188,15 +188,15 @@ class Frontier:
         self._away.update({trouble.reason} & _AWAY)
         if not self._entries.decides(page.depth):
             return ()
-        self._judge(page.url, trouble, page.tries)
+        self._judge(page.url, trouble, page.tries, page.handed)
         return self._add(self._entries.instead_of(page, trouble, self._ranked))
 
     def has_other_entry(self, page: Page, trouble: Trouble) -> bool:
         """Whether a way in that failed need not be tried again, since there is another."""
         return page.depth == 0 and bool(self._entries.others(page, trouble))
 
-    def _judge(self, url: str, trouble: Trouble, tries: int) -> None:
-        if trouble.reason in NO_WAY_IN:
+    def _judge(self, url: str, trouble: Trouble, tries: int, handed: int) -> None:
+        if trouble.reason in NO_WAY_IN and not handed:
             self._chosen -= 1  # an address nobody answers at is not one of the site's pages
         self._entries.judge(url, trouble, tries)
 

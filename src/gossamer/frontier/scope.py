@@ -34,6 +34,17 @@ def _either(patterns: Sequence[str]) -> re.Pattern[str] | None:
 
 
 def _translated(pattern: str) -> str:
-    parts = {"*": ".*", "?": "."}
-    # Runs of stars mean one; written out they would take exponential time on an address that does not fit.
-    return "(?:" + "".join(parts.get(part) or re.escape(part) for part in re.sub(r"\*+", "*", pattern)) + ")"
+    """Each star takes as little as it can and never gives back: the site writes the addresses, and some are traps.
+
+    The first place where a piece fits is as good as any later one, so nothing is missed by that; only the last piece
+    must stand at the end.
+    """
+    first, *pieces = [_literal(piece) for piece in re.split(r"\*+", pattern)]
+    if not pieces:
+        return first
+    *inner, last = pieces
+    return first + "".join(f"(?>.*?{piece})" for piece in inner) + f".*{last}"
+
+
+def _literal(piece: str) -> str:
+    return "".join("." if character == "?" else re.escape(character) for character in piece)

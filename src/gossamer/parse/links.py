@@ -30,6 +30,9 @@ _PLAIN = re.compile(
 def find_links(tree: Tree, base: str) -> tuple[Link, ...]:
     """Absolute, normalised, without repeats. A link is `nofollow` only if the page says so each time it appears."""
     anchors = tree.find_all("a") + tree.find_all("area")
+    if tree.find_all("template"):
+        # What stands in a template is on no page before a script has made something of it.
+        anchors = [anchor for anchor in anchors if anchor.closest("template") is None]
     # Without what only leads to another place on the same page, of which long pages have many.
     written = [(href, anchor) for anchor in anchors if (href := anchor.attr("href")) and href[:1] != "#"]
     hrefs = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href, _ in written])

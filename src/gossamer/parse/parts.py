@@ -16,6 +16,7 @@ from gossamer.parse.text import tidy, visible_text
 # More of them than any page has that was written for people.
 MOST_HEADINGS = 2_000
 MOST_FURNITURE = 500
+_MOST_VEILS = 20  # elements around one that may hide it
 
 _LEVELS = ("h1", "h2", "h3", "h4", "h5", "h6")
 # A header or footer of an article belongs to the article; one of the page is the same on every page of a site.
@@ -47,7 +48,7 @@ def is_of_the_content(heading: Element) -> bool:
 
 def all_furniture(tree: Tree) -> list[Element]:
     """Navigation, and the page's own header and footer, those that stand inside another of them too."""
-    ends = (element for tag in ("header", "footer") for element in tree.find_all(tag))
+    ends = islice((element for tag in ("header", "footer") for element in tree.find_all(tag)), MOST_FURNITURE)
     of_the_page = (element for element in ends if element.closest(_CONTENT) is None)
     found = [*tree.find_all("nav"), *of_the_page, *tree.select("[role~=navigation i]")]
     return list(dict.fromkeys(found[:MOST_FURNITURE]))
@@ -98,8 +99,8 @@ def _source_of(element: Element) -> str:
     """The element's own markup, within the bare bones of those around it that may hide it."""
     source = element.html.replace(APART, "")
     outer = element.parent
-    while isinstance(outer, Element):
-        veil = outer.closest(_MAY_HIDE)
+    for _ in range(_MOST_VEILS):
+        veil = outer.closest(_MAY_HIDE) if isinstance(outer, Element) else None
         if veil is None:
             break
         hidden = " hidden" if "hidden" in veil.attrs else ""

@@ -135,6 +135,7 @@ class Walk:
             return False
         if self._sitemaps.not_before:
             self._memory.rest_until(self._sitemaps.not_before)
+            await self._courier.stay_away(self._visit.domain, self._sitemaps.not_before - self._clock.now())
         self._put(Step(self._visit, facts=self._memory.facts(size=True)))
         return True
 
