@@ -54,7 +54,7 @@ async def read_body(arrived: Arrived, headers: Mapping[str, str], limit: BodyLim
     try:
         layers = inflaters_for(encoding) if encoding else ()
         parts: list[bytes | memoryview] = []
-        whole = await _collect(arrived, layers, limit, sink or parts.append)
+        whole = await _collect(arrived, layers, limit, parts, sink)
         for layer in layers if whole else ():
             layer.finish()
     except CannotInflate as error:
@@ -64,21 +64,26 @@ async def read_body(arrived: Arrived, headers: Mapping[str, str], limit: BodyLim
     return b"".join(parts)
 
 
-async def _collect(arrived: Arrived, layers: tuple[Inflater, ...], limit: BodyLimit, sink: Sink) -> bool:
-    """Hand on the pieces of the body; whether that was all of it."""
+async def _collect(
+    arrived: Arrived, layers: tuple[Inflater, ...], limit: BodyLimit, parts: list[bytes | memoryview], sink: Sink | None
+) -> bool:
+    """Hand on the pieces of the body, or add them to `parts`; whether that was all of it."""
     room = limit.max_bytes
     async with arrived.stream() as stream:
         async for chunk in stream:
             if not isinstance(chunk, memoryview):
                 continue  # trailers
             for piece in _inflate(chunk, layers) if layers else (chunk,):
-                if len(piece) > room:
-                    if not limit.truncate:
-                        raise limit.passed()
-                    sink(piece[:room])
+                cut = len(piece) > room
+                if cut and not limit.truncate:
+                    raise limit.passed()
+                wanted = piece[:room] if cut else piece
+                room -= len(wanted)
+                if sink is None:
+                    parts.append(wanted)
+                elif await sink(wanted):
                     return False
-                room -= len(piece)
-                if sink(piece):
+                if cut:
                     return False
     return True
 

@@ -1,6 +1,6 @@
 """The seam every way of fetching has: what a visit holds while it asks for one page after another."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from gossamer.model.fetching import Response
 Accept = Callable[[int, Mapping[str, str]], bool]
 """Asked once the status and the headers are there: is the body wanted?"""
 
-Sink = Callable[[bytes | memoryview], bool | None]
+Sink = Callable[[bytes | memoryview], Awaitable[bool]]
 """Takes a good answer's body piece by piece, so that nobody has to hold all of it. True: that is enough."""
 
 

@@ -1,5 +1,6 @@
 """Reading a site's sitemaps, one file at a time and without ever holding one in memory."""
 
+import asyncio
 from datetime import datetime, timedelta
 
 from gossamer.clock import Clock
@@ -14,6 +15,8 @@ from gossamer.parse.sitemap import MOST_BYTES, SitemapReader
 from gossamer.work.courier import Courier
 from gossamer.work.redirects import Redirects
 from gossamer.work.robots import RobotsDesk
+
+_BITE = 2_048  # bytes
 
 
 class SitemapDesk:
@@ -48,9 +51,14 @@ class SitemapDesk:
         """Why the file could not be read to its end, if it could not."""
         reader = SitemapReader()
 
-        def sink(chunk: bytes | memoryview) -> bool:
-            queue.take(reader.feed(bytes(chunk)))
-            return reader.over
+        async def sink(chunk: bytes | memoryview) -> bool:
+            # A little at a time: two kilobytes may be two megabytes once they are unpacked, and others are waiting.
+            for start in range(0, len(chunk), _BITE):
+                queue.take(reader.feed(bytes(chunk[start : start + _BITE])))
+                if reader.over:
+                    return True
+                await asyncio.sleep(0)
+            return False
 
         async def ask(url: str) -> Response:
             return await self._courier.run_errand(url, MOST_BYTES, sink)
