@@ -1,7 +1,7 @@
 """Beside the path: the proof, from rows alone, that a job was polite.
 
 Nothing the program believed while it ran is taken over: gaps are worked out of the moments at which requests went out,
-and every address that was asked for is held against its robots.txt once more. All is read in short steps, and only
+and every page's own address is held against its robots.txt once more. All is read in short steps, and only
 numbers are kept, so the largest job fits into memory and nobody waits for it.
 """
 

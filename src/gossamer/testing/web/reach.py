@@ -13,7 +13,7 @@ what is seen there (`seeing`); which addresses count at all is the matter of `sc
   more. Up to `pages_per_site` all candidates are chosen, a thousand at a time. A site that is larger is large for good:
   `top_pages` of it are chosen, a fifth of them (but ten at least) at a time.
 - A walk that leaves candidates behind is cut, and so is one that met a trap.
-- A page handed over by another site is looked at after the walk; its links are not followed.
+- A page handed over by another site is looked at after the walk; what it links to is a part of the walk anyway.
 """
 
 from collections.abc import Callable, Sequence
