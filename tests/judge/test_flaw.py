@@ -253,3 +253,23 @@ def test_a_password_instead_of_the_page_is_a_login_wall() -> None:
 )
 def test_pages_with_a_login_are_not_walls(body: str, url: str) -> None:
     assert flaw(body, url=url) is None
+
+
+@pytest.mark.parametrize(
+    ("title", "body"),
+    [
+        ("Welcome to nginx!", "<h1>Welcome to nginx!</h1><p>If you see this page, the web server works. CRM</p>"),
+        ("Account Suspended", "<h1>Account Suspended</h1>This account has been suspended. Contact your CRM provider."),
+        ("Database Error", "<h1>Error establishing a database connection</h1> CRM"),
+        ("Maintenance mode", "<p>We are back soon with our CRM.</p>"),
+    ],
+)
+def test_a_placeholder_is_no_page(title: str, body: str) -> None:
+    found = flaw(html(title, body))
+    assert found
+    assert found.reason is Reason.PLACEHOLDER
+
+
+@pytest.mark.parametrize("body", [LONG_ARTICLE, f"<p>{PROSE}</p><ul>{MENU}</ul>"])
+def test_an_article_of_that_title_is_a_page(body: str) -> None:
+    assert flaw(html("Account Suspended", body)) is None

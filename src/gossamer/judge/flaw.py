@@ -9,6 +9,7 @@ from gossamer.judge.hollow import find_hollow
 from gossamer.judge.login import find_login
 from gossamer.judge.marks import UNNAMED, UNNAMED_TITLES, WIDGETS, Mark, Verdict
 from gossamer.judge.parked import find_parked
+from gossamer.judge.placeholder import find_placeholder
 from gossamer.judge.soft_404 import find_soft_404
 from gossamer.model.document import Document
 from gossamer.model.trouble import Trouble
@@ -31,7 +32,7 @@ def find_flaw(doc: Document) -> Trouble | None:
         return Trouble(stopped.reason, stopped.vendor, doc.status)
     if len(doc.text) > _LONG:
         return None
-    return find_parked(doc) or find_login(doc) or find_soft_404(doc) or find_hollow(doc)
+    return find_parked(doc) or find_placeholder(doc) or find_login(doc) or find_soft_404(doc) or find_hollow(doc)
 
 
 def _find_block(doc: Document) -> Verdict | None:

@@ -54,6 +54,7 @@ class Reason(Enum):
     CAPTCHA = ("CAPTCHA required ({detail})", Cure.CLIMB)
     SOFT_404 = ("Page not found (answered with HTTP 200)", Cure.NONE)
     PARKED = ("Parked domain", Cure.NONE)
+    PLACEHOLDER = ("Nothing there but a placeholder ({detail})", Cure.NONE)
 
     SAME_AS = ("Same page as {detail}", Cure.NONE)
     MOVED = ("Redirects to another site ({detail})", Cure.NONE)
