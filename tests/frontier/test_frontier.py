@@ -410,6 +410,30 @@ def test_what_a_passed_on_page_leads_to_is_read_whenever_it_comes() -> None:
     assert sorted(["/landing", "/", *walk(resumed, PASSED_ON)]) == sorted(before)
 
 
+def test_links_of_a_passed_on_page_of_an_earlier_level_take_no_others_place_after_a_kill() -> None:
+    """It was read in the first level; the kill comes in the second, when some of that have told their links."""
+    site = {"/": ["/a", "/b"], "/landing": ["/a", "/x", "/y"], "/a": ["/p", "/q"], "/b": ["/r"]}
+    handed = Page.at("http://a.test/landing", 1, handed=1)
+    before = walk(Frontier(visit(), CrawlPolicy(), [handed], ()), site)
+    assert sorted(before) == ["/", "/a", "/b", "/landing", "/p", "/q", "/r", "/x", "/y"]
+    frontier = Frontier(visit(), CrawlPolicy(), [handed], ())
+    ended: list[Known] = []
+    rows: list[Page] = [handed]
+    notes = b""
+    while len(ended) < 4:
+        page = frontier.next(NOW)
+        if page is None:
+            rows += frontier.deepen()
+        else:
+            rows.remove(page)
+            ended.append(known(page, links=read(frontier, page, site)))
+        snapshot = frontier.notes()
+        notes = snapshot.pack() if snapshot else notes
+    resumed = Frontier(visit(notes=notes), CrawlPolicy(), rows, ended)
+    first = [one.url.removeprefix("http://a.test") for one in ended]
+    assert sorted(first + walk(resumed, site)) == sorted(before)
+
+
 def test_passed_on_pages_that_fail_make_no_room_for_others() -> None:
     handed = [Page.at(f"http://a.test/gone-{number}", 0, handed=1) for number in range(4)]
     frontier = Frontier(visit(), CrawlPolicy(pages_per_site=3), handed, ())

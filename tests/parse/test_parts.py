@@ -2,13 +2,13 @@
 
 import pytest
 
+from gossamer.parse.links import is_unfollowed
 from gossamer.parse.parts import (
     APART,
     all_furniture,
     all_headings,
     is_of_the_content,
     is_outermost,
-    is_unfollowed,
     texts_of,
 )
 from tests.parse.answers import read
@@ -83,4 +83,10 @@ def test_reading_parts_leaves_the_tree_as_it_was() -> None:
 
 def test_what_is_no_recommendation() -> None:
     links = read("<a rel='noopener NoFollow'>1</a><a rel=ugc>2</a><a rel=sponsored>3</a><a rel=noopener>4</a><a>5</a>")
-    assert [is_unfollowed(link) for link in links.tree.find_all("a")] == [True, True, True, False, False]
+    assert [is_unfollowed(link.attr("rel") or "") for link in links.tree.find_all("a")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]

@@ -9,9 +9,9 @@ from turbohtml import Element
 from gossamer.analyze.snippets import harmless
 from gossamer.model.document import Document
 from gossamer.model.url import MAX_URL_LENGTH, normalise, site_of_url
-from gossamer.parse.links import is_plain
+from gossamer.parse.links import is_plain, is_unfollowed
 from gossamer.parse.metadata import base_of
-from gossamer.parse.parts import is_unfollowed, texts_of
+from gossamer.parse.parts import texts_of
 from gossamer.parse.text import tidy
 
 LONGEST_LABEL = 100  # characters
@@ -27,7 +27,7 @@ class Anchor:
 
     @property
     def nofollow(self) -> bool:
-        return is_unfollowed(self.element)
+        return is_unfollowed(self.element.attr("rel") or "")
 
 
 def anchors_of(doc: Document) -> Iterator[Anchor]:

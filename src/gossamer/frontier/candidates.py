@@ -53,7 +53,7 @@ class Candidates:
                 wanted = verdicts[url] = hash(url) not in self._seen and (
                     url in self._notes.candidates or self._admits(url)
                 )
-            if wanted and not self._see(url, finder.weight, 0.0, finder.depth + 1, finder.url):
+            if wanted and not self._see(url, level.weight, 0.0, finder.depth + 1, finder.url):
                 verdicts[url] = False
                 homeless += 1
         return homeless

@@ -41,6 +41,7 @@ class Frontier:
         self._queue: deque[Page] = deque()
         self._parked: list[Page] = []
         self._level = Level()
+        self._passed_on: dict[str, Level] = {}  # of pages that other sites passed on, each by itself
         self._identities: set[bytes] = set()
         self._keys: set[bytes] = set()
         self._chosen = 0
@@ -71,9 +72,9 @@ class Frontier:
             self._entries.answered(known.url, known.depth)
         if known.identity is not None:
             self._identities.add(known.identity)
-        # What a page another site passed on leads to is taken again: that it was is not to be seen from its rank.
+        # What a passed-on page leads to is taken again, which changes nothing: its rank does not tell that it was.
         if known.links and (known.handed or known.rank >= self._notes.as_of):
-            self._level.recall(known.rank, known.url, known.depth, known.links, int(not known.handed))
+            self._level_of(known.url, known.handed).recall(known.rank, known.url, known.depth, known.links)
         if known.state is PageState.FAILED:
             self._away.update({Reason[known.reason]} & _AWAY)
         if known.reason and self._entries.decides(known.depth):
@@ -142,6 +143,8 @@ class Frontier:
     def _fold(self) -> None:
         """The links of the level that is over become candidates."""
         homeless = self._candidates.take(self._level)
+        homeless += sum(self._candidates.take(level) for _, level in sorted(self._passed_on.items()))
+        self._passed_on.clear()
         self._candidates.drop_known(self._keys | self._identities)
         self._level = Level()
         self._notes.reached = max(self._notes.reached, self._chosen + self._candidates.number + homeless)
@@ -170,7 +173,12 @@ class Frontier:
 
         Also where another site's redirect led here and only this page is wanted: the site may come to be wanted whole.
         """
-        return self._level.add(page.rank, page.url, page.depth, links, int(not page.handed))
+        return self._level_of(page.url, page.handed).add(page.rank, page.url, page.depth, links)
+
+    def _level_of(self, url: str, handed: int) -> Level:
+        """Where a page's links are kept. One that was passed on comes at a time that means nothing: it belongs to no
+        level, and its links lead somewhere but count for nothing."""
+        return self._passed_on.setdefault(url, Level(weight=0)) if handed else self._level
 
     def claim_identity(self, identity: bytes) -> bool:
         """False if another page of this site already is what this one turned out to be."""

@@ -20,21 +20,21 @@ class Finder(NamedTuple):
 
     url: str
     depth: int
-    weight: int  # 0: another site's redirect led there at a time that means nothing, so its links count for nothing
     numbers: list[int]
 
 
 class Level:
-    """The links of the pages that have ended since the last choice."""
+    """The links of the pages that have ended since the last choice. Each counts `weight` as an in-link."""
 
-    def __init__(self) -> None:
+    def __init__(self, weight: int = 1) -> None:
+        self.weight = weight
         self._numbers: dict[str, int] = {}
         self._addresses: dict[int, str] = {}
         self._finders: dict[tuple[int, str], Finder] = {}
         self._next = 0
         self.crowded = False  # there was no room for some
 
-    def add(self, rank: int, url: str, depth: int, links: Iterable[str], weight: int = 1) -> bytes:
+    def add(self, rank: int, url: str, depth: int, links: Iterable[str]) -> bytes:
         """Take a page's links; what its row must keep of them."""
         known = self._numbers
         numbers: list[int] = []
@@ -52,18 +52,18 @@ class Level:
             numbers.append(number)
         self._next = following
         self._addresses.update(enumerate(fresh, first))
-        self._finders[rank, url] = Finder(url, depth, weight, numbers)
+        self._finders[rank, url] = Finder(url, depth, numbers)
         packed = orjson.dumps([first, fresh, numbers])
         return zlib.compress(packed, 1) if len(packed) > _WORTH_PACKING else packed
 
-    def recall(self, rank: int, url: str, depth: int, packed: bytes, weight: int = 1) -> None:
+    def recall(self, rank: int, url: str, depth: int, packed: bytes) -> None:
         """Take a page's links from its row."""
         first, fresh, numbers = orjson.loads(packed if packed[:1] == b"[" else zlib.decompress(packed))
         for number, link in enumerate(fresh, first):
             self._addresses[number] = link
             self._numbers[link] = number
         self._next = max(self._next, first + len(fresh))
-        self._finders[rank, url] = Finder(url, depth, weight, numbers)
+        self._finders[rank, url] = Finder(url, depth, numbers)
 
     def links(self) -> Iterator[tuple[Finder, str]]:
         """Every link of every page, in the order of the pages."""

@@ -54,7 +54,7 @@ def is_plain(url: str) -> bool:
 def _only_shunned(written: list[tuple[str, Element]]) -> Collection[str]:
     """What the page does not vouch for in any place where it names it, without fragments."""
     relations = [(href, relation) for href, anchor in written if (relation := anchor.attr("rel"))]
-    shunned = [href.partition("#")[0] for href, relation in relations if _is_unfollowed(relation)]
+    shunned = [href.partition("#")[0] for href, relation in relations if is_unfollowed(relation)]
     if not shunned:
         return ()
     times = Counter(href.partition("#")[0] for href, _ in written)
@@ -62,7 +62,8 @@ def _only_shunned(written: list[tuple[str, Element]]) -> Collection[str]:
 
 
 @lru_cache(maxsize=1_024)
-def _is_unfollowed(relation: str) -> bool:
+def is_unfollowed(relation: str) -> bool:
+    """Whether a `rel` says that the link is no recommendation."""
     return not _UNFOLLOWED.isdisjoint(relation.lower().split())
 
 

@@ -29,7 +29,6 @@ _IN_LOWER_FURNITURE = f"{_MENUS},footer{_OF_THE_PAGE}"
 _MAY_HIDE = ":is([hidden],[style*=none i],[style*=visibility i]):not(html,body)"
 # Markup that neither parts words nor hides them.
 _NOT_SIMPLE = ":not(:is(a,abbr,b,code,em,i,small,span,strong,u):not([hidden],[style]))"
-_UNFOLLOWED = frozenset({"nofollow", "ugc", "sponsored"})
 
 # A character that no text contains, and that joins nothing: what stands round it are two texts.
 APART = "\ufdd0"
@@ -67,11 +66,6 @@ def texts_of(elements: Sequence[Element]) -> list[str]:
     for at, text in zip(odd, _rendered([elements[at] for at in odd]), strict=True):
         texts[at] = text
     return [text or "" for text in texts]
-
-
-def is_unfollowed(link: Element) -> bool:
-    """Whether a link says of itself that it is no recommendation."""
-    return not _UNFOLLOWED.isdisjoint((link.attr("rel") or "").lower().split())
 
 
 def _text_at_a_glance(element: Element) -> str | None:

@@ -17,6 +17,7 @@ from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold
 
 LONGEST_SLEEP = timedelta(seconds=5)
+MOST_HOPS = 5  # redirects on the way to one answer
 _NOTHING_SENT = frozenset({
     *(Reason.NEVER_VISIT, Reason.FORBIDDEN_ADDRESS, Reason.BAD_URL, Reason.DNS, Reason.NAME_SERVER),
 })  # fmt: skip

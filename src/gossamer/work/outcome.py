@@ -14,8 +14,9 @@ from gossamer.model.url import is_homepage, site_of_url, url_key
 from gossamer.recipe import Bound
 from gossamer.settle.step import HandOver, PageStep, Step
 from gossamer.telemetry import get_logger
+from gossamer.work.courier import MOST_HOPS
 from gossamer.work.memory import SiteMemory
-from gossamer.work.redirects import MOST_HOPS, Moved
+from gossamer.work.redirects import Moved
 
 # Answers after which nothing is asked of the site until the time it named, or our own back-off, has passed.
 _ASKS_FOR_REST = frozenset({Reason.RATE_LIMITED, Reason.UNAVAILABLE, Reason.ROBOTS_UNREACHABLE})

@@ -8,10 +8,9 @@ from gossamer.frontier.robots import Rules
 from gossamer.model.fetching import Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import domain_of, host_of, normalise, site_of_url
-from gossamer.work.courier import LONGEST_SLEEP, Courier
+from gossamer.work.courier import LONGEST_SLEEP, MOST_HOPS, Courier
 from gossamer.work.robots import RobotsDesk
 
-MOST_HOPS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
