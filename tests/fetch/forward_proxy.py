@@ -42,6 +42,8 @@ class ForwardProxy:
         task = asyncio.create_task(self._serve(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        # A task that is cancelled before its first step never comes to its own end.
+        task.add_done_callback(lambda _: writer.transport.abort())
 
     async def _serve(self, reader: Reader, writer: Writer) -> None:
         try:
