@@ -77,6 +77,8 @@ class Site:
         self.connections += 1
         self.open_connections += 1
         task = asyncio.create_task(self._serve(reader, writer))
+        # A task that is cancelled before its first step never comes to its own end.
+        task.add_done_callback(lambda _: writer.transport.abort())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
