@@ -106,10 +106,10 @@ class ForwardProxy:
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            far_writer.transport.abort()  # before anything is awaited: a cancel may come while we wait
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
-            far_writer.transport.abort()
 
 
 async def _pour(reader: Reader, writer: Writer) -> None:
