@@ -12,7 +12,7 @@ from gossamer.store.tables import metadata
 from gossamer.store.tx import Tx
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
-HEAD = "0002"
+HEAD = "0003"
 
 
 def revision(tx: Tx) -> str | None:

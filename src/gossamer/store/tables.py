@@ -13,6 +13,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 from gossamer.store.types import Blob, Id, Instant, Json
@@ -39,7 +40,12 @@ jobs = Table(
     Column("created_at", Instant, nullable=False),
     Column("started_at", Instant),
     Column("finished_at", Instant),
+    Column("ran_ms", BigInteger, nullable=False, server_default="0"),  # at work since it was last started by hand
+    Column("submit_key", Text),  # the submitter's own: the same request twice is one job
+    Column("submit_digest", Blob),  # of what was asked for under that key
+    Column("hidden_at", Instant),  # since when its results are not shown any more; they are purged after a grace time
     Index(None, "state"),
+    Index("uq_jobs_submit_key", "submit_key", unique=True),
 )
 
 sites = Table(
@@ -92,6 +98,7 @@ visits = Table(
     Column("last_error", Text, nullable=False),
     UniqueConstraint("site_id", "lane"),
     Index("ix_visits_queue", "job_id", "lane", "state", "due_at", "id"),
+    Index(None, "worker"),
     Index(None, "state", "domain"),
 )
 
@@ -195,4 +202,47 @@ places = Table(
     Column("place", Text, primary_key=True),
     Column("holder", Text, primary_key=True),
     Column("until", Instant, nullable=False),
+)
+
+# What the counters said at certain moments, for the audit to hold against the rows.
+checkpoints = Table(
+    "checkpoints",
+    metadata,
+    Column("job_id", Id, primary_key=True),
+    Column("id", Id, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("cause", String(12), nullable=False),  # visits, pause, shutdown, end
+    Column("state", String(12), nullable=False),  # of the job
+    Column("sites_total", Integer, nullable=False),
+    Column("sites_done", Integer, nullable=False),
+    Column("sites_failed", Integer, nullable=False),
+    Column("sites_partial", Integer, nullable=False),
+    Column("pages_done", BigInteger, nullable=False),
+    Column("pages_failed", BigInteger, nullable=False),
+    Column("pages_skipped", BigInteger, nullable=False),
+    Column("records", BigInteger, nullable=False),
+    Column("last_at", Instant),
+    sqlite_with_rowid=False,
+)
+
+# An alert fires once: one open row per kind and subject.
+alerts = Table(
+    "alerts",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("kind", String(24), nullable=False),
+    Column("subject", Text, nullable=False),  # a job, a visit, or what of the system it is about
+    Column("job_id", Id),
+    Column("sentence", Text, nullable=False),
+    Column("fired_at", Instant, nullable=False),
+    Column("cleared_at", Instant),
+    Column("delivered_at", Instant),
+    Index(
+        "uq_alerts_open",
+        "kind",
+        "subject",
+        unique=True,
+        sqlite_where=text("cleared_at IS NULL"),
+        postgresql_where=text("cleared_at IS NULL"),
+    ),
 )

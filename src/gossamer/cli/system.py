@@ -1,0 +1,10 @@
+"""`gossamer system`: what concerns all jobs."""
+
+import typer
+
+from gossamer.cli import alerts, dead_letters, retention
+
+app = typer.Typer(help="Look after the whole home.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(alerts.app)
+app.add_typer(dead_letters.app, name="dead-letters")
+app.add_typer(retention.system)

@@ -1,0 +1,1 @@
+"""Telling people outside: alerts through channels."""

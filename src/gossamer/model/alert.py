@@ -1,0 +1,27 @@
+"""What wants a person's attention: said once, and cleared when it no longer holds."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+
+class AlertKind(StrEnum):
+    DEADLINE = "deadline"  # a job ran as long as jobs may
+    DISK = "disk"  # the disk is nearly full
+    BACKPRESSURE = "backpressure"  # the database takes results too slowly
+    LANE = "lane"  # nobody walks the visits of a lane
+    ADDRESS = "address"  # many sites block our address
+    DEAD_LETTER = "dead-letter"  # a visit was given up after killing its workers
+    AUDIT = "audit"  # the rows of a job do not add up
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    id: UUID
+    kind: AlertKind
+    subject: str
+    sentence: str
+    fired_at: datetime
+    job_id: UUID | None = None
+    cleared_at: datetime | None = None

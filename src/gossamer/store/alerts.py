@@ -1,0 +1,63 @@
+"""Alerts: at most one open row per kind and subject, so that each is said once."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, select, update
+
+from gossamer.model.alert import Alert, AlertKind
+from gossamer.model.ids import new_id
+from gossamer.store.tables import alerts
+from gossamer.store.tx import Tx
+
+_OPEN = alerts.c.cleared_at.is_(None)
+
+
+def fire(tx: Tx, kind: AlertKind, subject: str, sentence: str, *, job_id: UUID | None = None) -> bool:
+    """Say it; False if it has been said and still holds."""
+    fresh = tx.dialect.insert(alerts).on_conflict_do_nothing()
+    values = {
+        "id": new_id(tx.now),
+        "kind": kind,
+        "subject": subject,
+        "job_id": job_id,
+        "sentence": sentence,
+        "fired_at": tx.now,
+    }
+    return bool(tx.run(fresh, values).rowcount)
+
+
+def clear(tx: Tx, kind: AlertKind, subject: str) -> bool:
+    """It no longer holds; False if it did not before either."""
+    held = _OPEN & (alerts.c.kind == kind) & (alerts.c.subject == subject)
+    return bool(tx.run(update(alerts).where(held).values(cleared_at=tx.now)).rowcount)
+
+
+def clear_of_job(tx: Tx, job_id: UUID) -> int:
+    """A person has looked after the job: what was said about it is over."""
+    held = _OPEN & (alerts.c.job_id == job_id) & (alerts.c.kind != AlertKind.DEAD_LETTER)
+    return tx.run(update(alerts).where(held).values(cleared_at=tx.now)).rowcount
+
+
+def recent(tx: Tx, limit: int, *, cleared: bool = False) -> list[Alert]:
+    """Newest first; the open ones only, unless those that are over are wanted too."""
+    query = select(alerts).order_by(alerts.c.id.desc()).limit(limit)
+    if not cleared:
+        query = query.where(_OPEN)
+    return [_alert(row) for row in tx.run(query)]
+
+
+def undelivered(tx: Tx, limit: int = 100) -> list[Alert]:
+    """Not told to anybody yet, in the order they were said."""
+    query = select(alerts).where(alerts.c.delivered_at.is_(None)).order_by(alerts.c.id).limit(limit)
+    return [_alert(row) for row in tx.run(query)]
+
+
+def delivered(tx: Tx, ids: Sequence[UUID]) -> None:
+    tx.run(update(alerts).where(alerts.c.id.in_(ids)).values(delivered_at=tx.now))
+
+
+def _alert(row: Row[Any]) -> Alert:
+    kind = AlertKind(row.kind)
+    return Alert(row.id, kind, row.subject, row.sentence, row.fired_at, row.job_id, row.cleared_at)
