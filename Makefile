@@ -4,13 +4,14 @@ export PYTHON
 # Compiled files are worth keeping: every command starts faster.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check unit bench format lock clean
+.PHONY: help demo test check unit chaos bench format lock clean
 
 help:
 	@echo "make demo    a prospecting job on a sample web, from nothing to a table"
 	@echo "make test    everything: style, types, architecture, all tests"
 	@echo "make check   style, types and architecture only"
 	@echo "make unit    the tests only (ARGS='-k name' chooses)"
+	@echo "make chaos   harm jobs at work and see that nothing is lost (SEEDS=100 is the long form, FIRST=7 begins there)"
 	@echo "make bench   speed and memory, beside Scrapy and Crawlee, printed as JSON (25 minutes; installs nginx and pages)"
 	@echo "make format  put the code in shape"
 	@echo "make lock    pin the packages anew"
@@ -30,6 +31,11 @@ unit:
 	@scripts/venv requirements/dev.txt
 	@scripts/install-servers
 	@.venv/bin/pytest -n 2 --dist loadgroup $(ARGS)
+
+chaos:
+	@scripts/venv requirements/dev.txt
+	@scripts/install-servers
+	@.venv/bin/python -m tests.chaos --seeds $(or $(SEEDS),20) --first $(or $(FIRST),1)
 
 bench:
 	@scripts/venv requirements/dev.txt

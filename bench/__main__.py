@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from bench import crawl, create, keywords, memory, pace, startup, status
+from bench import crawl, create, keywords, large_job, memory, pace, settle, startup, status
 from bench.figure import BenchFailed, Figure
 from bench.machine import machine, versions
 from bench.running import ROOT, keep_bytecode, time_limit
@@ -25,6 +25,8 @@ BENCHMARKS: Mapping[str, Measure] = {
     "startup": startup.measure,
     "create": create.measure,
     "status": status.measure,
+    "settle": settle.measure,
+    "large_job": large_job.measure,
     "crawl": crawl.measure,
     "keywords": keywords.measure,
     "memory": memory.measure,

@@ -49,11 +49,14 @@ class _Course:
     server: Nginx
     folder: Path
 
-    def floor(self, number: int) -> Read:
-        task = self._task(f"floor-{number}", {"sites": self.corpus.urls(self.names)})
-        ran = run([sys.executable, "-m", "bench.floor", str(task)])
-        told = orjson.loads(ran.out)
-        return Read(told["pages"], told["matches"], ran.cpu, told["wall"])
+    def floor(self, reading: str) -> Turn:
+        def take(number: int) -> Read:
+            task = self._task(f"{reading}-{number}", {"sites": self.corpus.urls(self.names), "reading": reading})
+            ran = run([sys.executable, "-m", "bench.floor", str(task)])
+            told = orjson.loads(ran.out)
+            return Read(told["pages"], told["matches"], ran.cpu, told["wall"])
+
+        return take
 
     def ours(self, processes: int) -> Turn:
         def take(number: int) -> Read:
@@ -108,7 +111,8 @@ def measure(folder: Path, quick: bool) -> list[Figure]:
         whole = _Course(corpus, names, keywords, server, folder)
         shared = _Course(corpus, 1, keywords, server, folder)
         warm_up(shared.asked(1, -1))
-        alone = whole.best({"floor": whole.floor, "one": whole.ours(1), "two": whole.ours(2)}, rounds)
+        bare = {"floor": whole.floor("parser"), "library": whole.floor("library")}
+        alone = whole.best({**bare, "one": whole.ours(1), "two": whole.ours(2)}, rounds)
         contest = shared.best({"ours": shared.ours(1)} | _turns(shared, peers), rounds)
         begun = {}
         if not quick:
@@ -127,14 +131,18 @@ def _turns(course: _Course, peers: Iterable[Peer]) -> dict[str, Turn]:
 
 
 def _own_figures(alone: dict[str, Read], corpus: Corpus, names: int) -> list[Figure]:
-    floor, one, two = alone["floor"], alone["one"], alone["two"]
+    floor, library, one, two = alone["floor"], alone["library"], alone["one"], alone["two"]
     hosts = len(corpus.hosts(names))
     read = f"{one.pages:,} pages of {hosts} hosts, {one.matches:,} matches"
     speed_one, speed_two = one.pages / one.wall, two.pages / two.wall
     return [
-        Figure("floor", "a bare loop of the same libraries, CPU per page", floor.per_page, "ms", note=read),
+        Figure(
+            "floor", "a bare loop of the same client, parser and matcher, CPU per page", floor.per_page, "ms", note=read
+        ),
+        Figure("library", "the same with the bare calls of the parser's library", library.per_page, "ms"),
         Figure("page", "a page of a job, one process working, CPU", one.per_page, "ms"),
         Figure("of_floor", "that against the floor", one.per_page / floor.per_page, "times", OF_FLOOR),
+        Figure("of_library", "that against the bare calls", one.per_page / library.per_page, "times"),
         Figure("page_two", "the same, two processes working", two.per_page, "ms"),
         Figure("speed", "pages per second, one process", speed_one, ""),
         Figure("speed_two", "pages per second, two, nginx on the same cores", speed_two, ""),

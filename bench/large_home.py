@@ -104,10 +104,10 @@ def _records_of(host: str, url: str, offset: int) -> Iterator[Record]:
 async def _count(path: Path, job_id: UUID, rows: int) -> None:
     """All pages are read; the job has still its sites to close."""
     pages = rows // RECORDS_PER_PAGE
-    share = counters.Change(
-        pages_done=pages // counters.SHARDS, records=rows // counters.SHARDS, bytes_in=pages * PAGE_BYTES
+    share = counters.Change(pages_done=pages // counters.SHARDS, records=rows // counters.SHARDS)
+    rest = counters.Change(
+        pages_done=pages % counters.SHARDS, records=rows % counters.SHARDS, bytes_in=pages * PAGE_BYTES
     )
-    rest = counters.Change(pages_done=pages % counters.SHARDS, records=rows % counters.SHARDS)
 
     def count(tx: Tx) -> None:
         for shard in range(counters.SHARDS):

@@ -16,7 +16,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _program(name: str) -> str:
+def program(name: str) -> str:
     """A server program from PATH, or from where Debian hides it."""
     places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     found = shutil.which(name, path=os.pathsep.join([*map(str, places), os.environ["PATH"]]))
@@ -25,7 +25,7 @@ def _program(name: str) -> str:
     return found
 
 
-def _as_postgres(command: list[str]) -> list[str]:
+def as_postgres(command: list[str]) -> list[str]:
     """PostgreSQL refuses to run as root; there it runs as the user its package made."""
     if os.getuid() != 0:
         return command
@@ -39,16 +39,16 @@ def postgres(folder: Path) -> Iterator[str]:
     if os.getuid() == 0:
         shutil.chown(folder, "postgres", "postgres")
     data, port = folder / "data", free_port()
-    init = [_program("initdb"), "-D", str(data), "-U", "gossamer", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
-    subprocess.run(_as_postgres(init), check=True, capture_output=True, cwd=folder)
+    init = [program("initdb"), "-D", str(data), "-U", "gossamer", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
+    subprocess.run(as_postgres(init), check=True, capture_output=True, cwd=folder)
     options = ("fsync=off", "full_page_writes=off", f"port={port}", f"unix_socket_directories={folder}")
-    command = [_program("postgres"), "-D", str(data), "-h", "127.0.0.1"]
+    command = [program("postgres"), "-D", str(data), "-h", "127.0.0.1"]
     for option in options:
         command += ["-c", option]
     log = (folder.parent / f"{folder.name}.log").open("wb")
-    server = subprocess.Popen(_as_postgres(command), stdout=log, stderr=log, cwd=folder)
+    server = subprocess.Popen(as_postgres(command), stdout=log, stderr=log, cwd=folder)
     try:
-        _wait_for(port, server)
+        wait_for(port, server)
         yield f"postgresql://gossamer@127.0.0.1:{port}/postgres"
     finally:
         server.terminate()
@@ -60,9 +60,9 @@ def postgres(folder: Path) -> Iterator[str]:
         log.close()
 
 
-def _wait_for(port: int, server: "subprocess.Popen[bytes]", seconds: float = 60) -> None:
+def wait_for(port: int, server: "subprocess.Popen[bytes]", seconds: float = 60) -> None:
     """Until it takes work: the port is open some time before that."""
-    ask = [_program("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
+    ask = [program("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if server.poll() is not None:

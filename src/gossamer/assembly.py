@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import urlsplit
 
-from gossamer.clock import Clock, SystemClock
+from gossamer.clock import SteadyClock
+from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
 from gossamer.recipe import Recipe
 from gossamer.recipes.prospect import Prospect
+from gossamer.retain.classes import Terms
+from gossamer.retain.retainer import Retainer
 from gossamer.settings import Settings
 from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.store.schema import ready_database
 from gossamer.telemetry import configure
+from gossamer.work import surrender
 from gossamer.work.home import HomeLock, home_name
-from gossamer.work.runner import Runner
+from gossamer.work.runner import Rules, Runner
 
 if TYPE_CHECKING:
     from gossamer.fetch.never import NeverVisit
@@ -32,7 +36,7 @@ class App:
     """What a door holds: the home, its database, and the means to become its runner."""
 
     settings: Settings
-    clock: Clock
+    clock: SteadyClock
     database: SqliteDatabase | PostgresDatabase
     recipes: Mapping[str, Recipe[Any]]
     lock: HomeLock
@@ -68,9 +72,18 @@ class App:
             self.clock,
             self.lock,
             self.home_name,
+            self.settings.home,
             (sys.executable, "-m", "gossamer.worker"),
-            processes or self.settings.processes,
             log_path(self.settings),
+            Rules(
+                processes=processes or self.settings.processes,
+                lease=self.settings.lease,
+                job_time=self.settings.job_time,
+                min_free_disk=self.settings.min_free_disk,
+                patience=self.settings.database_patience,
+            ),
+            (LogChannel(),),
+            Retainer(self.database, Terms(self.settings.retention, self.settings.retention_grace)),
         )
 
 
@@ -107,11 +120,13 @@ def log_path(settings: Settings) -> Path:
 @asynccontextmanager
 async def open_app(settings: Settings) -> AsyncIterator[App]:
     """An app on a database that is up to date."""
-    clock = SystemClock()
+    clock = SteadyClock()
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     database = await ready_database(database_url(settings), clock)
     lock = HomeLock(settings.home)
     try:
+        if lock.holder() is None:
+            await surrender.recall(settings.home, database)
         yield App(settings, clock, database, RECIPES, lock)
     finally:
         lock.release()
@@ -119,8 +134,8 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
 
 
 @asynccontextmanager
-async def open_kit(settings: Settings, shards: int) -> AsyncIterator["Kit"]:
-    """What one of `shards` working processes needs."""
+async def open_kit(settings: Settings, shards: int, clock: SteadyClock | None = None) -> AsyncIterator["Kit"]:
+    """What one of `shards` working processes needs; all of them go by one clock."""
     # What only a worker uses is loaded only by a worker: commands stay quick.
     from gossamer.dispatch.local import LocalDispatcher
     from gossamer.fetch.connect_to import parse_connect_to
@@ -133,9 +148,10 @@ async def open_kit(settings: Settings, shards: int) -> AsyncIterator["Kit"]:
     from gossamer.store.places import StoredPlaces
     from gossamer.work.kit import Kit, Limits
 
-    clock = SystemClock()
+    clock = clock or SteadyClock()
     url = database_url(settings)
     database = open_database(url, clock, checkpoints=False)
+    database.patience.lasts = settings.database_patience
     resolver = Resolver(clock, servers=settings.dns_servers)
     guard = Guard(
         resolver,
@@ -157,6 +173,8 @@ async def open_kit(settings: Settings, shards: int) -> AsyncIterator["Kit"]:
         timeout=settings.http_timeout,
         max_page_bytes=settings.max_page_bytes,
         lease=settings.lease,
+        settle_patience=settings.settle_patience,
+        checkpoint_visits=settings.checkpoint_visits,
         capacity=max(1, min(wanted, capacity(raise_open_files()))),
         named_spacing={domain: timedelta(seconds=1 / rate) for domain, rate in settings.domain_rates.items()},
     )

@@ -24,6 +24,21 @@ class SystemClock:
         return time.monotonic()
 
 
+class SteadyClock(SystemClock):
+    """The wall clock as it was at a moment, going on from there whatever is done to the machine's own.
+
+    All processes of a home share one `offset`, so a wall clock that is set forward or back ends no lease and makes no
+    site wait for an hour. What was changed is taken over when the home is worked anew.
+    """
+
+    def __init__(self, offset: float | None = None) -> None:
+        self.offset = time.time() - time.monotonic() if offset is None else offset
+
+    def now(self) -> datetime:
+        at = datetime.fromtimestamp(self.offset + time.monotonic(), UTC)
+        return at.replace(microsecond=at.microsecond // 1000 * 1000)
+
+
 class FrozenClock:
     """Stands still until it is advanced."""
 

@@ -3,6 +3,7 @@
     GossamerError
         UserError          bad input, unknown job, illegal request: `code`, one sentence, a hint
         StorageAway        the database did not answer for longer than we are willing to wait
+            StorageFull    there is no room left to write to
 
 Core errors know no exit codes and no HTTP: the doors map `code`.
 """
@@ -27,3 +28,7 @@ class UserError(GossamerError):
 
 class StorageAway(GossamerError):
     """The database cannot be reached."""
+
+
+class StorageFull(StorageAway):
+    """The database has no room left to write to."""

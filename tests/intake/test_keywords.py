@@ -86,7 +86,7 @@ def test_duplicates_differ_in_capitals_spaces_or_spelling_of_letters_only(path: 
 def test_a_spreadsheet_column_brings_its_title(tmp_path: Path) -> None:
     assert keywords(tmp_path / "k.csv", '"Keyword"\n"crm"\n') == ["crm"]
     assert keywords(tmp_path / "k.csv", "crm\nkeyword\n") == ["crm", "keyword"]
-    assert keywords(tmp_path / "k.txt", "keyword\ncrm\n") == ["keyword", "crm"]
+    assert keywords(tmp_path / "k.txt", "crm\nkeyword\n") == ["crm", "keyword"]
 
 
 @pytest.mark.parametrize("line", [" ", "   ", "\t", "\u00a0", "\u3000", '" "', '""', "\u200b"])
@@ -175,7 +175,7 @@ def test_any_bytes_at_all_give_keywords_or_a_user_error(path: Path, content: byt
         ("k.txt", "Keyword,Volume\ncrm,1000\n", ("crm",)),
         ("k.txt", "crm, sales, pipeline\n", ("crm", "sales", "pipeline")),
         ("k.txt", "Acme, Inc.\ncrm\n", ("Acme, Inc.", "crm")),
-        ("k.txt", "keyword\ncrm\n", ("keyword", "crm")),
+        ("k.txt", "keyword\ncrm\n", ("crm",)),
     ],
 )
 def test_tables_and_lists_on_one_line_are_understood(
@@ -184,3 +184,21 @@ def test_tables_and_lists_on_one_line_are_understood(
     path = tmp_path / name
     path.write_text(text)
     assert read_keywords(path).keywords == expected
+
+
+def test_the_heading_of_a_text_file_is_left_out_aloud(tmp_path: Path) -> None:
+    path = tmp_path / "k.txt"
+    path.write_text("# ours\nKeywords:\ncrm\nkeywords\n")
+    loaded = read_keywords(path)
+    assert loaded == KeywordList(("crm", "keywords"), 0, "Keywords:")
+    assert loaded_sentence(loaded, path) == (
+        'Loaded 2 keywords from k.txt. Its first line, "Keywords:", is taken for a heading; '
+        "as a keyword, put it further down"
+    )
+
+
+@pytest.mark.parametrize("text", ["keyword\n", "query\ncrm\n", "keyword research\ncrm\n"])
+def test_what_may_be_a_keyword_is_one(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "k.txt"
+    path.write_text(text)
+    assert read_keywords(path) == KeywordList(tuple(text.split("\n")[:-1]), 0)

@@ -71,16 +71,6 @@ async def test_a_new_home_is_set_up_by_itself(tmp_path: Path) -> None:
     await database.close()
 
 
-async def test_an_older_program_refuses_a_newer_database(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/gossamer.db"
-    database = await ready_database(url, SystemClock())
-    await database.write(lambda tx: tx.run(text("UPDATE alembic_version SET version_num = '9999'")))
-    await database.close()
-    with pytest.raises(UserError, match="newer gossamer") as refused:
-        await ready_database(url, SystemClock())
-    assert refused.value.code == "database.newer"
-
-
 async def test_a_server_is_left_to_its_operator(new_postgres: Any) -> None:
     url = new_postgres()
     database = await ready_database(url, SystemClock())

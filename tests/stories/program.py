@@ -100,6 +100,11 @@ class Terminal:
         found = self.ask("job", "results", job, "--limit", "10000")
         return [{name: value for name, value in row.items() if name != "timestamp"} for row in found]
 
+    def assert_clean(self, job: str) -> None:
+        """The job's rows add up."""
+        done = self.type("job", "audit", job, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
     def newest(self) -> str:
         """The id of the job created last."""
         return str(self.ask("job", "list")[0]["id"])

@@ -25,4 +25,5 @@ def test_a_killed_worker_is_replaced_and_nothing_is_missing(tmp_path: Path) -> N
         assert code == 0, output
         rows = [(row["url"], row["keyword"], row["frequency"]) for row in terminal.rows(job)]
         assert compare(rows, web.truth).exact
+        terminal.assert_clean(job)
         assert "worker.died" in (terminal.home / "logs" / "gossamer.log").read_text()

@@ -32,6 +32,7 @@ def test_nothing_is_missing_and_nothing_is_double_after_kill_9(tmp_path: Path) -
         assert running.returncode == 0, output
         assert rough.rows(job) == undisturbed
         assert len(undisturbed) > 50
+        rough.assert_clean(job)
 
 
 def _workers_are_gone(terminal: Terminal) -> None:

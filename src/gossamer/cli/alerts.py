@@ -1,5 +1,64 @@
 """`gossamer system alerts`: what wants a person's attention."""
 
+from typing import TYPE_CHECKING
+
 import typer
 
+from gossamer.cli.main import StrictCommand
+from gossamer.cli.views import JSON
+
+if TYPE_CHECKING:
+    from gossamer.assembly import App
+    from gossamer.model.alert import Alert
+
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("alerts", cls=StrictCommand)
+def show_alerts(
+    cleared: bool = typer.Option(False, "--all", help="Also those that are over."),
+    limit: int = typer.Option(50, min=1, max=10_000, help="Newest first, at most this many."),
+    as_json: bool = JSON,
+) -> None:
+    """What the program wants a person to know, each thing once, until it is over.
+
+    Example:
+
+    \b
+        gossamer system alerts
+    """
+    from gossamer.cli.session import run as run_command
+
+    async def work(app: "App") -> int:
+        return await _show(app, limit, cleared=cleared, as_json=as_json)
+
+    run_command(work)
+
+
+async def _show(app: "App", limit: int, *, cleared: bool, as_json: bool) -> int:
+    from gossamer.cli import words
+    from gossamer.cli.session import say, say_json
+    from gossamer.store import alerts
+
+    found = await app.database.read(alerts.recent, limit, cleared=cleared)
+    if as_json:
+        say_json([_as_json(alert) for alert in found])
+    elif not found:
+        say("No alerts." if cleared else "No alerts. Those that are over: 'gossamer system alerts --all'.")
+    for alert in [] if as_json else found:
+        over = f", over since {words.moment(alert.cleared_at)[:19]}" if alert.cleared_at else ""
+        say(f"{words.moment(alert.fired_at)[:19]} {alert.kind}{over}: {alert.sentence}")
+    return 0
+
+
+def _as_json(alert: "Alert") -> dict[str, object]:
+    from gossamer.cli import words
+
+    return {
+        "id": str(alert.id),
+        "kind": str(alert.kind),
+        "job": str(alert.job_id) if alert.job_id else None,
+        "sentence": alert.sentence,
+        "since": words.stamp(alert.fired_at),
+        "over": words.stamp(alert.cleared_at),
+    }

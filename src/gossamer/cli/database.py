@@ -1,46 +1,60 @@
-"""`gossamer db`: the schema of the database."""
+"""`gossamer db`: the schema of the database, and copies of it."""
 
-import asyncio
+from pathlib import Path
 
 import typer
 
 from gossamer.cli.main import StrictCommand
+from gossamer.cli.views import JSON
 
 app = typer.Typer(help="Look after the database.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command(cls=StrictCommand)
-def upgrade(as_json: bool = typer.Option(False, "--json", help="Answer in JSON.")) -> None:
+def upgrade(as_json: bool = JSON) -> None:
     """Bring the database to this program's schema. Safe to run again.
 
     The embedded SQLite file is upgraded by itself; a Postgres server is upgraded with this command:
 
+    \b
         GOSSAMER_DATABASE_URL=postgresql://me@host/gossamer gossamer db upgrade
     """
-    from gossamer.assembly import database_url
-    from gossamer.cli.session import say, say_json
-    from gossamer.clock import SystemClock
-    from gossamer.settings import read_settings
-    from gossamer.store.database import open_database
-    from gossamer.store.schema import HEAD, revision
-    from gossamer.store.schema import upgrade as apply
+    from gossamer.cli.copies import upgrade_here
 
-    settings, _ = read_settings()
+    upgrade_here(as_json=as_json)
 
-    async def whole() -> str | None:
-        database = open_database(database_url(settings), SystemClock())
-        try:
-            before = await database.read(revision)
-            if before != HEAD:
-                await database.write(apply)
-        finally:
-            await database.close()
-        return before
 
-    before = asyncio.run(whole())
-    if as_json:
-        say_json({"before": before, "now": HEAD})
-    elif before == HEAD:
-        say(f"The database is up to date (revision {HEAD}).")
-    else:
-        say(f"The database is now at revision {HEAD} (was {before or 'empty'}).")
+@app.command(cls=StrictCommand)
+def backup(
+    file: Path = typer.Argument(help="The file to write.", metavar="FILE", show_default=False),
+    force: bool = typer.Option(False, "--force", help="Replace the file if it is there already."),
+    as_json: bool = JSON,
+) -> None:
+    """Write a copy of the embedded database, also while jobs run.
+
+    Example:
+
+    \b
+        gossamer db backup gossamer-monday.db
+    """
+    from gossamer.cli.copies import back_up_here
+
+    back_up_here(file, force=force, as_json=as_json)
+
+
+@app.command(cls=StrictCommand)
+def restore(
+    file: Path = typer.Argument(help="What 'gossamer db backup' has written.", metavar="FILE", show_default=False),
+    yes: bool = typer.Option(False, "--yes", help="Do not ask."),
+    as_json: bool = JSON,
+) -> None:
+    """Put a copy back in the place of the embedded database. What was there is kept beside it.
+
+    Example:
+
+    \b
+        gossamer db restore gossamer-monday.db
+    """
+    from gossamer.cli.copies import restore_here
+
+    restore_here(file, yes=yes, as_json=as_json)

@@ -2,4 +2,73 @@
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+from gossamer.cli.main import StrictCommand
+from gossamer.cli.views import JSON
+
+app = typer.Typer(help="Visits that were given up.", no_args_is_help=True, rich_markup_mode=None)
+
+LETTER = typer.Argument(
+    help="The letter's id, or some characters of its beginning or end.", metavar="ID", show_default=False
+)
+
+
+@app.command("list", cls=StrictCommand)
+def list_letters(
+    limit: int = typer.Option(50, min=1, max=10_000, help="Newest first, at most this many."), as_json: bool = JSON
+) -> None:
+    """Visits that ended their worker three times and wait for somebody to look after them.
+
+    Example:
+
+    \b
+        gossamer system dead-letters list
+    """
+    from gossamer.cli.letters import show_list
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: show_list(app, limit, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def show(letter: str = LETTER, as_json: bool = JSON) -> None:
+    """One of them: its job, its site, what happened last, and what you can do.
+
+    Example:
+
+    \b
+        gossamer system dead-letters show 3f9a2c71
+    """
+    from gossamer.cli.letters import show_letter
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: show_letter(app, letter, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def retry(letter: str = LETTER, as_json: bool = JSON) -> None:
+    """Let it be walked again, with three lives; its job runs again if it was at rest.
+
+    Example:
+
+    \b
+        gossamer system dead-letters retry 3f9a2c71
+    """
+    from gossamer.cli.letters import retry_letter
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: retry_letter(app, letter, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def drop(letter: str = LETTER, as_json: bool = JSON) -> None:
+    """Take it off the list. Its site stays failed.
+
+    Example:
+
+    \b
+        gossamer system dead-letters drop 3f9a2c71
+    """
+    from gossamer.cli.letters import drop_letter
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: drop_letter(app, letter, as_json=as_json))

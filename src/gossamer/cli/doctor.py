@@ -2,4 +2,23 @@
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+from gossamer.cli.main import StrictCommand
+from gossamer.cli.views import JSON
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command(cls=StrictCommand)
+def doctor(as_json: bool = JSON) -> None:
+    """Look at the home, the database, the machine and the network, and say what to do about what is wrong.
+
+    Changes nothing. Ends with exit code 1 if something is broken; warnings alone end with 0.
+
+    Example:
+
+    \b
+        gossamer doctor
+    """
+    from gossamer.cli.checkup.examine import show_health
+
+    show_health(as_json=as_json)

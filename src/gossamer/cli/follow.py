@@ -13,9 +13,20 @@ from gossamer.intake import control
 from gossamer.model.job import Job
 from gossamer.model.states import OVER, JobState
 from gossamer.store import counters, jobs, visits
+from gossamer.store.health import working_home
 from gossamer.work.runner import Runner
 
 _LOOK = 0.25  # seconds between looks at the rows
+
+
+async def runner_of(app: App) -> int | None:
+    """The process id of whoever works the jobs here, 0 if that is on another home; None if nobody does."""
+    holder = app.lock.holder()
+    if holder is not None:
+        return holder
+    # What our own home has written there is left over from a runner that is gone.
+    home = await app.database.read(working_home)
+    return 0 if home and home != app.home_name else None
 
 
 class Follower:

@@ -7,15 +7,12 @@ import typer
 
 from gossamer.cli import audit, history, retention, retry, views, watch
 from gossamer.cli.main import StrictCommand
-from gossamer.cli.views import JOB, JSON
+from gossamer.cli.views import DETACH, JOB, JSON, PROCESSES
 
 if TYPE_CHECKING:
     from gossamer.assembly import App
 
 app = typer.Typer(help="Run, watch and steer jobs.", no_args_is_help=True, rich_markup_mode=None)
-
-DETACH = typer.Option(False, "--detach", help="Work in the background and return at once.")
-PROCESSES = typer.Option(None, "--processes", min=1, max=64, help="Working processes (default: one per core).")
 
 
 @app.command(cls=StrictCommand)
@@ -36,13 +33,19 @@ def run(
     top_pages: int = typer.Option(50, min=1, max=50_000, help="Pages read of a domain larger than that."),
     depth: int = typer.Option(50, min=0, max=1000, help="Links followed from the homepage at most."),
     include: list[str] | None = typer.Option(
-        None, "--include", metavar="PATTERN", help="Read only such pages, like '/blog/*'. May be given several times."
+        None,
+        "--include",
+        metavar="PATTERN",
+        help="Read only such pages, like '/blog/*', and the homepage, which always is. May be given several times.",
     ),
     exclude: list[str] | None = typer.Option(
         None, "--exclude", metavar="PATTERN", help="Read no such pages, like '*/tag/*'. May be given several times."
     ),
     processes: int | None = PROCESSES,
     no_auto_start: bool = typer.Option(False, "--no-auto-start", help="Only create it; 'job start' starts it."),
+    idempotency_key: str | None = typer.Option(
+        None, "--idempotency-key", metavar="KEY", help="The same request under the same key is the same job."
+    ),
     detach: bool = DETACH,
     as_json: bool = JSON,
 ) -> None:
@@ -68,7 +71,9 @@ def run(
         "include": include or [],
         "exclude": exclude or [],
     }
-    request = Request(name, domains, keywords, exclude_domains, params, start=not no_auto_start)
+    request = Request(
+        name, domains, keywords, exclude_domains, params, start=not no_auto_start, submit_key=idempotency_key
+    )
 
     async def work(app: "App") -> int:
         return await run_job(app, request, processes=processes, detach=detach, as_json=as_json)

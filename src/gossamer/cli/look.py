@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.assembly import App
-from gossamer.cli import report, tables, words
+from gossamer.cli import kept, report, tables, words
+from gossamer.cli.follow import runner_of
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
 from gossamer.export.rows import Row, rows_by_site
@@ -21,27 +22,9 @@ from gossamer.model.record import RecordKind
 from gossamer.model.states import OVER, JobState, SiteState
 from gossamer.store import counters, jobs, sites
 
-_FAILED_SHOWN = 1000  # failed domains in a JSON status
-_FAILED_TOLD = 10  # and in one for people
-
-
-async def show_status(app: App, text: str, *, as_json: bool) -> int:
-    job = await find_job(app.database, text)
-    progress = await app.database.read(counters.progress, job.id)
-    failed = await app.database.read(sites.summaries, job.id, SiteState.FAILED, limit=_FAILED_SHOWN)
-    runner = app.lock.holder()
-    if as_json:
-        say_json({**report.as_json(job, progress, runner), "failed_domains": report.failures_json(failed)})
-        return 0
-    for line in report.status_lines(job, progress, runner, app.clock.now()):
-        say(line)
-    for line in report.failure_lines(failed[:_FAILED_TOLD], progress.sites_failed, short(job.id)):
-        say(line)
-    return 0
-
 
 async def show_list(app: App, limit: int, *, archived: bool, as_json: bool) -> int:
-    runner = app.lock.holder()
+    runner = await runner_of(app)
     found = await app.database.read(jobs.recent, limit, archived=archived)
     rows = [(job, await app.database.read(counters.progress, job.id)) for job in found]
     if as_json:
@@ -67,7 +50,7 @@ async def show_list(app: App, limit: int, *, archived: bool, as_json: bool) -> i
             words.day(job.created_at),
         )
     tables.show(table)
-    if any(words.state_word(job, runner) == "stopped: no worker" for job, _ in rows):
+    if any(words.state_word(job, runner) == words.NO_WORKER for job, _ in rows):
         say("Go on with all stopped jobs: 'gossamer job resume --all'.")
     return 0
 
@@ -91,6 +74,7 @@ async def show_sites(app: App, text: str, state: str, limit: int, *, as_json: bo
 
 async def show_results(app: App, text: str, limit: int, *, unlinked_only: bool, as_json: bool) -> int:
     job = await find_job(app.database, text)
+    await kept.refuse_gone(app, job)
     kind = _kind(app, job)
     rows: list[Any] = []
     async for some in rows_by_site(app.database, job.id, kind, verdict=_wanted(job, unlinked_only)):
@@ -127,7 +111,9 @@ async def export_results(
         known = " or ".join(ENCODERS)
         raise UserError("export.format", f"{form!r} is not a format.", hint=f"Use --format {known}.")
     job = await find_job(app.database, text)
+    await kept.refuse_gone(app, job)
     kind, verdict = _kind(app, job), _wanted(job, unlinked_only)
+    near = await kept.deletion_near(app, job)
     written = 0
 
     async def counted() -> AsyncIterator[list[Row]]:
@@ -139,16 +125,18 @@ async def export_results(
     chunks = ENCODERS[form](counted(), kind)
     if str(output) == "-":
         await write_stream(sys.stdout, chunks)
+        kept.warn(near)
         return 0
     size = await write_file(output, chunks)
     partial = job.state not in OVER
     if as_json:
         answer = {"path": str(output), "format": form, "rows": written, "bytes": size, "partial": partial}
-        say_json(answer)
+        say_json({**answer, "deleted_on": kept.date(near) if near else None})
         return 0
     say(f"Wrote {written:,} {'unlinked ' if unlinked_only else ''}matches to {output} ({size:,} bytes)")
     if partial:
         say(f"The job is {job.state}: these are the results so far.")
+    kept.warn(near)
     return 0
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from gossamer.cli import words
+from gossamer.intake.control import Retried
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState, SiteState
@@ -46,7 +47,10 @@ def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
     }
 
 
-def status_lines(job: Job, progress: Progress, runner: int | None, now: datetime) -> list[str]:
+def status_lines(
+    job: Job, progress: Progress, runner: int | None, now: datetime, besides: Sequence[str] = ()
+) -> list[str]:
+    """How a job stands, `besides` what else is known of it, and last what can be done."""
     identifier = short(job.id)
     lines = [
         f"{job.name} ({identifier})",
@@ -64,6 +68,7 @@ def status_lines(job: Job, progress: Progress, runner: int | None, now: datetime
         span = f"{minutes} minutes" if minutes != 1 else "minute"
         lines.append(f"Throughput: Averaging {words.per_hour(progress):,.0f} domains/hour over last {span}")
     lines.append(f"Last activity: {words.ago(progress.last_activity, now)}")
+    lines += besides
     hint = next_step(job, runner)
     return [*lines, hint] if hint else lines
 
@@ -123,7 +128,7 @@ def count_in(progress: Progress, state: SiteState | None) -> int:
 
 def next_step(job: Job, runner: int | None) -> str:
     identifier = short(job.id)
-    if words.state_word(job, runner) == "stopped: no worker":
+    if words.state_word(job, runner) == words.NO_WORKER:
         return f"Go on with 'gossamer job resume {identifier}', or with all jobs: 'gossamer job resume --all'."
     match job.state:
         case JobState.PENDING:
@@ -171,11 +176,38 @@ def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] =
             return [f"Cancelled at {words.domains(progress)}. Results so far are kept."]
         case JobState.FAILED:
             return [f"Failed: {job.reason}"]
+        case JobState.ARCHIVED:
+            return [f"Archived at {words.domains(progress)}. Its results were deleted."]
     return [f"Left at {words.domains(progress)}. Go on with 'gossamer job resume {identifier}'."]
+
+
+def retried(done: Retried, progress: Progress, identifier: str) -> list[str]:
+    """What is tried again, before it is; and what is not, since it would come to the same."""
+    final = progress.sites_failed
+    rest = f"'gossamer job sites {identifier} --state failed'"
+    if not done.sites and not done.pages:
+        if not final and not progress.pages_failed:
+            return ["Nothing of this job failed, so there is nothing to try again."]
+        return [f"Nothing to try again: what failed would come to the same. Why: {rest}."]
+    tried = f"{words.several(done.sites, 'domain')}, {words.several(done.pages, 'page')}"
+    lines = [f"Trying again what failed: {tried}."]
+    if final:
+        lines.append(f"Left alone, since it would come to the same: {words.several(final, 'domain')}. Why: {rest}.")
+    return lines
+
+
+def left(job: Job, progress: Progress, runner: int | None) -> list[str]:
+    """The last words of somebody who only watched, about a job that is not at an end."""
+    where = words.domains(progress)
+    if words.state_word(job, runner) == words.NO_WORKER:
+        return [f"{words.NO_WORKER.capitalize()}, at {where}. {next_step(job, runner)}"]
+    if job.state is JobState.PENDING:
+        return [f"The job has not been started. {next_step(job, runner)}"]
+    return [f"Left at {where}. The job goes on; look again with 'gossamer job watch {short(job.id)}'."]
 
 
 def exit_code(job: Job) -> int:
     """0 done, 1 failed or cancelled, 3 paused or left."""
-    if job.state is JobState.COMPLETED:
+    if job.state in (JobState.COMPLETED, JobState.ARCHIVED):
         return 0
     return 1 if job.state in OVER else 3

@@ -2,5 +2,81 @@
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-system = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+from gossamer.cli.main import StrictCommand
+from gossamer.cli.views import JOB, JSON
+
+app = typer.Typer(rich_markup_mode=None)
+system = typer.Typer(rich_markup_mode=None)
+
+YES = typer.Option(False, "--yes", help="Do not ask: it is meant.")
+
+
+@app.command(cls=StrictCommand)
+def delete(job: str = JOB, yes: bool = YES, as_json: bool = JSON) -> None:
+    """Delete everything a job has found. That it was run, and how it ended, is kept.
+
+    Example:
+
+    \b
+        gossamer job delete 3f9a2c71
+    """
+    from gossamer.cli.deletion import delete_results
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: delete_results(app, job, yes=yes, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def forget(
+    url: str | None = typer.Option(None, "--url", metavar="URL", help="A page to forget.", show_default=False),
+    domain: str | None = typer.Option(
+        None, "--domain", metavar="DOMAIN", help="A domain to forget, with every name below it.", show_default=False
+    ),
+    job: str | None = typer.Option(None, "--job", metavar="ID", help="Only in this job.", show_default=False),
+    yes: bool = YES,
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be removed."),
+    as_json: bool = JSON,
+) -> None:
+    """Remove what all jobs have stored about a page or a domain, for instance because its owner asks.
+
+    Examples:
+
+    \b
+        gossamer job forget --url https://shop.example/about/team --dry-run
+
+        gossamer job forget --domain shop.example --yes
+    """
+    from gossamer.cli.deletion import forget_mentions
+    from gossamer.cli.session import run as run_command
+    from gossamer.errors import UserError
+
+    if (url is None) == (domain is None):
+        raise UserError("usage", "Give one --url, or one --domain.", hint="See 'gossamer job forget --help'.")
+    run_command(lambda app: forget_mentions(app, url, domain, job, yes=yes, dry_run=dry_run, as_json=as_json))
+
+
+@system.command(cls=StrictCommand)
+def retention(
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only what would be done now; nothing is changed."),
+    run: bool = typer.Option(False, "--run", help="Do now what is due. Otherwise whoever works the jobs does it."),
+    as_json: bool = JSON,
+) -> None:
+    """Which results are hidden, and when each job's results are hidden and deleted.
+
+    Examples:
+
+    \b
+        gossamer system retention
+
+        gossamer system retention --dry-run
+    """
+    from gossamer.cli.deletion import run_retention, show_retention
+    from gossamer.cli.session import run as run_command
+    from gossamer.errors import UserError
+
+    if run and dry_run:
+        raise UserError("usage", "Give --run or --dry-run, not both.", hint="See 'gossamer system retention --help'.")
+    if run:
+        run_command(lambda app: run_retention(app, as_json=as_json))
+    else:
+        run_command(lambda app: show_retention(app, due_only=dry_run, as_json=as_json))

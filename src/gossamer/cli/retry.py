@@ -1,5 +1,25 @@
-"""`gossamer job retry-failed`: once more what failed."""
+"""`gossamer job retry-failed`: once more, but only what failed."""
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+from gossamer.cli.main import StrictCommand
+from gossamer.cli.views import DETACH, JOB, JSON, PROCESSES
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command("retry-failed", cls=StrictCommand)
+def retry_failed(
+    job: str = JOB, processes: int | None = PROCESSES, detach: bool = DETACH, as_json: bool = JSON
+) -> None:
+    """Try again what failed and may work by now. Nothing that was read is asked for again.
+
+    Example:
+
+    \b
+        gossamer job retry-failed 3f9a2c71
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.steer import retry_job
+
+    run_command(lambda app: retry_job(app, job, processes=processes, detach=detach, as_json=as_json))

@@ -12,13 +12,13 @@ from uuid import UUID
 
 from gossamer.assembly import App, log_path
 from gossamer.cli import report, words
-from gossamer.cli.follow import Follower
+from gossamer.cli.follow import Follower, runner_of
 from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say, say_json
 from gossamer.intake import control
 from gossamer.intake.exclusions import leave_out, left_out_sentence, read_exclusions
 from gossamer.intake.keywords import loaded_sentence, read_keywords
-from gossamer.intake.submit import check_name, submit
+from gossamer.intake.submit import check_key, check_name, submit_once
 from gossamer.intake.targets import processing_sentence, read_targets, removed_sentence
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Progress
@@ -36,12 +36,15 @@ class Request:
     exclude_domains: Path | None
     params: Mapping[str, Any]
     start: bool
+    submit_key: str | None = None
 
 
 async def run_job(app: App, given: Request, *, processes: int | None, detach: bool, as_json: bool) -> int:
     """Read the lists, create the job, and work or watch it."""
     app.check()
     check_name(given.name)
+    if given.submit_key is not None:
+        check_key(given.submit_key)
     targets, keywords = read_targets(given.domains), read_keywords(given.keywords)
     say(loaded_sentence(keywords, given.keywords), quiet=as_json)
     if given.exclude_domains:
@@ -53,11 +56,16 @@ async def run_job(app: App, given: Request, *, processes: int | None, detach: bo
     else:
         say(processing_sentence(targets), quiet=as_json)
     params = {"keywords": list(keywords.keywords), **given.params}
-    request = JobRequest(given.name, "prospect", params, targets.targets, given.start)
-    job = await submit(app.database, app.recipes, request)
-    say(f"Job {job.id} (short: {short(job.id)}) created", quiet=as_json)
+    request = JobRequest(given.name, "prospect", params, targets.targets, given.start, given.submit_key or "")
+    submitted = await submit_once(app.database, app.recipes, request)
+    job = submitted.job
+    created = "created" if submitted.is_new else "was created before with this key"
+    say(f"Job {job.id} (short: {short(job.id)}) {created}", quiet=as_json)
+    hint = report.next_step(job, await runner_of(app))
+    if not submitted.is_new and (job.state is not JobState.RUNNING or not given.start):
+        return await _answer(app, job.id, as_json, [f"It is {job.state}. {hint}".rstrip()])
     if not given.start:
-        return await _answer(app, job.id, as_json, [report.next_step(job, None)])
+        return await _answer(app, job.id, as_json, [hint])
     return await _work(app, job.id, processes=processes, detach=detach, as_json=as_json)
 
 
@@ -70,6 +78,19 @@ async def start_job(app: App, text: str, *, processes: int | None, detach: bool,
 async def resume_job(app: App, text: str, *, processes: int | None, detach: bool, as_json: bool) -> int:
     job = await control.find_job(app.database, text)
     await control.resume(app.database, job)
+    return await _work(app, job.id, processes=processes, detach=detach, as_json=as_json)
+
+
+async def retry_job(app: App, text: str, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    """Set a job going with what failed; without anything to try again it is only said so."""
+    job = await control.find_job(app.database, text)
+    done = await control.retry_failed(app.database, job)
+    progress = await app.database.read(counters.progress, job.id)
+    lines = report.retried(done, progress, short(job.id))
+    if not done.sites and not done.pages:
+        return await _answer(app, job.id, as_json, lines)
+    for line in lines:
+        say(line, quiet=as_json)
     return await _work(app, job.id, processes=processes, detach=detach, as_json=as_json)
 
 
@@ -89,7 +110,8 @@ async def resume_all(app: App, *, processes: int | None, detach: bool, as_json: 
         say("No job is waiting to go on. Paused ones are resumed by their id: see 'gossamer job list'.", quiet=as_json)
     if as_json:
         facts = [await _facts(app, job.id) for job in running]
-        say_json([report.as_json(job, progress, app.lock.holder()) for job, progress in facts])
+        runner = await runner_of(app)
+        say_json([report.as_json(job, progress, runner) for job, progress in facts])
     return code
 
 
@@ -102,11 +124,12 @@ async def pause_job(app: App, text: str, *, as_json: bool) -> int:
         now = await app.database.read(jobs.get, job.id) or job
         if now.state is not JobState.PAUSING:
             break
-        if app.lock.take():
+        if await runner_of(app) is None and app.lock.take():
             # Nobody works here, so there is nothing in flight to wait for.
             await control.settle_down(app.database, app.home_name)
             app.lock.release()
-            continue
+            now, _ = await _facts(app, job.id)
+            break
         busy = await app.database.read(visits.busy_of_job, job.id)
         sentence = f"Pausing... {words.visits(busy)} finishing"
         if sentence != said:
@@ -116,6 +139,9 @@ async def pause_job(app: App, text: str, *, as_json: bool) -> int:
     progress = await app.database.read(counters.progress, job.id)
     if now.state is JobState.PAUSED:
         return await _answer(app, job.id, as_json, report.ending(now, progress))
+    if now.state is JobState.PAUSING:
+        # Some visits are still marked as another home's, and that home is gone.
+        return await _answer(app, job.id, as_json, report.left(now, progress, None))
     return await _answer(app, job.id, as_json, [f"The job is {now.state} by now."])
 
 
@@ -167,7 +193,7 @@ def _run_in_background(app: App, processes: int | None) -> None:
 async def _answer(app: App, job_id: UUID, as_json: bool, lines: list[str]) -> int:
     if as_json:
         job, progress = await _facts(app, job_id)
-        say_json(report.as_json(job, progress, app.lock.holder()))
+        say_json(report.as_json(job, progress, await runner_of(app)))
     else:
         for line in lines:
             say(line)

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.cli import words
+from gossamer.store.history import PageHistory
 from gossamer.store.sites import SiteSummary
 from gossamer.work.manners import DomainManners
 
@@ -61,6 +62,16 @@ def domains(found: Sequence[SiteSummary], room: int) -> Table:
     ]
     widths = fit(titles, cells, [40, 7, 7, 9, 7, 80], [12, 7, 4, 4, 4, 10], room)
     return _table(titles, cells, widths, right=("Read", "Size"))
+
+
+def pages(found: Sequence[PageHistory], room: int) -> Table:
+    """A job's pages: what became of each, after how many tries, and why."""
+    titles = ["Page", "State", "Tries", "Reason"]
+    cells = [
+        [page.url, str(page.state), f"{words.tries(page.attempts):,}", page.trouble.sentence if page.trouble else ""]
+        for page in found
+    ]
+    return _table(titles, cells, fit(titles, cells, [100, 7, 5, 80], [20, 7, 5, 10], room), right=("Tries",))
 
 
 def manners(found: Sequence[DomainManners], room: int) -> Table:

@@ -14,7 +14,7 @@ from gossamer.intake.control import find_job
 from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.ids import short
 from gossamer.model.job import Job
-from gossamer.model.page import Attempt
+from gossamer.model.page import ASKED_AGAIN, Attempt
 from gossamer.model.states import PageState
 from gossamer.store.history import PageHistory
 from gossamer.work.explain import Explanation, explain, spellings_of
@@ -93,8 +93,8 @@ def _page(one: Explanation, page: PageHistory) -> Iterator[Line]:
     yield "Found", told.found(one, page)
     if one.ruling:
         yield "robots.txt", told.ruling(one.ruling)
-    tries = f"{len(page.attempts)} {'try' if len(page.attempts) == 1 else 'tries'}" if page.attempts else "none yet"
-    yield "Tries", tries
+    tries = words.tries(page.attempts)
+    yield "Tries", f"{tries} {'try' if tries == 1 else 'tries'}" if tries else "none yet"
     for attempt in page.attempts:
         yield "", _attempt(attempt)
     yield "Verdict", told.verdict(page)
@@ -117,7 +117,8 @@ def _page(one: Explanation, page: PageHistory) -> Iterator[Line]:
 
 def _attempt(attempt: Attempt) -> str:
     began = words.moment(datetime.fromtimestamp(attempt.at / 1000, UTC))
-    return f"{began}  {attempt.rung}: {told.attempt(attempt)}"
+    said = "asked for again" if attempt.rung == ASKED_AGAIN else f"{attempt.rung}: {told.attempt(attempt)}"
+    return f"{began}  {said}"
 
 
 def _records(records: tuple[Mapping[str, Any], ...]) -> Iterator[Line]:

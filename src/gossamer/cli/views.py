@@ -9,6 +9,8 @@ from gossamer.cli.main import StrictCommand
 app = typer.Typer(rich_markup_mode=None)
 
 JSON = typer.Option(False, "--json", help="Answer in JSON, for scripts.")
+DETACH = typer.Option(False, "--detach", help="Work in the background and return at once.")
+PROCESSES = typer.Option(None, "--processes", min=1, max=64, help="Working processes (default: one per core).")
 JOB = typer.Argument(help="The job's id, or some characters of its beginning or end.", metavar="ID", show_default=False)
 UNLINKED_ONLY = typer.Option(False, "--unlinked-only", help="Only pages that link neither to the client nor elsewhere.")
 
@@ -22,8 +24,8 @@ def status(job: str = JOB, as_json: bool = JSON) -> None:
     \b
         gossamer job status 3f9a2c71
     """
-    from gossamer.cli.look import show_status
     from gossamer.cli.session import run as run_command
+    from gossamer.cli.status import show_status
 
     run_command(lambda app: show_status(app, job, as_json=as_json))
 
@@ -69,6 +71,31 @@ def list_sites(
     from gossamer.cli.session import run as run_command
 
     run_command(lambda app: show_sites(app, job, state, limit, as_json=as_json))
+
+
+@app.command("pages", cls=StrictCommand)
+def list_pages(
+    job: str = JOB,
+    state: str = typer.Option(
+        "", "--state", help="Only those in this state.", metavar="done|failed|skipped|pending", show_default=False
+    ),
+    site: str = typer.Option("", "--site", help="Only those of this domain.", metavar="HOST", show_default=False),
+    limit: int = typer.Option(50, min=1, max=1_000_000, help="Pages shown at most."),
+    as_json: bool = JSON,
+) -> None:
+    """A job's pages, domain by domain: how each ended, why, and after how many tries.
+
+    Examples:
+
+    \b
+        gossamer job pages 3f9a2c71 --state failed
+
+        gossamer job pages 3f9a2c71 --site shop.example --limit 1000
+    """
+    from gossamer.cli.page_list import show_pages
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: show_pages(app, job, state, site, limit, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)

@@ -2,4 +2,27 @@
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+from gossamer.cli.main import StrictCommand
+from gossamer.cli.views import JOB
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command(cls=StrictCommand)
+def watch(
+    job: str = JOB,
+    as_json: bool = typer.Option(False, "--json", help="One line of JSON per change, for scripts."),
+) -> None:
+    """Watch a job that runs in another terminal or in the background, without ever working it.
+
+    Ctrl-C leaves the display; the job goes on.
+
+    Example:
+
+    \b
+        gossamer job watch 3f9a2c71
+    """
+    from gossamer.cli.onlooker import watch_job
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: watch_job(app, job, as_json=as_json))

@@ -1,8 +1,10 @@
 """Numbers, times and states as people read them."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from gossamer.model.job import Job, Progress
+from gossamer.model.page import ASKED_AGAIN, Attempt
 from gossamer.model.states import JobState
 
 
@@ -49,8 +51,18 @@ def domains(progress: Progress) -> str:
     return f"{done:,}/{total:,} domains ({percent(done, total)}%)"
 
 
+def several(count: int, thing: str) -> str:
+    """`1 page`, `2,400 pages`."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def visits(count: int) -> str:
-    return f"{count:,} visit{'' if count == 1 else 's'}"
+    return several(count, "visit")
+
+
+def tries(attempts: Sequence[Attempt]) -> int:
+    """How often a page was tried: that it was asked for again by hand is no try."""
+    return sum(attempt.rung != ASKED_AGAIN for attempt in attempts)
 
 
 def per_hour(progress: Progress) -> float:
@@ -73,10 +85,13 @@ def outcome(progress: Progress) -> str:
     return ", ".join(parts)
 
 
+NO_WORKER = "stopped: no worker"
+
+
 def state_word(job: Job, runner: int | None) -> str:
     """The state; a job nobody works although it should be is `stopped: no worker`."""
     if runner is None and job.state in (JobState.RUNNING, JobState.PAUSING):
-        return "stopped: no worker"
+        return NO_WORKER
     return str(job.state)
 
 

@@ -1,11 +1,8 @@
 """The ways into a site: which spelling of its homepage is tried, and what it means when none works."""
 
 from gossamer.model.page import Page, Visit
-from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.trouble import NO_WAY_IN, Reason, Trouble
 from gossamer.model.url import host_of
-
-# Troubles of the way to a host, not of the page: another spelling of the address may work.
-NO_WAY_IN = frozenset({Reason.DNS, Reason.UNREACHABLE, Reason.TLS, Reason.TIMEOUT})
 
 
 class Entries:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from gossamer.frontier.candidates import Candidates
-from gossamer.frontier.entries import NO_WAY_IN, Entries
+from gossamer.frontier.entries import Entries
 from gossamer.frontier.level import Level
 from gossamer.frontier.notes import Notes
 from gossamer.frontier.scope import scope_of
@@ -16,7 +16,7 @@ from gossamer.frontier.sitemaps import SitemapQueue
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState, SiteState
-from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.trouble import NO_WAY_IN, Reason, Trouble
 from gossamer.store.pages import Known
 
 # Failures that say nothing about the page: the site, or the way to it, was not there any more.

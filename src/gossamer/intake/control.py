@@ -1,28 +1,40 @@
 """Steering a job that exists. What is not legal from its state is refused, saying what is."""
 
+from dataclasses import dataclass
+from typing import NoReturn
 from uuid import UUID
 
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
-from gossamer.store import jobs, reclaim
+from gossamer.store import alerts, events, jobs, reclaim, retry
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
 SHORTEST_ID = 4
+SITES_AT_A_TIME = 500  # opened again in one transaction
 
 # What a person can do with a job, by its state.
 POSSIBLE = {
     JobState.PENDING: ("start", "cancel"),
-    JobState.RUNNING: ("pause", "cancel"),
+    JobState.RUNNING: ("watch", "pause", "cancel"),
     JobState.PAUSING: ("resume", "cancel"),
-    JobState.PAUSED: ("resume", "cancel"),
-    JobState.COMPLETED: (),
-    JobState.FAILED: ("resume",),
-    JobState.CANCELLED: ("resume",),
-    JobState.ARCHIVED: (),
+    JobState.PAUSED: ("resume", "retry-failed", "cancel"),
+    JobState.COMPLETED: ("retry-failed", "export"),
+    JobState.FAILED: ("resume", "retry-failed", "export"),
+    JobState.CANCELLED: ("resume", "retry-failed", "export"),
+    JobState.ARCHIVED: ("status", "history"),
 }
+_RETRIABLE = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.PAUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """What of a job is tried again: domains that had failed, and pages, those of other domains included."""
+
+    sites: int = 0
+    pages: int = 0
 
 
 async def find_job(database: Database, text: str) -> Job:
@@ -70,6 +82,39 @@ async def cancel(database: Database, job: Job) -> None:
         await _move(database, job, JobState.CANCELLED, "cancel")
 
 
+async def retry_failed(database: Database, job: Job) -> Retried:
+    """Try again what failed and may work by now; all zero, and nothing changed, if there is no such thing."""
+    if job.state not in _RETRIABLE:
+        await _refuse(database, job, "retry-failed")
+    waiting = await database.read(retry.candidates, job.id)
+    done = Retried()
+    origins: tuple[JobState, ...] = _RETRIABLE
+    while waiting:
+        some, waiting = waiting[:SITES_AT_A_TIME], waiting[SITES_AT_A_TIME:]
+        opened = await database.write(_retry_some, job.id, some, origins, done, last=not waiting)
+        if opened is None:
+            await _refuse(database, job, "retry-failed")
+        # From here on it runs, and may be over before the rest is opened.
+        done, origins = opened, (JobState.RUNNING, JobState.COMPLETED)
+    return done
+
+
+def _retry_some(
+    tx: Tx, identifier: UUID, ids: list[UUID], origins: tuple[JobState, ...], before: Retried, *, last: bool
+) -> Retried | None:
+    """Open some sites and set the job going, in one; None if it is no longer where it was."""
+    state = jobs.states(tx, [identifier]).get(identifier)
+    if state not in origins:
+        return None
+    opened = retry.reopen(tx, identifier, ids)
+    done = Retried(before.sites + opened.sites, before.pages + opened.pages)
+    if opened.sites or opened.pages:
+        _move_by_hand(tx, identifier, JobState.RUNNING, origins)
+    if last and (done.sites or done.pages):
+        events.add(tx, identifier, "job.retried", f"{done.sites} domains, {done.pages} pages", who="user")
+    return done
+
+
 async def settle_down(database: Database, home: str) -> None:
     """With nobody working here, pausing jobs are paused. The caller holds the home."""
     await database.write(_settle_down, home)
@@ -84,26 +129,40 @@ def _settle_down(tx: Tx, home: str) -> None:
 async def _move(
     database: Database, job: Job, target: JobState, verb: str, from_states: tuple[JobState, ...] | None = None
 ) -> None:
-    legal = from_states is None or job.state in from_states
-    if legal and await database.write(_move_by_hand, job.id, target):
-        return
+    if not await database.write(_move_by_hand, job.id, target, from_states):
+        await _refuse(database, job, verb)
+
+
+async def _refuse(database: Database, job: Job, verb: str) -> NoReturn:
+    """Say which state stands against it, as it is by now, and what can be done instead."""
     now = await database.read(jobs.get, job.id)
     state = now.state if now else job.state
     raise UserError(
-        "job.state", f"Job {short(job.id)} is {state}: it cannot {_passive(verb)}.", hint=_hint(state, job.id)
+        "job.state", f"Job {short(job.id)} is {state}: it cannot {_PASSIVE[verb]}.", hint=_hint(state, job.id)
     )
 
 
-def _move_by_hand(tx: Tx, identifier: UUID, target: JobState) -> bool:
-    return jobs.move(tx, identifier, target, who="user")
+def _move_by_hand(tx: Tx, identifier: UUID, target: JobState, from_states: tuple[JobState, ...] | None) -> bool:
+    legal = from_states is None or jobs.states(tx, [identifier]).get(identifier) in from_states
+    if not legal or not jobs.move(tx, identifier, target, who="user"):
+        return False
+    if target is JobState.RUNNING:
+        # A person has looked after it: what was said is over, and the time it may run begins anew.
+        alerts.clear_of_job(tx, identifier)
+        jobs.begin_anew(tx, identifier)
+    return True
 
 
-def _passive(verb: str) -> str:
-    return {"start": "be started", "pause": "be paused", "resume": "be resumed", "cancel": "be cancelled"}[verb]
+_PASSIVE = {
+    "start": "be started",
+    "pause": "be paused",
+    "resume": "be resumed",
+    "cancel": "be cancelled",
+    "retry-failed": "try again what failed",
+}
 
 
 def _hint(state: JobState, identifier: UUID) -> str:
-    possible = POSSIBLE[state]
-    if not possible:
-        return f"Its results: 'gossamer job results {short(identifier)}'."
-    return "Possible now: " + ", ".join(f"'gossamer job {verb} {short(identifier)}'" for verb in possible) + "."
+    rest = {"export": " --output results.csv"}
+    possible = [f"'gossamer job {verb} {short(identifier)}{rest.get(verb, '')}'" for verb in POSSIBLE[state]]
+    return f"Possible now: {', '.join(possible)}."

@@ -20,15 +20,21 @@ _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"[\s,;]*')
 _INVISIBLE = str.maketrans("", "", "\u200b\u2060\u00ad")
 _COMMENT = re.compile(r"\s*#(?:\s|$)")
 _TITLES = ("keyword", "keywords", "search term", "search terms", "query", "phrase")
+# "Query" and "phrase" may well be looked for.
+_HEADINGS = ("keyword", "keywords", "search term", "search terms")
 _DELIMITERS = (",", ";", "\t", "|")
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordList:
-    """Keywords in the order they were first written; `duplicates` were left out, capitals not counting."""
+    """Keywords in the order they were first written; `duplicates` were left out, capitals not counting.
+
+    `heading` is the first line of a text file, where that names what follows and is no keyword itself.
+    """
 
     keywords: tuple[str, ...]
     duplicates: int
+    heading: str = ""
 
 
 def read_keywords(path: Path) -> KeywordList:
@@ -36,7 +42,11 @@ def read_keywords(path: Path) -> KeywordList:
     found: dict[str, str] = {}
     refused: list[tuple[int, str, str]] = []
     duplicates = 0
-    for number, line in _entries(path, split_lines(read_text(path, "keywords", EXPECTED))):
+    lines = split_lines(read_text(path, "keywords", EXPECTED))
+    heading = _heading(path, lines)
+    for number, line in _entries(path, lines):
+        if number == heading:
+            continue
         if not line or _COMMENT.match(line):
             continue
         keyword = _keyword(line)
@@ -55,13 +65,16 @@ def read_keywords(path: Path) -> KeywordList:
     if len(found) > MAX_KEYWORDS:
         message = f"{name_of(path)} has {len(found):,} keywords, {MAX_KEYWORDS} are the most one job takes."
         raise UserError("keywords.too_many", message, hint="Remove the least important ones, or start several jobs.")
-    return KeywordList(tuple(found.values()), duplicates)
+    return KeywordList(tuple(found.values()), duplicates, lines[heading - 1].strip() if heading else "")
 
 
 def loaded_sentence(loaded: KeywordList, path: Path) -> str:
-    """`Loaded 23 keywords from keywords.txt`."""
+    """`Loaded 23 keywords from keywords.txt`, and what was not taken for one."""
     count = len(loaded.keywords)
-    return f"Loaded {count:,} keyword{'' if count == 1 else 's'} from {name_of(Path(path.name))}"
+    said = f"Loaded {count:,} keyword{'' if count == 1 else 's'} from {name_of(Path(path.name))}"
+    if loaded.heading:
+        said += f". Its first line, {quoted(loaded.heading)}, is taken for a heading; as a keyword, put it further down"
+    return said
 
 
 def _entries(path: Path, lines: list[str]) -> Iterator[tuple[int, str]]:
@@ -84,6 +97,15 @@ def _entries(path: Path, lines: list[str]) -> Iterator[tuple[int, str]]:
         yield from ((written[0][0], cell) for cell in first if cell.strip())
     else:
         yield from enumerate(lines, start=1)
+
+
+def _heading(path: Path, lines: list[str]) -> int:
+    """The number of a text file's first line if it can only be a heading of those below it; 0 if it is none."""
+    written = [number for number, line in enumerate(lines, start=1) if line.strip() and not _COMMENT.match(line)]
+    if path.suffix.lower() in (".csv", ".tsv") or len(written) < 2:
+        return 0
+    first = _keyword(lines[written[0] - 1]).rstrip(":").casefold()
+    return written[0] if first in _HEADINGS else 0
 
 
 def _delimiter(line: str) -> str:

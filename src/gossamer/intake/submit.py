@@ -1,27 +1,47 @@
 """From a request to rows: everything is written in one transaction, or nothing is."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
+from uuid import UUID
 
+import orjson
 from pydantic import ValidationError
 
 from gossamer.errors import UserError
+from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.record import Follow
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of_url
 from gossamer.recipe import Recipe
-from gossamer.store import jobs, sites
+from gossamer.store import jobs, sites, submitted
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
 LONGEST_NAME = 200
+LONGEST_KEY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The job a request has led to; not a new one if the same request came before under the same key."""
+
+    job: Job
+    is_new: bool = True
 
 
 async def submit(database: Database, recipes: Mapping[str, Recipe[Any]], request: JobRequest) -> Job:
     """Check the request against its recipe and create the job with its sites, running unless asked to wait."""
+    return (await submit_once(database, recipes, request)).job
+
+
+async def submit_once(database: Database, recipes: Mapping[str, Recipe[Any]], request: JobRequest) -> Submitted:
+    """`submit`; a request that came before under its key leads to the job it led to then, as that is now."""
     name = check_name(request.name)
+    if request.submit_key:
+        check_key(request.submit_key)
     recipe = recipes[request.recipe]
     try:
         params = recipe.params.model_validate(request.params)
@@ -32,7 +52,12 @@ async def submit(database: Database, recipes: Mapping[str, Recipe[Any]], request
         what = str(first["msg"]).removeprefix("Value error, ")
         raise UserError("job.params", f"{where}: {what}.", hint="See 'gossamer job run --help'.") from error
     targets = _with_seeds(request.targets, recipe.bind(params).seeds())
-    return await database.write(_create, name, replace(request, targets=targets), params.model_dump(mode="json"))
+    request = replace(request, name=name, params=params.model_dump(mode="json"), targets=targets)
+    if not request.submit_key:
+        return Submitted(await database.write(_create, request))
+    # Without defaults: a program that knows one parameter more is asked for the same.
+    digest = _digest(request, params.model_dump(mode="json", exclude_defaults=True))
+    return await database.write(_create_once, request, digest)
 
 
 def check_name(given: str) -> str:
@@ -47,6 +72,22 @@ def check_name(given: str) -> str:
     return name
 
 
+def check_key(key: str) -> None:
+    if not 0 < len(key) <= LONGEST_KEY or not key.isprintable() or any(character.isspace() for character in key):
+        raise UserError(
+            "job.submit_key",
+            f"An idempotency key has 1 to {LONGEST_KEY} visible characters, without spaces.",
+            hint="Give something like --idempotency-key nightly-2026-01-18.",
+        )
+
+
+def _digest(request: JobRequest, params: Mapping[str, Any]) -> bytes:
+    """The same for requests that ask for the same, in whatever order they list their sites."""
+    targets = sorted((target.host, target.entries) for target in request.targets)
+    asked = orjson.dumps([request.recipe, request.name, params, targets], option=orjson.OPT_SORT_KEYS)
+    return blake2b(asked, digest_size=16).digest()
+
+
 def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[Target, ...]:
     """The sites a person listed and those the recipe's parameters name, each once."""
     sites = {target.host: target for target in targets}
@@ -57,11 +98,31 @@ def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[T
     return tuple(sites.values())
 
 
-def _create(tx: Tx, name: str, request: JobRequest, params: Mapping[str, Any]) -> Job:
-    job = jobs.create(tx, name, request.recipe, params, len(request.targets))
+def _create_once(tx: Tx, request: JobRequest, digest: bytes) -> Submitted:
+    earlier = submitted.under(tx, request.submit_key)
+    if earlier is None:
+        job = _create(tx, request)
+        submitted.keep(tx, job.id, request.submit_key, digest)
+        return Submitted(job)
+    if earlier.digest != digest:
+        known = short(earlier.job_id)
+        raise UserError(
+            "job.key_taken",
+            f"The idempotency key {request.submit_key!r} belongs to job {known}, which was asked for something else.",
+            hint=f"Look at it with 'gossamer job status {known}', or give another key.",
+        )
+    return Submitted(_present(tx, earlier.job_id), is_new=False)
+
+
+def _create(tx: Tx, request: JobRequest) -> Job:
+    job = jobs.create(tx, request.name, request.recipe, request.params, len(request.targets))
     sites.create_many(tx, job.id, request.targets)
     if request.start:
         jobs.move(tx, job.id, JobState.RUNNING, who="submit")
-    created = jobs.get(tx, job.id)
-    assert created is not None  # noqa: S101 - written three lines above
-    return created
+    return _present(tx, job.id)
+
+
+def _present(tx: Tx, job_id: UUID) -> Job:
+    job = jobs.get(tx, job_id)
+    assert job is not None  # noqa: S101 - its row was seen or written in this very transaction
+    return job

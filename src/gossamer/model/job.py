@@ -41,6 +41,7 @@ class JobRequest:
     params: Mapping[str, Any]
     targets: tuple[Target, ...]
     start: bool = True
+    submit_key: str = ""  # the submitter's own: the same request twice under one key is one job
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,10 @@ class Attempt(NamedTuple):
     sent: tuple[int, ...] = ()  # when each of its requests went out: one, and one more per redirect
 
 
+ASKED_AGAIN = "asked-again"
+"""Instead of a rung: no attempt, but the moment a person asked for a failed page once more."""
+
+
 class Errand(NamedTuple):
     """A request that was not for a page: robots.txt or a sitemap."""
 
@@ -50,8 +54,13 @@ class Page:
 
     @property
     def tries(self) -> int:
-        """Attempts on the present rung."""
-        return sum(attempt.rung == self.rung for attempt in self.attempts)
+        """Attempts on the present rung since the page was asked for, or asked for again."""
+        tries = 0
+        for attempt in reversed(self.attempts):
+            if attempt.rung == ASKED_AGAIN:
+                break
+            tries += attempt.rung == self.rung
+        return tries
 
     def tried(self, attempt: Attempt) -> "Page":
         # Written out: this is done for every page, and `replace` takes five times as long.

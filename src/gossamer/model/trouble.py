@@ -71,6 +71,10 @@ class Reason(Enum):
         self.cure = cure
 
 
+# Troubles of the way to a host, not of the page: another spelling of the address may work.
+NO_WAY_IN = frozenset({Reason.DNS, Reason.UNREACHABLE, Reason.TLS, Reason.TIMEOUT})
+
+
 @dataclass(frozen=True, slots=True)
 class Trouble:
     """What went wrong with one attempt."""

@@ -58,10 +58,6 @@ class VisitWork:
             place(record, step.page.key, self.visit.site_id) for step in self.pages.values() for record in step.records
         ]
 
-    @property
-    def bytes_in(self) -> int:
-        return sum(step.bytes_in for step in self.pages.values())
-
 
 def as_settled(step: PageStep) -> Settled:
     trouble = step.trouble

@@ -11,7 +11,7 @@ from gossamer.model.states import PAGE_MOVES, PageState, SiteState, VisitState
 from gossamer.model.url import origin_of, site_of_url
 from gossamer.settle.batch import VisitWork, gather
 from gossamer.settle.step import Finished, HandBack, HandOver, Step
-from gossamer.store import counters, events, jobs, pages, records, robots, sites, visits
+from gossamer.store import checkpoints, counters, events, pages, records, robots, sites, visits
 from gossamer.store.counters import Change
 from gossamer.store.sites import SiteChange, SiteRow
 from gossamer.store.tx import Tx
@@ -32,13 +32,13 @@ _WAITS_ON = {state: frozenset({state} if state is PageState.PENDING else ()) for
 
 @dataclass(slots=True)
 class Committed:
-    """What the writer learns: which visits it no longer holds, which jobs are over."""
+    """What the writer learns of the visits in its batch, by lease."""
 
-    lost: set[UUID] = field(default_factory=set)  # lease tokens
-    closed: list[UUID] = field(default_factory=list)
+    lost: set[UUID] = field(default_factory=set)  # no longer its own
+    proven: set[UUID] = field(default_factory=set)  # they had died before, and have now brought a page to its end
 
 
-def commit(tx: Tx, steps: list[Step], shard: int) -> Committed:
+def commit(tx: Tx, steps: list[Step], shard: int, checkpoint_visits: int = checkpoints.EVERY) -> Committed:
     """Write a batch. A visit whose lease is gone is left out and reported; the others are written."""
     works = gather(steps)
     hosts = _meet_sites(tx, _still_ours(tx, works))
@@ -63,10 +63,13 @@ def commit(tx: Tx, steps: list[Step], shard: int) -> Committed:
             changes[job_id].records += records.add(tx, job_id, fresh)
     sites.apply(tx, {work.visit.site_id: work.site_change() for work in held})
     visits.apply(tx, {work.visit.id: work.change for work in held})
+    done.proven = {work.visit.lease for work in held if work.change.lived and work.visit.deaths}
     robots.keep(tx, [answer for work in held for answer in work.answers])
-    ended = _end_visits(tx, held, locked, changes)
+    _end_visits(tx, held, locked, changes)
     counters.add(tx, shard, changes)
-    done.closed = jobs.close_finished(tx, sorted(ended))
+    checkpoints.take_due(
+        tx, sorted(job_id for job_id, change in changes.items() if change.sites_finished), checkpoint_visits
+    )
     return done
 
 
@@ -100,7 +103,8 @@ def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: Change) -
             else:
                 updates.append(outcome)
             _count_page(work, change, was, state)
-        change.bytes_in += work.bytes_in
+            # Only of what is written: a batch whose commit was not heard of comes again.
+            change.bytes_in += outcome.bytes_in if outcome else 0
     pages.choose(tx, chosen)
     pages.insert_new(tx, inserts)
     pages.settle(tx, job_id, updates)
@@ -171,9 +175,8 @@ def _hand_over(
         change.pages_open += 1
 
 
-def _end_visits(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, Change]) -> set[UUID]:
-    """Hand visits back or close them, and their sites with them; the jobs in which a site closed."""
-    touched: set[UUID] = set()
+def _end_visits(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, Change]) -> None:
+    """Hand visits back or close them, and their sites with them."""
     for work in sorted(works, key=lambda work: work.visit.id):
         visit = work.visit
         match work.ending:
@@ -181,22 +184,18 @@ def _end_visits(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], cha
                 visits.hand_back(tx, visit.lease, visit.id, due_at)
             case Finished() if locked[visit.site_id].whole and not visit.whole:
                 # It walked single pages; meanwhile the whole site has come to be wanted.
-                visits.hand_back(tx, visit.lease, visit.id, tx.now)
+                visits.hand_back(tx, visit.lease, visit.id, tx.now, "the whole site is wanted")
             case Finished() as ending:
                 state = VisitState.FAILED if ending.state is SiteState.FAILED else VisitState.DONE
                 if not visits.finish(tx, visit.lease, visit.id, state):
-                    # A page was handed over to it in the meantime.
-                    visits.hand_back(tx, visit.lease, visit.id, tx.now)
+                    visits.hand_back(tx, visit.lease, visit.id, tx.now, "a page was handed over to it")
                     continue
-                if _close_site(tx, work, ending):
-                    touched.add(visit.job_id)
-                    if locked[visit.site_id].listed:
-                        name = _FINISHED_COUNTER[ending.state]
-                        change = changes[visit.job_id]
-                        setattr(change, name, getattr(change, name) + 1)
+                if _close_site(tx, work, ending) and locked[visit.site_id].listed:
+                    name = _FINISHED_COUNTER[ending.state]
+                    change = changes[visit.job_id]
+                    setattr(change, name, getattr(change, name) + 1)
             case None:
                 continue
-    return touched
 
 
 def _close_site(tx: Tx, work: VisitWork, ending: Finished) -> bool:

@@ -12,7 +12,7 @@ from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.commit import Committed, commit
 from gossamer.settle.step import Step
-from gossamer.store import reclaim
+from gossamer.store import checkpoints, reclaim
 from gossamer.store.database import Database
 from gossamer.telemetry import get_logger
 
@@ -25,41 +25,72 @@ log = get_logger(__name__)
 class Settler:
     """Commits when 100 steps wait, when the oldest is 2 s old, or at once when a visit ends.
 
-    While 100 steps wait, `room` holds the visits back: they slow down with the database instead of piling up work that
-    a crash would lose. Visits already past it still add a step each, so the number is 100 plus the walks in flight.
+    A result needs one of 100 places before it may be put: while all are taken the visits are held back, so they slow
+    down with the database instead of piling up what a crash would lose.
     """
 
-    def __init__(self, database: Database, clock: Clock, shard: int, lost: Callable[[UUID], None]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        shard: int,
+        tell: Callable[[Committed], None],
+        checkpoint_visits: int = checkpoints.EVERY,
+    ) -> None:
         self._database = database
+        self._checkpoint_visits = checkpoint_visits
         self._clock = clock
         self._shard = shard
-        self._lost = lost
+        self._tell = tell
+        self._proven: set[UUID] = set()  # suspects that have shown that they can be walked
         self._waiting: list[Step] = []
         self._oldest = 0.0
-        self._has_room = asyncio.Event()
-        self._has_room.set()
+        self._committing: float | None = None  # since when the oldest step of the batch in hand has waited
+        self._places = asyncio.Semaphore(MOST_WAITING)
+        self._results = 0  # of the places taken, those whose results wait
+        self.endings = 0  # visits that have ended here and still run as far as the rows know
         self._wake = asyncio.Event()
         self._closing = False
 
     @property
     def has_room(self) -> bool:
         """Asked before every page: waiting for what is there already would still cost something."""
-        return self._has_room.is_set()
+        return not self._places.locked()
+
+    async def relief(self) -> None:
+        """Wait until a result could be put: nothing new is asked of the web before."""
+        await self._places.acquire()
+        self._places.release()
 
     async def room(self) -> None:
-        """Wait here before doing anything that will have to be written."""
-        await self._has_room.wait()
+        """Take a place for a result. It is to be put, or the place given back, before anything else is awaited."""
+        await self._places.acquire()
+
+    def give_back(self) -> None:
+        self._places.release()
+
+    def put_result(self, step: Step) -> None:
+        """Accept what became of a page, for which there is a place."""
+        self._results += 1
+        self.put(step)
 
     def put(self, step: Step) -> None:
         """Accept a step. Never waits, so that nothing can come between what a visit did and its being written."""
         if not self._waiting:
             self._oldest = self._clock.monotonic()
         self._waiting.append(step)
-        full = len(self._waiting) >= MOST_WAITING
-        if full:
-            self._has_room.clear()
-        if full or step.ending is not None or step.visit.deaths > 0:
+        # What a suspect has done is written at once: it may be the last thing we do.
+        suspect = step.visit.deaths > 0 and step.visit.lease not in self._proven
+        if len(self._waiting) >= MOST_WAITING or step.ending is not None or suspect:
             self._wake.set()
+        if step.ending is not None:
+            self.endings += 1
+            self._proven.discard(step.visit.lease)
+
+    def lag(self) -> float:
+        """Seconds the oldest step has waited to be written."""
+        since = self._committing if self._committing is not None else self._oldest if self._waiting else None
+        return 0.0 if since is None else self._clock.monotonic() - since
 
     async def run(self) -> None:
         """Until `close`; what was put before is still committed."""
@@ -67,9 +98,14 @@ class Settler:
             await self._until_due()
             batch, self._waiting = self._waiting, []
             self._wake.clear()
-            self._has_room.set()
+            for _ in range(self._results):
+                self._places.release()
+            self._results = 0
             if batch:
+                self._committing = self._oldest
                 await self._commit(batch)
+                self._committing = None
+                self.endings -= sum(step.ending is not None for step in batch)
 
     def close(self) -> None:
         self._closing = True
@@ -95,7 +131,7 @@ class Settler:
 
     async def _commit(self, batch: list[Step]) -> None:
         try:
-            done = await self._database.write(commit, batch, self._shard)
+            done = await self._write(batch)
         except StorageAway:
             raise
         except Exception as error:  # noqa: BLE001 - one bad page must not take the whole batch with it
@@ -108,7 +144,7 @@ class Settler:
         """Settle a refused batch step by step: only the page whose data the database cannot take fails."""
         for step in batch:
             try:
-                done = await self._database.write(commit, [step], self._shard)
+                done = await self._write([step])
             except StorageAway:
                 raise
             except Exception as error:  # noqa: BLE001 - the reason is kept with the page and in the log
@@ -119,13 +155,15 @@ class Settler:
     async def _without_data(self, step: Step, error: Exception) -> Committed:
         """The page fails, whatever it brought is dropped; a step without a page costs its visit a life."""
         if step.page is None:
-            await self._database.write(reclaim.take_back, {step.visit.id: step.visit.lease})
+            why = f"what it found could not be written: {type(error).__name__}"
+            await self._database.write(reclaim.take_back, {step.visit.id: step.visit.lease}, why)
             return Committed(lost={step.visit.lease})
         trouble = Trouble(Reason.INTERNAL, f"{type(error).__name__} while storing")
         page = replace(step.page, state=PageState.FAILED, trouble=trouble, records=())
         bare = replace(step, page=page, facts=None, chosen=(), handed=())
-        return await self._database.write(commit, [bare], self._shard)
+        return await self._write([bare])
 
-    def _tell(self, done: Committed) -> None:
-        for lease in done.lost:
-            self._lost(lease)
+    async def _write(self, steps: list[Step]) -> Committed:
+        done = await self._database.write(commit, steps, self._shard, self._checkpoint_visits)
+        self._proven |= done.proven
+        return done

@@ -48,6 +48,11 @@ def recent(tx: Tx, limit: int, *, cleared: bool = False) -> list[Alert]:
     return [_alert(row) for row in tx.run(query)]
 
 
+def of_job(tx: Tx, job_id: UUID) -> list[Alert]:
+    """What still holds of what was said about a job, in the order it was said."""
+    return [_alert(row) for row in tx.run(select(alerts).where(_OPEN, alerts.c.job_id == job_id).order_by(alerts.c.id))]
+
+
 def undelivered(tx: Tx, limit: int = 100) -> list[Alert]:
     """Not told to anybody yet, in the order they were said."""
     query = select(alerts).where(alerts.c.delivered_at.is_(None)).order_by(alerts.c.id).limit(limit)

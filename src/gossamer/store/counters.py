@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import bindparam, func, insert, select, update
@@ -56,18 +57,7 @@ def create(tx: Tx, job_id: UUID) -> None:
 def add(tx: Tx, shard: int, changes: Mapping[UUID, Change]) -> None:
     """Add each job's change to the caller's shard and to the present minute."""
     ordered = sorted(changes.items())
-    tx.run_many(
-        _ADD,
-        [
-            {
-                "b_job": job_id,
-                "b_shard": shard % SHARDS,
-                "b_at": tx.now,
-                **{f"b_{name}": getattr(change, name) for name in NAMES},
-            }
-            for job_id, change in ordered
-        ],
-    )
+    tx.run_many(_ADD, [_addition(tx, job_id, shard, change) for job_id, change in ordered])
     minute = tx.now.replace(second=0, microsecond=0)
     upsert = tx.dialect.insert(minutes)
     upsert = upsert.on_conflict_do_update(
@@ -87,6 +77,20 @@ def add(tx: Tx, shard: int, changes: Mapping[UUID, Change]) -> None:
             for job_id, change in ordered
         ],
     )
+
+
+def take_back(tx: Tx, job_id: UUID, change: Change) -> None:
+    """What had ended is open again. The minutes tell how fast a job was, and it was: they stay as they are."""
+    tx.run(_ADD, _addition(tx, job_id, 0, change))
+
+
+def _addition(tx: Tx, job_id: UUID, shard: int, change: Change) -> dict[str, Any]:
+    return {
+        "b_job": job_id,
+        "b_shard": shard % SHARDS,
+        "b_at": tx.now,
+        **{f"b_{name}": getattr(change, name) for name in NAMES},
+    }
 
 
 def progress(tx: Tx, job_id: UUID) -> Progress:

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import orjson
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.pool import StaticPool
 
 from gossamer.clock import Clock
-from gossamer.errors import StorageAway, UserError
+from gossamer.errors import StorageAway, StorageFull, UserError
 from gossamer.store.dialect import POSTGRES, SQLITE, Dialect
+from gossamer.store.patience import Patience
 from gossamer.store.turn import Turn
 from gossamer.store.tx import Tx
 
@@ -25,13 +26,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _TRIES = 6
+_CONNECT = 10  # seconds for a connection to a server
 _RETRIED_STATES = frozenset({"40001", "40P01"})  # serialisation failure, deadlock
+_AWAY_STATES = ("08", "53", "57P")  # connection trouble, out of something, shutting down or starting up
 
 
 class Database(Protocol):
     """Whole transactions, one hop each. `work` may be called again after a deadlock: it must change nothing outside."""
 
     dialect: Dialect
+    patience: Patience
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
 
@@ -58,6 +62,7 @@ class SqliteDatabase:
 
     def __init__(self, path: Path, clock: Clock, *, checkpoints: bool = True) -> None:
         self.path = path
+        self.patience = Patience(clock)
         self._clock = clock
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Made by us and not by the driver, so that only its owner may read it; its log files take after it.
@@ -88,6 +93,12 @@ class SqliteDatabase:
             with turn, engine.begin() as conn:
                 return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
 
+        async def once() -> T:
+            return await self._once(thread, whole)
+
+        return await self.patience.lend(once)
+
+    async def _once(self, thread: ThreadPoolExecutor, whole: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(thread, whole)
         except OperationalError as error:
@@ -98,7 +109,7 @@ class SqliteDatabase:
             raise UserError(
                 "database.damaged",
                 f"{self.path} is damaged: {error.orig}.",
-                hint="Put a copy of it back in its place, or move it away to begin anew.",
+                hint="Go back to a copy with 'gossamer db restore FILE', or move it away to begin anew.",
             ) from error
 
     def checkpoint(self) -> None:
@@ -163,6 +174,7 @@ class PostgresDatabase:
         # Imported here, since an embedded command has no use for it.
         from sqlalchemy.ext.asyncio import create_async_engine
 
+        self.patience = Patience(clock)
         self._clock = clock
         self._shown = make_url(url).render_as_string(hide_password=True)
         self._engine = create_async_engine(
@@ -172,18 +184,31 @@ class PostgresDatabase:
             pool_pre_ping=True,
             json_serializer=_dumps,
             json_deserializer=orjson.loads,
+            connect_args={"timeout": _CONNECT},
         )
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        async def once() -> T:
+            return await self._once(lambda conn: work(Tx(conn, POSTGRES, self._clock), *args, **kwargs))
+
+        return await self.patience.lend(once)
+
+    async def _once(self, work: Callable[[Connection], T]) -> T:
         for attempt in range(_TRIES):
             try:
                 async with self._engine.begin() as conn:
-                    return await conn.run_sync(lambda sync: work(Tx(sync, POSTGRES, self._clock), *args, **kwargs))
+                    return await conn.run_sync(work)
             except DBAPIError as error:
                 if getattr(error.orig, "sqlstate", None) not in _RETRIED_STATES or attempt == _TRIES - 1:
                     raise _storage_away(error, self._shown) from error
                 await asyncio.sleep(random.uniform(0, 0.05 * 2**attempt))
-            except OSError as error:
+            except (OSError, TimeoutError) as error:
+                why = str(error) or "no answer"
+                raise StorageAway(f"The database {self._shown} cannot be reached: {why}") from error
+            except Exception as error:
+                # While a server starts or stops, its driver fails before SQLAlchemy has a connection to speak of.
+                if not str(getattr(error, "sqlstate", "")).startswith(_AWAY_STATES):
+                    raise
                 raise StorageAway(f"The database {self._shown} cannot be reached: {error}") from error
         raise AssertionError("unreachable")
 
@@ -215,6 +240,10 @@ def _storage_away(error: DBAPIError, where: str) -> Exception:
     text = str(error.orig)
     if text.startswith(("no such", "near ")):  # SQLite files mistakes in SQL under the same class
         return error
-    if isinstance(error, (OperationalError, InterfaceError)) or error.connection_invalidated:
+    if "disk is full" in text or getattr(error.orig, "sqlstate", "") == "53100":
+        return StorageFull(f"The disk of the database {where} is full")
+    state = str(getattr(error.orig, "sqlstate", None) or "")
+    away = error.connection_invalidated or state.startswith(_AWAY_STATES)
+    if away or isinstance(error, (OperationalError, InterfaceError)):
         return StorageAway(f"The database {where} did not answer: {text}")
     return error

@@ -1,14 +1,19 @@
 """What happened to a job, its sites and its visits, and why."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import insert, select
+from sqlalchemy import ColumnElement, Row, insert, select
 
 from gossamer.model.ids import new_id
-from gossamer.store.tables import events
+from gossamer.store.many import Many
+from gossamer.store.tables import events, sites
 from gossamer.store.tx import Tx
+
+STEP = 5_000  # events looked at in one read
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +24,15 @@ class Event:
     why: str
     site_id: UUID | None = None
     visit_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An event as it is told: with the host of its site, "" if it is about the job itself."""
+
+    id: UUID
+    event: Event
+    host: str
 
 
 def add(
@@ -34,9 +48,13 @@ def add(
     add_many(tx, [(job_id, Event(tx.now, kind, who, why, site_id, visit_id))])
 
 
-def add_many(tx: Tx, happened: list[tuple[UUID, Event]]) -> None:
-    tx.run_many(
-        insert(events),
+_ADD = Many(insert(events))
+
+
+def add_many(tx: Tx, happened: Sequence[tuple[UUID, Event]]) -> None:
+    """All at once: this is done for every visit that changes its state."""
+    _ADD.run(
+        tx,
         [
             {
                 "job_id": job_id,
@@ -55,4 +73,40 @@ def add_many(tx: Tx, happened: list[tuple[UUID, Event]]) -> None:
 
 def of_job(tx: Tx, job_id: UUID, limit: int = 1000) -> list[Event]:
     query = select(events).where(events.c.job_id == job_id).order_by(events.c.id).limit(limit)
-    return [Event(row.at, row.kind, row.who, row.why, row.site_id, row.visit_id) for row in tx.run(query)]
+    return [_event(row) for row in tx.run(query)]
+
+
+def latest(tx: Tx, job_id: UUID, limit: int) -> list[Line]:
+    """The last things that happened to a job's sites and visits, newest first."""
+    return _lines(tx, job_id, events.c.site_id.is_not(None), limit=limit)
+
+
+def step_back(tx: Tx, job_id: UUID, site_id: UUID | None, before: UUID | None) -> tuple[list[Line], UUID | None]:
+    """What happened to one site, or to the job itself for None, in the `STEP` events before one; newest first.
+
+    The second value is where the next step begins; None at the beginning of the job.
+    """
+    earlier = events.c.job_id == job_id
+    if before:
+        earlier &= events.c.id < before
+    ids = select(events.c.id).where(earlier).order_by(events.c.id.desc())
+    since: UUID | None = tx.run(ids.offset(STEP - 1).limit(1)).scalar()
+    wanted = earlier & (events.c.site_id == site_id if site_id else events.c.site_id.is_(None))
+    if since:
+        wanted &= events.c.id >= since
+    return _lines(tx, job_id, wanted, limit=STEP), since
+
+
+def _lines(tx: Tx, job_id: UUID, wanted: ColumnElement[bool], limit: int) -> list[Line]:
+    query = (
+        select(events, sites.c.host)
+        .join(sites, sites.c.id == events.c.site_id, isouter=True)
+        .where(events.c.job_id == job_id, wanted)
+        .order_by(events.c.id.desc())
+        .limit(limit)
+    )
+    return [Line(row.id, _event(row), row.host or "") for row in tx.run(query)]
+
+
+def _event(row: Row[Any]) -> Event:
+    return Event(row.at, row.kind, row.who, row.why, row.site_id, row.visit_id)

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, select
 from gossamer.model.page import Attempt, Errand
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import url_key
 from gossamer.store.tables import pages, records, sites
 from gossamer.store.tx import Tx
 
@@ -89,6 +90,18 @@ def site(tx: Tx, job_id: UUID, host: str) -> SiteHistory | None:
 def pages_at(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> list[PageHistory]:
     """Those of the pages that exist, in no particular order."""
     return _found(tx, job_id, pages.c.key.in_(keys))
+
+
+def pages_by_key(
+    tx: Tx, job_id: UUID, after: bytes, limit: int, *, state: PageState | None = None, site: SiteHistory | None = None
+) -> list[PageHistory]:
+    """Pages of a job, or of one of its sites, a step at a time; the pages of a site lie together."""
+    query = select(pages).where(pages.c.job_id == job_id, pages.c.key > after).order_by(pages.c.key).limit(limit)
+    if state:
+        query = query.where(pages.c.state == state)
+    if site:
+        query = query.where(_of_site(url_key(site.entries[0])), pages.c.site_id == site.id)
+    return [_page(row) for row in tx.run(query)]
 
 
 def page_with_identity(tx: Tx, job_id: UUID, identity: bytes) -> PageHistory | None:

@@ -7,12 +7,20 @@ from uuid import UUID
 
 from sqlalchemy import Row, exists, insert, select, update
 
+from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.ids import new_id
 from gossamer.model.job import Job
 from gossamer.model.states import JOB_MOVES, JobState, SiteState, VisitState, origins
-from gossamer.store import counters, events
+from gossamer.store import checkpoints, counters, events
 from gossamer.store.tables import jobs, sites, visits
 from gossamer.store.tx import Tx
+
+_CHECKPOINTS = {
+    JobState.PAUSED: CheckpointCause.PAUSE,
+    JobState.COMPLETED: CheckpointCause.END,
+    JobState.FAILED: CheckpointCause.END,
+    JobState.CANCELLED: CheckpointCause.END,
+}
 
 
 def create(tx: Tx, name: str, recipe: str, params: Mapping[str, Any], sites_total: int) -> Job:
@@ -88,17 +96,20 @@ def move(tx: Tx, identifier: UUID, target: JobState, why: str = "", who: str = "
     if started:
         tx.run(update(jobs).where(jobs.c.id == identifier, jobs.c.started_at.is_(None)).values(started_at=started))
     events.add(tx, identifier, f"job.{target}", why, who=who)
+    if target in _CHECKPOINTS:
+        checkpoints.take(tx, identifier, _CHECKPOINTS[target])
     return True
 
 
-def close_finished(tx: Tx, identifiers: Sequence[UUID]) -> list[UUID]:
-    """Complete the running ones of these jobs that have no open site left."""
-    closed = []
-    for identifier in identifiers:
-        open_site = select(exists().where(sites.c.job_id == identifier, sites.c.state == SiteState.OPEN))
-        if not tx.run(open_site).scalar() and move(tx, identifier, JobState.COMPLETED):
-            closed.append(identifier)
-    return closed
+def begin_anew(tx: Tx, identifier: UUID) -> None:
+    """A person has set it going: the time it may run counts from here."""
+    tx.run(update(jobs).where(jobs.c.id == identifier).values(ran_ms=0))
+
+
+def complete(tx: Tx, identifier: UUID, why: str = "") -> bool:
+    """End a running job, unless a site of it was opened again in this moment."""
+    open_site = select(exists().where(sites.c.job_id == identifier, sites.c.state == SiteState.OPEN))
+    return not tx.run(open_site).scalar() and move(tx, identifier, JobState.COMPLETED, why)
 
 
 def ready_to_rest(tx: Tx) -> list[UUID]:
@@ -108,7 +119,7 @@ def ready_to_rest(tx: Tx) -> list[UUID]:
 
 
 def ready_to_close(tx: Tx) -> list[UUID]:
-    """Running jobs without an open site: two processes may each have thought the other's site was still open."""
+    """Running jobs without an open site."""
     open_site = exists().where(sites.c.job_id == jobs.c.id, sites.c.state == SiteState.OPEN)
     return list(tx.run(select(jobs.c.id).where(jobs.c.state == JobState.RUNNING, ~open_site)).scalars())
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, insert, literal_column, select, update
 
 from gossamer.model.fetching import DIRECT
-from gossamer.model.page import Attempt, Page
+from gossamer.model.page import ASKED_AGAIN, Attempt, Page
 from gossamer.model.states import PageState
 from gossamer.store.many import Many
 from gossamer.store.tables import pages
@@ -74,7 +74,7 @@ def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> tuple[list[
                     row.detail,
                     row.http_status,
                     bytes(row.identity) if row.identity is not None else None,
-                    len(row.attempts),
+                    sum(attempt[0] != ASKED_AGAIN for attempt in row.attempts),
                     row.handed,
                     row.rank,
                     bytes(row.links or b""),

@@ -2,40 +2,35 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, exists, select, update
+from sqlalchemy import ColumnElement, case, exists, select, update
 
-from gossamer.model.states import SiteState, VisitState
-from gossamer.model.trouble import Reason, Trouble
-from gossamer.store import counters, events
-from gossamer.store.counters import Change
-from gossamer.store.tables import pages, sites, visits
+from gossamer.model.states import VisitState
+from gossamer.store import dead_letters, sites
+from gossamer.store.moves import FREED, Moving, moving, tell
+from gossamer.store.tables import visits
 from gossamer.store.tx import Tx
 
 MOST_DEATHS = 3
 
 
-def take_back(tx: Tx, leases: Mapping[UUID, UUID], *, expired: bool = False) -> int:
+def take_back(tx: Tx, leases: Mapping[UUID, UUID], why: str = "", *, expired: bool = False) -> int:
     """Return visits to the queue under the tokens they were seen with; each costs the visit one life.
 
     `expired`: only if they still are, since a renewal may have been quicker.
     """
-    taken = 0
-    for identifier, token in sorted(leases.items()):
-        held = (visits.c.id == identifier) & (visits.c.lease == token)
-        if expired:
-            held &= visits.c.lease_until < tx.now
-        taken += _void(tx, held, deadly=True)
-    bury_dead(tx)
-    return taken
+    # No two visits ever have the same token.
+    held = visits.c.id.in_(leases) & visits.c.lease.in_(leases.values())
+    if expired:
+        held &= visits.c.lease_until < tx.now
+    return _void(tx, held, why or ("its lease ran out" if expired else "its walk crashed"), deadly=True)
 
 
 def void_worker(tx: Tx, worker: str, why: str, *, deadly: bool) -> int:
     """A process of ours has ended: whatever it was walking is ready again, one death more if that was deadly."""
-    voided = _void(tx, visits.c.worker == worker, deadly=deadly, why=why)
-    bury_dead(tx)
-    return voided
+    return _void(tx, visits.c.worker == worker, why, deadly=deadly)
 
 
 def void_home(tx: Tx, home: str) -> int:
@@ -43,7 +38,7 @@ def void_home(tx: Tx, home: str) -> int:
 
     Nobody is to blame: a worker that dies on its own is seen by its runner, and only that costs a life.
     """
-    return _void(tx, visits.c.worker.startswith(f"{home}/", autoescape=True), deadly=False)
+    return _void(tx, visits.c.worker.startswith(f"{home}/", autoescape=True), "its worker is gone")
 
 
 def any_lost(tx: Tx, after: timedelta) -> bool:
@@ -52,47 +47,35 @@ def any_lost(tx: Tx, after: timedelta) -> bool:
 
 def lost_nudges(tx: Tx, after: timedelta) -> int:
     """Issued long ago and never claimed: ready again."""
-    values = {"state": VisitState.READY, "due_at": tx.now, "worker": None}
-    return tx.run(update(visits).where(_lost(tx, after)).values(**values)).rowcount
+    return _void(tx, _lost(tx, after), "nobody answered its nudge")
 
 
 def _lost(tx: Tx, after: timedelta) -> ColumnElement[bool]:
     return (visits.c.state == VisitState.ISSUED) & (visits.c.due_at < tx.now - after)
 
 
-def _void(tx: Tx, which: ColumnElement[bool], *, deadly: bool, why: str = "") -> int:
-    values: dict[str, object] = {
-        "state": VisitState.READY,
-        "lease": None,
-        "lease_until": None,
-        "worker": None,
-        "due_at": tx.now,
-    }
-    running = visits.c.state.in_((VisitState.RUNNING, VisitState.ISSUED))
+def _void(tx: Tx, which: ColumnElement[bool], why: str, *, deadly: bool = False) -> int:
+    """Whatever of these is in somebody's hands is ready again. Where that is deadly, it costs what was walked a life.
+
+    A visit that was only issued has harmed nobody.
+    """
+    in_hand = visits.c.state.in_((VisitState.RUNNING, VisitState.ISSUED)) & which
+    on_its_last = (visits.c.state == VisitState.RUNNING) & (visits.c.deaths >= MOST_DEATHS - 1)
+    # Sites are locked before visits; nearly always there is none to lock.
+    doomed = _lock_sites(tx, in_hand & on_its_last) if deadly else set()
+    dying = Moving.read(tx, tx.locked(moving(in_hand, on_its_last, visits.c.site_id.in_(doomed)))) if doomed else []
+    back = Moving.read(tx, tx.locked(moving(in_hand, visits.c.id.not_in([one.id for one in dying]))))
+    values: dict[str, Any] = {**FREED, "state": VisitState.READY, "due_at": tx.now}
     if deadly:
-        values["deaths"] = visits.c.deaths + 1
-    if why:
+        values["deaths"] = visits.c.deaths + case((visits.c.state == VisitState.RUNNING, 1), else_=0)
         values["last_error"] = why
-    return tx.run(update(visits).where(running, which).values(**values)).rowcount
+    if back:
+        tx.run(update(visits).where(in_hand, visits.c.id.in_([one.id for one in back])).values(**values))
+        tell(tx, VisitState.READY, back, why)
+    for one in dying:
+        dead_letters.bury(tx, one, why)
+    return len(back) + len(dying)
 
 
-def bury_dead(tx: Tx) -> int:
-    """Visits that killed their worker too often end; their sites and open pages fail saying so."""
-    doomed = tx.run(
-        select(
-            visits.c.id, visits.c.job_id, visits.c.site_id, visits.c.deaths, visits.c.last_error, visits.c.open_pages
-        ).where(visits.c.state == VisitState.READY, visits.c.deaths >= MOST_DEATHS)
-    ).all()
-    for row in doomed:
-        trouble = Trouble(Reason.CRASHED, str(row.deaths))
-        ended = {"reason": trouble.reason.name, "detail": trouble.detail}
-        mine = (pages.c.job_id == row.job_id) & (pages.c.visit_id == row.id) & (pages.c.state == "pending")
-        failed = tx.run(update(pages).where(mine).values(state="failed", settled_at=tx.now, **ended)).rowcount
-        tx.run(update(visits).where(visits.c.id == row.id).values(state=VisitState.DEAD, open_pages=0))
-        site = update(sites).where(sites.c.id == row.site_id)
-        tx.run(site.values(state=SiteState.FAILED, open_pages=0, finished_at=tx.now, **ended))
-        listed = tx.run(select(sites.c.listed).where(sites.c.id == row.site_id)).scalar_one()
-        change = Change(sites_failed=int(listed), pages_failed=failed, pages_open=-failed)
-        counters.add(tx, 0, {row.job_id: change})
-        events.add(tx, row.job_id, "visit.dead", row.last_error, site_id=row.site_id, visit_id=row.id)
-    return len(doomed)
+def _lock_sites(tx: Tx, which: ColumnElement[bool]) -> set[UUID]:
+    return set(sites.lock(tx, list(tx.run(select(visits.c.site_id).where(which)).scalars())))

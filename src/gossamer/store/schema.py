@@ -1,18 +1,22 @@
-"""Bringing a database to this program's schema."""
+"""Bringing a database to this program's schema, all of it or nothing."""
 
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, inspect, text
+from sqlalchemy.engine import make_url
 
 from gossamer.clock import Clock
 from gossamer.errors import UserError
 from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
+from gossamer.store.health import working_home
 from gossamer.store.tables import metadata
 from gossamer.store.tx import Tx
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
 HEAD = "0003"
+
+_SCRIPTS = Path(__file__).parent / "migrations"
 
 
 def revision(tx: Tx) -> str | None:
@@ -22,18 +26,18 @@ def revision(tx: Tx) -> str | None:
     return tx.run(text("SELECT version_num FROM alembic_version")).scalar()
 
 
-def upgrade(tx: Tx) -> None:
+def upgrade(tx: Tx, target: str = "head", scripts: Path = _SCRIPTS) -> None:
     """Apply what is missing, in this transaction."""
     from alembic import command
 
-    command.upgrade(_config(tx.conn), "head")
+    command.upgrade(_config(scripts, tx.conn), target)
 
 
-def _config(connection: Connection | None = None) -> Any:
+def _config(scripts: Path, connection: Connection | None = None) -> Any:
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("script_location", str(scripts).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
 
@@ -42,7 +46,7 @@ def known_revisions() -> list[str]:
     """All revisions this program has, oldest first."""
     from alembic.script import ScriptDirectory
 
-    scripts = ScriptDirectory.from_config(_config())
+    scripts = ScriptDirectory.from_config(_config(_SCRIPTS))
     return [script.revision for script in reversed(list(scripts.walk_revisions()))]
 
 
@@ -54,31 +58,65 @@ async def ready_database(url: str, clock: Clock, *, checkpoints: bool = True) ->
         if found == HEAD:
             return database
         if isinstance(database, PostgresDatabase):
+            refuse_newer(found, shown(url))
             raise UserError(
                 "database.revision",
-                f"The database is at revision {found or 'none'}, this program needs {HEAD}.",
-                hint="Run 'gossamer db upgrade'." if found is None or found < HEAD else "Update gossamer.",
+                f"{shown(url)} is at revision {found or 'none'}, and this program needs {HEAD}.",
+                hint="Run 'gossamer db upgrade'.",
             )
-        if found is not None and found > HEAD:
-            raise UserError(
-                "database.newer",
-                f"{database.path} was written by a newer gossamer (revision {found}, this program knows {HEAD}).",
-                hint="Update gossamer, or point GOSSAMER_HOME at another folder.",
-            )
-        await database.write(_upgrade_once)
+        await database.write(_bring_up, shown(url))
     except BaseException:
         await database.close()
         raise
     return database
 
 
-def _upgrade_once(tx: Tx) -> None:
-    # Another process may have been faster while we waited for the write lock.
+async def upgrade_database(url: str, clock: Clock) -> str | None:
+    """Bring a database of either kind to the present schema; the revision it had before."""
+    database = open_database(url, clock)
+    try:
+        return await database.write(_bring_up, shown(url))
+    finally:
+        await database.close()
+
+
+def _bring_up(tx: Tx, where: str) -> str | None:
+    if tx.dialect.row_locks:
+        # Where a runner enters, and where a second upgrade comes by: both wait until this one is over.
+        tx.run(text("SELECT pg_advisory_xact_lock(hashtext('runner'))"))
+    # Looked at again: another process may have been faster while we waited.
     found = revision(tx)
-    if found is None:
+    if found == HEAD:
+        return found
+    refuse_newer(found, where)
+    if found is None and not tx.dialect.row_locks:
         set_up(tx)
-    elif found != HEAD:
-        upgrade(tx)
+        return found
+    if found is not None and (home := working_home(tx)):
+        raise UserError(
+            "database.in_use",
+            f"{where} is at revision {found} and being worked by {home}: it cannot be upgraded to {HEAD} meanwhile.",
+            hint="Stop the gossamer that works it (Ctrl-C, or end its process), wait 30 seconds, and try again.",
+        )
+    upgrade(tx)
+    return found
+
+
+def refuse_newer(found: str | None, where: str) -> None:
+    """A schema this program does not know is left alone."""
+    if found is not None and found > HEAD:
+        raise UserError(
+            "database.newer",
+            f"{where} was written by a newer gossamer (revision {found}, this program knows {HEAD}).",
+            hint="Update gossamer, or use another database: see GOSSAMER_HOME and GOSSAMER_DATABASE_URL.",
+        )
+
+
+def shown(url: str) -> str:
+    """What people call a database: its file, or its address without the password."""
+    if url.startswith("sqlite:///"):
+        return url.removeprefix("sqlite:///")
+    return make_url(url).set(drivername="postgresql", password=None).render_as_string()
 
 
 def set_up(tx: Tx) -> None:

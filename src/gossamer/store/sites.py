@@ -13,6 +13,7 @@ from gossamer.model.job import Target
 from gossamer.model.states import SITE_MOVES, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import domain_of, shard_of
+from gossamer.store import events
 from gossamer.store.many import Many
 from gossamer.store.tables import sites, visits
 from gossamer.store.tx import Tx
@@ -196,12 +197,17 @@ def close(
     return bool(tx.run(ended.values(**values)).rowcount)
 
 
-def reopen(tx: Tx, site_id: UUID, *, whole: bool) -> None:
-    """A page was handed over to a site that may already have ended."""
-    values: dict[str, Any] = {"state": SiteState.OPEN, "finished_at": None}
+def reopen(tx: Tx, site_id: UUID, *, whole: bool, why: str = "a page was handed over to it", who: str = "") -> bool:
+    """Let a site that has ended go on; False if it is open as it is. `whole`: all of it is wanted from now on."""
     if whole:
-        values["whole"] = True
-    tx.run(update(sites).where(sites.c.id == site_id).values(**values))
+        tx.run(update(sites).where(sites.c.id == site_id).values(whole=True))
+    over = (sites.c.id == site_id) & sites.c.state.in_(origins(SITE_MOVES, SiteState.OPEN))
+    anew = {"reason": "", "detail": "", "http_status": None, "retries": 0, "finished_at": None}
+    opened = update(sites).where(over).values(state=SiteState.OPEN, **anew).returning(sites.c.job_id)
+    job_id: UUID | None = tx.run(opened).scalar()
+    if job_id:
+        events.add(tx, job_id, "site.open", why, who=who, site_id=site_id)
+    return job_id is not None
 
 
 def summaries(

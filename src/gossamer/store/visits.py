@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 from sqlalchemy import bindparam, func, select, update
 
-from gossamer.model.page import Errand, Visit
-from gossamer.model.states import VISIT_MOVES, JobState, VisitState, origins
+from gossamer.model.alert import AlertKind
+from gossamer.model.page import Visit
+from gossamer.model.states import JobState, VisitState
+from gossamer.store import alerts, leased
 from gossamer.store.many import Many
-from gossamer.store.tables import jobs, sites, visits
+from gossamer.store.moves import FREED, Moving, may_become, moving, tell
+from gossamer.store.tables import jobs, visits
 from gossamer.store.tx import Tx
 
 
@@ -35,6 +37,7 @@ class VisitChange:
 
 
 MOST_PER_DOMAIN = 2
+_SHORTEST_WAIT = timedelta(seconds=1)  # less is only the way from the worker's clock to the database's
 
 _IN_HAND = visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
 _FULL_DOMAINS = (
@@ -77,35 +80,35 @@ def busy_domains(tx: Tx, domains: Sequence[str]) -> dict[str, int]:
 
 _ISSUE = (
     update(visits)
-    .where(visits.c.id == bindparam("b_id"), visits.c.state == VisitState.READY)
+    .where(visits.c.id == bindparam("b_id"), may_become(VisitState.ISSUED))
     .values(
         state=VisitState.ISSUED,
         due_at=bindparam("b_at", type_=visits.c.due_at.type),
         worker=bindparam("b_worker"),
     )
 )
+_ISSUABLE = moving(visits.c.id.in_(bindparam("ids", expanding=True)), may_become(VisitState.ISSUED))
 
 
 def issue(tx: Tx, ids: Sequence[UUID], worker: str) -> None:
     """Mark them as nudged. `due_at` keeps when, so that a lost nudge is noticed."""
-    tx.run_many(_ISSUE, [{"b_id": identifier, "b_at": tx.now, "b_worker": worker} for identifier in sorted(ids)])
+    free = Moving.read(tx, tx.locked(_ISSUABLE), {"ids": list(ids)})
+    tx.run_many(_ISSUE, [{"b_id": one.id, "b_at": tx.now, "b_worker": worker} for one in free])
+    tell(tx, VisitState.ISSUED, free, who=worker)
 
 
 def claim(tx: Tx, ids: Sequence[UUID], worker: str, lease: timedelta) -> list[Visit]:
     """Lease those of the visits that are still to be had, each under a token of its own."""
-    free = tx.locked(
-        select(visits.c.id)
-        .join(jobs, jobs.c.id == visits.c.job_id)
-        .where(
-            visits.c.id.in_(ids),
-            visits.c.state.in_(origins(VISIT_MOVES, VisitState.RUNNING)),
-            jobs.c.state == JobState.RUNNING,
-        )
-        .order_by(visits.c.id)
+    claimable = (
+        visits.c.id.in_(ids),
+        may_become(VisitState.RUNNING),
+        jobs.c.state == JobState.RUNNING,
     )
+    query = moving(*claimable).join(jobs, jobs.c.id == visits.c.job_id)
     if tx.dialect.row_locks:
-        free = free.with_for_update(of=visits, skip_locked=True)
-    tokens = {identifier: uuid4() for identifier in tx.run(free).scalars()}
+        query = query.with_for_update(of=visits, skip_locked=True)
+    free = Moving.read(tx, query)
+    tokens = {one.id: uuid4() for one in free}
     tx.run_many(
         _CLAIM,
         [
@@ -113,52 +116,24 @@ def claim(tx: Tx, ids: Sequence[UUID], worker: str, lease: timedelta) -> list[Vi
             for identifier, token in tokens.items()
         ],
     )
-    refused = visits.c.id.in_([identifier for identifier in ids if identifier not in tokens])
+    tell(tx, VisitState.RUNNING, free, who=worker)
+    _put_back(tx, [identifier for identifier in ids if identifier not in tokens], worker)
+    return leased.load(tx, tokens) if tokens else []
+
+
+def _put_back(tx: Tx, refused: Sequence[UUID], worker: str) -> None:
+    """Not to be had (the job was paused in this moment), but nudged by us: nobody else would put them back soon."""
     nudged = (visits.c.state == VisitState.ISSUED) & (visits.c.worker == worker)
-    # Not to be had (the job was paused in this moment), but nudged by us: nobody else would put it back soon.
-    tx.run(update(visits).where(refused, nudged).values(state=VisitState.READY, worker=None))
-    if not tokens:
-        return []
-    rows = tx.run(
-        select(
-            visits,
-            sites.c.host,
-            sites.c.entries,
-            sites.c.whole,
-            sites.c.not_before,
-            sites.c.notes,
-            sites.c.robots,
-            sites.c.errands,
-        )
-        .join(sites, sites.c.id == visits.c.site_id)
-        .where(visits.c.id.in_(tokens))
-        .order_by(visits.c.id)
-    )
-    return [
-        Visit(
-            id=row.id,
-            job_id=row.job_id,
-            site_id=row.site_id,
-            host=row.host,
-            domain=row.domain,
-            entries=tuple(row.entries),
-            lane=row.lane,
-            lease=row.lease,
-            deaths=row.deaths,
-            walked=timedelta(milliseconds=row.walked_ms),
-            not_before=row.not_before,
-            whole=row.whole,
-            notes=bytes(row.notes),
-            robots=dict(row.robots),
-            errands=tuple(Errand(*errand) for errand in row.errands),
-        )
-        for row in rows
-    ]
+    idle = Moving.read(tx, tx.locked(moving(visits.c.id.in_(refused), nudged))) if refused else []
+    if idle:
+        back = update(visits).where(visits.c.id.in_([one.id for one in idle]), nudged)
+        tx.run(back.values(state=VisitState.READY, worker=None))
+        tell(tx, VisitState.READY, idle, "its job does not run")
 
 
 _CLAIM = (
     update(visits)
-    .where(visits.c.id == bindparam("b_id"))
+    .where(visits.c.id == bindparam("b_id"), may_become(VisitState.RUNNING))
     .values(
         state=VisitState.RUNNING,
         lease=bindparam("b_lease", type_=visits.c.lease.type),
@@ -211,27 +186,48 @@ def apply(tx: Tx, changes: Mapping[UUID, VisitChange]) -> None:
     )
 
 
-_FREED: dict[str, Any] = {"lease": None, "lease_until": None, "worker": None}
+_HELD = (
+    visits.c.id == bindparam("b_id"),
+    visits.c.lease == bindparam("b_lease"),
+    visits.c.state == VisitState.RUNNING,
+)
+_MOVING = moving(*_HELD)
+_HAND_BACK = update(visits).where(*_HELD).values(**FREED, state=VisitState.READY, due_at=bindparam("b_due"))
+_FINISH = {
+    state: update(visits).where(*_HELD, may_become(state), visits.c.open_pages == 0).values(**FREED, state=state)
+    for state in (VisitState.DONE, VisitState.FAILED)
+}
 
 
-def hand_back(tx: Tx, lease: UUID, identifier: UUID, due_at: datetime) -> None:
+def hand_back(tx: Tx, lease: UUID, identifier: UUID, due_at: datetime, why: str = "") -> None:
     """The slice is over, the visit is not."""
-    held = (visits.c.id == identifier) & (visits.c.lease == lease)
-    tx.run(update(visits).where(held).values(state=VisitState.READY, due_at=due_at, **_FREED))
+    held = {"b_id": identifier, "b_lease": lease}
+    mine = Moving.read(tx, _MOVING, held)
+    if tx.run(_HAND_BACK, {**held, "b_due": due_at}).rowcount:
+        later = due_at - tx.now >= _SHORTEST_WAIT
+        waits = f"waits until {due_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if later else "end of slice"
+        tell(tx, VisitState.READY, mine, why or waits)
 
 
-def finish(tx: Tx, lease: UUID, identifier: UUID, state: VisitState) -> bool:
+def finish(tx: Tx, lease: UUID, identifier: UUID, state: VisitState, why: str = "") -> bool:
     """End a visit; refused while it has open pages (one may just have been handed over to it)."""
-    held = (visits.c.id == identifier) & (visits.c.lease == lease) & (visits.c.open_pages == 0)
-    return bool(tx.run(update(visits).where(held).values(state=state, **_FREED)).rowcount)
+    held = {"b_id": identifier, "b_lease": lease}
+    mine = Moving.read(tx, _MOVING, held)
+    if not tx.run(_FINISH[state], held).rowcount:
+        return False
+    tell(tx, state, mine, why)
+    return True
 
 
-def reopen(tx: Tx, site_id: UUID, lane: str) -> UUID:
+def reopen(tx: Tx, site_id: UUID, lane: str, why: str = "a page was handed over to it", *, who: str = "") -> UUID:
     """Make sure a site's visit will be walked again; its id."""
-    ended = (VisitState.DONE, VisitState.FAILED, VisitState.DEAD)
-    wanted = (visits.c.site_id == site_id) & (visits.c.lane == lane)
-    tx.run(update(visits).where(wanted, visits.c.state.in_(ended)).values(state=VisitState.READY, due_at=tx.now))
-    return UUID(str(tx.run(select(visits.c.id).where(wanted)).scalar_one()))
+    (found,) = Moving.read(tx, moving(visits.c.site_id == site_id, visits.c.lane == lane))
+    over = (visits.c.id == found.id) & visits.c.state.in_((VisitState.DONE, VisitState.FAILED, VisitState.DEAD))
+    if tx.run(update(visits).where(over).values(state=VisitState.READY, due_at=tx.now)).rowcount:
+        tell(tx, VisitState.READY, [found], why, who=who)
+        # Nobody has to look after a visit that is walked again.
+        alerts.clear(tx, AlertKind.DEAD_LETTER, str(found.id))
+    return found.id
 
 
 def busy_of_job(tx: Tx, job_id: UUID) -> int:

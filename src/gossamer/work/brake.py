@@ -4,10 +4,11 @@ from collections.abc import Set
 from uuid import UUID
 
 from gossamer.judge.next_step import in_words
+from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
-from gossamer.model.states import JobState
-from gossamer.store import events, jobs, remarks
+from gossamer.store import events, remarks
 from gossamer.store.database import Database
+from gossamer.store.pausing import pause_by_itself
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work.address import AddressWatch, Change, Finding, Sightings
@@ -66,7 +67,7 @@ class Brake:
                 await self._database.write(_recover, job_id, self._said.pop(job_id), why)
             case Change.PAUSE:
                 log.warning("address.still_blocked", **figures)
-                await self._database.write(_pause, job_id, self._why_paused(finding))
+                await self._database.write(pause_by_itself, job_id, AlertKind.ADDRESS, self._why_paused(finding))
                 self._forget(job_id)
 
     def _why_paused(self, finding: Finding) -> str:
@@ -90,7 +91,3 @@ def _slow_down(tx: Tx, job_id: UUID, why: str) -> None:
 def _recover(tx: Tx, job_id: UUID, said: str, why: str) -> None:
     remarks.withdraw(tx, job_id, said)
     events.add(tx, job_id, "address.recovered", why)
-
-
-def _pause(tx: Tx, job_id: UUID, why: str) -> None:
-    jobs.move(tx, job_id, JobState.PAUSING, why, who="address")

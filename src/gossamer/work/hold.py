@@ -18,12 +18,13 @@ log = get_logger(__name__)
 class Hold:
     """One visit in our hands. `stop` is set when the walk should end; the deadline, when no request may start."""
 
-    __slots__ = ("deadline", "lost", "stop", "told", "visit", "walk")
+    __slots__ = ("deadline", "lost", "stop", "suspect", "told", "visit", "walk")
 
     def __init__(self, visit: Visit, deadline: float) -> None:
         self.visit = visit
         self.deadline = deadline
         self.lost = False
+        self.suspect = visit.deaths > 0
         self.stop = asyncio.Event()
         self.told = 0.0  # when `stop` was set
         self.walk: asyncio.Task[None] | None = None
@@ -59,6 +60,12 @@ class Holds:
             if hold.walk:
                 hold.walk.cancel()
 
+    def trust(self, lease: UUID) -> None:
+        """A page of this visit was settled: whatever killed its worker, walking it can be survived."""
+        hold = self._held.get(lease)
+        if hold:
+            hold.suspect = False
+
     def stop(self, jobs: Iterable[UUID] | None = None) -> None:
         """End the walks of these jobs, or all."""
         wanted = None if jobs is None else set(jobs)
@@ -86,7 +93,7 @@ class Holds:
         return tuple(self._held)
 
     def suspects(self) -> int:
-        return sum(hold.visit.deaths > 0 for hold in self._held.values())
+        return sum(hold.suspect for hold in self._held.values())
 
 
 class Renewer:

@@ -21,6 +21,8 @@ class Limits:
     timeout: timedelta
     max_page_bytes: int
     lease: timedelta
+    settle_patience: timedelta
+    checkpoint_visits: int
     capacity: int  # visits walked at the same time by this process
     named_spacing: Mapping[str, timedelta] = field(default_factory=dict)  # by registrable domain
 

@@ -2,91 +2,59 @@
 
 import asyncio
 import os
-import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 from gossamer.dispatch import Nudge
-from gossamer.frontier.frontier import Frontier
 from gossamer.issuing.deal import anything_ready, issue
-from gossamer.model.ids import short
-from gossamer.model.job import CrawlPolicy
-from gossamer.model.page import Page, Visit
 from gossamer.model.states import JobState
-from gossamer.model.url import origin_of, url_key
-from gossamer.recipe import Bound
+from gossamer.settle.commit import Committed
 from gossamer.settle.settler import Settler
-from gossamer.settle.step import HandBack, Step
-from gossamer.store import jobs, pages, reclaim, robots, visits
-from gossamer.store.pages import Known
-from gossamer.store.robots import RobotsAnswer
-from gossamer.store.tx import Tx
-from gossamer.telemetry import bound, get_logger
+from gossamer.store import jobs
 from gossamer.work.address import AddressWatch
 from gossamer.work.brake import Brake
-from gossamer.work.courier import Courier, Turnstile
+from gossamer.work.closing import Closer
 from gossamer.work.governor import Governor
-from gossamer.work.hold import Hold, Holds, Renewer
+from gossamer.work.hold import Holds, Renewer
 from gossamer.work.kit import Kit
-from gossamer.work.redirects import Redirects
-from gossamer.work.robots import RobotsDesk, RobotsMemory
-from gossamer.work.visit import Walk
+from gossamer.work.mistakes import Mistakes
+from gossamer.work.pressure import Pressure
+from gossamer.work.walks import LANE, Walks, claim_and_load
 
-LANE = "http"
 _LOOK_AROUND = 0.2  # seconds between looks for new rows
 _STEER = 1.0  # seconds between looks at the states of jobs
 _CLAIM_MOST = 50
 GRACE = 3.0  # seconds that requests in flight get when a walk is stopped
 
-log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Claimed:
-    """A visit in our hands and what it has so far."""
-
-    visit: Visit
-    waiting: list[Page]
-    ended: list[Known]
-    shared: dict[str, RobotsAnswer | None]  # other jobs' robots.txt answers for its ways in
-
-
-def claim_and_load(tx: Tx, ids: list[UUID], worker: str, lease: timedelta) -> list[Claimed]:
-    """Lease visits and read all they need to begin, in one hop."""
-    leased = visits.claim(tx, ids, worker, lease)
-    origins = {origin_of(url) for visit in leased if not visit.robots for url in visit.entries}
-    shared = robots.fresh(tx, sorted(origins)) if origins else {}
-    return [
-        Claimed(
-            visit,
-            *pages.of_visit(tx, visit.job_id, visit.id, url_key(visit.entries[0])[:4]),
-            {origin: shared.get(origin) for url in visit.entries if (origin := origin_of(url)) in origins},
-        )
-        for visit in leased
-    ]
-
 
 class Shard:
     """The visits of some domains, all of them walked by this process alone."""
 
-    def __init__(self, kit: Kit, number: int, of: int, worker: str, watch: AddressWatch | None = None) -> None:
+    def __init__(
+        self,
+        kit: Kit,
+        number: int,
+        of: int,
+        worker: str,
+        watch: AddressWatch | None = None,
+        beat: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`beat` is called about once a second for as long as the event loop turns."""
         self._kit = kit
         self._number = number
         self._of = of
         self._worker = worker
+        self._beat = beat
         self._holds = Holds(kit.clock, kit.limits.lease)
-        self._settler = Settler(kit.database, kit.clock, number, self._holds.lose)
+        self._settler = Settler(kit.database, kit.clock, number, self._hear, kit.limits.checkpoint_visits)
         self._renewer = Renewer(kit.reopen_database, self._holds, worker, kit.limits.lease, kit.clock)
-        self._turnstile = Turnstile()
-        self._governor = Governor(kit.limits.spacing_of)
-        self._brake = Brake(kit.database, self._governor, watch or AddressWatch(kit.clock))
-        self._robots = RobotsMemory()
-        self._bound: dict[UUID, tuple[Bound, CrawlPolicy]] = {}
-        self._walks: set[asyncio.Task[None]] = set()
+        governor = Governor(kit.limits.spacing_of)
+        self._brake = Brake(kit.database, governor, watch or AddressWatch(kit.clock))
+        self._mistakes = Mistakes(kit.database)
+        self._pressure = Pressure(kit.database, self._settler, kit.limits.settle_patience)
+        self._walks = Walks(kit, self._settler, self._holds, governor, self._brake, self._mistakes)
+        self._walking: set[asyncio.Task[None]] = set()
         self._nudged = 0  # sent and not yet claimed
         self._waiting = False  # more visits are ready than there is room for
         self._room = asyncio.Event()
@@ -101,7 +69,8 @@ class Shard:
         await self._brake.begin()
         self._renewer.start()
         settling = asyncio.create_task(self._settler.run())
-        loops = [asyncio.create_task(loop) for loop in (self._issue(), self._take(), self._steer())]
+        duties = (self._issue(), self._take(), self._steer(), self._live(), self._close())
+        loops = [asyncio.create_task(duty) for duty in duties]
         stopped = asyncio.create_task(self._stop.wait())
         try:
             done, _ = await asyncio.wait({settling, stopped, *loops}, return_when=asyncio.FIRST_COMPLETED)
@@ -116,9 +85,19 @@ class Shard:
             await _cancel([stopped, *loops])
             await self._renewer.stop()
 
+    def _hear(self, done: Committed) -> None:
+        """What the settler has learned from the rows."""
+        for lease in done.lost:
+            self._holds.lose(lease)
+        for lease in done.proven:
+            self._holds.trust(lease)
+        self._room.set()  # for the visits that have ended, and for the next suspect
+
     async def _issue(self) -> None:
         while True:
-            slots = self._brake.room(self._kit.limits.capacity) - len(self._walks) - self._nudged
+            # Also those that have ended and run in the rows until that is written: the cap holds for the rows.
+            running = len(self._walking) + self._settler.endings + self._nudged
+            slots = self._brake.room(self._kit.limits.capacity) - running
             shard = (LANE, self._number, self._of)
             self._waiting = slots <= 0 and self._waiting
             if slots > 0 and await self._kit.database.read(anything_ready, *shard):
@@ -145,77 +124,27 @@ class Shard:
             self._nudged -= len(nudges)
             for one in claimed:
                 hold = self._holds.take(one.visit, since)
-                hold.walk = asyncio.create_task(self._walk(hold, one))
-                self._walks.add(hold.walk)
+                hold.walk = asyncio.create_task(self._walks.walk(hold, one, self._others_wait))
+                self._walking.add(hold.walk)
                 hold.walk.add_done_callback(self._ended)
 
+    def _others_wait(self) -> bool:
+        return self._waiting
+
     def _ended(self, task: "asyncio.Task[None]") -> None:
-        self._walks.discard(task)
+        self._walking.discard(task)
         self._room.set()
 
-    async def _walk(self, hold: Hold, claimed: Claimed) -> None:
-        with bound(job=short(hold.visit.job_id), visit=short(hold.visit.id), lane=LANE):
-            await self._walk_slice(hold, claimed)
-
-    async def _walk_slice(self, hold: Hold, claimed: Claimed) -> None:
-        visit = hold.visit
-        session = self._kit.open_session(random.getrandbits(32))
-        try:
-            recipe, policy = await self._recipe(visit.job_id)
-            frontier = Frontier(visit, policy, claimed.waiting, claimed.ended)
-            limits = self._kit.limits
-            courier = Courier(
-                session,
-                self._kit.gate,
-                self._turnstile,
-                self._governor,
-                self._kit.clock,
-                hold,
-                limits.timeout,
-            )
-            desk = RobotsDesk(self._kit.database, courier, self._robots, visit.robots, claimed.shared)
-            walk = Walk(
-                hold,
-                frontier,
-                courier,
-                desk,
-                Redirects(visit.host, courier, desk),
-                recipe,
-                policy,
-                self._settler,
-                self._brake.sightings(visit.job_id),
-                limits.max_page_bytes,
-                random.random(),
-            )
-            await walk.slice(self._waiting)
-        except asyncio.CancelledError:
-            # Told to stop before the walk had begun.
-            if not hold.lost:
-                self._settler.put(Step(visit, ending=HandBack(self._kit.clock.now())))
-        except Exception:
-            # Our own mistake. It costs the visit a life, so that it is tried again but not for ever.
-            log.exception("visit.crashed", host=visit.host)
-            await self._kit.database.write(reclaim.take_back, {visit.id: visit.lease})
-        finally:
-            await session.close()
-            self._holds.drop(hold)
-
-    async def _recipe(self, job_id: UUID) -> tuple[Bound, CrawlPolicy]:
-        """The job's recipe with its parameters, built once per process."""
-        known = self._bound.get(job_id)
-        if known is None:
-            job = await self._kit.database.read(jobs.get, job_id)
-            if job is None:
-                raise LookupError(f"job {job_id} is gone")
-            recipe = self._kit.recipes[job.recipe]
-            ready = recipe.bind(recipe.params.model_validate(job.params))
-            known = self._bound[job_id] = (ready, ready.policy())
-        return known
-
-    async def _steer(self) -> None:
-        """Once a second: stop the walks of jobs that no longer run, and look whether others should go slower."""
+    async def _live(self) -> None:
+        """Signs of life, whatever the database is doing: for our own leases, and for whoever started us."""
         while True:
             self._renewer.tick()
+            self._beat()
+            await asyncio.sleep(min(_STEER, self._kit.limits.lease.total_seconds() / 12))
+
+    async def _steer(self) -> None:
+        """Once a second: stop the walks of jobs that no longer run or should not, and see how fast we may go."""
+        while True:
             held = self._holds.jobs()
             watched = held | self._brake.jobs()
             if watched:
@@ -223,19 +152,34 @@ class Shard:
                 running = {job for job, state in states.items() if state is JobState.RUNNING}
                 self._holds.stop(held - running)
                 self._holds.stop(await self._brake.look(running))
+                self._holds.stop(await self._mistakes.look())
+                self._holds.stop(await self._pressure.look(held & running))
             self._holds.cut_off(GRACE)
-            for job_id in set(self._bound) - held:
-                del self._bound[job_id]
+            self._walks.forget(held)
             await asyncio.sleep(_STEER)
+
+    async def _close(self) -> None:
+        """One process of a home brings jobs to their end; on a connection of its own, since auditing takes its time."""
+        if self._number:
+            await asyncio.Event().wait()
+        database = self._kit.reopen_database()
+        database.patience.lasts = self._kit.database.patience.lasts
+        closer = Closer(database, self._kit.recipes)
+        try:
+            while True:
+                await closer.look()
+                await asyncio.sleep(_LOOK_AROUND)
+        finally:
+            await database.close()
 
     async def _end_walks(self) -> None:
         """Requests in flight get a moment; what is not back by then stays pending and counts as not tried."""
         self._holds.stop()
-        if self._walks:
-            await asyncio.wait(self._walks, timeout=GRACE)
+        if self._walking:
+            await asyncio.wait(self._walking, timeout=GRACE)
         self._holds.cut_off(0)
-        if self._walks:
-            await asyncio.wait(self._walks)
+        if self._walking:
+            await asyncio.wait(self._walking)
 
 
 async def _cancel(tasks: Sequence["asyncio.Task[Any]"]) -> None:

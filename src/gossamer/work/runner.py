@@ -3,71 +3,48 @@
 import asyncio
 import os
 import signal
-import subprocess
 from collections.abc import Sequence
-from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from time import monotonic
 
-from gossamer.clock import Clock
-from gossamer.errors import GossamerError
-from gossamer.store import reclaim, robots
+from gossamer.clock import SteadyClock
+from gossamer.deliver.alerts import Channel, deliver
+from gossamer.errors import GossamerError, StorageAway
+from gossamer.retain.retainer import Retainer
+from gossamer.store import checkpoints, reclaim, robots, schema, waits
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.store.places import StoredPlaces
 from gossamer.telemetry import get_logger
+from gossamer.work import surrender
+from gossamer.work.child import Child
+from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard
 from gossamer.work.home import HomeLock
 from gossamer.work.sweep import Sweeper
 
 _EVERY = 0.5  # seconds between looks
 _CHECKPOINT = 5.0
+_RETAIN, _RETAIN_MORE = 300.0, 5.0  # seconds between passes over what is to be deleted
 _PLACE, _PLACE_KEPT = "runner", timedelta(seconds=30)
 _ALIVE = 10.0  # seconds after which a child counts as having started
 _STILLBORN = 6  # so many that did not, one after the other, and it is no accident
 NO_DATABASE = 75  # exit code of a worker that lost its database
 _PATIENCE = 20.0  # seconds a child gets to settle and hand back
+_STANDSTILL = 30.0  # seconds without a sign of life, at least, before a child is ended; longer for longer leases
 
 log = get_logger(__name__)
 
 
-class Child:
-    """One working process. It ends with us: its standard input closes when we are gone, however we went."""
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The operator's settings the runner obeys."""
 
-    def __init__(self, command: Sequence[str], lock: HomeLock, home: str, number: int, of: int, output: Path) -> None:
-        self.number = number
-        self.since = monotonic()
-        output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with output.open("ab") as sink:
-            self._process = subprocess.Popen(  # noqa: S603 - our own program
-                [*command, "--shard", f"{number}/{of}", "--home-name", home],
-                stdin=subprocess.PIPE,
-                stdout=sink,
-                stderr=sink,
-                pass_fds=(lock.fileno(),),
-                # Ctrl-C in the terminal is ours to answer, not theirs.
-                start_new_session=True,
-            )
-        self.worker = f"{home}/{number}-{self._process.pid}"
-
-    @property
-    def exit_code(self) -> int | None:
-        return self._process.poll()
-
-    def send(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError):
-            self._process.send_signal(number)
-
-    async def wait(self, seconds: float) -> bool:
-        """True if it has ended by then."""
-        try:
-            await asyncio.to_thread(self._process.wait, seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-    def close(self) -> None:
-        if self._process.stdin:
-            self._process.stdin.close()
+    processes: int
+    lease: timedelta
+    job_time: timedelta
+    min_free_disk: int
+    patience: timedelta  # with a database that is away
 
 
 class Runner:
@@ -76,24 +53,37 @@ class Runner:
     def __init__(
         self,
         database: SqliteDatabase | PostgresDatabase,
-        clock: Clock,
+        clock: SteadyClock,
         lock: HomeLock,
         home: str,
+        folder: Path,
         command: Sequence[str],
-        processes: int,
         output: Path,
+        rules: Rules,
+        channels: Sequence[Channel],
+        retainer: Retainer,
     ) -> None:
         self._database = database
         self._clock = clock
         self._lock = lock
         self._home = home
-        self._command = command
-        self._processes = processes
+        self._folder = folder
+        self._command = (*command, "--clock", repr(clock.offset))
         self._output = output
+        self._rules = rules
+        self._channels = channels
+        self._retainer = retainer
+        self._retains_at = clock.monotonic() + _RETAIN
         self._children: list[Child] = []
         self._stillborn = 0
         self._places = StoredPlaces(database)
         self._sweeper = Sweeper(database, clock)
+        self._guards = (
+            DeadlineGuard(database, clock, rules.job_time),
+            DiskGuard(database, folder, rules.min_free_disk),
+            LaneGuard(database, clock),
+        )
+        self._looked = self._clock.monotonic()
         self._checkpointed = clock.monotonic()
 
     async def start(self) -> bool:
@@ -101,28 +91,58 @@ class Runner:
 
         Call only with the lock held: whatever leases the home has are left over from somebody who is gone.
         """
+        self._database.patience.lasts = self._rules.patience
         if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):
             return False
+        # Once more, now that nobody upgrades it any longer: we may have opened it just before.
+        schema.refuse_newer(await self._database.read(schema.revision), "The database")
         await self._database.write(reclaim.void_home, self._home)
+        await self._database.write(waits.mend)
         await self._database.write(robots.forget_old)
-        self._children = [self._spawn(number) for number in range(self._processes)]
-        log.info("runner.started", processes=self._processes, pid=os.getpid())
+        self._children = [self._spawn(number) for number in range(self._rules.processes)]
+        log.info("runner.started", processes=self._rules.processes, pid=os.getpid())
         return True
 
     def _spawn(self, number: int) -> Child:
-        return Child(self._command, self._lock, self._home, number, self._processes, self._output)
+        return Child(self._command, self._lock, self._home, number, self._rules.processes, self._output)
 
     async def look_after(self) -> None:
-        """For ever: replace dead children, sweep, keep the log file of SQLite small."""
-        while True:
-            await self._replace_dead()
-            await self._sweeper.sweep()
-            if self._clock.monotonic() - self._checkpointed > _CHECKPOINT:
-                self._checkpointed = self._clock.monotonic()
-                if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):
-                    raise GossamerError("Another home has begun to work this database while we could not reach it.")
-                await self._database.tidy()
-            await asyncio.sleep(_EVERY)
+        """For ever: replace dead children, sweep, guard, keep the log file of SQLite small."""
+        try:
+            while True:
+                await self._look()
+                await asyncio.sleep(_EVERY)
+        except StorageAway as error:
+            surrender.note(self._folder, error, self._rules.patience)
+            raise
+
+    async def _look(self) -> None:
+        self._end_standing()
+        await self._replace_dead()
+        await self._sweeper.sweep()
+        for guard in self._guards:
+            await guard.look()
+        await deliver(self._database, self._channels)
+        if self._clock.monotonic() >= self._retains_at:
+            report = await self._retainer.pass_once(self._clock.now())
+            # What is left of a large job goes soon, but not so that it keeps others from writing.
+            self._retains_at = self._clock.monotonic() + (_RETAIN if report.is_over else _RETAIN_MORE)
+        if self._clock.monotonic() - self._checkpointed > _CHECKPOINT:
+            self._checkpointed = self._clock.monotonic()
+            if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):
+                raise GossamerError("Another home has begun to work this database while we could not reach it.")
+            await self._database.tidy()
+
+    def _end_standing(self) -> None:
+        """A child whose event loop no longer turns will never come back to its visits by itself."""
+        allowed = max(_STANDSTILL, 3 * self._rules.lease.total_seconds())
+        now = self._clock.monotonic()
+        we_stood, self._looked = now - self._looked > allowed / 2, now
+        for child in self._children:
+            silent = child.silent_for()
+            if silent > allowed and not we_stood:
+                log.error("worker.standing", worker=child.worker, seconds=round(silent))
+                child.send(signal.SIGKILL)
 
     async def _replace_dead(self) -> None:
         for place, child in enumerate(self._children):
@@ -150,8 +170,14 @@ class Runner:
                 await child.wait(_PATIENCE)
             child.close()
         self._children = []
-        await self._database.write(reclaim.void_home, self._home)
-        await self._places.leave(_PLACE, self._home)
-        await self._sweeper.sweep()
-        await self._database.tidy()
+        self._database.patience.lasts = timedelta()  # somebody waits for us to end
+        try:
+            await self._database.write(reclaim.void_home, self._home)
+            await self._database.write(checkpoints.take_running)
+            await self._places.leave(_PLACE, self._home)
+            await self._sweeper.sweep()
+            await self._database.tidy()
+        except StorageAway as error:
+            # Whoever works the home next begins with the same.
+            log.warning("runner.left", why=str(error))
         log.info("runner.stopped", pid=os.getpid())

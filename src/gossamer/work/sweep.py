@@ -1,4 +1,4 @@
-"""What nobody else notices: leases that ran out, nudges that got lost, jobs that are over without anybody saying so."""
+"""What nobody else notices: leases that ran out, nudges that got lost, pauses whose last visit is back."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -28,17 +28,20 @@ class Sweeper:
             await self._database.write(_tidy, gone)
 
     def _sure(self, expired: dict[UUID, UUID]) -> dict[UUID, UUID]:
-        """Those seen expired under the same token long enough ago."""
+        """Those seen expired under the same token long enough ago, while their holders could have renewed them."""
         now = self._clock.monotonic()
         self._expired = {
             visit: kept if (kept := self._expired.get(visit)) and kept[0] == token else (token, now)
             for visit, token in expired.items()
         }
-        return {visit: token for visit, (token, since) in self._expired.items() if now - since >= SURE_AFTER}
+        sure_before = now - SURE_AFTER
+        if self._database.patience.reachable_for() < SURE_AFTER:
+            return {}
+        return {visit: token for visit, (token, since) in self._expired.items() if since <= sure_before}
 
 
 def _untidy(tx: Tx) -> bool:
-    return bool(jobs.ready_to_rest(tx) or jobs.ready_to_close(tx) or reclaim.any_lost(tx, LOST_NUDGE))
+    return bool(jobs.ready_to_rest(tx) or reclaim.any_lost(tx, LOST_NUDGE))
 
 
 def _tidy(tx: Tx, gone: dict[UUID, UUID]) -> None:
@@ -46,4 +49,3 @@ def _tidy(tx: Tx, gone: dict[UUID, UUID]) -> None:
     reclaim.lost_nudges(tx, LOST_NUDGE)
     for identifier in jobs.ready_to_rest(tx):
         jobs.move(tx, identifier, JobState.PAUSED)
-    jobs.close_finished(tx, jobs.ready_to_close(tx))

@@ -39,6 +39,7 @@ from gossamer.work.address import Sightings
 from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, TooEarly
 from gossamer.work.hold import Hold
 from gossamer.work.memory import SiteMemory
+from gossamer.work.mistakes import Mistakes
 from gossamer.work.outcome import Outcome, Outcomes, our_mistake
 from gossamer.work.redirects import Redirects
 from gossamer.work.robots import RobotsDesk
@@ -62,6 +63,7 @@ class Walk:
         policy: CrawlPolicy,
         settler: Settler,
         sightings: Sightings,
+        mistakes: Mistakes,
         max_page_bytes: int,
         jitter: float,
     ) -> None:
@@ -77,6 +79,7 @@ class Walk:
         self._outcomes = Outcomes(self._visit, frontier, self._memory, bound, policy, courier.clock, jitter)
         self._settler = settler
         self._sightings = sightings
+        self._mistakes = mistakes
         self._clock = courier.clock
         self._max_page_bytes = max_page_bytes
         self._began = self._marked = self._clock.monotonic()
@@ -95,7 +98,7 @@ class Walk:
     async def _walk(self, longest: timedelta) -> None:
         while True:
             if not self._settler.has_room:
-                await self._settler.room()
+                await self._settler.relief()
             now = self._clock.now()
             if self._hold.stop.is_set() or self._elapsed(self._began) >= longest:
                 return self._hand_back(now)
@@ -153,8 +156,9 @@ class Walk:
         page = page.tried(_attempt_of(page, outcome, took, started_at, self._courier.sent))
         # Before the next step is chosen: that our address is blocked is known before pages climb because of it.
         self._sightings.note(self._visit.domain, outcome)
+        await self._settler.room()
         # Nothing is awaited between what the frontier has learned and its being on the way to the rows.
-        self._put(self._outcomes.step(page, outcome))
+        self._put_result(page, outcome)
         rest = self._asked_to_wait(started_at)
         if rest:
             await self._courier.stay_away(self._visit.domain, rest - (self._clock.now() - started_at))
@@ -204,11 +208,25 @@ class Walk:
         ending = Finished(state, verdict) if state is SiteState.FAILED else Finished(SiteState.PARTIAL, trouble)
         self._put(Step(self._visit, facts=self._memory.facts(size=True), ending=ending))
 
+    def _put_result(self, page: Page, outcome: Outcome) -> None:
+        """What became of a page, for which the settler has kept a place."""
+        try:
+            step = self._timed(self._outcomes.step(page, outcome))
+        except BaseException:
+            self._settler.give_back()
+            raise
+        self._settler.put_result(step)
+        if step.page:
+            self._mistakes.note(self._visit.job_id, step.page)
+
     def _put(self, step: Step) -> None:
+        self._settler.put(self._timed(step))
+
+    def _timed(self, step: Step) -> Step:
         if self._hold.lost:
             raise Interrupted  # a worker that lost its lease writes nothing
         step.walked, self._marked = self._elapsed(self._marked), self._clock.monotonic()
-        self._settler.put(step)
+        return step
 
     def _elapsed(self, since: float) -> timedelta:
         return timedelta(seconds=self._clock.monotonic() - since)

@@ -6,15 +6,21 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from gossamer.assembly import App, open_app, open_kit, start_log
+from gossamer.clock import SteadyClock
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.model.states import JobState
 from gossamer.settings import Settings, read_settings
 from gossamer.store import jobs
 from gossamer.telemetry import bound, get_logger
 from gossamer.work.runner import NO_DATABASE
+
+if TYPE_CHECKING:
+    from gossamer.work.run import Shard
 
 log = get_logger(__name__)
 
@@ -23,6 +29,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m gossamer.worker")
     parser.add_argument("--shard", help="which part of the domains, e.g. 0/2")
     parser.add_argument("--home-name")
+    parser.add_argument("--clock", type=float, help="what the runner's clock adds to the monotonic one")
+    parser.add_argument("--pulse", type=int, help="a pipe to the runner that gets a byte for every sign of life")
     parser.add_argument("--runner", action="store_true", help="work all running jobs of the home, then end")
     parser.add_argument("--processes", type=int)
     chosen = parser.parse_args()
@@ -35,7 +43,8 @@ def main() -> int:
             import uvloop
 
             threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
-            uvloop.run(_run_shard(settings, chosen.shard, chosen.home_name))
+            pulse = _pulse(chosen.pulse) if chosen.pulse is not None else _no_pulse
+            uvloop.run(_run_shard(settings, chosen.shard, chosen.home_name, SteadyClock(chosen.clock), pulse))
     except StorageAway as error:
         log.error("worker.failed", error=str(error))
         return NO_DATABASE
@@ -53,23 +62,36 @@ def _end_with_parent() -> None:
     os._exit(3)
 
 
-async def _run_shard(settings: Settings, shard: str, home: str) -> None:
-    from gossamer.work.run import worker_name
+def _pulse(pipe: int) -> Callable[[], None]:
+    """One byte per call; a pipe that is full has been heard often enough."""
+    os.set_blocking(pipe, False)
+
+    def beat() -> None:
+        with suppress(BlockingIOError, BrokenPipeError):
+            os.write(pipe, b".")
+
+    return beat
+
+
+def _no_pulse() -> None:
+    """Nobody listens."""
+
+
+async def _run_shard(settings: Settings, shard: str, home: str, clock: SteadyClock, pulse: Callable[[], None]) -> None:
+    from gossamer.work.run import Shard, worker_name
 
     number, of = (int(part) for part in shard.split("/"))
     with bound(worker=f"w-{number}"):
-        await _work(settings, number, of, worker_name(home, number))
+        async with open_kit(settings, of, clock) as kit:
+            working = Shard(kit, number, of, worker_name(home, number), beat=pulse)
+            await _work(working)
 
 
-async def _work(settings: Settings, number: int, of: int, worker: str) -> None:
-    from gossamer.work.run import Shard
-
-    async with open_kit(settings, of) as kit:
-        working = Shard(kit, number, of, worker)
-        loop = asyncio.get_running_loop()
-        for name in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(name, working.stop)
-        await working.run()
+async def _work(working: "Shard") -> None:
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, working.stop)
+    await working.run()
 
 
 async def _run_home(settings: Settings, processes: int | None) -> None:

@@ -57,3 +57,6 @@ def upgrade() -> None:
         sqlite_where=sa.text("cleared_at IS NULL"),
         postgresql_where=sa.text("cleared_at IS NULL"),
     )
+    if op.get_bind().dialect.name == "sqlite":
+        # 0002 emptied the notes with a text, which SQLite keeps as one where bytes are read.
+        op.execute("UPDATE sites SET notes = CAST(notes AS BLOB) WHERE typeof(notes) = 'text'")

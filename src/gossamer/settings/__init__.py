@@ -5,127 +5,35 @@
 """
 
 import os
-import re
 import tomllib
-from collections.abc import Iterable
 from datetime import timedelta
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BeforeValidator, ByteSize, Field, FilePath, SecretStr, ValidationError
+from pydantic import AliasChoices, BeforeValidator, ByteSize, FilePath, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_settings import (
-    BaseSettings,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    TomlConfigSettingsSource,
-)
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from gossamer.errors import UserError
+from gossamer.settings.forms import (
+    SOME_TIME,
+    Duration,
+    Networks,
+    Rates,
+    Servers,
+    a_database,
+    a_proxy,
+    cores,
+    default_home,
+    folder,
+    lower,
+    setting,
+)
 
 PREFIX = "GOSSAMER_"
 TOML_NAME = "gossamer.toml"
 
 _SECRET = frozenset({"database_url", "proxy"})  # never shown, not even when they are wrong
-
-_UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)", re.IGNORECASE)
-_DATABASE = re.compile(r"(?:postgres(?:ql)?(?:\+asyncpg)?://\S+|sqlite:///\S+)")
-_PROXY = re.compile(
-    r"(?:https?|socks5h?)://(?:[^\s/@]+@)?(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?/?"
-)
-_SERVER = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<four>[0-9.]+))(?::(?P<port>\d{1,5}))?")
-
-
-def parse_duration(value: object) -> object:
-    """`60`, `60s`, `2m` and `1h` as a timedelta; whatever else it was goes on to be refused by name."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return value
-    match = _DURATION.fullmatch(str(value).strip())
-    if match is None:
-        raise ValueError("not a duration")
-    return timedelta(seconds=float(match[1]) * _UNITS[match[2].lower()])
-
-
-def _listed(value: object) -> list[str]:
-    """A comma-separated text or a TOML array as a list of trimmed, non-empty texts."""
-    parts: Iterable[object] = value if isinstance(value, list | tuple) else str(value).split(",")
-    return [text for part in parts if (text := str(part).strip())]
-
-
-def _networks(value: object) -> tuple[IPv4Network | IPv6Network, ...]:
-    # Host bits (10.0.0.5/8) are refused: more likely a slip than a wish to open sixteen million hosts.
-    return tuple(ip_network(text) for text in _listed(value))
-
-
-def _servers(value: object) -> tuple[str, ...]:
-    servers = tuple(_listed(value))
-    for server in servers:
-        match = _SERVER.fullmatch(server)
-        if match is None or int(match["port"] or 53) > 65535:
-            raise ValueError("not a name server")
-        ip_address(match["six"] or match["four"])
-    return servers
-
-
-def _database(value: object) -> object:
-    text = value.get_secret_value() if isinstance(value, SecretStr) else value
-    if not isinstance(text, str) or _DATABASE.fullmatch(text) is None:
-        raise ValueError("not a database address")
-    return value
-
-
-def _proxy(value: object) -> object:
-    text = value.get_secret_value() if isinstance(value, SecretStr) else value
-    match = _PROXY.fullmatch(text) if isinstance(text, str) else None
-    if match is None or (match["port"] and not 0 < int(match["port"]) < 65_536):
-        raise ValueError("not a proxy's address")
-    return value
-
-
-def _rates(value: object) -> dict[str, float]:
-    from gossamer.model.url import domain_of  # only where somebody names domains: commands stay quick
-
-    given = value if isinstance(value, dict) else dict(text.partition("=")[::2] for text in _listed(value))
-    rates = {str(name).strip().lower(): float(rate) for name, rate in given.items()}
-    for domain, rate in rates.items():
-        # A subdomain has no rate of its own: all names of a domain share one clock.
-        if not domain or domain_of(domain) != domain or not 0 < rate < float("inf"):
-            raise ValueError("not the rate of a domain")
-    return rates
-
-
-def _folder(value: object) -> object:
-    return Path(value).expanduser().absolute() if isinstance(value, str | Path) else value
-
-
-def _lower(value: object) -> object:
-    return value.lower() if isinstance(value, str) else value
-
-
-def _default_home() -> Path:
-    from platformdirs import user_data_path  # only where nobody named a home
-
-    return user_data_path("gossamer", appauthor=False)
-
-
-def _cores() -> int:
-    # The cores this process may use, which in a container are fewer than the machine has.
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _setting(meaning: str, expected: str, **limits: Any) -> Any:
-    """A field with the two sentences people need: what it is for, and what a value looks like."""
-    return Field(description=meaning, json_schema_extra={"expected": expected}, **limits)
-
-
-_Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
-_Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_networks)]
-_Servers = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_servers)]
-_Rates = Annotated[dict[str, float], NoDecode, BeforeValidator(_rates)]
-_SOME_TIME = "a duration such as 60, 60s, 2m or 1h"
 
 
 class Settings(BaseSettings):
@@ -140,81 +48,110 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    home: Annotated[Path, BeforeValidator(_folder)] = _setting(
-        "Folder of the SQLite file and the logs of the embedded mode", "a folder", default_factory=_default_home
+    home: Annotated[Path, BeforeValidator(folder)] = setting(
+        "Folder of the SQLite file and the logs of the embedded mode", "a folder", default_factory=default_home
     )
-    database_url: Annotated[SecretStr, BeforeValidator(_database)] | None = _setting(
+    database_url: Annotated[SecretStr, BeforeValidator(a_database)] | None = setting(
         "Where rows are kept; SQLite in the home folder when unset",
         "postgresql://user:password@host/name or sqlite:///path",
         default=None,
         validation_alias=AliasChoices("GOSSAMER_DATABASE_URL", "DATABASE_URL"),
     )
-    domain_rate: float = _setting(
+    domain_rate: float = setting(
         "Requests per second per registrable domain, over everything",
         "a number above 0",
         default=1.0,
         gt=0,
         allow_inf_nan=False,
     )
-    domain_rates: _Rates = _setting(
+    domain_rates: Rates = setting(
         "Requests per second of single registrable domains, instead of that",
         "rates such as example.com=0.2,slow.example=0.1",
         default={},
     )
-    never_visit: Annotated[Path, BeforeValidator(_folder)] | None = _setting(
+    never_visit: Annotated[Path, BeforeValidator(folder)] | None = setting(
         "List of what is never visited, by any job", "a text file of domains and networks, one per line", default=None
     )
-    proxy: Annotated[SecretStr, BeforeValidator(_proxy)] | None = _setting(
+    proxy: Annotated[SecretStr, BeforeValidator(a_proxy)] | None = setting(
         "Proxy that all requests go through, but for names in GOSSAMER_CONNECT_TO",
         "http://user:password@host:port, or the same with https, socks5 or socks5h",
         default=None,
     )
-    connect_to: str = _setting(
+    connect_to: str = setting(
         "Names answered by an address of yours", "rules such as *.test=127.0.0.1:8080,shop.example=10.0.0.5", default=""
     )
-    allow_networks: _Networks = _setting(
+    allow_networks: Networks = setting(
         "Networks that are not public and may be fetched all the same",
         "networks such as 10.0.0.0/8,fd00::/8",
         default=(),
     )
-    dns_servers: _Servers = _setting(
+    dns_servers: Servers = setting(
         "Name servers to ask instead of the system's", "addresses such as 9.9.9.9,[2620:fe::fe]:53", default=()
     )
-    ca_file: FilePath | None = _setting(
+    ca_file: FilePath | None = setting(
         "Certificates to trust besides the system's own", "an existing file of PEM certificates", default=None
     )
-    max_concurrency: int = _setting(
+    max_concurrency: int = setting(
         "Visits running at once, over everything", "a whole number above 0", default=500, gt=0
     )
-    processes: int = _setting("Processes that walk visits", "a whole number above 0", default_factory=_cores, gt=0)
-    lease: _Duration = _setting(
+    processes: int = setting("Processes that walk visits", "a whole number above 0", default_factory=cores, gt=0)
+    lease: Duration = setting(
         "How long a worker holds a visit between signs of life",
-        _SOME_TIME,
+        SOME_TIME,
         default=timedelta(seconds=60),
         gt=timedelta(0),
     )
-    http_timeout: _Duration = _setting(
+    database_patience: Duration = setting(
+        "How long workers wait for a database that is away before the job fails",
+        SOME_TIME,
+        default=timedelta(minutes=5),
+    )
+    settle_patience: Duration = setting(
+        "How long a result may wait to be written before the job pauses",
+        SOME_TIME,
+        default=timedelta(seconds=60),
+        gt=timedelta(0),
+    )
+    job_time: Duration = setting(
+        "How long a job works before it is paused", SOME_TIME, default=timedelta(hours=48), gt=timedelta(0)
+    )
+    min_free_disk: ByteSize = setting(
+        "Free space on the home's disk under which jobs pause",
+        "a size such as 64MB",
+        default=ByteSize(64_000_000),
+        ge=0,
+    )
+    checkpoint_visits: int = setting(
+        "Visits after which a checkpoint is written", "a whole number above 0", default=100, gt=0
+    )
+    retention: Duration = setting(
+        "How long results are kept after a job has ended", SOME_TIME, default=timedelta(days=90), gt=timedelta(0)
+    )
+    retention_grace: Duration = setting(
+        "How long hidden results can still be had back", SOME_TIME, default=timedelta(days=7)
+    )
+    http_timeout: Duration = setting(
         "Time for one request in all, from the name to the last byte",
-        _SOME_TIME,
+        SOME_TIME,
         default=timedelta(seconds=15),
         gt=timedelta(0),
     )
-    connect_timeout: _Duration = _setting(
-        "Time for the connection and its TLS handshake", _SOME_TIME, default=timedelta(seconds=10), gt=timedelta(0)
+    connect_timeout: Duration = setting(
+        "Time for the connection and its TLS handshake", SOME_TIME, default=timedelta(seconds=10), gt=timedelta(0)
     )
-    read_timeout: _Duration = _setting(
-        "Longest silence in the middle of an answer", _SOME_TIME, default=timedelta(seconds=15), gt=timedelta(0)
+    read_timeout: Duration = setting(
+        "Longest silence in the middle of an answer", SOME_TIME, default=timedelta(seconds=15), gt=timedelta(0)
     )
-    max_page_bytes: ByteSize = _setting(
+    max_page_bytes: ByteSize = setting(
         "Largest page that is kept, after decompression", "a size such as 10MB", default=ByteSize(10_000_000), gt=0
     )
-    log_format: Annotated[Literal["line", "json"], BeforeValidator(_lower)] = _setting(
+    log_format: Annotated[Literal["line", "json"], BeforeValidator(lower)] = setting(
         "How log lines are written", "line or json", default="line"
     )
-    log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(_lower)] = _setting(
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], BeforeValidator(lower)] = setting(
         "The least important line that is written", "debug, info, warning or error", default="info"
     )
-    log_file: Annotated[Path, BeforeValidator(_folder)] | None = _setting(
+    log_file: Annotated[Path, BeforeValidator(folder)] | None = setting(
         "File the log goes to; logs/gossamer.log in the home folder when unset", "a file", default=None
     )
 
@@ -261,7 +198,7 @@ def _toml_path() -> Path:
     if here.is_file():
         return here
     home = os.environ.get(f"{PREFIX}HOME")
-    return (Path(home).expanduser() if home else _default_home()) / TOML_NAME
+    return (Path(home).expanduser() if home else default_home()) / TOML_NAME
 
 
 def _toml_values() -> dict[str, Any]:

@@ -1,0 +1,83 @@
+"""All looks in a row. Whatever goes wrong in one of them is what it has found: the others still come."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+import typer
+
+from gossamer.cli.checkup import home, machine, network, rows
+from gossamer.cli.checkup.finding import Finding, Level, fail, ok, warn
+from gossamer.cli.main import FAILED
+from gossamer.cli.session import say, say_json
+from gossamer.errors import UserError
+from gossamer.settings import Settings, read_settings
+
+Check = Callable[[Settings], Awaitable[list[Finding]]]
+
+# What it is about, who looks, and the next step where the trouble itself names none.
+_CHECKS: tuple[tuple[str, Check, str], ...] = (
+    ("version", machine.check_version, ""),
+    ("home", home.check_home, "Point GOSSAMER_HOME at a folder of your own."),
+    ("disk", home.check_disk, "Point GOSSAMER_HOME at a folder of your own."),
+    ("log", home.check_log, "Change the permissions of the log, or set GOSSAMER_LOG_FILE."),
+    ("database", rows.check_database, "Check GOSSAMER_HOME or GOSSAMER_DATABASE_URL, and that the server runs."),
+    ("clock", machine.check_clock, ""),
+    ("limits", machine.check_limits, ""),
+    ("rules", network.check_rules, "Correct the file or the setting."),
+    ("proxy", network.check_proxy, "Check GOSSAMER_PROXY."),
+    ("names", network.check_names, "Check GOSSAMER_DNS_SERVERS."),
+    ("browser", machine.check_browser, ""),
+    ("providers", machine.check_providers, ""),
+)
+_WIDTH = 14  # columns for what it is about
+
+
+def show_health(*, as_json: bool) -> None:
+    findings = asyncio.run(examine())
+    counted = Counter(finding.level for finding in findings)
+    if as_json:
+        checks = [
+            {"check": one.check, "level": str(one.level), "sentence": one.sentence, "next": one.next_step}
+            for one in findings
+        ]
+        say_json({"healthy": not counted[Level.FAIL], "warnings": counted[Level.WARN], "checks": checks})
+    else:
+        for finding in findings:
+            say(f"{finding.level:<5} {finding.check:<{_WIDTH}} {finding.sentence}")
+            if finding.next_step:
+                say(f"{'':<6}{'':<{_WIDTH}} -> {finding.next_step}")
+        say(_summary(counted[Level.FAIL], counted[Level.WARN]))
+    if counted[Level.FAIL]:
+        raise typer.Exit(FAILED)
+
+
+async def examine() -> list[Finding]:
+    try:
+        settings, unknown = read_settings()
+    except UserError as error:
+        # Without settings nobody knows where to look.
+        return [_trouble("settings", error, "Correct it.")]
+    findings = [warn("settings", f"{name} is not a setting of gossamer.", "Correct its name.") for name in unknown]
+    if not findings:
+        findings = [ok("settings", "Every setting is known and has a usable value.")]
+    for name, check, next_step in _CHECKS:
+        try:
+            findings += await check(settings)
+        except Exception as error:  # noqa: BLE001 - whatever a driver or the system raises is what was looked for
+            findings.append(_trouble(name, error, next_step))
+    return findings
+
+
+def _trouble(name: str, error: Exception, next_step: str) -> Finding:
+    if isinstance(error, UserError):
+        return fail(name, error.message, error.hint or next_step)
+    said = next(iter(str(error).splitlines()), "") or type(error).__name__
+    return fail(name, said if said.endswith(".") else f"{said}.", next_step or "Report this, please.")
+
+
+def _summary(failures: int, warnings: int) -> str:
+    if not failures and not warnings:
+        return "Everything is as it should be."
+    counts = [(failures, "problem"), (warnings, "warning")]
+    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count) + "."

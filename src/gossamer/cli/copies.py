@@ -1,0 +1,113 @@
+"""The commands of `gossamer db`: upgrade, back up, restore."""
+
+import asyncio
+import shlex
+import sys
+from pathlib import Path
+
+import typer
+
+from gossamer.assembly import database_url
+from gossamer.cli.session import say, say_json
+from gossamer.clock import SystemClock
+from gossamer.errors import UserError
+from gossamer.settings import Settings, read_settings
+from gossamer.store.backup import Copy, back_up, examine, put_back, void_all
+from gossamer.store.schema import HEAD, ready_database, refuse_newer, shown, upgrade_database
+from gossamer.work import surrender
+from gossamer.work.home import HomeLock
+
+
+def upgrade_here(*, as_json: bool) -> None:
+    settings, _ = read_settings()
+    before = asyncio.run(upgrade_database(database_url(settings), SystemClock()))
+    if as_json:
+        say_json({"before": before, "now": HEAD})
+    elif before == HEAD:
+        say(f"The database is up to date (revision {HEAD}).")
+    else:
+        say(f"The database is now at revision {HEAD} (was {before or 'empty'}).")
+
+
+def back_up_here(file: Path, *, force: bool, as_json: bool) -> None:
+    settings, _ = read_settings()
+    made = back_up(_embedded(settings, "pg_dump --format=custom", f"--file={file}", "--dbname="), file, force=force)
+    if as_json:
+        say_json({"path": str(file), "bytes": made.size, "jobs": made.jobs, "revision": made.revision})
+    else:
+        say(f"Wrote {file} ({_size(made.size)}, {_jobs(made)}, revision {made.revision}).")
+
+
+def restore_here(file: Path, *, yes: bool, as_json: bool) -> None:
+    settings, _ = read_settings()
+    place = _embedded(settings, "pg_restore --clean --if-exists", str(file), "--dbname=")
+    if not file.is_file():
+        raise UserError("restore.not_found", f"No file at {file}.", hint="Check the path.")
+    found = examine(file)
+    refuse_newer(found.revision, str(file))
+    if not yes:
+        _confirm(f"Replace {place} by {file} ({_size(found.size)}, {_jobs(found)})?")
+    kept = place.with_name(f"{place.name}.before-restore-{SystemClock().now():%Y%m%d-%H%M%S}")
+    lock = HomeLock(settings.home)
+    if not lock.take():
+        raise UserError(
+            "restore.runner",
+            f"A runner works this home (process {lock.holder()}).",
+            hint="Stop it first: 'gossamer job pause ID', or Ctrl-C where it runs.",
+        )
+    try:
+        has_kept = put_back(file, place, kept)
+        surrender.forget(settings.home)
+        freed = asyncio.run(_take_over(f"sqlite:///{place}"))
+    finally:
+        lock.release()
+    if as_json:
+        was = str(kept) if has_kept else None
+        say_json({"path": str(place), "jobs": found.jobs, "revision": HEAD, "kept": was, "visits_freed": freed})
+        return
+    say(f"Restored {place} from {file} ({_jobs(found)}).")
+    if has_kept:
+        say(f"What was there before is kept as {kept}.")
+    say("Go on with jobs that were running: 'gossamer job resume --all'.")
+
+
+async def _take_over(url: str) -> int:
+    """Bring what was restored up to date and free what its former workers held."""
+    database = await ready_database(url, SystemClock())
+    try:
+        return await database.write(void_all)
+    finally:
+        await database.close()
+
+
+def _embedded(settings: Settings, tool: str, file: str, address: str) -> Path:
+    """The file of the embedded database; a server has tools of its own."""
+    url = database_url(settings)
+    if url.startswith("sqlite:///"):
+        return Path(url.removeprefix("sqlite:///"))
+    command = f"{tool} {address}{shlex.quote(shown(url))} {shlex.quote(file)}"
+    raise UserError(
+        "backup.server",
+        "The database is a Postgres server, which has tools of its own for this.",
+        hint=f"Run: {command}",
+    )
+
+
+def _confirm(question: str) -> None:
+    if not sys.stdin.isatty():
+        raise UserError("restore.unconfirmed", "Nobody is there to confirm.", hint="Give --yes.")
+    try:
+        agreed = typer.confirm(question)
+    except typer.Abort:
+        agreed = False
+    if not agreed:
+        say("Nothing was changed.")
+        raise typer.Exit(1)
+
+
+def _jobs(found: Copy) -> str:
+    return f"{found.jobs:,} job{'' if found.jobs == 1 else 's'}"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1_000_000:,.1f} MB" if count >= 100_000 else f"{count / 1_000:,.0f} kB"

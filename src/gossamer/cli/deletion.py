@@ -1,0 +1,181 @@
+"""The commands that delete: each says what it would do before, and what it has done after."""
+
+import sys
+from dataclasses import replace
+from typing import Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.assembly import App
+from gossamer.cli import kept, tables, words
+from gossamer.cli.session import say, say_json
+from gossamer.errors import UserError
+from gossamer.intake.control import find_job
+from gossamer.intake.domain import Refusal, clean, read_domain
+from gossamer.model.ids import short
+from gossamer.model.states import JobState
+from gossamer.model.url import site_of
+from gossamer.retain.delete import delete_job, refuse_at_work
+from gossamer.retain.mention import Mention, of_domain, of_page
+from gossamer.retain.retainer import NextStep, Outlook, Retainer, RetentionReport
+from gossamer.store import counters, jobs
+from gossamer.work.explain import spellings_of
+from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job, forget_robots
+
+_STEPS = {
+    NextStep.KEEP: "",
+    NextStep.HIDE: "hide",
+    NextStep.SHOW: "show again",
+    NextStep.DELETE: "delete",
+    NextStep.GO_ON: "go on deleting",
+}
+
+
+async def delete_results(app: App, text: str, *, yes: bool, as_json: bool) -> int:
+    job = await find_job(app.database, text)
+    refuse_at_work(job, "it cannot be deleted")
+    progress = await app.database.read(counters.progress, job.id)
+    identifier = short(job.id)
+    question = (
+        f"Delete all {progress.records:,} matches and {progress.pages_done:,} pages of {job.name} ({identifier})?"
+    )
+    if job.state is not JobState.ARCHIVED and not _is_meant(question, yes=yes):
+        return 0
+    rows = await delete_job(app.database, job)
+    if as_json:
+        say_json({"id": str(job.id), "short_id": identifier, "state": str(JobState.ARCHIVED), "rows": rows})
+    else:
+        say(f"Deleted {rows:,} rows. 'gossamer job list --include-archived' still shows that job {identifier} was run.")
+    return 0
+
+
+async def forget_mentions(
+    app: App, url: str | None, domain: str | None, text: str | None, *, yes: bool, dry_run: bool, as_json: bool
+) -> int:
+    mention = _page_named(url) if url is not None else _domain_named(domain or "")
+    if text is None:
+        wanted = await app.database.read(jobs.in_states, *MAY_HAVE_FOUND)
+    else:
+        wanted = [await find_job(app.database, text)]
+    looked = [await find_mentions(app.database, job, app.recipes[job.recipe].kinds, mention) for job in wanted]
+    found = [one for one in looked if one]
+    for one in found:
+        say(_sentence(one), quiet=as_json)
+    if not dry_run:
+        for one in found:
+            refuse_at_work(one.job, "nothing can be forgotten in it")
+        if found and not _is_meant("Remove all of this for good?", yes=yes):
+            return 0
+        for one in found:
+            await forget_in_job(app.database, one, app.recipes[one.job.recipe].kinds, mention)
+        await forget_robots(app.database, mention)
+    if as_json:
+        say_json({"forgotten": not dry_run, "jobs": [_as_json(one) for one in found]})
+    elif not found:
+        say("Nothing here names it.")
+    else:
+        say("Nothing was changed: this was a dry run." if dry_run else "Forgotten.")
+    return 0
+
+
+async def show_retention(app: App, *, due_only: bool, as_json: bool) -> int:
+    """All jobs with results and their dates; or only those with which something would be done now."""
+    ahead = await Retainer(app.database, kept.terms(app)).outlook(app.clock.now())
+    shown = [one for one in ahead if one.step is not NextStep.KEEP] if due_only else ahead
+    if as_json:
+        say_json([_outlook_json(one) for one in shown])
+        return 0
+    if not shown:
+        say("Nothing is due." if due_only else "No job has results to keep.")
+        return 0
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
+    for title in ("ID", "Name", "State", "Matches", "Hidden", "Deleted", "Due now"):
+        table.add_column(title, justify="right" if title == "Matches" else "left", no_wrap=title != "Name")
+    for one in shown:
+        job, hidden_at = one.job, one.job.hidden_at or one.hides_at
+        dates = (kept.date(hidden_at), kept.date(one.deletes_at))
+        table.add_row(short(job.id), Text(job.name), str(job.state), f"{job.records:,}", *dates, _STEPS[one.step])
+    tables.show(table)
+    if any(one.step is not NextStep.KEEP for one in shown):
+        say("What is due is done while jobs are worked, or now with 'gossamer system retention --run'.")
+    return 0
+
+
+async def run_retention(app: App, *, as_json: bool) -> int:
+    retainer, done = Retainer(app.database, kept.terms(app)), RetentionReport(is_over=False)
+    while not done.is_over:
+        more = await retainer.pass_once(app.clock.now())
+        done = replace(
+            more,
+            hidden=done.hidden + more.hidden,
+            shown=done.shown + more.shown,
+            deleted=done.deleted + more.deleted,
+            rows=done.rows + more.rows,
+        )
+    if as_json:
+        ids = {name: [str(one) for one in getattr(done, name)] for name in ("hidden", "shown", "deleted")}
+        say_json({**ids, "rows": done.rows})
+        return 0
+    say(f"Hidden: {len(done.hidden):,} jobs. Deleted: {len(done.deleted):,} jobs, {done.rows:,} rows.")
+    if done.shown:
+        say(f"Shown again: {len(done.shown):,} jobs.")
+    return 0
+
+
+def _is_meant(question: str, *, yes: bool) -> bool:
+    """What cannot be undone is asked about; a script must have said it before."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UserError(
+            "confirm.needed", "This cannot be undone, and nobody is here to ask.", hint="Repeat with --yes."
+        )
+    meant = typer.confirm(question, err=True)
+    if not meant:
+        say("Nothing was changed.")
+    return meant
+
+
+def _page_named(url: str) -> Mention:
+    urls = spellings_of(url)
+    if not urls:
+        raise UserError("forget.url", f"{url!r} is no web address.", hint="Give one like https://shop.example/about.")
+    return of_page(urls)
+
+
+def _domain_named(text: str) -> Mention:
+    domain = read_domain(clean(text))
+    if isinstance(domain, Refusal):
+        raise UserError("forget.domain", f"{text!r} is no domain: it {domain.why}.", hint="Give one like shop.example.")
+    return of_domain(site_of(domain.host))
+
+
+def _sentence(one: Found) -> str:
+    what = f"{len(one.pages):,} pages, {one.records:,} matches, {one.mentions:,} mentions elsewhere"
+    return f"{one.job.name} ({short(one.job.id)}): {what}"
+
+
+def _as_json(one: Found) -> dict[str, Any]:
+    return {
+        "id": str(one.job.id),
+        "short_id": short(one.job.id),
+        "pages": len(one.pages),
+        "matches": one.records,
+        "mentions": one.mentions,
+    }
+
+
+def _outlook_json(one: Outlook) -> dict[str, Any]:
+    return {
+        "id": str(one.job.id),
+        "short_id": short(one.job.id),
+        "name": one.job.name,
+        "state": str(one.job.state),
+        "matches": one.job.records,
+        "hidden_at": words.stamp(one.job.hidden_at),
+        "hides_at": words.stamp(one.hides_at),
+        "deletes_at": words.stamp(one.deletes_at),
+        "due": _STEPS[one.step] or None,
+    }

@@ -1,0 +1,50 @@
+"""What the program says when it stops a job or wants a person: every sentence once, each with the next step."""
+
+from collections.abc import Mapping
+
+PAUSES: Mapping[str, str] = {
+    "deadline": (
+        "Job running for {hours} hours. Auto-paused to prevent runaway costs. Go on with 'gossamer job resume {job}'."
+    ),
+    "disk": (
+        "Only {free} MB are free on the disk of {home}. Paused before anything could get lost. "
+        "Make room, then resume with 'gossamer job resume {job}'."
+    ),
+    "backpressure": (
+        "The database takes results too slowly (the oldest has waited {seconds} s). Paused so that nothing piles up. "
+        "Look at the disk and at what else uses the database, then resume with 'gossamer job resume {job}'."
+    ),
+    "lane": (
+        "Nobody has walked the {lane} lane for {minutes} minutes. Paused. "
+        "Start a worker for it, then resume with 'gossamer job resume {job}'."
+    ),
+}
+"""Why a job was paused by itself."""
+
+FAILURES: Mapping[str, str] = {
+    "recipe": (
+        "The recipe {recipe} failed on every page ({pages} of {pages}): {error}. This is a mistake in the recipe: "
+        "see the log, then go on with 'gossamer job resume {job}'."
+    ),
+    "params": (
+        "The parameters of this job cannot be used by this program: {error}. Create the job anew, or go on with the "
+        "program that created it."
+    ),
+    "database": (
+        "The database was away for longer than {minutes} minutes ({error}). "
+        "See that it runs, then go on with 'gossamer job resume {job}'."
+    ),
+}
+"""Why a whole job failed: only what a person can do something about."""
+
+ALERTS: Mapping[str, str] = {
+    **PAUSES,
+    "dead-letter": (
+        "{host} was given up after its visit ended the worker {deaths} times ({error}). "
+        "Look with 'gossamer system dead-letters show {visit}'."
+    ),
+    "audit": (
+        "The rows of job {job} do not add up: {found}. Its results may be incomplete: see 'gossamer job audit {job}'."
+    ),
+}
+"""What an alert says; the kinds of `AlertKind`, but for `address`, whose sentence has its figures in work/brake.py."""

@@ -1,0 +1,34 @@
+"""How long what a job has found is kept: one line per recipe, and the operator's usual time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionClass:
+    """What kind of results a recipe yields, and how long that kind is kept; None: the operator's usual time."""
+
+    name: str
+    kept: timedelta | None = None
+
+
+FINDINGS = RetentionClass("findings")
+
+CLASSES: Mapping[str, RetentionClass] = {"prospect": FINDINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """From the end of a job to the hiding of its results, and from there to their deletion."""
+
+    usual: timedelta = timedelta(days=90)
+    grace: timedelta = timedelta(days=7)
+
+    def hides_at(self, recipe: str, since: datetime) -> datetime:
+        return since + (CLASSES[recipe].kept or self.usual)
+
+    @property
+    def shortest(self) -> timedelta:
+        """No job that is younger than this can be due."""
+        return min(one.kept or self.usual for one in CLASSES.values())

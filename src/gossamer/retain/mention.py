@@ -1,0 +1,54 @@
+"""What a person wants forgotten, one page or a whole domain, and whether a text names it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from gossamer.model.url import path_of, site_of_url, url_key
+
+_MARK = "/forgotten:"
+# What goes on in an address: behind it a shorter one is only the beginning of another.
+_GOES_ON = r"(?![\w/?&=%~+-]|[.:,;]\w)"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A page under all its spellings, or a domain with every name below it."""
+
+    host: str  # stands in every text that names it
+    pattern: re.Pattern[str]
+    keys: frozenset[bytes] = frozenset()  # of the page
+    domain: str = ""
+
+    def is_in(self, text: str) -> bool:
+        return bool(self.pattern.search(unquote(text)))
+
+    def covers(self, host: str) -> bool:
+        """Whether a whole site is to be forgotten."""
+        return bool(self.domain) and (host == self.domain or host.endswith(f".{self.domain}"))
+
+    def is_of_page(self, url: str, key: bytes, identity: bytes | None) -> bool:
+        """Whether a row is that of the page, turned out to be it, or has it in its address."""
+        if path_of(url).startswith(_MARK):
+            return False
+        return key in self.keys or identity in self.keys or self.is_in(url)
+
+
+def of_page(urls: Sequence[str]) -> Mention:
+    """`urls` are the normalised spellings of one address."""
+    rests = {unquote(url.partition("://")[2]) for url in urls}
+    # A homepage is often written without its slash.
+    named = [re.escape(rest.removesuffix("/")) + "/?" if rest.count("/") == 1 else re.escape(rest) for rest in rests]
+    pattern = re.compile(rf"(?<![\w.-])(?:{'|'.join(sorted(named))}){_GOES_ON}", re.IGNORECASE)
+    return Mention(site_of_url(urls[0]), pattern, frozenset(url_key(url) for url in urls))
+
+
+def of_domain(domain: str) -> Mention:
+    pattern = re.compile(rf"(?<![\w-]){re.escape(domain)}(?![\w-]|\.\w)", re.IGNORECASE)
+    return Mention(domain, pattern, domain=domain)
+
+
+def mark(origin: str, key: bytes) -> str:
+    """What a page is called whose address is forgotten: still one of its site, and of no other page."""
+    return f"{origin}{_MARK}{key[4:].hex()}"

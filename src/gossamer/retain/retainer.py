@@ -1,0 +1,136 @@
+"""Beside the path: results that have been kept long enough are hidden, and after a grace time deleted."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from gossamer.model.states import JobState
+from gossamer.retain.classes import Terms
+from gossamer.store import retention
+from gossamer.store.database import Database
+from gossamer.store.retention import KeptJob
+from gossamer.store.tx import Tx
+from gossamer.telemetry import get_logger
+
+AT_ONCE = 1_000  # rows of one transaction, so that a crawl never waits for long
+PER_PASS = 20_000
+
+log = get_logger(__name__)
+
+
+class NextStep(StrEnum):
+    """What a pass does with a job."""
+
+    KEEP = "keep"
+    HIDE = "hide"
+    SHOW = "show"
+    DELETE = "delete"
+    GO_ON = "go on"  # deleting it was begun
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is to become of a job's results, and when."""
+
+    job: KeptJob
+    step: NextStep
+    hides_at: datetime
+    deletes_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionReport:
+    """What one pass has done."""
+
+    hidden: tuple[UUID, ...] = ()
+    shown: tuple[UUID, ...] = ()
+    deleted: tuple[UUID, ...] = ()
+    rows: int = 0
+    is_over: bool = True  # False: there are rows left to delete
+
+
+def look_ahead(job: KeptJob, terms: Terms, now: datetime) -> Outlook:
+    hides_at = terms.hides_at(job.recipe, job.since)
+    deletes_at = max(hides_at, job.hidden_at or hides_at) + terms.grace
+    return Outlook(job, _next_step(job, terms, hides_at, now), hides_at, deletes_at)
+
+
+def _next_step(job: KeptJob, terms: Terms, hides_at: datetime, now: datetime) -> NextStep:
+    if job.state is JobState.ARCHIVED:
+        return NextStep.GO_ON
+    resting = job.state in (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.PAUSED)
+    if not resting or hides_at > now:
+        # Hidden all the same: it was resumed since, or results are kept for longer now.
+        return NextStep.SHOW if job.hidden_at else NextStep.KEEP
+    if job.hidden_at is None:
+        return NextStep.HIDE
+    return NextStep.DELETE if job.hidden_at + terms.grace <= now else NextStep.KEEP
+
+
+async def delete_rows(database: Database, job_id: UUID, most: int) -> tuple[int, bool]:
+    """Delete up to `most` rows of an archived job in short transactions; how many, and whether that was all."""
+    gone = 0
+    while gone < most:
+        step = await database.write(retention.purge_step, job_id, min(AT_ONCE, most - gone))
+        if not step:
+            return gone, True
+        gone += step
+    return gone, False
+
+
+class Retainer:
+    """Called now and then by whoever works the home. What a pass leaves undone, or a crash, the next one does."""
+
+    def __init__(self, database: Database, terms: Terms, *, per_pass: int = PER_PASS) -> None:
+        self._database = database
+        self._terms = terms
+        self._per_pass = per_pass
+
+    async def outlook(self, now: datetime) -> list[Outlook]:
+        """All jobs that have ended or stand still, the next to change first. Changes nothing."""
+        found = await self._database.read(retention.kept_jobs)
+        ahead = [look_ahead(job, self._terms, now) for job in found]
+        return sorted(ahead, key=lambda one: (one.step is NextStep.KEEP, one.hides_at, one.job.id))
+
+    async def pass_once(self, now: datetime) -> RetentionReport:
+        """Hide, show and delete what is due, with at most so many rows deleted."""
+        report = RetentionReport()
+        for job in await self._database.read(retention.kept_jobs, created_before=now - self._terms.shortest):
+            step = look_ahead(job, self._terms, now).step
+            match step:
+                case NextStep.HIDE if await self._database.write(_hide, job, now, self._terms):
+                    report = replace(report, hidden=(*report.hidden, job.id))
+                case NextStep.SHOW if await self._database.write(retention.show, job):
+                    report = replace(report, shown=(*report.shown, job.id))
+                case NextStep.DELETE if await self._database.write(_archive, job.id, now, self._terms):
+                    report = await self._delete(job.id, report)
+                case NextStep.GO_ON:
+                    report = await self._delete(job.id, report)
+        if report != RetentionReport():
+            log.info(
+                "retention.passed",
+                hidden=len(report.hidden),
+                shown=len(report.shown),
+                deleted=len(report.deleted),
+                rows=report.rows,
+            )
+        return report
+
+    async def _delete(self, job_id: UUID, report: RetentionReport) -> RetentionReport:
+        rows, is_over = await delete_rows(self._database, job_id, self._per_pass - report.rows)
+        deleted = (*report.deleted, job_id) if is_over else report.deleted
+        return replace(report, deleted=deleted, rows=report.rows + rows, is_over=report.is_over and is_over)
+
+
+def _hide(tx: Tx, job: KeptJob, now: datetime, terms: Terms) -> bool:
+    until = f"{now + terms.grace:%Y-%m-%d}"
+    return retention.hide(tx, job, now, f"Its results are deleted on {until}.")
+
+
+def _archive(tx: Tx, job_id: UUID, now: datetime, terms: Terms) -> bool:
+    # Looked at again: it may have been resumed since.
+    job = retention.kept_job(tx, job_id)
+    if job is None or look_ahead(job, terms, now).step is not NextStep.DELETE:
+        return False
+    return retention.archive(tx, job_id, now, "Its results were kept long enough and are deleted.", "retention")

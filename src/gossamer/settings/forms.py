@@ -1,0 +1,109 @@
+"""How values are spelled: durations, networks, addresses, and what is refused."""
+
+import os
+import re
+from collections.abc import Iterable
+from datetime import timedelta
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, SecretStr
+from pydantic_settings import NoDecode
+
+_UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)", re.IGNORECASE)
+_DATABASE = re.compile(r"(?:postgres(?:ql)?(?:\+asyncpg)?://\S+|sqlite:///\S+)")
+_PROXY = re.compile(
+    r"(?:https?|socks5h?)://(?:[^\s/@]+@)?(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?/?"
+)
+_SERVER = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<four>[0-9.]+))(?::(?P<port>\d{1,5}))?")
+
+
+def parse_duration(value: object) -> object:
+    """`60`, `60s`, `2m` and `1h` as a timedelta; whatever else it was goes on to be refused by name."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return value
+    match = _DURATION.fullmatch(str(value).strip())
+    if match is None:
+        raise ValueError("not a duration")
+    return timedelta(seconds=float(match[1]) * _UNITS[match[2].lower()])
+
+
+def _listed(value: object) -> list[str]:
+    """A comma-separated text or a TOML array as a list of trimmed, non-empty texts."""
+    parts: Iterable[object] = value if isinstance(value, list | tuple) else str(value).split(",")
+    return [text for part in parts if (text := str(part).strip())]
+
+
+def _networks(value: object) -> tuple[IPv4Network | IPv6Network, ...]:
+    # Host bits (10.0.0.5/8) are refused: more likely a slip than a wish to open sixteen million hosts.
+    return tuple(ip_network(text) for text in _listed(value))
+
+
+def _servers(value: object) -> tuple[str, ...]:
+    servers = tuple(_listed(value))
+    for server in servers:
+        match = _SERVER.fullmatch(server)
+        if match is None or int(match["port"] or 53) > 65535:
+            raise ValueError("not a name server")
+        ip_address(match["six"] or match["four"])
+    return servers
+
+
+def a_database(value: object) -> object:
+    text = value.get_secret_value() if isinstance(value, SecretStr) else value
+    if not isinstance(text, str) or _DATABASE.fullmatch(text) is None:
+        raise ValueError("not a database address")
+    return value
+
+
+def a_proxy(value: object) -> object:
+    text = value.get_secret_value() if isinstance(value, SecretStr) else value
+    match = _PROXY.fullmatch(text) if isinstance(text, str) else None
+    if match is None or (match["port"] and not 0 < int(match["port"]) < 65_536):
+        raise ValueError("not a proxy's address")
+    return value
+
+
+def _rates(value: object) -> dict[str, float]:
+    from gossamer.model.url import domain_of  # only where somebody names domains: commands stay quick
+
+    given = value if isinstance(value, dict) else dict(text.partition("=")[::2] for text in _listed(value))
+    rates = {str(name).strip().lower(): float(rate) for name, rate in given.items()}
+    for domain, rate in rates.items():
+        # A subdomain has no rate of its own: all names of a domain share one clock.
+        if not domain or domain_of(domain) != domain or not 0 < rate < float("inf"):
+            raise ValueError("not the rate of a domain")
+    return rates
+
+
+def folder(value: object) -> object:
+    return Path(value).expanduser().absolute() if isinstance(value, str | Path) else value
+
+
+def lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+def default_home() -> Path:
+    from platformdirs import user_data_path  # only where nobody named a home
+
+    return user_data_path("gossamer", appauthor=False)
+
+
+def cores() -> int:
+    # The cores this process may use, which in a container are fewer than the machine has.
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def setting(meaning: str, expected: str, **limits: Any) -> Any:
+    """A field with the two sentences people need: what it is for, and what a value looks like."""
+    return Field(description=meaning, json_schema_extra={"expected": expected}, **limits)
+
+
+Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
+Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_networks)]
+Servers = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_servers)]
+Rates = Annotated[dict[str, float], NoDecode, BeforeValidator(_rates)]
+SOME_TIME = "a duration such as 60, 60s, 2m or 1h"

@@ -1,0 +1,207 @@
+"""What the audit asks of the rows: sums, and the first few rows that should not be. All of it as of one moment."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import CTE, ColumnElement, Select, Table, bindparam, func, literal, literal_column, select, text
+from sqlalchemy import union_all as together
+
+from gossamer.model.checkpoint import Checkpoint
+from gossamer.model.job import Progress
+from gossamer.model.record import RecordKind
+from gossamer.model.states import JobState, PageState, SiteState, VisitState
+from gossamer.store import checkpoints, counters
+from gossamer.store.tables import jobs, pages, records, sites, visits
+from gossamer.store.tx import Tx
+
+FEW = 3
+
+_JOB = bindparam("job", type_=jobs.c.id.type)
+_ONE: ColumnElement[Any] = literal_column("1")
+_ZERO: ColumnElement[Any] = literal_column("0")
+_IN_HAND = visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
+_TO_WALK = visits.c.state.in_((VisitState.READY, VisitState.ISSUED, VisitState.RUNNING))
+
+
+@dataclass(frozen=True, slots=True)
+class Offenders:
+    """Rows that should not be as they are: how many, and where the first few of them are."""
+
+    total: int = 0
+    some: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the rows of a job add up to, beside what its counters say."""
+
+    state: JobState
+    pages: Mapping[str, int]  # by state
+    bytes_in: int
+    sites: Mapping[str, int]  # the listed ones, by state
+    visits: Mapping[str, int]
+    records: int
+    counted: Progress
+    checkpoint: Checkpoint | None
+    is_hidden: bool  # of an archived job: its rows are being deleted
+    offenders: Mapping[str, Offenders]
+
+
+def tally(tx: Tx, job_id: UUID, kinds: Mapping[str, Sequence[RecordKind]]) -> Tally | None:
+    """The whole job; None if there is no such. `kinds` are those of the recipes at hand."""
+    if tx.dialect.row_locks:
+        # Without this each statement would see its own moment. One file has that by itself: a reader keeps its view.
+        tx.run(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+    columns = (jobs.c.state, jobs.c.recipe, jobs.c.hidden_at)
+    job = tx.run(select(*columns).where(jobs.c.id == _JOB), {"job": job_id}).first()
+    if job is None:
+        return None
+    by_state, bytes_in, offenders = _of_pages(tx, job_id)
+    return Tally(
+        state=JobState(job.state),
+        pages=by_state,
+        bytes_in=bytes_in,
+        sites=_counted(tx, job_id, sites, sites.c.listed),
+        visits=_counted(tx, job_id, visits),
+        records=int(tx.run(select(func.count()).select_from(records).where(records.c.job_id == job_id)).scalar_one()),
+        counted=counters.progress(tx, job_id),
+        checkpoint=checkpoints.last(tx, job_id),
+        is_hidden=job.hidden_at is not None,
+        offenders={**offenders, **_elsewhere(tx, job_id, JobState(job.state), kinds.get(job.recipe, ()))},
+    )
+
+
+def _of_pages(tx: Tx, job_id: UUID) -> tuple[dict[str, int], int, dict[str, Offenders]]:
+    """Everything that has to do with pages, by reading them once: there may be a million."""
+    held = (
+        select(
+            pages.c.site_id,
+            pages.c.visit_id,
+            pages.c.state,
+            func.count().label("pages"),
+            func.sum(pages.c.bytes_in).label("bytes_in"),
+        )
+        .where(pages.c.job_id == _JOB)
+        .group_by(pages.c.site_id, pages.c.visit_id, pages.c.state)
+        .cte("held")
+    )
+    sums = select(
+        literal("").label("what"),
+        held.c.state.label("name"),
+        func.sum(held.c.pages).label("total"),
+        func.sum(held.c.bytes_in).label("bytes_in"),
+    ).group_by(held.c.state)
+    waiting = held.c.state == PageState.PENDING
+    ended_site = held.join(sites, sites.c.id == held.c.site_id)
+    ended_visit = held.join(visits, visits.c.id == held.c.visit_id).join(sites, sites.c.id == visits.c.site_id)
+    wrong = {
+        "stray pages": _strays(held),
+        "open pages of sites": _unequal(held, sites, held.c.site_id, sites.c.id),
+        "open pages of visits": _unequal(held, visits, held.c.visit_id, visits.c.site_id),
+        "pages of ended sites": _named(sites.c.host, held.c.pages)
+        .select_from(ended_site)
+        .where(waiting, sites.c.state != SiteState.OPEN),
+        "pages of ended visits": _named(sites.c.host, held.c.pages).select_from(ended_visit).where(waiting, ~_TO_WALK),
+    }
+    found = [_few(what, query).add_columns(_ZERO.label("bytes_in")).subquery() for what, query in wrong.items()]
+    rows = tx.rows(together(sums, *(select(one) for one in found)), {"job": job_id})
+    totals = [row for row in rows if not row.what]
+    return (
+        {row.name: int(row.total) for row in totals},
+        sum(int(row.bytes_in) for row in totals),
+        {what: _offenders([row for row in rows if row.what == what]) for what in wrong},
+    )
+
+
+def _strays(held: CTE) -> Select[Any]:
+    """Pages whose site or visit is not of this job, or whose visit is not of that site."""
+    placed = held.outerjoin(sites, (sites.c.id == held.c.site_id) & (sites.c.job_id == _JOB)).outerjoin(
+        visits, (visits.c.id == held.c.visit_id) & (visits.c.job_id == _JOB) & (visits.c.site_id == held.c.site_id)
+    )
+    host = func.coalesce(sites.c.host, "no domain of this job")
+    return _named(host, held.c.pages).select_from(placed).where(sites.c.id.is_(None) | visits.c.id.is_(None))
+
+
+def _unequal(held: CTE, kept: Table, owner: ColumnElement[UUID], site_id: ColumnElement[UUID]) -> Select[Any]:
+    """Sites or visits whose `open_pages` is not the number of their pending pages."""
+    both = together(
+        select(owner.label("id"), held.c.pages.label("waiting"), _ZERO.label("kept")).where(
+            held.c.state == PageState.PENDING
+        ),
+        select(kept.c.id, _ZERO, kept.c.open_pages).where(kept.c.job_id == _JOB),
+    ).subquery()
+    wrong = select(both.c.id).group_by(both.c.id).having(func.sum(both.c.waiting) != func.sum(both.c.kept)).subquery()
+    found = wrong.join(kept, kept.c.id == wrong.c.id)
+    if kept is not sites:
+        found = found.join(sites, sites.c.id == site_id)
+    return _named(sites.c.host).select_from(found)
+
+
+def _elsewhere(tx: Tx, job_id: UUID, state: JobState, kinds: Sequence[RecordKind]) -> dict[str, Offenders]:
+    """What can be seen without the pages, or from a record to its page."""
+    homeless = visits.outerjoin(sites, (sites.c.id == visits.c.site_id) & (sites.c.job_id == _JOB))
+    mine = visits.join(sites, sites.c.id == visits.c.site_id)
+    walked = select(_ONE).where(visits.c.site_id == sites.c.id, _TO_WALK).exists()
+    source = records.outerjoin(pages, (pages.c.job_id == _JOB) & (pages.c.key == records.c.page_key))
+    elsewhere = (pages.c.site_id != records.c.site_id) | (_site_part(records.c.key) != _site_part(pages.c.key))
+    nowhere = pages.c.state.is_(None) | (pages.c.state != PageState.DONE) | elsewhere
+    open_site = (sites.c.job_id == _JOB) & (sites.c.state == SiteState.OPEN)
+    # Who was walking when a job was cancelled, or failed, has a few seconds to hand back.
+    over_by_force = state in (JobState.CANCELLED, JobState.FAILED)
+    left = _IN_HAND & (visits.c.lease_until < tx.now) if over_by_force else _IN_HAND
+    wrong = {
+        "stray visits": _named(visits.c.domain)
+        .select_from(homeless)
+        .where(visits.c.job_id == _JOB, sites.c.id.is_(None)),
+        "stuck sites": _named(sites.c.host).where(open_site, ~walked),
+        "open sites": _named(sites.c.host).where(open_site),
+        "visits to walk": _named(sites.c.host).select_from(mine).where(visits.c.job_id == _JOB, _TO_WALK),
+        "visits in hand": _named(sites.c.host).select_from(mine).where(visits.c.job_id == _JOB, left),
+        "loose records": _named(func.coalesce(pages.c.url, "no page of this job"))
+        .select_from(source)
+        .where(records.c.job_id == _JOB, nowhere),
+        **{f"double {kind.name}": _doubles(kind) for kind in kinds},
+    }
+    return {what: _offenders(tx.rows(_few(what, query), {"job": job_id})) for what, query in wrong.items()}
+
+
+def _doubles(kind: RecordKind) -> Select[Any]:
+    """Records that say of themselves to be the same, whatever their key is.
+
+    Looked for site by site, which the first bytes of the key stand for: so the rows come nearly in the order wanted.
+    """
+    identity = [records.c.data[name].as_string() for name in kind.key]
+    name: ColumnElement[str] = reduce(lambda left, right: left + ", " + right, identity)
+    mine = (records.c.job_id == _JOB) & (records.c.kind == kind.name)
+    return (
+        _named(name, func.count() - 1)
+        .where(mine)
+        .group_by(_site_part(records.c.key), *identity)
+        .having(func.count() > 1)
+    )
+
+
+def _site_part(key: ColumnElement[bytes]) -> ColumnElement[bytes]:
+    return func.substr(key, 1, 4)
+
+
+def _named(name: ColumnElement[Any], weight: ColumnElement[Any] = _ONE) -> Select[Any]:
+    return select(name.label("name"), weight.label("weight"))
+
+
+def _few(what: str, query: Select[Any]) -> Select[Any]:
+    """The first few of what a query finds, each with how many there are."""
+    found = query.subquery()
+    return select(literal(what).label("what"), found.c.name, func.sum(found.c.weight).over().label("total")).limit(FEW)
+
+
+def _offenders(rows: Sequence[Any]) -> Offenders:
+    return Offenders(int(rows[0].total), tuple(row.name for row in rows)) if rows else Offenders()
+
+
+def _counted(tx: Tx, job_id: UUID, table: Table, *conditions: ColumnElement[bool]) -> dict[str, int]:
+    query = select(table.c.state, func.count().label("rows")).where(table.c.job_id == job_id, *conditions)
+    return {row.state: int(row.rows) for row in tx.run(query.group_by(table.c.state))}

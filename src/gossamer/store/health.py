@@ -1,0 +1,89 @@
+"""What a database can say of itself and of what is in it, for those who look after it."""
+
+import time
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import func, select, text
+from sqlalchemy.exc import OperationalError
+
+from gossamer.model.states import JobState, VisitState
+from gossamer.store.tables import alerts, counters, events, jobs, places, visits
+from gossamer.store.tx import Tx
+
+_LOOK_AT_THE_TIME = 10_000  # steps of SQLite's machine between two looks
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A Postgres server as it is now."""
+
+    version: str
+    connections: int
+    most_connections: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What in the rows waits for a person."""
+
+    unfinished: int  # jobs that should be worked
+    dead_letters: int
+    alerts: int
+
+
+def working_home(tx: Tx) -> str | None:
+    """The name of the home whose runner works this database now."""
+    query = select(places.c.holder).where(places.c.place == "runner", places.c.until > tx.now)
+    return tx.run(query).scalar()
+
+
+def server(tx: Tx) -> Server | None:
+    """None where there is no server, only a file."""
+    if not tx.dialect.row_locks:
+        return None
+    version, most = (tx.run(text(f"SHOW {name}")).scalar_one() for name in ("server_version", "max_connections"))
+    return Server(version.split()[0], tx.run(text("SELECT count(*) FROM pg_stat_activity")).scalar_one(), int(most))
+
+
+def flaw(tx: Tx, patience: timedelta) -> str | None:
+    """The first thing SQLite finds wrong with its file; "" for nothing, None if it could not finish in time."""
+    driver: Any = tx.conn.connection.driver_connection
+    until = time.monotonic() + patience.total_seconds()
+    driver.set_progress_handler(lambda: time.monotonic() > until, _LOOK_AT_THE_TIME)
+    try:
+        said = str(tx.run(text("PRAGMA quick_check(1)")).scalar_one())
+    except OperationalError as error:
+        if "interrupted" not in str(error.orig):
+            raise
+        return None
+    finally:
+        driver.set_progress_handler(None, 0)
+    return "" if said == "ok" else " ".join(said.split())
+
+
+def clock_ahead(tx: Tx, now: datetime) -> timedelta:
+    """How far the clock that rows are written by is ahead of `now`."""
+    return tx.now - now
+
+
+def newest_moment(tx: Tx) -> datetime | None:
+    """When something was last written: by the newest job's events and by all counters, both quick to read."""
+    newest_job = select(jobs.c.id).order_by(jobs.c.id.desc()).limit(1).scalar_subquery()
+    event = select(events.c.at).where(events.c.job_id == newest_job).order_by(events.c.id.desc()).limit(1)
+    found = (tx.run(event).scalar(), tx.run(select(func.max(counters.c.last_at))).scalar())
+    return max((at for at in found if at is not None), default=None)
+
+
+def waiting(tx: Tx) -> Waiting:
+    at_work = jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING))
+    return Waiting(
+        unfinished=_count(tx, jobs, at_work),
+        dead_letters=_count(tx, visits, visits.c.state == VisitState.DEAD),
+        alerts=_count(tx, alerts, alerts.c.cleared_at.is_(None)),
+    )
+
+
+def _count(tx: Tx, table: Any, which: Any) -> int:
+    return int(tx.run(select(func.count()).select_from(table).where(which)).scalar_one())

@@ -1,0 +1,241 @@
+"""Opening again what failed, site by site, so that a job can go on with it. What was read stays read."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import bindparam, delete, func, literal_column, null, select, update
+
+from gossamer.clock import milliseconds
+from gossamer.model.alert import AlertKind
+from gossamer.model.checkpoint import CheckpointCause
+from gossamer.model.page import ASKED_AGAIN, Attempt, Errand
+from gossamer.model.states import PageState, SiteState, VisitState
+from gossamer.model.trouble import NO_WAY_IN, Cure, Reason
+from gossamer.model.url import url_key
+from gossamer.store import alerts, checkpoints, counters, events
+from gossamer.store.counters import Change
+from gossamer.store.events import Event
+from gossamer.store.history import attempts_of
+from gossamer.store.many import Many
+from gossamer.store.moves import Moving, tell
+from gossamer.store.tables import pages, sites, visits
+from gossamer.store.tx import Tx
+
+# What another try may find changed: the weather of the net, and our own mistakes.
+_CURABLE = frozenset(
+    {reason.name for reason in Reason if reason.cure is not Cure.NONE} | {Reason.CRASHED.name, Reason.INTERNAL.name}
+)
+# Of the page a site failed by also what stood in the way to it, be it a setting of ours.
+_OF_AN_ENTRY = _CURABLE | {
+    *(Reason.DNS.name, Reason.TLS.name, Reason.NOT_HTTP.name, Reason.PLACEHOLDER.name, Reason.TOO_LARGE.name),
+    *(Reason.FORBIDDEN_ADDRESS.name, Reason.NEVER_VISIT.name),
+}
+_LED_NOWHERE = frozenset(reason.name for reason in NO_WAY_IN)
+_ENDED = (VisitState.DONE, VisitState.FAILED, VisitState.DEAD)
+_UNTIL = b"\xff" * 8
+
+
+@dataclass(slots=True)
+class Reopened:
+    """What will be tried again."""
+
+    sites: int = 0  # that had failed
+    pages: int = 0  # that had failed
+    change: Change = field(default_factory=Change)
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """What is to be done to one site."""
+
+    site: Any
+    pages: list[Any]  # asked for again
+    spellings: list[Any]  # of its entry, forgotten, so that the walk tries them from the first one on
+    rank: int  # of the first of the pages, after all the others of the site
+
+    @property
+    def wanted(self) -> bool:
+        # A visit may have ended before it had chosen any page.
+        nothing_chosen = self.site.state == SiteState.FAILED and self.site.reason in (Reason.CRASHED.name, "")
+        return bool(self.pages or self.spellings) or nothing_chosen
+
+
+def candidates(tx: Tx, job_id: UUID) -> list[UUID]:
+    """Sites that failed for a reason that may pass, and those with such a page; in the order they are locked."""
+    failed = (sites.c.state == SiteState.FAILED) & sites.c.reason.in_([*_OF_AN_ENTRY, ""])
+    missed = (pages.c.state == PageState.FAILED) & pages.c.reason.in_(_CURABLE)
+    found = set(tx.run(select(sites.c.id).where(sites.c.job_id == job_id, failed)).scalars())
+    found.update(tx.run(select(pages.c.site_id).where(pages.c.job_id == job_id, missed).distinct()).scalars())
+    return sorted(found)
+
+
+def reopen(tx: Tx, job_id: UUID, ids: Sequence[UUID]) -> Reopened:
+    """Let these sites be walked again where they failed; counted and noted in the same transaction."""
+    locked = tx.rows(tx.locked(_SITES), {"ids": list(ids)})
+    again = [one for site in locked if (one := _look(tx, job_id, site)).wanted]
+    done = Reopened()
+    if not again:
+        return done
+    _open_sites(tx, job_id, again, done)
+    _open_visits(tx, again)
+    _open_pages(tx, job_id, again, done)
+    counters.take_back(tx, job_id, done.change)
+    # The audit holds the rows against the last checkpoint, and there are fewer endings now than it knew of.
+    checkpoints.take(tx, job_id, CheckpointCause.VISITS)
+    return done
+
+
+_SITES = select(sites).where(sites.c.id.in_(bindparam("ids", expanding=True))).order_by(sites.c.id)
+_OF_SITE = (
+    (pages.c.job_id == bindparam("job"))
+    & (pages.c.key >= bindparam("since"))
+    & (pages.c.key <= bindparam("until"))
+    & (pages.c.site_id == bindparam("site"))
+)
+_MISSED = (
+    select(pages)
+    .where(_OF_SITE, pages.c.state.in_((PageState.FAILED, PageState.SKIPPED)))
+    .order_by(pages.c.rank, pages.c.key)
+)
+_HIGHEST_RANK = select(func.max(pages.c.rank)).where(_OF_SITE)
+
+
+def _look(tx: Tx, job_id: UUID, site: Any) -> _Again:
+    prefix = url_key(site.entries[0])[:4]
+    mine = {"job": job_id, "since": prefix, "until": prefix + _UNTIL, "site": site.id}
+    rows = tx.rows(_MISSED, mine)
+    failed = site.state == SiteState.FAILED
+    spellings = _spellings(site, rows) if failed and not site.pages_done else []
+    known = {row.key for row in spellings}
+    curable = [
+        row
+        for row in rows
+        if row.state == PageState.FAILED
+        and row.key not in known
+        and row.reason in (_OF_AN_ENTRY if failed and row.depth == 0 else _CURABLE)
+    ]
+    return _Again(site, curable, spellings, int(tx.run(_HIGHEST_RANK, mine).scalar() or 0) + 1 if curable else 0)
+
+
+def _spellings(site: Any, rows: Sequence[Any]) -> list[Any]:
+    """Ways in that led nowhere one after the other: any of them may be the one that works by now."""
+    tried = [row for row in rows if row.url in site.entries and not row.handed and row.reason in _OF_AN_ENTRY]
+    several = any(row.state == PageState.SKIPPED and row.reason in _LED_NOWHERE for row in tried)
+    return tried if several else []
+
+
+_OPEN_SITE = Many(
+    update(sites)
+    .where(sites.c.id == bindparam("b_id"))
+    .values(
+        state=literal_column(f"'{SiteState.OPEN}'"),
+        reason=literal_column("''"),
+        detail=literal_column("''"),
+        http_status=null(),
+        finished_at=null(),
+        retries=literal_column("0"),
+        open_pages=sites.c.open_pages + bindparam("b_open"),
+        errands=bindparam("b_errands", type_=sites.c.errands.type),
+    )
+)
+
+
+def _open_sites(tx: Tx, job_id: UUID, again: Sequence[_Again], done: Reopened) -> None:
+    rows, happened = [], []
+    for one in again:
+        site, was = one.site, SiteState(one.site.state)
+        # The proof of politeness knows every request there was, also for spellings that are forgotten.
+        sent = [
+            Errand(at, row.url, tried.status or 0)
+            for row in one.spellings
+            for tried in attempts_of(row.attempts)
+            for at in tried.sent
+        ]
+        rows.append({"b_id": site.id, "b_open": len(one.pages), "b_errands": [*site.errands, *sent]})
+        if was is SiteState.OPEN:
+            continue
+        happened.append((job_id, Event(tx.now, "site.open", "user", "retried", site.id)))
+        done.sites += was is SiteState.FAILED
+        if site.listed:
+            name = f"sites_{was}"
+            setattr(done.change, name, getattr(done.change, name) - 1)
+    _OPEN_SITE.run(tx, rows)
+    events.add_many(tx, happened)
+
+
+_VISITS = select(visits).where(visits.c.site_id.in_(bindparam("ids", expanding=True))).order_by(visits.c.id)
+_ADD_PAGES = Many(
+    update(visits).where(visits.c.id == bindparam("b_id")).values(open_pages=visits.c.open_pages + bindparam("b_open"))
+)
+_WAKE = Many(
+    update(visits)
+    .where(visits.c.id == bindparam("b_id"))
+    .values(
+        state=literal_column(f"'{VisitState.READY}'"),
+        deaths=literal_column("0"),
+        walked_ms=literal_column("0"),
+        due_at=bindparam("b_due", type_=visits.c.due_at.type),
+    )
+)
+
+
+def _open_visits(tx: Tx, again: Sequence[_Again]) -> None:
+    """Wake the visits that have something to do, with all their lives and all their time before them."""
+    by_site = {one.site.id: one.site for one in again}
+    opened = Counter(row.visit_id for one in again for row in one.pages)
+    found = tx.rows(tx.locked(_VISITS), {"ids": list(by_site)})
+    woken = [
+        visit
+        for visit in found
+        if visit.state in _ENDED and (opened[visit.id] or by_site[visit.site_id].state == SiteState.FAILED)
+    ]
+    _ADD_PAGES.run(tx, [{"b_id": visit.id, "b_open": opened[visit.id]} for visit in found if opened[visit.id]])
+    due = {visit.id: max(tx.now, by_site[visit.site_id].not_before or tx.now) for visit in woken}
+    _WAKE.run(tx, [{"b_id": identifier, "b_due": at} for identifier, at in due.items()])
+    tell(tx, VisitState.READY, [Moving(one.id, one.job_id, one.site_id, None) for one in woken], "retried", who="user")
+    for visit in woken:
+        if visit.state == VisitState.DEAD:
+            alerts.clear(tx, AlertKind.DEAD_LETTER, str(visit.id))
+
+
+_ASK_AGAIN = Many(
+    update(pages)
+    .where(pages.c.job_id == bindparam("b_job"), pages.c.key == bindparam("b_key"))
+    .values(
+        state=literal_column(f"'{PageState.PENDING}'"),
+        reason=literal_column("''"),
+        detail=literal_column("''"),
+        due_at=null(),
+        http_status=null(),
+        settled_at=null(),
+        rank=bindparam("b_rank"),
+        attempts=bindparam("b_attempts", type_=pages.c.attempts.type),
+    )
+)
+
+
+def _open_pages(tx: Tx, job_id: UUID, again: Sequence[_Again], done: Reopened) -> None:
+    asked = Attempt(ASKED_AGAIN, None, "", 0, milliseconds(tx.now))
+    opened = [
+        {
+            "b_job": job_id,
+            "b_key": row.key,
+            # Chosen once more: what it links to is new to a walk that has looked at all earlier ranks.
+            "b_rank": row.rank if row.handed else one.rank + place,
+            "b_attempts": [*attempts_of(row.attempts), asked],
+        }
+        for one in again
+        for place, row in enumerate(one.pages)
+    ]
+    _ASK_AGAIN.run(tx, opened)
+    spellings = [row for one in again for row in one.spellings]
+    gone = pages.c.key.in_([row.key for row in spellings])
+    tx.run(delete(pages).where(pages.c.job_id == job_id, gone))
+    forgotten = sum(row.state == PageState.FAILED for row in spellings)
+    done.pages += len(opened) + forgotten
+    done.change.pages_open += len(opened)
+    done.change.pages_failed -= len(opened) + forgotten
+    done.change.pages_skipped -= len(spellings) - forgotten

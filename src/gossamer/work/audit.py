@@ -1,0 +1,227 @@
+"""The proof that a job is whole: its rows held against each other, against its counters and its last checkpoint."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+from gossamer.errors import UserError
+from gossamer.model.ids import short
+from gossamer.model.states import JobState, PageState, SiteState, VisitState
+from gossamer.recipe import Recipe
+from gossamer.store.audit import FEW, Offenders, Tally, tally
+from gossamer.store.database import Database
+
+_ENDED = (SiteState.DONE, SiteState.PARTIAL, SiteState.FAILED)
+_SETTLED = (PageState.DONE, PageState.FAILED, PageState.SKIPPED)
+_IN_HAND = (VisitState.ISSUED, VisitState.RUNNING)
+_TO_WALK = (VisitState.READY, *_IN_HAND)
+_AT_WORK = (JobState.PENDING, JobState.RUNNING, JobState.PAUSING)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that must hold: what was counted, and a sentence for each thing that is wrong."""
+
+    name: str
+    figures: Mapping[str, int]
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    job_id: UUID
+    state: JobState
+    checks: tuple[Check, ...]
+
+    @property
+    def clean(self) -> bool:
+        return not any(check.faults for check in self.checks)
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, the first few things of it in a line; "" if nothing is."""
+        faults = [fault for check in self.checks for fault in check.faults]
+        more = f"; {len(faults) - FEW} more" if len(faults) > FEW else ""
+        return "; ".join(faults[:FEW]) + more
+
+
+async def audit(
+    database: Database, job_id: UUID, recipes: Mapping[str, Recipe[Any]] = MappingProxyType({})
+) -> AuditReport:
+    """Prove it from the rows of one moment, whatever the job is doing meanwhile.
+
+    Only a job's recipe knows what makes two of its records the same: without it that check is left out.
+    """
+    kinds = {name: recipe.kinds for name, recipe in recipes.items()}
+    found = await database.read(tally, job_id, kinds)
+    if found is None:
+        raise UserError("job.not_found", f"Job {short(job_id)} was deleted just now.", hint="See 'gossamer job list'.")
+    wanted = _OF_ARCHIVED if found.state is JobState.ARCHIVED else _CHECKS
+    checks = (check(found) for check in wanted)
+    return AuditReport(job_id, found.state, tuple(check for check in checks if check))
+
+
+def _pages(rows: Tally) -> Check:
+    states = (*_SETTLED, PageState.CLIMBING, PageState.PENDING)
+    known = {str(state): rows.pages.get(state, 0) for state in states}
+    return Check("pages", {"pages": sum(rows.pages.values()), **known}, _unknown("pages", rows.pages, known))
+
+
+def _sites(rows: Tally) -> Check:
+    known = {str(state): rows.sites.get(state, 0) for state in (*_ENDED, SiteState.OPEN)}
+    total = sum(rows.sites.values())
+    faults = _unknown("domains", rows.sites, known)
+    if total != rows.counted.sites_total:
+        faults += (f"domains asked for: {rows.counted.sites_total:,}, domains there: {total:,}",)
+    return Check("domains", {"domains": total, **known}, faults)
+
+
+def _unknown(what: str, found: Mapping[str, int], known: Mapping[str, int]) -> tuple[str, ...]:
+    odd = {state: count for state, count in found.items() if state not in known}
+    return tuple(f"{what} in a state that does not exist: {count:,} ({state})" for state, count in odd.items())
+
+
+def _counters(rows: Tally) -> Check:
+    counted = _sums(rows)
+    faults = tuple(
+        f"{name}: the counter says {kept:,}, the rows say {count:,}"
+        for name, count in counted.items()
+        if (kept := getattr(rows.counted, name)) != count
+    )
+    return Check("counters", counted, faults)
+
+
+def _sums(rows: Tally) -> dict[str, int]:
+    """What each counter should say, by its name."""
+    return {
+        **{f"sites_{state}": rows.sites.get(state, 0) for state in _ENDED},
+        **{f"pages_{state}": rows.pages.get(state, 0) for state in _SETTLED},
+        "pages_open": rows.pages.get(PageState.PENDING, 0) + rows.pages.get(PageState.CLIMBING, 0),
+        "records": rows.records,
+        "bytes_in": rows.bytes_in,
+    }
+
+
+def _belonging(rows: Tally) -> Check:
+    figures = {"pages": sum(rows.pages.values()), "visits": sum(rows.visits.values())}
+    return _check(
+        rows,
+        "belonging",
+        figures,
+        {
+            "stray pages": "pages without a visit to their domain",
+            "stray visits": "visits without a domain of this job",
+        },
+    )
+
+
+def _open_pages(rows: Tally) -> Check:
+    wrong = "whose number of open pages is not that of their pending pages"
+    told = {"open pages of sites": f"domains {wrong}", "open pages of visits": f"visits {wrong}"}
+    return _check(rows, "open pages", {"pending": rows.pages.get(PageState.PENDING, 0)}, told)
+
+
+def _endings(rows: Tally) -> Check:
+    figures = {
+        "domains ended": sum(rows.sites.get(state, 0) for state in _ENDED),
+        "visits ended": sum(count for state, count in rows.visits.items() if state not in _TO_WALK),
+    }
+    told = {
+        "pages of ended sites": "pages that wait although their domain has ended",
+        "pages of ended visits": "pages that wait although their visit has ended",
+    }
+    return _check(rows, "endings", figures, told)
+
+
+def _to_come(rows: Tally) -> Check:
+    figures = {
+        "domains open": rows.sites.get(SiteState.OPEN, 0),
+        "visits to come": sum(rows.visits.get(state, 0) for state in _TO_WALK),
+    }
+    told = {"stuck sites": "open domains that no visit will walk"}
+    if rows.state is JobState.COMPLETED:
+        told = {
+            "open sites": "domains open although the job is completed",
+            "visits to walk": "visits to come although the job is completed",
+        }
+    return _check(rows, "to come", figures, told)
+
+
+def _in_hand(rows: Tally) -> Check:
+    figures = {"visits in hand": sum(rows.visits.get(state, 0) for state in _IN_HAND)}
+    told = {"visits in hand": f"visits held by a worker although the job is {rows.state}"}
+    return _check(rows, "leases", figures, {} if rows.state in _AT_WORK else told)
+
+
+def _doubles(rows: Tally) -> Check | None:
+    kinds = [what for what in rows.offenders if what.startswith("double ")]
+    if not kinds:
+        return None
+    told = {what: f"records of kind {what.removeprefix('double ')} that are there already" for what in kinds}
+    return _check(rows, "doubles", {"records": rows.records}, told)
+
+
+def _sources(rows: Tally) -> Check:
+    told = {"loose records": "records whose page is not there, not done, or of another domain"}
+    return _check(rows, "sources", {"records": rows.records}, told)
+
+
+def _checkpoint(rows: Tally) -> Check:
+    """At rest since then: the same. Otherwise what had ended has ended still.
+
+    Whoever takes something back on purpose takes a checkpoint of what is left.
+    """
+    then = rows.checkpoint
+    if then is None:
+        return Check("checkpoint", {})
+    now = _sums(rows)
+    names: tuple[str, ...] = ("pages_done", "pages_failed", "pages_skipped", "records")
+    at_rest = rows.state in (JobState.PAUSED, JobState.COMPLETED) and then.state is rows.state
+    if at_rest and then.last_at == rows.counted.last_activity:
+        names = tuple(name for name in now if hasattr(then, name))
+        wrong = [name for name in names if now[name] != getattr(then, name)]
+    else:
+        wrong = [name for name in names if now[name] < getattr(then, name)]
+    faults = tuple(
+        f"{name}: {getattr(then, name):,} at the last checkpoint ({then.cause}), {now[name]:,} in the rows"
+        for name in wrong
+    )
+    return Check("checkpoint", {name: getattr(then, name) for name in names}, faults)
+
+
+def _deleted(rows: Tally) -> Check:
+    left = {"pages": sum(rows.pages.values()), "records": rows.records}
+    faults = (f"{what} that should be deleted: {count:,}" for what, count in left.items() if count)
+    return Check("deleted", left, () if rows.is_hidden else tuple(faults))
+
+
+_CHECKS: tuple[Callable[[Tally], Check | None], ...] = (
+    _pages,
+    _sites,
+    _counters,
+    _belonging,
+    _open_pages,
+    _endings,
+    _to_come,
+    _in_hand,
+    _doubles,
+    _sources,
+    _checkpoint,
+)
+_OF_ARCHIVED: tuple[Callable[[Tally], Check | None], ...] = (_sites, _deleted, _in_hand)
+
+
+def _check(rows: Tally, name: str, figures: Mapping[str, int], told: Mapping[str, str]) -> Check:
+    """A check that fails where there are offenders of the kinds told of."""
+    return Check(
+        name,
+        figures,
+        tuple(_fault(rows.offenders[what], said) for what, said in told.items() if rows.offenders[what].total),
+    )
+
+
+def _fault(wrong: Offenders, said: str) -> str:
+    more = ", ..." if wrong.total > len(wrong.some) else ""
+    return f"{said}: {wrong.total:,} ({', '.join(wrong.some)}{more})"

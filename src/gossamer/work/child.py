@@ -1,0 +1,70 @@
+"""One working process, as its runner sees it."""
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+
+from gossamer.work.home import HomeLock
+
+
+class Child:
+    """It ends with us: its standard input closes when we are gone, however we went. And it shows that it lives."""
+
+    def __init__(self, command: Sequence[str], lock: HomeLock, home: str, number: int, of: int, output: Path) -> None:
+        self.number = number
+        self.since = monotonic()
+        output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        ours, theirs = os.pipe()
+        os.set_blocking(ours, False)
+        self._pulse: int | None = ours
+        self._beat_at = self.since
+        try:
+            with output.open("ab") as sink:
+                self._process = subprocess.Popen(  # noqa: S603 - our own program
+                    [*command, "--shard", f"{number}/{of}", "--home-name", home, "--pulse", str(theirs)],
+                    stdin=subprocess.PIPE,
+                    stdout=sink,
+                    stderr=sink,
+                    pass_fds=(lock.fileno(), theirs),
+                    # Ctrl-C in the terminal is ours to answer, not theirs.
+                    start_new_session=True,
+                )
+        finally:
+            os.close(theirs)
+        self.worker = f"{home}/{number}-{self._process.pid}"
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.poll()
+
+    def silent_for(self) -> float:
+        """Seconds since its event loop was last seen to turn."""
+        with suppress(BlockingIOError):
+            while self._pulse is not None and os.read(self._pulse, 4096):
+                self._beat_at = monotonic()
+        return monotonic() - self._beat_at
+
+    def send(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            self._process.send_signal(number)
+
+    async def wait(self, seconds: float) -> bool:
+        """True if it has ended by then."""
+        try:
+            await asyncio.to_thread(self._process.wait, seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Let go of it; once more does no harm."""
+        if self._pulse is not None:
+            os.close(self._pulse)
+            self._pulse = None
+        if self._process.stdin:
+            self._process.stdin.close()

@@ -1,0 +1,41 @@
+"""The end of a job: its last site is closed, its rows are held against each other, and only then is it completed."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from gossamer.model.alert import AlertKind
+from gossamer.model.ids import short
+from gossamer.model.sentences import ALERTS
+from gossamer.recipe import Recipe
+from gossamer.store import alerts, jobs
+from gossamer.store.database import Database
+from gossamer.store.tx import Tx
+from gossamer.telemetry import get_logger
+from gossamer.work.audit import audit
+
+log = get_logger(__name__)
+
+
+class Closer:
+    """Looks for running jobs without an open site."""
+
+    def __init__(self, database: Database, recipes: Mapping[str, Recipe[Any]]) -> None:
+        self._database = database
+        self._recipes = recipes
+
+    async def look(self) -> None:
+        for job_id in await self._database.read(jobs.ready_to_close):
+            await self._close(job_id)
+
+    async def _close(self, job_id: UUID) -> None:
+        report = await audit(self._database, job_id, self._recipes)
+        if not report.clean:
+            log.error("job.audit_failed", job=short(job_id), found=report.sentence)
+        await self._database.write(_complete, job_id, report.sentence)
+
+
+def _complete(tx: Tx, job_id: UUID, found: str) -> None:
+    why = ALERTS[AlertKind.AUDIT].format(job=short(job_id), found=found) if found else ""
+    if jobs.complete(tx, job_id, why) and why:
+        alerts.fire(tx, AlertKind.AUDIT, str(job_id), why, job_id=job_id)

@@ -1,0 +1,198 @@
+"""Beside the path: everything a home's rows say of one page or one domain is taken out, and the rest still adds up.
+
+Counters and keys stay: a page that was read still counts as read, and a resumed job does not ask for it again. Its
+address becomes a mark, its records go, and whatever waited for it is skipped.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import UUID
+
+from gossamer.model.checkpoint import CheckpointCause
+from gossamer.model.job import Job
+from gossamer.model.record import RecordKind
+from gossamer.model.states import OVER, JobState, PageState
+from gossamer.model.url import site_of_url
+from gossamer.retain.delete import refuse_at_work
+from gossamer.retain.mention import Mention
+from gossamer.store import checkpoints, counters, events, forget, jobs, retention, sites, visits
+from gossamer.store.counters import Change
+from gossamer.store.database import Database
+from gossamer.store.forget import NamingPage, NamingRecord
+from gossamer.store.sites import SiteChange
+from gossamer.store.tx import Tx
+from gossamer.store.visits import VisitChange
+from gossamer.work.without import page_without, record_without, site_changes
+
+_T = TypeVar("_T")
+
+_STEP = 2_000  # rows of one read
+_AT_ONCE = 500  # pages of one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a job has of it: its pages and their records, and other rows that only name it."""
+
+    job: Job
+    pages: tuple[bytes, ...]
+    records: int
+    naming_pages: tuple[bytes, ...]
+    naming_records: tuple[NamingRecord, ...]
+    naming_others: int  # sites, visits, events
+
+    @property
+    def mentions(self) -> int:
+        return len(self.naming_pages) + len(self.naming_records) + self.naming_others
+
+    def __bool__(self) -> bool:
+        return bool(self.pages or self.records or self.mentions)
+
+
+async def find_mentions(database: Database, job: Job, kinds: Sequence[RecordKind], mention: Mention) -> Found:
+    """Look only. Links and notes are looked into on the page's own site; other sites' are not unpacked for it."""
+    naming = [one for kind in kinds for one in await _find_records(database, job.id, kind, mention)]
+    # A page may be read at another address than its own: its records say so.
+    pages = {one.page_key: None for one in naming if mention.is_in(str(one.data.get("url", "")))}
+    others = []
+    after = b""
+    while some := await database.read(forget.pages_naming, job.id, mention.host, after, _STEP):
+        after = some[-1].key
+        for page in some:
+            if page.key in pages or mention.is_of_page(page.url, page.key, page.identity):
+                pages[page.key] = None
+            elif page_without(page, mention) != page:
+                others.append(page.key)
+    cleaned = [record_without(one, mention, kinds) for one in naming if one.page_key not in pages]
+    return Found(
+        job,
+        tuple(pages),
+        sum(one.page_key in pages for one in naming),
+        tuple(others),
+        tuple(one for one in cleaned if one),
+        await database.read(_other_rows, job.id, mention),
+    )
+
+
+async def _find_records(database: Database, job_id: UUID, kind: RecordKind, mention: Mention) -> list[NamingRecord]:
+    found: list[NamingRecord] = []
+    while some := await database.read(
+        forget.records_naming, job_id, kind.name, mention.host, found[-1].key if found else b"", _STEP
+    ):
+        found += some
+    return found
+
+
+def _other_rows(tx: Tx, job_id: UUID, mention: Mention) -> int:
+    said = forget.texts_naming(tx, job_id, mention.host).values()
+    found = [one for one in forget.sites_naming(tx, job_id, mention.host) if site_changes(one, mention)]
+    return len(found) + sum(mention.is_in(text) for texts in said for text in texts.values())
+
+
+async def forget_in_job(database: Database, found: Found, kinds: Sequence[RecordKind], mention: Mention) -> None:
+    """Take out what was found, in short transactions. If interrupted, doing it again does the rest."""
+    job = found.job
+    await database.write(_rewrite_sites, job, mention)
+    for keys in _batches(found.pages):
+        await database.write(_forget_pages, job, [kind.name for kind in kinds], mention, keys)
+    for keys in _batches(found.naming_pages):
+        await database.write(_rewrite_pages, job, mention, keys)
+    for records in _batches(found.naming_records):
+        await database.write(_rewrite_records, job, records)
+    # Never the address itself: that would be no forgetting.
+    why = f"{len(found.pages):,} pages, {found.records:,} records, {found.mentions:,} mentions elsewhere"
+    await database.write(_say, job, why)
+
+
+def _batches(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    return (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
+
+
+async def forget_robots(database: Database, mention: Mention) -> None:
+    """robots.txt answers that jobs share, of the sites a domain has."""
+    if mention.domain:
+        await database.write(_drop_robots, mention)
+
+
+def _stop_if_at_work(tx: Tx, job: Job) -> None:
+    """It may have been resumed since it was looked at."""
+    now = jobs.get(tx, job.id)
+    if now:
+        refuse_at_work(now, "nothing can be forgotten in it")
+    retention.let_go(tx, job.id)
+
+
+def _rewrite_sites(tx: Tx, job: Job, mention: Mention) -> None:
+    """The sites first, so that none is walked on; and what was said about them."""
+    named = forget.sites_naming(tx, job.id, mention.host)
+    sites.lock(tx, [one.id for one in named])
+    _stop_if_at_work(tx, job)
+    for one in named:
+        changes = site_changes(one, mention)
+        if changes:
+            forget.rewrite_site(tx, one.id, changes)
+        if "host" in changes:
+            forget.rename_visits(tx, one.id, changes["host"])
+    said = forget.texts_naming(tx, job.id, mention.host)
+    forget.empty_texts(
+        tx,
+        job.id,
+        {table: [key for key, text in texts.items() if mention.is_in(text)] for table, texts in said.items()},
+    )
+
+
+def _forget_pages(tx: Tx, job: Job, kinds: Sequence[str], mention: Mention, keys: Sequence[bytes]) -> None:
+    """Some of its pages, their records, and what is counted of both."""
+    pages = _locked(tx, job, keys)
+    forget.rewrite_pages(tx, job.id, [page_without(page, mention, forgotten=True) for page in pages])
+    forget.drop_tries(tx, job.id, keys)
+    change = Change(records=-forget.delete_records(tx, job.id, kinds, keys))
+    _skip(tx, pages, change)
+    counters.take_back(tx, job.id, change)
+    checkpoints.take(tx, job.id, CheckpointCause.END if job.state in OVER else CheckpointCause.PAUSE)
+
+
+def _rewrite_pages(tx: Tx, job: Job, mention: Mention, keys: Sequence[bytes]) -> None:
+    """Other pages that name it."""
+    pages = _locked(tx, job, keys)
+    forget.rewrite_pages(tx, job.id, [page_without(page, mention) for page in pages])
+
+
+def _locked(tx: Tx, job: Job, keys: Sequence[bytes]) -> list[NamingPage]:
+    """These pages with their sites and visits held, in the order in which everybody does."""
+    sites.lock(tx, sorted({page.site_id for page in forget.pages_at(tx, job.id, keys)}))
+    _stop_if_at_work(tx, job)
+    pages = forget.pages_at(tx, job.id, keys)
+    visits.leases(tx, sorted({page.visit_id for page in pages}), held=True)
+    return pages
+
+
+def _skip(tx: Tx, pages: Sequence[NamingPage], change: Change) -> None:
+    """What still waited, or had failed and could be tried again, will not be asked for."""
+    waited = [page for page in pages if page.state is PageState.PENDING]
+    failed = sum(page.state is PageState.FAILED for page in pages)
+    change.pages_open, change.pages_failed = -len(waited), -failed
+    change.pages_skipped = len(waited) + failed
+    by_site, by_visit = Counter(one.site_id for one in waited), Counter(one.visit_id for one in waited)
+    sites.apply(tx, {identifier: SiteChange(open_pages=-number) for identifier, number in by_site.items()})
+    visits.apply(tx, {identifier: VisitChange(open_pages=-number) for identifier, number in by_visit.items()})
+
+
+def _rewrite_records(tx: Tx, job: Job, records: Sequence[NamingRecord]) -> None:
+    _stop_if_at_work(tx, job)
+    forget.rewrite_records(tx, job.id, records)
+
+
+def _say(tx: Tx, job: Job, why: str) -> None:
+    events.add(tx, job.id, "job.forgot", why, who="user")
+
+
+def _drop_robots(tx: Tx, mention: Mention) -> None:
+    named = forget.robots_naming(tx, mention.host)
+    forget.drop_robots(tx, [origin for origin in named if mention.covers(site_of_url(f"{origin}/"))])
+
+
+MAY_HAVE_FOUND = tuple(state for state in JobState if state is not JobState.PENDING)
+"""States of a job that may have something to forget."""

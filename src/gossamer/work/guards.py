@@ -1,0 +1,95 @@
+"""What pauses a job without anybody asking: too long at work, hardly any disk left, nobody to walk its visits.
+
+Each guard looks now and then and acts in one transaction: the pause, its reason and the alert.
+"""
+
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+from gossamer.clock import Clock
+from gossamer.model.alert import AlertKind
+from gossamer.model.ids import short
+from gossamer.model.sentences import PAUSES
+from gossamer.model.states import JobState
+from gossamer.store import deadline, jobs, lanes
+from gossamer.store.database import Database
+from gossamer.store.pausing import pause_by_itself
+from gossamer.store.tx import Tx
+from gossamer.telemetry import get_logger
+
+_MEGABYTE = 1_000_000
+
+log = get_logger(__name__)
+
+
+class DeadlineGuard:
+    """A job that has been at work for 48 hours since somebody last set it going rests until somebody does again."""
+
+    def __init__(self, database: Database, clock: Clock, limit: timedelta, every: timedelta = timedelta(seconds=30)):
+        self._database = database
+        self._clock = clock
+        self._limit = limit
+        self._every = min(every, limit / 4)
+        self._counted = clock.monotonic()
+
+    async def look(self) -> None:
+        worked = timedelta(seconds=self._clock.monotonic() - self._counted)
+        if worked < self._every:
+            return
+        self._counted = self._clock.monotonic()
+        if not await self._database.read(deadline.any_running):
+            return
+        # Time in which nobody could look (a suspended laptop, a database that was away) is not time at work.
+        await self._database.write(_count_time, min(worked, 2 * self._every), self._limit)
+
+
+def _count_time(tx: Tx, worked: timedelta, limit: timedelta) -> None:
+    for job_id in deadline.count(tx, worked, limit):
+        why = PAUSES[AlertKind.DEADLINE].format(hours=f"{limit / timedelta(hours=1):g}", job=short(job_id))
+        pause_by_itself(tx, job_id, AlertKind.DEADLINE, why)
+
+
+class DiskGuard:
+    """Pauses every job while the rows that say so still fit on the disk."""
+
+    def __init__(self, database: Database, home: Path, least: int) -> None:
+        self._database = database
+        self._home = home
+        self._least = least
+
+    async def look(self) -> None:
+        free = shutil.disk_usage(self._home).free
+        if free < self._least and await self._database.read(deadline.any_running):
+            log.error("disk.nearly_full", free=free, home=str(self._home))
+            await self._database.write(_pause_all, free // _MEGABYTE, str(self._home))
+
+
+def _pause_all(tx: Tx, free: int, home: str) -> None:
+    for job in jobs.in_states(tx, JobState.RUNNING):
+        why = PAUSES[AlertKind.DISK].format(free=free, home=home, job=short(job.id))
+        pause_by_itself(tx, job.id, AlertKind.DISK, why)
+
+
+class LaneGuard:
+    """Visits that have long been due while nobody walks any of their lane wait for a worker that does not exist."""
+
+    def __init__(self, database: Database, clock: Clock, patience: timedelta = timedelta(minutes=10)) -> None:
+        self._database = database
+        self._clock = clock
+        self._patience = patience
+        self._looked = clock.monotonic()
+
+    async def look(self) -> None:
+        if self._clock.monotonic() - self._looked < self._patience.total_seconds() / 10:
+            return
+        self._looked = self._clock.monotonic()
+        if await self._database.read(lanes.deserted, self._patience):
+            await self._database.write(_pause_deserted, self._patience)
+
+
+def _pause_deserted(tx: Tx, patience: timedelta) -> None:
+    for job_id, lane in lanes.deserted(tx, patience):
+        minutes = patience // timedelta(minutes=1)
+        why = PAUSES[AlertKind.LANE].format(lane=lane, minutes=minutes, job=short(job_id))
+        pause_by_itself(tx, job_id, AlertKind.LANE, why)

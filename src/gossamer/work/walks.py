@@ -1,0 +1,159 @@
+"""From a nudged visit to one slice of it walked: what a walk is put together from, and what is done when it breaks."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from gossamer.frontier.frontier import Frontier
+from gossamer.model.ids import short
+from gossamer.model.job import CrawlPolicy
+from gossamer.model.page import Page, Visit
+from gossamer.model.url import origin_of, url_key
+from gossamer.recipe import Bound
+from gossamer.settle.settler import Settler
+from gossamer.settle.step import HandBack, Step
+from gossamer.store import jobs, pages, reclaim, robots, visits
+from gossamer.store.pages import Known
+from gossamer.store.robots import RobotsAnswer
+from gossamer.store.tx import Tx
+from gossamer.telemetry import bound, get_logger
+from gossamer.work.brake import Brake
+from gossamer.work.courier import Courier, Turnstile
+from gossamer.work.governor import Governor
+from gossamer.work.hold import Hold, Holds
+from gossamer.work.kit import Kit
+from gossamer.work.mistakes import Mistakes, fail_for_params
+from gossamer.work.redirects import Redirects
+from gossamer.work.robots import RobotsDesk, RobotsMemory
+from gossamer.work.visit import Walk
+
+LANE = "http"
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A visit in our hands and what it has so far."""
+
+    visit: Visit
+    waiting: list[Page]
+    ended: list[Known]
+    shared: dict[str, RobotsAnswer | None]  # other jobs' robots.txt answers for its ways in
+
+
+def claim_and_load(tx: Tx, ids: list[UUID], worker: str, lease: timedelta) -> list[Claimed]:
+    """Lease visits and read all they need to begin, in one hop."""
+    leased = visits.claim(tx, ids, worker, lease)
+    origins = {origin_of(url) for visit in leased if not visit.robots for url in visit.entries}
+    shared = robots.fresh(tx, sorted(origins)) if origins else {}
+    return [
+        Claimed(
+            visit,
+            *pages.of_visit(tx, visit.job_id, visit.id, url_key(visit.entries[0])[:4]),
+            {origin: shared.get(origin) for url in visit.entries if (origin := origin_of(url)) in origins},
+        )
+        for visit in leased
+    ]
+
+
+class UnusableJob(Exception):
+    """The job's recipe does not take its parameters."""
+
+
+class Walks:
+    """What the walks of one process share."""
+
+    def __init__(
+        self, kit: Kit, settler: Settler, holds: Holds, governor: Governor, brake: Brake, mistakes: Mistakes
+    ) -> None:
+        self._kit = kit
+        self._settler = settler
+        self._holds = holds
+        self._governor = governor
+        self._brake = brake
+        self._mistakes = mistakes
+        self._turnstile = Turnstile()
+        self._robots = RobotsMemory()
+        self._bound: dict[UUID, tuple[Bound, CrawlPolicy]] = {}
+
+    async def walk(self, hold: Hold, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
+        """One slice. However it ends, the visit is in the rows as it is, or costs a life and is tried again."""
+        with bound(job=short(hold.visit.job_id), visit=short(hold.visit.id), lane=LANE):
+            await self._walk(hold, claimed, others_wait)
+
+    def forget(self, held: set[UUID]) -> None:
+        """Recipes of jobs that are not being walked any more."""
+        for job_id in set(self._bound) - held:
+            del self._bound[job_id]
+        self._mistakes.forget(held)
+
+    async def _walk(self, hold: Hold, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
+        visit = hold.visit
+        session = self._kit.open_session(random.getrandbits(32))
+        try:
+            recipe, policy = await self._recipe(visit.job_id)
+            frontier = Frontier(visit, policy, claimed.waiting, claimed.ended)
+            limits = self._kit.limits
+            courier = Courier(
+                session,
+                self._kit.gate,
+                self._turnstile,
+                self._governor,
+                self._kit.clock,
+                hold,
+                limits.timeout,
+            )
+            desk = RobotsDesk(self._kit.database, courier, self._robots, visit.robots, claimed.shared)
+            walk = Walk(
+                hold,
+                frontier,
+                courier,
+                desk,
+                Redirects(visit.host, courier, desk),
+                recipe,
+                policy,
+                self._settler,
+                self._brake.sightings(visit.job_id),
+                self._mistakes,
+                limits.max_page_bytes,
+                random.random(),
+            )
+            await walk.slice(others_wait())
+        except asyncio.CancelledError:
+            # Told to stop before the walk had begun.
+            self._hand_back(hold)
+        except UnusableJob as error:
+            log.error("job.unusable", error=str(error))
+            await self._kit.database.write(fail_for_params, visit.job_id, str(error))
+            self._hand_back(hold)
+        except Exception as error:
+            # Our own mistake. It costs the visit a life, so that it is tried again but not for ever.
+            log.exception("visit.crashed", host=visit.host)
+            why = f"its walk crashed: {type(error).__name__}"
+            await self._kit.database.write(reclaim.take_back, {visit.id: visit.lease}, why)
+        finally:
+            await session.close()
+            self._holds.drop(hold)
+
+    def _hand_back(self, hold: Hold) -> None:
+        if not hold.lost:
+            self._settler.put(Step(hold.visit, ending=HandBack(self._kit.clock.now())))
+
+    async def _recipe(self, job_id: UUID) -> tuple[Bound, CrawlPolicy]:
+        """The job's recipe with its parameters, built once per process."""
+        known = self._bound.get(job_id)
+        if known is None:
+            job = await self._kit.database.read(jobs.get, job_id)
+            if job is None:
+                raise LookupError(f"job {job_id} is gone")
+            try:
+                recipe = self._kit.recipes[job.recipe]
+                ready = recipe.bind(recipe.params.model_validate(job.params))
+                known = self._bound[job_id] = (ready, ready.policy())
+            except Exception as error:
+                raise UnusableJob(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
+        return known

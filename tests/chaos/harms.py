@@ -1,0 +1,171 @@
+"""Everything that is done to a job at work. A harm returns when it is over: what was stopped runs again by then.
+
+Whoever is to be harmed may not be there at the moment; then nothing is done and `psutil.NoSuchProcess` says so.
+"""
+
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from tests.chaos.postgres import PostgresServer
+
+SQLITE, POSTGRES = "sqlite", "postgres"
+EITHER = frozenset({SQLITE, POSTGRES})
+
+LOCKED_SECONDS = 20.0
+_HOUR = 3600
+_LOCK = """
+import sqlite3, sys, time
+held = sqlite3.connect(sys.argv[1], timeout=30, isolation_level=None)
+held.execute("BEGIN IMMEDIATE")
+time.sleep(float(sys.argv[2]))
+held.execute("ROLLBACK")
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A job at work, and what can be reached of it."""
+
+    program: "subprocess.Popen[bytes]"  # the runner
+    home: Path
+    lease: float
+    dice: random.Random
+    clock: Path  # by how much the program's wall clock is ahead, where it was given a false one
+    server: PostgresServer | None
+
+    def runner(self) -> psutil.Process:
+        if self.program.poll() is not None:
+            raise psutil.NoSuchProcess(self.program.pid)
+        return psutil.Process(self.program.pid)
+
+    def worker(self) -> psutil.Process:
+        """One of the runner's working processes."""
+        children = sorted(self.runner().children(), key=lambda child: child.pid)
+        workers = [child for child in children if "gossamer.worker" in child.cmdline()]
+        if not workers:
+            raise psutil.NoSuchProcess(self.program.pid)
+        return self.dice.choice(workers)
+
+    def linger(self, shortest: float, longest: float) -> None:
+        time.sleep(self.dice.uniform(shortest, longest))
+
+
+def kill_runner(scene: Scene) -> None:
+    scene.runner().kill()
+    scene.program.wait(20)
+
+
+def kill_worker(scene: Scene) -> None:
+    scene.worker().kill()
+
+
+def terminate(scene: Scene) -> None:
+    """As a shutdown of the machine does, which does not wait for ever."""
+    scene.runner().terminate()
+    scene.program.wait(30)
+
+
+def stop_worker(scene: Scene) -> None:
+    """Long enough for its leases to be given to somebody else; then it wakes up and knows nothing of it."""
+    _freeze(scene, scene.worker())
+
+
+def stop_runner(scene: Scene) -> None:
+    _freeze(scene, scene.runner())
+
+
+def clock_forward(scene: Scene) -> None:
+    set_clock(scene.clock, _HOUR)
+    scene.linger(2, 4)
+
+
+def clock_back(scene: Scene) -> None:
+    set_clock(scene.clock, -_HOUR)
+    scene.linger(2, 4)
+
+
+def fill_disk(scene: Scene) -> None:
+    """Somebody else's file takes the last byte, and is removed after a while."""
+    filler = scene.home / "filler"
+    try:
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        scene.linger(4, 8)
+    finally:
+        filler.unlink()
+
+
+def lock_database(scene: Scene) -> None:
+    """By somebody who does not stand in the row of writers, as a person with a database tool would not."""
+    path = scene.home / "gossamer.db"
+    subprocess.run([sys.executable, "-c", _LOCK, str(path), str(LOCKED_SECONDS)], check=True)
+
+
+def restart_postgres(scene: Scene) -> None:
+    _server(scene).stop()
+    scene.linger(0, 5)
+    _server(scene).start()
+
+
+def kill_postgres(scene: Scene) -> None:
+    _server(scene).kill()
+    scene.linger(0, 5)
+    _server(scene).start()
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """One way to disturb a job. `forgets` says how many working processes may forget what they had not yet settled."""
+
+    do: Callable[[Scene], None]
+    forgets: int
+    databases: frozenset[str] = EITHER
+
+
+HARMS: Mapping[str, Harm] = {
+    "kill-runner": Harm(kill_runner, 2),
+    "kill-worker": Harm(kill_worker, 1),
+    "terminate": Harm(terminate, 0),
+    "stop-worker": Harm(stop_worker, 1),
+    "stop-runner": Harm(stop_runner, 0),
+    "clock-forward": Harm(clock_forward, 0),
+    "clock-back": Harm(clock_back, 0),
+    "disk-full": Harm(fill_disk, 2, frozenset({SQLITE})),
+    "database-locked": Harm(lock_database, 2, frozenset({SQLITE})),
+    "postgres-restart": Harm(restart_postgres, 2, frozenset({POSTGRES})),
+    "postgres-kill": Harm(kill_postgres, 2, frozenset({POSTGRES})),
+}
+CLOCK = frozenset({"clock-forward", "clock-back"})
+DISK = frozenset({"disk-full"})
+
+
+def set_clock(file: Path, ahead: int) -> None:
+    """Written in place: the programs that go by it have it in their memory."""
+    with file.open("r+b" if file.exists() else "wb", buffering=0) as clock:
+        clock.write(struct.pack("q", ahead))
+
+
+def _freeze(scene: Scene, process: psutil.Process) -> None:
+    process.send_signal(signal.SIGSTOP)
+    try:
+        scene.linger(scene.lease + 1, scene.lease + 9)
+    finally:
+        with suppress(psutil.NoSuchProcess):
+            os.kill(process.pid, signal.SIGCONT)
+
+
+def _server(scene: Scene) -> PostgresServer:
+    assert scene.server, "no Postgres to be harmed here"
+    return scene.server

@@ -1,0 +1,334 @@
+"""Backups are whole however busy the database is; restoring puts one back or leaves everything as it was."""
+
+import asyncio
+import os
+import shlex
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gossamer.clock import SystemClock
+from gossamer.errors import UserError
+from gossamer.store.backup import back_up, examine, put_back
+from gossamer.store.database import SqliteDatabase, open_database
+from gossamer.store.schema import HEAD, ready_database, upgrade
+from gossamer.work.home import HomeLock
+from tests.jobs import make_job
+from tests.servers import program
+from tests.store.former_rows import JOB, fill, rows_of
+from tests.stories.program import Terminal, finish, sample_web
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Terminal:
+    return Terminal(tmp_path / "home")
+
+
+def live(terminal: Terminal) -> Path:
+    return terminal.home / "gossamer.db"
+
+
+def add_jobs(path: Path, count: int) -> None:
+    """Jobs of three sites each."""
+
+    async def add() -> None:
+        database = await ready_database(f"sqlite:///{path}", SystemClock())
+        for _ in range(count):
+            await database.write(make_job, "a.test", "b.test", "c.test")
+        await database.close()
+
+    asyncio.run(add())
+
+
+def count(path: Path, table: str = "jobs") -> int:
+    with closing(sqlite3.connect(path)) as rows:
+        found = rows.execute(f"SELECT count(*) FROM {table}").fetchone()[0]  # noqa: S608
+        return int(found)
+
+
+def refused(terminal: Terminal, *arguments: str) -> str:
+    done = terminal.type(*arguments, check=False)
+    assert done.returncode == 2, done.stdout
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+@pytest.mark.story
+def test_a_backup_from_the_middle_of_a_job_is_resumed_to_the_same_rows(tmp_path: Path) -> None:
+    arguments = ("--sites", "8", "--seed", "5", "--nasty", "0", "--size-min", "8", "--size-max", "12")
+    with sample_web(tmp_path / "web", *arguments) as web:
+        settings = {"GOSSAMER_DOMAIN_RATE": "4", "GOSSAMER_HTTP_TIMEOUT": "2s"}
+        terminal = Terminal(tmp_path / "home", web, settings)
+        running = terminal.begin(*terminal.prospect("--max-pages-per-domain", "15", "--processes", "2"))
+        job = terminal.until_read(12)
+        assert back_up(live(terminal), tmp_path / "middle.db").jobs == 1
+        code, output = finish(running)
+        assert code == 0, output
+        undisturbed = terminal.rows(job)
+        read = terminal.ask("job", "status", job)["pages"]["done"]
+
+        # In the same home, and on another machine where nobody knows the name of the first.
+        hurry = {**settings, "GOSSAMER_DOMAIN_RATE": "100"}
+        for place in (Terminal(terminal.home, web, hurry), Terminal(tmp_path / "elsewhere", web, hurry)):
+            restored = place.ask("db", "restore", str(tmp_path / "middle.db"), "--yes")
+            assert restored["visits_freed"] > 0
+            before = place.ask("job", "status", job)
+            assert before["shown_state"] == "stopped: no worker"
+            assert 12 <= before["pages"]["done"] < read
+            assert "Completed" in place.type("job", "resume", job, "--processes", "2").stdout
+            assert place.rows(job) == undisturbed
+            place.type("job", "audit", job)
+        assert len(undisturbed) > 20
+        (kept,) = terminal.home.glob("gossamer.db.before-restore-*")
+        assert count(kept, "records") == len(undisturbed)
+
+
+def test_a_backup_is_of_one_moment_while_another_process_writes(terminal: Terminal, tmp_path: Path) -> None:
+    add_jobs(live(terminal), 1)
+    code = f"from tests.cli.test_backup import *\nadd_jobs(Path({str(live(terminal))!r}), 100000)"
+    writer = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    try:
+        seen = [1]
+        for _ in range(8):
+            while count(live(terminal)) == seen[-1]:
+                time.sleep(0.01)
+            made = back_up(live(terminal), tmp_path / "copy.db", force=True)
+            jobs = count(tmp_path / "copy.db")
+            assert (made.jobs, count(tmp_path / "copy.db", "sites")) == (jobs, 3 * jobs)
+            seen.append(jobs)
+        assert seen == sorted(set(seen)), "the writer went on all the while"
+        assert writer.poll() is None
+    finally:
+        writer.kill()
+        writer.wait()
+
+
+def test_a_backup_is_one_private_file_and_replaces_nothing_unasked(terminal: Terminal, tmp_path: Path) -> None:
+    add_jobs(live(terminal), 2)
+    folder = tmp_path / "copies"
+    folder.mkdir()
+    target = folder / "monday.db"
+    assert terminal.ask("db", "backup", str(target)) == {
+        "path": str(target),
+        "bytes": target.stat().st_size,
+        "jobs": 2,
+        "revision": HEAD,
+    }
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert [file.name for file in folder.iterdir()] == ["monday.db"]
+    add_jobs(live(terminal), 1)
+    assert "is there already. Name another file, or give --force." in refused(terminal, "db", "backup", str(target))
+    assert count(target) == 2
+    assert "3 jobs" in terminal.type("db", "backup", str(target), "--force").stdout
+    assert "is the database itself" in refused(terminal, "db", "backup", str(live(terminal)), "--force")
+    assert "cannot be written" in refused(terminal, "db", "backup", str(folder / "no" / "such" / "folder.db"))
+
+
+def test_a_backup_that_finds_no_room_leaves_nothing_behind(terminal: Terminal, tmp_path: Path) -> None:
+    add_jobs(live(terminal), 30)
+    folder = tmp_path / "small"
+    folder.mkdir()
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({live(terminal).stat().st_size // 2},) * 2)"
+    code = f"{limit}\nfrom gossamer.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "db", "backup", str(folder / "copy.db")],
+        env=terminal.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "cannot be written" in done.stderr
+    assert list(folder.iterdir()) == []
+
+
+def test_without_a_database_there_is_nothing_to_back_up(terminal: Terminal, tmp_path: Path) -> None:
+    assert "There is no database at" in refused(terminal, "db", "backup", str(tmp_path / "copy.db"))
+    assert not terminal.home.exists()
+
+
+def test_a_backup_does_not_upgrade_and_its_restoration_does(terminal: Terminal, tmp_path: Path) -> None:
+    async def former() -> None:
+        database = open_database(f"sqlite:///{live(terminal)}", SystemClock())
+        await database.write(upgrade, "0001")
+        await database.write(fill, rows_of("0001"))
+        await database.close()
+
+    asyncio.run(former())
+    terminal.type("db", "backup", str(tmp_path / "former.db"))
+    assert examine(tmp_path / "former.db").revision == "0001"
+    assert examine(live(terminal)).revision == "0001"
+    answer = terminal.ask("db", "restore", str(tmp_path / "former.db"), "--yes")
+    assert (answer["revision"], answer["visits_freed"]) == (HEAD, 1)
+    assert terminal.ask("job", "status", str(JOB))["pages"]["open"] == 3
+    assert examine(tmp_path / "former.db").revision == "0001"
+
+
+def not_sqlite(path: Path) -> None:
+    path.write_text("domain,keyword\n" * 1000)
+
+
+def of_another_program(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as rows:
+        rows.execute("CREATE TABLE bookmarks (url TEXT)")
+        rows.commit()
+
+
+def of_a_newer_program(path: Path) -> None:
+    add_jobs(path, 1)
+    with closing(sqlite3.connect(path)) as rows:
+        rows.execute("UPDATE alembic_version SET version_num = '9999'")
+        rows.commit()
+
+
+def with_a_hole(path: Path) -> None:
+    add_jobs(path, 40)
+    with closing(sqlite3.connect(path)) as rows:
+        rows.execute("PRAGMA journal_mode = DELETE")
+    with path.open("r+b") as file:
+        size = file.seek(0, os.SEEK_END)
+        for place in range(size // 2 // 4096 * 4096, size, 4096):
+            file.seek(place)
+            file.write(b"\xff" * 4096)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (not_sqlite, "is not a database of gossamer: file is not a database."),
+        (of_another_program, "is not a database of gossamer: no such table: alembic_version."),
+        (of_a_newer_program, "was written by a newer gossamer (revision 9999"),
+        (with_a_hole, "is damaged: "),
+        (Path.mkdir, "No file at"),
+    ],
+)
+def test_what_is_no_sound_backup_is_refused_and_changes_nothing(
+    terminal: Terminal, tmp_path: Path, make: Callable[[Path], None], sentence: str
+) -> None:
+    add_jobs(live(terminal), 1)
+    make(tmp_path / "bad.db")
+    assert sentence in refused(terminal, "db", "restore", str(tmp_path / "bad.db"), "--yes")
+    assert count(live(terminal)) == 1
+    assert not list(terminal.home.glob("*before-restore*"))
+
+
+def test_a_restoration_wants_to_be_confirmed(terminal: Terminal, tmp_path: Path) -> None:
+    add_jobs(live(terminal), 1)
+    terminal.type("db", "backup", str(tmp_path / "copy.db"))
+    add_jobs(live(terminal), 1)
+    assert "Give --yes." in refused(terminal, "db", "restore", str(tmp_path / "copy.db"))
+    assert count(live(terminal)) == 2
+
+
+def test_nothing_is_restored_under_a_runner_or_another_process(terminal: Terminal, tmp_path: Path) -> None:
+    add_jobs(live(terminal), 1)
+    terminal.type("db", "backup", str(tmp_path / "copy.db"))
+    command = ("db", "restore", str(tmp_path / "copy.db"), "--yes")
+    lock = HomeLock(terminal.home)
+    assert lock.take()
+    assert f"A runner works this home (process {os.getpid()})." in refused(terminal, *command)
+    lock.release()
+    with closing(sqlite3.connect(live(terminal))) as other:
+        other.execute("SELECT count(*) FROM jobs").fetchone()
+        assert "Another process has" in refused(terminal, *command)
+    add_jobs(live(terminal), 1)
+    assert "Restored" in terminal.type(*command).stdout
+    assert count(live(terminal)) == 1
+
+
+def test_what_is_replaced_is_kept_beside(terminal: Terminal, tmp_path: Path) -> None:
+    add_jobs(live(terminal), 1)
+    terminal.type("db", "backup", str(tmp_path / "copy.db"))
+    add_jobs(live(terminal), 2)
+    answer = terminal.ask("db", "restore", str(tmp_path / "copy.db"), "--yes")
+    assert (count(Path(answer["kept"])), count(live(terminal))) == (3, 1)
+    assert Path(answer["kept"]).parent == terminal.home
+    assert stat.S_IMODE(Path(answer["kept"]).stat().st_mode) == 0o600
+    terminal.type("job", "list")
+    # And what was kept is a backup like any other.
+    assert terminal.ask("db", "restore", answer["kept"], "--yes")["jobs"] == 3
+
+
+def test_a_damaged_database_can_be_replaced(terminal: Terminal, tmp_path: Path) -> None:
+    add_jobs(live(terminal), 1)
+    terminal.type("db", "backup", str(tmp_path / "copy.db"))
+    for damage in (not_sqlite, with_a_hole):
+        live(terminal).unlink()
+        damage(live(terminal))
+        broken = live(terminal).read_bytes()[-5000:]
+        answer = terminal.ask("db", "restore", str(tmp_path / "copy.db"), "--yes")
+        assert count(live(terminal)) == 1
+        assert Path(answer["kept"]).read_bytes()[-5000:] == broken
+        assert terminal.ask("job", "list")[0]["state"] == "running"
+        Path(answer["kept"]).unlink()
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Large enough that putting it back takes a while."""
+    path = tmp_path_factory.mktemp("large") / "copy.db"
+    add_jobs(path, 1)
+    with closing(sqlite3.connect(path)) as rows:
+        rows.execute("CREATE TABLE ballast AS SELECT randomblob(40000000) AS weight")
+        rows.commit()
+        rows.execute("PRAGMA journal_mode = DELETE")
+    return path
+
+
+def test_a_restoration_that_is_killed_leaves_the_old_or_the_new(tmp_path: Path, large: Path) -> None:
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom gossamer.store.backup import put_back\n"
+        "print('go', flush=True)\nput_back(*map(Path, sys.argv[1:]))\nprint('done', flush=True)"
+    )
+    came_out = set()
+    for number, delay in enumerate((0.0, 0.02, 0.05, 0.1, 0.2, 5.0)):
+        place = tmp_path / str(number) / "gossamer.db"
+        add_jobs(place, 2)
+        arguments = (str(large), str(place), str(tmp_path / f"kept{number}"))
+        with subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE) as putting:
+            assert putting.stdout is not None
+            assert putting.stdout.readline() == b"go\n"
+            try:
+                putting.wait(delay)
+            except subprocess.TimeoutExpired:
+                putting.kill()
+        with closing(sqlite3.connect(place)) as rows:
+            assert rows.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        came_out.add(count(place))
+    assert came_out == {1, 2}
+
+
+async def test_a_file_in_use_is_left_alone(tmp_path: Path) -> None:
+    database = await ready_database(f"sqlite:///{tmp_path}/gossamer.db", SystemClock())
+    assert isinstance(database, SqliteDatabase)
+    await database.write(make_job, "a.test")
+    back_up(database.path, tmp_path / "copy.db")
+    await database.write(make_job, "b.test")
+    with pytest.raises(UserError, match="Another process has") as caught:
+        put_back(tmp_path / "copy.db", database.path, tmp_path / "kept.db")
+    assert caught.value.code == "restore.in_use"
+    await database.write(make_job, "c.test")
+    await database.close()
+    assert count(database.path) == 3
+    assert not (tmp_path / "kept.db").exists()
+
+
+def test_a_server_is_backed_up_by_its_own_tools(tmp_path: Path, new_postgres: Callable[[], str]) -> None:
+    url = new_postgres()
+    secret = url.replace("gossamer@", "gossamer:hush@")
+    terminal = Terminal(tmp_path / "home", settings={"GOSSAMER_DATABASE_URL": secret})
+    file = tmp_path / "a copy.dump"
+    for verb, more in (("backup", ()), ("restore", ("--yes",))):
+        said = refused(terminal, "db", verb, str(file), *more)
+        assert "hush" not in said
+        command = shlex.split(said.partition("Run: ")[2])
+        # The very command that was named does it.
+        subprocess.run([program(command[0]), *command[1:]], check=True, capture_output=True)
+        assert file.stat().st_size > 1000

@@ -1,0 +1,113 @@
+"""Steering by hand: every move from every state, and what is said where there is none."""
+
+import pytest
+from sqlalchemy import select, update
+
+from gossamer.errors import UserError
+from gossamer.intake import control
+from gossamer.intake.control import POSSIBLE
+from gossamer.model.alert import AlertKind
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.states import JobState
+from gossamer.store import alerts, jobs, tables
+from gossamer.store.database import Database
+from gossamer.store.tx import Tx
+from tests.conftest import AnyDatabase
+from tests.jobs import claim_all, make_job, state_of
+
+RUNNING, PAUSING, PAUSED, CANCELLED = JobState.RUNNING, JobState.PAUSING, JobState.PAUSED, JobState.CANCELLED
+
+# Where each command leads from each state; what is not here is refused.
+LEADS_TO = {
+    "start": {JobState.PENDING: RUNNING},
+    "pause": {RUNNING: PAUSING, PAUSING: PAUSING, PAUSED: PAUSED},
+    "resume": {RUNNING: RUNNING, PAUSING: RUNNING, PAUSED: RUNNING, CANCELLED: RUNNING, JobState.FAILED: RUNNING},
+    "cancel": {
+        JobState.PENDING: CANCELLED,
+        RUNNING: CANCELLED,
+        PAUSING: CANCELLED,
+        PAUSED: CANCELLED,
+        CANCELLED: CANCELLED,
+    },
+    # Nothing of the job has failed, so that it stays where it is.
+    "retry-failed": {state: state for state in (PAUSED, CANCELLED, JobState.COMPLETED, JobState.FAILED)},
+}
+
+
+async def _do(verb: str, database: Database, job: Job) -> None:
+    if verb == "retry-failed":
+        await control.retry_failed(database, job)
+    else:
+        await {"start": control.start, "pause": control.pause, "resume": control.resume, "cancel": control.cancel}[
+            verb
+        ](database, job)
+
+
+def _put(tx: Tx, job: Job, state: JobState) -> Job:
+    """As if the job had come there."""
+    tx.run(update(tables.jobs).where(tables.jobs.c.id == job.id).values(state=state))
+    found = jobs.get(tx, job.id)
+    assert found
+    return found
+
+
+async def test_every_command_from_every_state(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    for verb, leads_to in LEADS_TO.items():
+        for state in JobState:
+            now = await database.write(_put, job, state)
+            if state in leads_to:
+                await _do(verb, database, now)
+                assert await state_of(database, job.id) is leads_to[state], (verb, state)
+                continue
+            with pytest.raises(UserError) as refused:
+                await _do(verb, database, now)
+            assert await state_of(database, job.id) is state, (verb, state)
+            assert refused.value.code == "job.state"
+            assert f"Job {short(job.id)} is {state}: it cannot " in refused.value.message
+            for other in POSSIBLE[state]:
+                assert f"'gossamer job {other} {short(job.id)}" in refused.value.hint
+            assert verb not in POSSIBLE[state]
+
+
+async def test_what_is_said_to_be_possible_is(database: AnyDatabase) -> None:
+    for state, verbs in POSSIBLE.items():
+        assert verbs, f"a job that is {state} needs a next step"
+        for verb in verbs:
+            assert verb in ("export", "status", "history", "watch") or state in LEADS_TO[verb], (state, verb)
+
+
+async def test_a_stale_look_at_the_job_does_not_decide(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test", start=False)
+    await database.write(_put, job, CANCELLED)
+    with pytest.raises(UserError, match="is cancelled: it cannot be started"):
+        await control.start(database, job)
+    assert await state_of(database, job.id) is CANCELLED
+
+
+async def test_a_pause_during_a_pause_is_the_same_pause(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    await database.write(claim_all)
+    for _ in range(2):
+        found = await database.read(jobs.get, job.id)
+        assert found
+        await control.pause(database, found)
+    assert await state_of(database, job.id) is PAUSING
+    await control.settle_down(database, "home")
+    assert await state_of(database, job.id) is PAUSED
+
+
+async def test_resuming_by_hand_clears_what_was_said_and_the_time_that_ran(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+
+    def too_long(tx: Tx) -> Job:
+        alerts.fire(tx, AlertKind.DEADLINE, str(job.id), "too long", job_id=job.id)
+        tx.run(update(tables.jobs).values(ran_ms=172_800_000))
+        return _put(tx, job, PAUSED)
+
+    paused = await database.write(too_long)
+    assert [alert.sentence for alert in await database.read(alerts.of_job, job.id)] == ["too long"]
+    await control.resume(database, paused)
+    assert await database.read(alerts.of_job, job.id) == []
+    assert await database.read(lambda tx: tx.run(select(tables.jobs.c.ran_ms)).scalar_one()) == 0

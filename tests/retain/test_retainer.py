@@ -1,0 +1,123 @@
+"""Results are shown, hidden, deleted: in this order, each at its time, and never while somebody needs them."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gossamer.model.states import JobState
+from gossamer.retain.classes import Terms
+from gossamer.retain.retainer import NextStep, Retainer, RetentionReport
+from gossamer.store import counters, events, jobs, retention, sites
+from tests.conftest import AnyDatabase
+from tests.jobs import claim_all, done, make_job, settle, state_of
+from tests.retain.finished import finished_job, rows_of
+
+TERMS = Terms(timedelta(days=90), timedelta(days=7))
+NOTHING = RetentionReport()
+
+
+def after(days: float) -> datetime:
+    return datetime.now(UTC) + timedelta(days=days)
+
+
+async def test_results_are_hidden_then_deleted_and_the_job_is_kept(database: AnyDatabase) -> None:
+    job = await finished_job(database)
+    retainer = Retainer(database, TERMS)
+    before = await database.read(rows_of, job.id)
+    progress = await database.read(counters.progress, job.id)
+    assert await retainer.pass_once(after(89.9)) == NOTHING
+    assert (await retainer.pass_once(after(90.1))).hidden == (job.id,)
+    assert await retainer.pass_once(after(96.9)) == NOTHING
+    assert await database.read(rows_of, job.id) == before
+    report = await retainer.pass_once(after(97.2))
+    assert report.deleted == (job.id,)
+    assert report.is_over
+    assert await state_of(database, job.id) is JobState.ARCHIVED
+    left = await database.read(rows_of, job.id)
+    assert left == {**dict.fromkeys(before, 0), "sites": 2, "counters": 16}
+    kept = await database.read(counters.progress, job.id)
+    assert (kept.records, kept.pages_done, kept.sites_done) == (progress.records, progress.pages_done, 2)
+    assert [site.host for site in await database.read(sites.summaries, job.id)] == ["a.test", "b.test"]
+    told = [event.kind for event in await database.read(events.of_job, job.id)]
+    assert told[-2:] == ["job.hidden", "job.archived"]
+    assert not [kind for kind in told if not kind.startswith("job.")]
+    assert await database.read(retention.deleted_at, job.id) is not None
+    assert await retainer.pass_once(after(400)) == NOTHING
+
+
+async def test_each_pass_does_a_little_and_the_next_goes_on(database: AnyDatabase) -> None:
+    job = await finished_job(database, pages=20)
+    total = sum((await database.read(rows_of, job.id)).values())
+    await Retainer(database, TERMS).pass_once(after(91))
+    small = Retainer(database, TERMS, per_pass=9)
+    passes = [await small.pass_once(after(99))]
+    assert await state_of(database, job.id) is JobState.ARCHIVED
+    while not passes[-1].is_over:
+        passes.append(await small.pass_once(after(99)))
+    assert all(one.rows <= 9 for one in passes)
+    assert len(passes) > 5
+    assert sum(one.rows for one in passes) >= total - 18
+    assert passes[-1].deleted == (job.id,)
+    assert (await database.read(rows_of, job.id))["pages"] == 0
+
+
+async def test_another_job_loses_nothing(database: AnyDatabase) -> None:
+    old = await finished_job(database)
+    await Retainer(database, TERMS).pass_once(after(91))
+    other = await finished_job(database, "c.test")
+    before = await database.read(rows_of, other.id)
+    report = await Retainer(database, Terms(timedelta(days=98.5), timedelta())).pass_once(after(98.9))
+    assert report.deleted == (old.id,)
+    assert await database.read(rows_of, other.id) == before
+
+
+async def test_a_paused_job_is_cancelled_and_can_be_resumed_until_it_is_deleted(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    (visit,) = await database.write(claim_all)
+    await settle(database, done(visit, "http://a.test/", "CRM"))
+    for state in (JobState.PAUSING, JobState.PAUSED):
+        await database.write(jobs.move, job.id, state)
+    retainer = Retainer(database, TERMS)
+    assert (await retainer.pass_once(after(91))).hidden == (job.id,)
+    assert await state_of(database, job.id) is JobState.CANCELLED
+    await database.write(jobs.move, job.id, JobState.RUNNING)
+    assert (await retainer.pass_once(after(200))).shown == (job.id,)
+    assert (await database.read(rows_of, job.id))["pages"] == 1
+
+
+@pytest.mark.parametrize("state", [JobState.PENDING, JobState.RUNNING])
+async def test_a_job_that_is_at_work_or_to_come_is_never_touched(database: AnyDatabase, state: JobState) -> None:
+    job = await database.write(make_job, "a.test", start=state is JobState.RUNNING)
+    assert await Retainer(database, TERMS).pass_once(after(4000)) == NOTHING
+    assert await state_of(database, job.id) is state
+
+
+async def test_who_keeps_results_for_longer_sees_hidden_ones_again(database: AnyDatabase) -> None:
+    job = await finished_job(database)
+    await Retainer(database, TERMS).pass_once(after(91))
+    assert (await Retainer(database, Terms(timedelta(days=365))).pass_once(after(99))).shown == (job.id,)
+    kept = await database.read(retention.kept_job, job.id)
+    assert kept
+    assert kept.hidden_at is None
+
+
+async def test_looking_ahead_changes_nothing_and_says_what_comes(database: AnyDatabase) -> None:
+    job = await finished_job(database)
+    retainer = Retainer(database, TERMS)
+    (one,) = await retainer.outlook(after(0))
+    assert (one.job.id, one.step, one.job.records) == (job.id, NextStep.KEEP, 6)
+    assert (one.deletes_at - one.hides_at, one.hides_at - one.job.since) == (TERMS.grace, TERMS.usual)
+    (due,) = await retainer.outlook(after(91))
+    assert due.step is NextStep.HIDE
+    assert await retainer.outlook(after(0)) == [one]
+
+
+async def test_a_worker_that_is_late_writes_nothing_into_a_deleted_job(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    (visit,) = await database.write(claim_all)
+    await database.write(jobs.move, job.id, JobState.CANCELLED)
+    await Retainer(database, TERMS).pass_once(after(91))
+    assert (await Retainer(database, TERMS).pass_once(after(99))).deleted == (job.id,)
+    committed = await settle(database, done(visit, "http://a.test/", "CRM"))
+    assert committed.lost == {visit.lease}
+    assert (await database.read(rows_of, job.id))["pages"] == 0

@@ -1,0 +1,215 @@
+"""An unfinished job as each earlier revision kept it, written by plain SQL into every table there was."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from gossamer.model.url import url_key
+from gossamer.store.tx import Tx
+
+Rows = dict[str, list[dict[str, Any]]]
+
+JOB = UUID("019a0000-0000-7000-8000-00000000000a")
+HOME = "home-0ld"  # whose worker had a visit in hand when its machine was switched off
+BEGAN = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+_FIRST_SITE, _SECOND_SITE = (UUID(f"019a0000-0000-7000-8000-0000000000b{number}") for number in (1, 2))
+_FIRST_VISIT, _SECOND_VISIT = (UUID(f"019a0000-0000-7000-8000-0000000000c{number}") for number in (1, 2))
+
+
+def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Rows:
+    """`first` has its homepage read and two pages to go, `second` was not begun."""
+    rows = _of_0001(first, second)
+    if revision >= "0002":
+        _add(rows["sites"], size_source="links", errands=[[1_767_268_800_000, f"http://{first}/robots.txt", 404]])
+        _add(rows["pages"], links=None)
+        rows["pages"][0]["links"] = b""
+        _add(rows["pages"], attempts=[])
+        # As the revision's own program wrote them, and as its migration left those of 0001: as text.
+        rows["sites"][0]["notes"], rows["sites"][1]["notes"] = b"", ""
+    return rows
+
+
+FILLED = ("0001", "0002")
+"""The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
+
+
+def _add(rows: list[dict[str, Any]], **columns: Any) -> None:
+    for row in rows:
+        row.update(columns)
+
+
+def _of_0001(first: str, second: str) -> Rows:
+    later = BEGAN + timedelta(minutes=1)
+    homepage = f"http://{first}/"
+    return {
+        "jobs": [
+            {
+                "id": JOB,
+                "name": "Kept over an upgrade",
+                "recipe": "prospect",
+                "params": {"keywords": ["CRM"]},
+                "state": "running",
+                "reason": "",
+                "sites_total": 2,
+                "created_at": BEGAN,
+                "started_at": BEGAN,
+                "finished_at": None,
+            }
+        ],
+        "sites": [
+            _site(_FIRST_SITE, first, open_pages=2, pages_done=1, size=3, last_attempt_at=later),
+            _site(_SECOND_SITE, second, open_pages=1),
+        ],
+        "visits": [
+            _visit(_FIRST_VISIT, _FIRST_SITE, first, 2, state="running", lease=UUID(int=7), lease_until=later)
+            | {"worker": f"{HOME}/0-4711"},
+            _visit(_SECOND_VISIT, _SECOND_SITE, second, 1),
+        ],
+        "pages": [
+            _page(_FIRST_SITE, _FIRST_VISIT, homepage, state="done", http_status=200, settled_at=later)
+            | {"bytes_in": 900, "identity": url_key(homepage), "attempts": [["direct", 200, "", "2026-01-01", 31]]},
+            _page(_FIRST_SITE, _FIRST_VISIT, f"{homepage}about", depth=1, rank=1, found_on=homepage),
+            _page(_FIRST_SITE, _FIRST_VISIT, f"{homepage}blog", depth=1, rank=2, found_on=homepage),
+            _page(_SECOND_SITE, _SECOND_VISIT, f"http://{second}/"),
+        ],
+        "records": [
+            {
+                "job_id": JOB,
+                "kind": "match",
+                "key": url_key(homepage) + b"crm0",
+                "site_id": _FIRST_SITE,
+                "page_key": url_key(homepage),
+                "data": {"domain": first, "url": homepage, "keyword": "CRM", "frequency": 3},
+                "created_at": later,
+            }
+        ],
+        "counters": [_counter(shard, later) for shard in range(16)],
+        "minutes": [{"job_id": JOB, "minute": BEGAN, "sites": 0, "pages": 1, "records": 1}],
+        "events": [
+            {
+                "job_id": JOB,
+                "id": UUID("019a0000-0000-7000-8000-0000000000e1"),
+                "site_id": None,
+                "visit_id": None,
+                "at": BEGAN,
+                "kind": "job.created",
+                "who": "",
+                "why": "2 sites",
+            }
+        ],
+        "robots": [{"origin": f"http://{first}", "status": 404, "body": "", "fetched_at": BEGAN}],
+        "places": [{"place": "runner", "holder": HOME, "until": later}],
+    }
+
+
+def _site(identifier: UUID, host: str, **more: Any) -> dict[str, Any]:
+    return {
+        "id": identifier,
+        "job_id": JOB,
+        "host": host,
+        "domain": host,
+        "given": host,
+        "entries": [f"http://{host}/"],
+        "listed": True,
+        "whole": True,
+        "state": "open",
+        "reason": "",
+        "detail": "",
+        "http_status": None,
+        "open_pages": 0,
+        "pages_done": 0,
+        "size": 0,
+        "retries": 0,
+        "not_before": None,
+        "robots": {},
+        "notes": b"in a form of its own",
+        "last_attempt_at": None,
+        "finished_at": None,
+        **more,
+    }
+
+
+def _visit(identifier: UUID, site: UUID, host: str, open_pages: int, **more: Any) -> dict[str, Any]:
+    return {
+        "id": identifier,
+        "job_id": JOB,
+        "site_id": site,
+        "lane": "http",
+        "domain": host,
+        "shard": 5,
+        "state": "ready",
+        "lease": None,
+        "lease_until": None,
+        "worker": None,
+        "due_at": BEGAN,
+        "deaths": 0,
+        "open_pages": open_pages,
+        "walked_ms": 0,
+        "last_error": "",
+        **more,
+    }
+
+
+def _page(site: UUID, visit: UUID, url: str, **more: Any) -> dict[str, Any]:
+    return {
+        "job_id": JOB,
+        "key": url_key(url),
+        "site_id": site,
+        "visit_id": visit,
+        "url": url,
+        "depth": 0,
+        "rank": 0,
+        "handed": 0,
+        "state": "pending",
+        "rung": "direct",
+        "due_at": None,
+        "reason": "",
+        "detail": "",
+        "http_status": None,
+        "attempts": [],
+        "found_on": "",
+        "identity": None,
+        "bytes_in": 0,
+        "settled_at": None,
+        **more,
+    }
+
+
+def _counter(shard: int, at: datetime) -> dict[str, Any]:
+    names = ("sites_done", "sites_failed", "sites_partial", "pages_done", "pages_failed", "pages_skipped")
+    row: dict[str, Any] = {"job_id": JOB, "shard": shard, **dict.fromkeys(names, 0)}
+    row |= {"pages_open": 0, "records": 0, "bytes_in": 0, "last_at": None}
+    if shard == 0:
+        row |= {"pages_done": 1, "pages_open": 3, "records": 1, "bytes_in": 900, "last_at": at}
+    return row
+
+
+def fill(tx: Tx, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    on_server = tx.dialect.row_locks
+    for table, some in rows.items():
+        for row in some:
+            values = ", ".join(_literal(value, on_server) for value in row.values())
+            tx.conn.exec_driver_sql(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})")  # noqa: S608
+
+
+def _literal(value: Any, on_server: bool) -> str:
+    """A value as the database's own SQL writes it."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).lower() if on_server else str(int(value))
+        case int():
+            return str(value)
+        case datetime():
+            return f"'{value.isoformat()}'" if on_server else str(int(value.timestamp() * 1000))
+        case UUID() | bytes():
+            digits = value.hex if isinstance(value, UUID) else value.hex()
+            prefix = "\\x" if isinstance(value, bytes) else ""
+            return f"'{prefix}{digits}'" if on_server else f"x'{digits}'"
+    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,105 @@
+"""Checkpoints say what the counters said, in the order they were taken, and do not pile up."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+from sqlalchemy import select
+
+from gossamer.clock import SystemClock
+from gossamer.model.checkpoint import Checkpoint, CheckpointCause
+from gossamer.model.states import JobState
+from gossamer.store import checkpoints, counters, tables
+from gossamer.store.checkpoints import KEPT
+from gossamer.store.counters import Change
+from gossamer.store.database import SqliteDatabase
+from gossamer.store.schema import upgrade
+from gossamer.store.tx import Tx
+from tests.conftest import AnyDatabase
+from tests.jobs import make_job
+
+
+def taken(tx: Tx, job_id: UUID) -> list[tuple[str, int]]:
+    """Cause and finished sites of all checkpoints of a job, oldest first."""
+    rows = tables.checkpoints
+    query = select(rows.c.cause, rows.c.sites_done).where(rows.c.job_id == job_id).order_by(rows.c.id)
+    return [(row.cause, row.sites_done) for row in tx.run(query)]
+
+
+async def test_a_checkpoint_is_what_the_counters_of_all_shards_say(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test", "b.test", "c.test")
+    assert await database.read(checkpoints.last, job.id) is None
+    for shard in range(3):
+        change = Change(1, 2, 3, 4, 5, 6, 7, 8, 9)
+        await database.write(counters.add, shard, {job.id: change})
+    await database.write(checkpoints.take, job.id, CheckpointCause.PAUSE)
+    last = await database.read(checkpoints.last, job.id)
+    progress = await database.read(counters.progress, job.id)
+    assert last
+    assert last == Checkpoint(
+        last.at, CheckpointCause.PAUSE, JobState.RUNNING, 3, 3, 6, 9, 12, 15, 18, 24, progress.last_activity
+    )
+    assert last.sites_finished == 18
+
+
+async def test_one_is_due_when_enough_visits_have_ended_since_the_last(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+
+    async def end(visits: int, shard: int = 0) -> None:
+        await database.write(counters.add, shard, {job.id: Change(sites_done=visits)})
+        await database.write(checkpoints.take_due, [job.id], 10)
+
+    await end(9)
+    assert await database.read(taken, job.id) == []
+    await end(1, shard=1)
+    assert await database.read(taken, job.id) == [("visits", 10)]
+    await end(9)
+    await end(4)
+    assert await database.read(taken, job.id) == [("visits", 10), ("visits", 23)]
+    await end(-12)  # tried again
+    assert (await database.read(taken, job.id))[2:] == [("visits", 11)]
+
+
+async def test_checkpoints_of_a_job_that_is_gone_are_not_taken(database: AnyDatabase) -> None:
+    gone = UUID(int=7)
+    await database.write(checkpoints.take, gone, CheckpointCause.END)
+    await database.write(checkpoints.take_due, [gone], 0)
+    assert await database.read(taken, gone) == []
+
+
+async def test_only_the_last_ones_are_kept(database: AnyDatabase) -> None:
+    job, other = await database.write(make_job, "a.test"), await database.write(make_job, "b.test")
+    await database.write(checkpoints.take, other.id, CheckpointCause.PAUSE)
+
+    def many(tx: Tx) -> None:
+        for number in range(KEPT + 5):
+            counters.add(tx, number, {job.id: Change(sites_done=1)})
+            checkpoints.take(tx, job.id, CheckpointCause.PAUSE)
+
+    await database.write(many)
+    kept = await database.read(taken, job.id)
+    assert [finished for _, finished in kept] == list(range(6, KEPT + 6))
+    assert len(await database.read(taken, other.id)) == 1
+
+
+class SetBack(SystemClock):
+    """A clock that somebody sets back an hour each time it is looked at."""
+
+    _behind = timedelta()
+
+    def now(self) -> datetime:
+        self._behind += timedelta(hours=1)
+        return datetime.now(UTC) - self._behind
+
+
+async def test_the_last_one_stays_the_last_when_the_clock_is_set_back(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "gossamer.db", SetBack())
+    await database.write(upgrade)
+    job = await database.write(make_job, "a.test")
+    for expected in range(1, 4):
+        await database.write(counters.add, 0, {job.id: Change(sites_done=1)})
+        await database.write(checkpoints.take, job.id, CheckpointCause.PAUSE)
+        last = await database.read(checkpoints.last, job.id)
+        assert last
+        assert last.sites_done == expected
+    await database.close()

@@ -1,0 +1,128 @@
+"""From the command line: submitted once, warned of, hidden, had back, forgotten, deleted."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.stories.program import LONGEST, Terminal, sample_web
+
+
+def typed(terminal: Terminal, *arguments: str, stdin: int = subprocess.DEVNULL) -> "subprocess.CompletedProcess[str]":
+    """A command with an input of its own: nobody's, or a terminal's."""
+    return subprocess.run(
+        [sys.executable, "-m", "gossamer", *arguments],
+        env=terminal.environment(),
+        stdin=stdin,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+        check=False,
+    )
+
+
+def answered(terminal: Terminal, answer: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, f"{answer}\n".encode())
+        return typed(terminal, *arguments, stdin=theirs)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+@pytest.mark.story
+def test_results_are_kept_warned_of_hidden_had_back_forgotten_and_deleted(tmp_path: Path) -> None:
+    with sample_web(tmp_path / "web", "--sites", "4", "--seed", "9", "--nasty", "0", "--pages-per-site", "6") as web:
+        settings = {"GOSSAMER_DOMAIN_RATE": "500"}
+        terminal = Terminal(tmp_path / "home", web, settings)
+        command = terminal.prospect("--processes", "1", "--idempotency-key", "nightly-1")
+        status = terminal.ask(*command)
+        job, short = status["id"], status["short_id"]
+        again = terminal.type(*command).stdout
+        assert f"Job {job} (short: {short}) was created before with this key\nIt is completed." in again
+        other = terminal.type(*terminal.prospect("--depth", "1", "--idempotency-key", "nightly-1"), check=False)
+        assert other.returncode == 2
+        assert f"belongs to job {short}" in other.stderr
+        blank = terminal.type(*terminal.prospect("--idempotency-key", ""), check=False)
+        assert "1 to 200 visible characters" in blank.stderr
+    assert len(terminal.ask("job", "list")) == 1
+
+    # Warned of, on the error stream.
+    csv = str(tmp_path / "results.csv")
+    assert terminal.ask("job", "export", short, "--output", csv)["deleted_on"] is None
+    soon = Terminal(terminal.home, None, {**settings, "GOSSAMER_RETENTION": "10d"})
+    warned = soon.type("job", "export", short, "--output", csv)
+    assert "Download your results now." in warned.stderr
+    assert "auto-deleted" not in warned.stdout
+
+    # Hidden, and had back.
+    late = Terminal(terminal.home, None, {**settings, "GOSSAMER_RETENTION": "1s"})
+    (due,) = late.ask("system", "retention", "--dry-run")
+    assert (due["due"], due["matches"], due["hidden_at"]) == ("hide", status["matches"], None)
+    assert late.ask("job", "results", short), "a dry run hides nothing"
+    assert late.ask("system", "retention", "--run")["hidden"] == [job]
+    for looked in (("results", short), ("export", short, "--output", csv)):
+        refused = late.type("job", *looked, check=False)
+        assert refused.returncode == 2
+        assert f"The results of job {short} are hidden since" in refused.stderr
+        assert "GOSSAMER_RETENTION" in refused.stderr
+    assert terminal.ask("system", "retention", "--run")["shown"] == [job]
+    rows = terminal.rows(short)
+    assert len(rows) == status["matches"]
+
+    # Forgotten: one page, then a domain.
+    page = rows[0]["url"]
+    (found,) = terminal.ask("job", "forget", "--url", page, "--dry-run")["jobs"]
+    assert found["matches"] == sum(row["url"] == page for row in rows)
+    assert "Repeat with --yes" in typed(terminal, "job", "forget", "--url", page).stderr
+    terminal.type("job", "forget", "--url", page, "--yes")
+    assert page not in {row["url"] for row in terminal.rows(short)}
+    domain = rows[-1]["domain"]
+    assert "Forgotten." in terminal.type("job", "forget", "--domain", domain, "--job", short, "--yes").stdout
+    left = terminal.rows(short)
+    assert domain not in orjson.dumps(left).decode()
+    assert terminal.ask("job", "status", short)["matches"] == len(left)
+    terminal.type("job", "audit", short)
+    assert "Nothing here names it." in terminal.type("job", "forget", "--domain", domain).stdout
+
+    # Deleted, after being asked.
+    assert typed(terminal, "job", "delete", short).returncode == 2
+    assert "Nothing was changed." in answered(terminal, "n", "job", "delete", short).stdout
+    assert terminal.rows(short) == left
+    deleted = answered(terminal, "y", "job", "delete", short)
+    assert deleted.returncode == 0, deleted.stderr
+    assert terminal.ask("job", "list") == []
+    assert "(Results deleted)" in terminal.type("job", "list", "--include-archived").stdout
+    gone = terminal.type("job", "results", short, check=False)
+    assert f"The results of job {short} were deleted on 20" in gone.stderr
+    terminal.type("job", "audit", short)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("job", "forget"), "usage"),
+        (("job", "forget", "--url", "http://a.test/", "--domain", "a.test"), "usage"),
+        (("job", "forget", "--url", "ftp://a.test/"), "forget.url"),
+        (("job", "forget", "--domain", "not a domain"), "forget.domain"),
+        (("system", "retention", "--run", "--dry-run"), "usage"),
+        (("job", "delete", "ffffffff"), "job.not_found"),
+    ],
+)
+def test_what_cannot_be_deleted_is_said(tmp_path: Path, arguments: tuple[str, ...], code: str) -> None:
+    refused = Terminal(tmp_path / "home").type(*arguments, "--json", check=False)
+    assert refused.returncode == 2
+    assert orjson.loads(refused.stderr)["error"]["code"] == code
+
+
+def test_a_home_without_jobs_has_nothing_to_keep_or_forget(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path / "home")
+    assert terminal.type("system", "retention").stdout == "No job has results to keep.\n"
+    assert terminal.type("system", "retention", "--dry-run").stdout == "Nothing is due.\n"
+    assert terminal.type("job", "forget", "--domain", "a.test").stdout == "Nothing here names it.\n"
+    assert terminal.ask("system", "retention", "--run") == {"hidden": [], "shown": [], "deleted": [], "rows": 0}

@@ -1,0 +1,49 @@
+"""A job is completed when its last site is closed and its rows have been held against each other."""
+
+from sqlalchemy import update
+
+from gossamer.assembly import RECIPES
+from gossamer.model.alert import AlertKind
+from gossamer.model.states import JobState, SiteState
+from gossamer.settle.step import Finished, Step
+from gossamer.store import alerts, jobs
+from gossamer.store.tables import counters
+from gossamer.store.tx import Tx
+from gossamer.work.closing import Closer
+from tests.conftest import AnyDatabase
+from tests.jobs import claim_all, done, make_job, settle, state_of
+
+DONE = Finished(SiteState.DONE)
+
+
+async def test_a_job_whose_rows_add_up_is_completed(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test", "b.test")
+    first, second = await database.write(claim_all)
+    closer = Closer(database, RECIPES)
+    await settle(database, done(first, f"http://{first.host}/", "CRM"), Step(first, ending=DONE))
+    await closer.look()
+    assert await state_of(database, job.id) is JobState.RUNNING
+    await settle(database, done(second, f"http://{second.host}/"), Step(second, ending=DONE))
+    await closer.look()
+    completed = await database.read(jobs.get, job.id)
+    assert completed
+    assert (completed.state, completed.reason) == (JobState.COMPLETED, "")
+    assert await database.read(alerts.recent, 10) == []
+
+
+def _damage(tx: Tx) -> None:
+    tx.run(update(counters).where(counters.c.shard == 0).values(records=counters.c.records + 1))
+
+
+async def test_a_job_whose_rows_do_not_says_so_and_alerts(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    (visit,) = await database.write(claim_all)
+    await settle(database, done(visit, "http://a.test/", "CRM"), Step(visit, ending=DONE))
+    await database.write(_damage)
+    await Closer(database, RECIPES).look()
+    completed = await database.read(jobs.get, job.id)
+    assert completed
+    assert completed.state is JobState.COMPLETED
+    assert "do not add up" in completed.reason
+    assert "the counter says 2, the rows say 1" in completed.reason
+    assert [alert.kind for alert in await database.read(alerts.recent, 10)] == [AlertKind.AUDIT]

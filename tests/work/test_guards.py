@@ -1,0 +1,127 @@
+"""What pauses a job without anybody asking, and what it says."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from sqlalchemy import update
+
+from gossamer.clock import FrozenClock
+from gossamer.model.alert import AlertKind
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.states import JobState
+from gossamer.store import alerts, jobs
+from gossamer.store.tables import visits
+from gossamer.store.tx import Tx
+from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard
+from tests.conftest import AnyDatabase
+from tests.jobs import claim_all, make_job
+
+HOUR = 3600.0
+LIMIT = timedelta(hours=48)
+
+
+async def _job(database: AnyDatabase, job: Job) -> Job:
+    found = await database.read(jobs.get, job.id)
+    assert found
+    return found
+
+
+async def _alerted(database: AnyDatabase) -> list[AlertKind]:
+    return [alert.kind for alert in await database.read(alerts.recent, 10)]
+
+
+async def _work(guard: DeadlineGuard, clock: FrozenClock, hours: float) -> None:
+    for _ in range(round(hours * 60)):
+        clock.advance(60)
+        await guard.look()
+
+
+async def test_after_48_hours_at_work_a_job_rests(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    clock = FrozenClock()
+    guard = DeadlineGuard(database, clock, LIMIT, every=timedelta(hours=4))
+    for _ in range(11):
+        clock.advance(4 * HOUR)
+        await guard.look()
+    assert (await _job(database, job)).state is JobState.RUNNING
+    clock.advance(4 * HOUR)
+    await guard.look()
+    paused = await _job(database, job)
+    assert paused.state is JobState.PAUSING
+    assert paused.reason.startswith("Job running for 48 hours. Auto-paused to prevent runaway costs.")
+    assert f"gossamer job resume {short(job.id)}" in paused.reason
+    assert await _alerted(database) == [AlertKind.DEADLINE]
+
+
+async def test_time_in_which_nobody_could_work_does_not_count(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    clock = FrozenClock()
+    guard = DeadlineGuard(database, clock, LIMIT, every=timedelta(minutes=1))
+    clock.advance(1000 * HOUR)  # a laptop that slept over a long holiday
+    await guard.look()
+    assert (await _job(database, job)).state is JobState.RUNNING
+
+
+async def test_setting_it_going_again_gives_it_its_time_anew(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    clock = FrozenClock()
+    guard = DeadlineGuard(database, clock, timedelta(hours=1))
+    await _work(guard, clock, 0.9)
+    await database.write(jobs.begin_anew, job.id)
+    await _work(guard, clock, 0.5)
+    assert (await _job(database, job)).state is JobState.RUNNING
+    await _work(guard, clock, 0.6)
+    assert (await _job(database, job)).state is JobState.PAUSING
+
+
+async def test_a_full_disk_pauses_every_job_and_says_where(database: AnyDatabase, tmp_path: Path) -> None:
+    first = await database.write(make_job, "a.test")
+    second = await database.write(make_job, "b.test")
+    waiting = await database.write(make_job, "c.test", start=False)
+    await DiskGuard(database, tmp_path, 0).look()
+    assert (await _job(database, first)).state is JobState.RUNNING
+    await DiskGuard(database, tmp_path, 1 << 60).look()
+    for job in (first, second):
+        paused = await _job(database, job)
+        assert paused.state is JobState.PAUSING
+        assert str(tmp_path) in paused.reason
+        assert "MB are free" in paused.reason
+    assert (await _job(database, waiting)).state is JobState.PENDING
+    assert await _alerted(database) == [AlertKind.DISK, AlertKind.DISK]
+
+
+def _due_long_ago(tx: Tx, ago: timedelta) -> None:
+    tx.run(update(visits).values(due_at=tx.now - ago))
+
+
+async def test_a_lane_that_nobody_walks_pauses_its_jobs(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test", "b.test")
+    clock = FrozenClock()
+    guard = LaneGuard(database, clock)
+    await database.write(_due_long_ago, timedelta(minutes=9))
+    clock.advance(61)
+    await guard.look()
+    assert (await _job(database, job)).state is JobState.RUNNING
+    await database.write(_due_long_ago, timedelta(minutes=11))
+    clock.advance(61)
+    await guard.look()
+    paused = await _job(database, job)
+    assert paused.state is JobState.PAUSING
+    assert "Nobody has walked the http lane for 10 minutes." in paused.reason
+
+
+async def test_a_long_queue_is_not_a_deserted_lane(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test", "b.test")
+    await database.write(_due_long_ago, timedelta(hours=2))
+    (visit, _) = await database.write(claim_all)
+    await database.write(_release_all_but, visit.id)
+    clock = FrozenClock()
+    guard = LaneGuard(database, clock)
+    clock.advance(61)
+    await guard.look()
+    assert (await _job(database, job)).state is JobState.RUNNING
+
+
+def _release_all_but(tx: Tx, kept: object) -> None:
+    tx.run(update(visits).where(visits.c.id != kept).values(state="ready", lease=None, lease_until=None, worker=None))
