@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gossamer.model.states import JOB_MOVES, SITE_MOVES, JobState, SiteState, origins
+from gossamer.model.states import JOB_MOVES, SITE_MOVES, VISIT_MOVES, JobState, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason
 from gossamer.recipes.prospect import MATCH
 from gossamer.settings import PREFIX, Settings
@@ -108,7 +108,8 @@ def row_events() -> set[str]:
     for path, call in calls("events.add"):
         before, text = literal(path, call, 2)
         found |= {before + ending for ending in ENDINGS[before]} if before else {text}
-    return found
+    # Those of visits are written many at a time, by the state they have come to.
+    return found | {f"visit.{state}" for state in VisitState if origins(VISIT_MOVES, state)}
 
 
 @pytest.mark.parametrize("path", ["docs/reference/cli.md", "docs/reference/settings.md"])

@@ -87,7 +87,7 @@ async def test_what_is_not_possible_is_refused_with_what_is(database: AnyDatabas
     found = await control.find_job(database, str(job.id))
     with pytest.raises(UserError, match=f"is {state}: it cannot be {verb}") as refused:
         await getattr(control, verb)(database, found)
-    assert "gossamer job results" in refused.value.hint
+    assert "gossamer job retry-failed" in refused.value.hint
 
 
 async def test_pause_resume_cancel_and_resume_again(database: AnyDatabase) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from contextlib import suppress
+from datetime import timedelta
 from uuid import UUID
 
 from gossamer.assembly import App
@@ -45,6 +46,7 @@ class Follower:
     async def follow(self) -> Job:
         """The job as it is at the end: over, paused, or still running if we were told to leave."""
         loop = asyncio.get_running_loop()
+        self._app.database.patience.lasts = self._app.settings.database_patience
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for name in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(name, self._go)
@@ -58,9 +60,16 @@ class Follower:
 
     def _interrupt(self) -> None:
         self._interrupts += 1
+        self._lose_patience()
 
     def _go(self) -> None:
         self._leave = True
+        self._lose_patience()
+
+    def _lose_patience(self) -> None:
+        """Somebody wants to leave: a database that is away is not waited for any longer."""
+        if self._app.database.patience.is_away:
+            self._app.database.patience.lasts = timedelta()
 
     async def _watch(self) -> Job:
         asked = False

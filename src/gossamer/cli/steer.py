@@ -148,6 +148,10 @@ async def pause_job(app: App, text: str, *, as_json: bool) -> int:
 async def cancel_job(app: App, text: str, *, as_json: bool) -> int:
     job = await control.find_job(app.database, text)
     await control.cancel(app.database, job)
+    if app.lock.take():
+        # Nobody works here: what a runner that is gone still holds is let go.
+        await control.settle_down(app.database, app.home_name)
+        app.lock.release()
     now = await app.database.read(jobs.get, job.id) or job
     progress = await app.database.read(counters.progress, job.id)
     return await _answer(app, job.id, as_json, report.ending(now, progress))
