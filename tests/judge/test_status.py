@@ -70,6 +70,14 @@ def test_retry_after_is_seconds_or_a_date(header: str, seconds: float | None) ->
     assert seconds_asked(header, AT) == seconds
 
 
+def test_a_date_is_compared_with_the_servers_own_clock() -> None:
+    ours = datetime(2026, 3, 4, 4, 0, tzinfo=UTC)  # an hour slow
+    asked, said = "Wed, 04 Mar 2026 05:00:02 GMT", "Wed, 04 Mar 2026 05:00:00 GMT"
+    assert seconds_asked(asked, ours, said) == 2
+    assert seconds_asked(asked, ours, "yesterday or so") == 3602
+    assert seconds_asked("120", ours, said) == 120
+
+
 @pytest.mark.parametrize(
     ("status", "headers", "vendor", "reason"),
     [

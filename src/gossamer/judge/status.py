@@ -33,7 +33,7 @@ def find_trouble(response: Response) -> Trouble | None:
 
 def _by_status(response: Response) -> Trouble:
     status = response.status
-    asked = seconds_asked(response.header("retry-after"), response.fetched_at)
+    asked = seconds_asked(response.header("retry-after"), response.fetched_at, response.header("date"))
     match status:
         case 403:
             return Trouble(Reason.FORBIDDEN, http_status=status)
