@@ -1,6 +1,6 @@
 """What an answer's status means, and who sent an error page."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
