@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import select, update
 
 from gossamer.model.states import JOB_MOVES, SITE_MOVES, VISIT_MOVES, JobState, SiteState, VisitState
-from gossamer.store import events, jobs, reclaim, sites, visits
+from gossamer.store import events, jobs, reclaim, site_ends, sites, visits
 from gossamer.store.tables import jobs as job_rows
 from gossamer.store.tables import sites as site_rows
 from gossamer.store.tables import visits as visit_rows
@@ -45,7 +45,11 @@ async def test_a_site_moves_only_as_the_table_says(database: AnyDatabase) -> Non
         mine = site_rows.c.id == site_id
         tx.run(update(site_rows).where(mine).values(state=was))
         reopens = target is SiteState.OPEN
-        moved = sites.reopen(tx, site_id, whole=False) if reopens else sites.close(tx, site_id, target)
+        moved = (
+            site_ends.reopen(tx, site_id, whole=False)
+            if reopens
+            else bool(site_ends.close(tx, [site_ends.Closing(site_id, target)]))
+        )
         return moved, tx.run(select(site_rows.c.state).where(mine)).scalar_one()
 
     for was in SiteState:
@@ -58,14 +62,14 @@ async def test_a_site_moves_only_as_the_table_says(database: AnyDatabase) -> Non
 async def test_a_site_that_is_opened_again_forgets_why_it_ended(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
     ((_, site_id),) = await database.read(sites.hosts, job.id, "", 1)
-    await database.write(sites.close, site_id, SiteState.FAILED, reason="DNS", retries=2)
-    await database.write(sites.reopen, site_id, whole=True, why="retried", who="user")
+    await database.write(site_ends.close, [site_ends.Closing(site_id, SiteState.FAILED, "DNS", retries=2)])
+    await database.write(site_ends.reopen, site_id, whole=True, why="retried", who="user")
     (summary,) = await database.read(sites.summaries, job.id)
     assert (summary.state, summary.trouble, summary.retries) == (SiteState.OPEN, None, 0)
     last = (await database.read(events.of_job, job.id))[-1]
     assert (last.kind, last.who, last.why, last.site_id) == ("site.open", "user", "retried", site_id)
     # Open as it is: to want it whole is no change of its state.
-    assert not await database.write(sites.reopen, site_id, whole=True)
+    assert not await database.write(site_ends.reopen, site_id, whole=True)
 
 
 def _ask(target: VisitState, was: VisitState) -> Callable[[Tx, UUID, UUID, UUID], object]:

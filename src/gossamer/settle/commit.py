@@ -11,8 +11,11 @@ from gossamer.model.states import PAGE_MOVES, PageState, SiteState, VisitState
 from gossamer.model.url import origin_of, site_of_url
 from gossamer.settle.batch import VisitWork, gather
 from gossamer.settle.step import Finished, HandBack, HandOver, Step
-from gossamer.store import checkpoints, counters, events, pages, records, robots, sites, visits
+from gossamer.store import checkpoints, counters, events, pages, records, robots, site_ends, sites, visits
 from gossamer.store.counters import Change
+from gossamer.store.endings import Ending, end
+from gossamer.store.events import Event
+from gossamer.store.site_ends import Closing
 from gossamer.store.sites import SiteChange, SiteRow
 from gossamer.store.tx import Tx
 
@@ -163,9 +166,9 @@ def _hand_over(
             if site.listed:
                 name = _FINISHED_COUNTER[site.state]
                 setattr(change, name, getattr(change, name) - 1)
-            sites.reopen(tx, site.id, whole=handed.entry)
+            site_ends.reopen(tx, site.id, whole=handed.entry)
         elif handed.entry and not site.whole:
-            sites.reopen(tx, site.id, whole=True)
+            site_ends.reopen(tx, site.id, whole=True)
         locked[site.id] = replace(site, state=SiteState.OPEN, whole=site.whole or handed.entry)
         if known:
             continue  # somebody passed the page on before; what is new is that the site is wanted whole
@@ -176,40 +179,49 @@ def _hand_over(
 
 
 def _end_visits(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, Change]) -> None:
-    """Hand visits back or close them, and their sites with them."""
-    for work in sorted(works, key=lambda work: work.visit.id):
-        visit = work.visit
-        match work.ending:
-            case HandBack(due_at):
-                visits.hand_back(tx, visit.lease, visit.id, due_at)
-            case Finished() if locked[visit.site_id].whole and not visit.whole:
-                # It walked single pages; meanwhile the whole site has come to be wanted.
-                visits.hand_back(tx, visit.lease, visit.id, tx.now, "the whole site is wanted")
-            case Finished() as ending:
-                state = VisitState.FAILED if ending.state is SiteState.FAILED else VisitState.DONE
-                if not visits.finish(tx, visit.lease, visit.id, state):
-                    visits.hand_back(tx, visit.lease, visit.id, tx.now, "a page was handed over to it")
-                    continue
-                if _close_site(tx, work, ending) and locked[visit.site_id].listed:
-                    name = _FINISHED_COUNTER[ending.state]
-                    change = changes[visit.job_id]
-                    setattr(change, name, getattr(change, name) + 1)
-            case None:
-                continue
+    """Hand visits back or end them, and their sites with them."""
+    over = {work.visit.id: work for work in works if work.ending is not None}
+    ended = end(tx, [_ending(tx, work, locked[work.visit.site_id]) for work in over.values()])
+    # A page was handed over to some of them in the meantime.
+    busy = [work.visit for identifier, work in over.items() if identifier not in ended]
+    end(tx, [Ending(visit.id, visit.lease, VisitState.READY, "a page was handed over to it") for visit in busy])
+    _close_sites(tx, [work for identifier, work in over.items() if identifier in ended], locked, changes)
 
 
-def _close_site(tx: Tx, work: VisitWork, ending: Finished) -> bool:
+def _ending(tx: Tx, work: VisitWork, site: SiteRow) -> Ending:
+    visit = work.visit
+    match work.ending:
+        case HandBack(due_at):
+            return Ending(visit.id, visit.lease, VisitState.READY, "", due_at)
+        case Finished() if site.whole and not visit.whole:
+            # It walked single pages; meanwhile the whole site has come to be wanted.
+            work.ending = HandBack(tx.now)
+            return Ending(visit.id, visit.lease, VisitState.READY, "the whole site is wanted")
+        case Finished(state):
+            failed = state is SiteState.FAILED
+            return Ending(visit.id, visit.lease, VisitState.FAILED if failed else VisitState.DONE)
+        case None:
+            raise AssertionError("only visits that end come here")
+
+
+def _close_sites(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, Change]) -> None:
+    finished = [(work.visit, work.ending) for work in works if isinstance(work.ending, Finished)]
+    closed = site_ends.close(tx, [_closing(visit.site_id, ending) for visit, ending in finished])
+    told = []
+    for visit, ending in finished:
+        if visit.site_id not in closed:
+            continue
+        why = ending.trouble.sentence if ending.trouble else ""
+        told.append((visit.job_id, Event(tx.now, f"site.{ending.state}", "", why, visit.site_id)))
+        if locked[visit.site_id].listed:
+            name = _FINISHED_COUNTER[ending.state]
+            change = changes[visit.job_id]
+            setattr(change, name, getattr(change, name) + 1)
+    events.add_many(tx, told)
+
+
+def _closing(site_id: UUID, ending: Finished) -> Closing:
     trouble = ending.trouble
-    closed = sites.close(
-        tx,
-        work.visit.site_id,
-        ending.state,
-        reason=trouble.reason.name if trouble else "",
-        detail=trouble.detail if trouble else "",
-        http_status=trouble.http_status if trouble else None,
-        retries=ending.retries,
-    )
-    if closed:
-        why = trouble.sentence if trouble else ""
-        events.add(tx, work.visit.job_id, f"site.{ending.state}", why, site_id=work.visit.site_id)
-    return closed
+    if trouble is None:
+        return Closing(site_id, ending.state, retries=ending.retries)
+    return Closing(site_id, ending.state, trouble.reason.name, trouble.detail, trouble.http_status, ending.retries)

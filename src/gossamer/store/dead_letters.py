@@ -20,9 +20,10 @@ from gossamer.model.sentences import ALERTS
 from gossamer.model.states import PAGE_MOVES, JobState, PageState, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import url_key
-from gossamer.store import alerts, checkpoints, counters, events, jobs, sites
+from gossamer.store import alerts, checkpoints, counters, events, jobs, site_ends, sites
 from gossamer.store.counters import Change
 from gossamer.store.moves import FREED, Moving, may_become, moving, tell
+from gossamer.store.site_ends import Closing
 from gossamer.store.sites import SiteChange
 from gossamer.store.tables import alerts as alert_rows
 from gossamer.store.tables import jobs as job_rows
@@ -64,7 +65,7 @@ def bury(tx: Tx, doomed: Moving, error: str) -> None:
     failed = tx.run(update(pages).where(mine).values(state=PageState.FAILED, due_at=None, **ended)).rowcount
     _open_pages(tx, doomed, -failed)
     change = Change(pages_failed=failed, pages_open=-failed)
-    if sites.close(tx, doomed.site_id, SiteState.FAILED, reason=trouble.reason.name, detail=trouble.detail):
+    if site_ends.close(tx, [Closing(doomed.site_id, SiteState.FAILED, trouble.reason.name, trouble.detail)]):
         events.add(tx, doomed.job_id, "site.failed", trouble.sentence, site_id=doomed.site_id)
         change.sites_failed = int(site.listed)
     counters.add(tx, 0, {doomed.job_id: change})
@@ -104,7 +105,7 @@ def retry(tx: Tx, identifier: UUID, who: str = "user") -> bool:
     opened = tx.run(update(pages).where(crashed).values(state=PageState.PENDING, **anew)).rowcount
     _open_pages(tx, dead, opened)
     change = Change(pages_failed=-opened, pages_open=opened)
-    if sites.reopen(tx, dead.site_id, whole=False, why="retried", who=who) and was.listed:
+    if site_ends.reopen(tx, dead.site_id, whole=False, why="retried", who=who) and was.listed:
         setattr(change, f"sites_{was.state}", -1)
     counters.take_back(tx, dead.job_id, change)
     # The audit holds the rows against the last checkpoint, and less has ended now than it knew of.

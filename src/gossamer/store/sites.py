@@ -10,10 +10,9 @@ from sqlalchemy import bindparam, func, insert, literal_column, select, update
 
 from gossamer.model.ids import new_id
 from gossamer.model.job import Target
-from gossamer.model.states import SITE_MOVES, SiteState, VisitState, origins
+from gossamer.model.states import SiteState, VisitState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import domain_of, shard_of
-from gossamer.store import events
 from gossamer.store.many import Many
 from gossamer.store.tables import sites, visits
 from gossamer.store.tx import Tx
@@ -171,43 +170,6 @@ def apply(tx: Tx, changes: Mapping[UUID, SiteChange]) -> None:
             for site_id, change in sorted(changes.items())
         ],
     )
-
-
-def close(
-    tx: Tx,
-    site_id: UUID,
-    state: SiteState,
-    *,
-    reason: str = "",
-    detail: str = "",
-    http_status: int | None = None,
-    retries: int = 0,
-) -> bool:
-    """End an open site that has no open page left."""
-    legal = sites.c.state.in_(origins(SITE_MOVES, state))
-    ended = update(sites).where(sites.c.id == site_id, legal, sites.c.open_pages == 0)
-    values = {
-        "state": state,
-        "reason": reason,
-        "detail": detail,
-        "http_status": http_status,
-        "retries": retries,
-        "finished_at": tx.now,
-    }
-    return bool(tx.run(ended.values(**values)).rowcount)
-
-
-def reopen(tx: Tx, site_id: UUID, *, whole: bool, why: str = "a page was handed over to it", who: str = "") -> bool:
-    """Let a site that has ended go on; False if it is open as it is. `whole`: all of it is wanted from now on."""
-    if whole:
-        tx.run(update(sites).where(sites.c.id == site_id).values(whole=True))
-    over = (sites.c.id == site_id) & sites.c.state.in_(origins(SITE_MOVES, SiteState.OPEN))
-    anew = {"reason": "", "detail": "", "http_status": None, "retries": 0, "finished_at": None}
-    opened = update(sites).where(over).values(state=SiteState.OPEN, **anew).returning(sites.c.job_id)
-    job_id: UUID | None = tx.run(opened).scalar()
-    if job_id:
-        events.add(tx, job_id, "site.open", why, who=who, site_id=site_id)
-    return job_id is not None
 
 
 def summaries(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from sqlalchemy import bindparam, func, select, update
@@ -11,8 +11,9 @@ from gossamer.model.alert import AlertKind
 from gossamer.model.page import Visit
 from gossamer.model.states import JobState, VisitState
 from gossamer.store import alerts, leased
+from gossamer.store.endings import Ending, end
 from gossamer.store.many import Many
-from gossamer.store.moves import FREED, Moving, may_become, moving, tell
+from gossamer.store.moves import Moving, may_become, moving, tell
 from gossamer.store.tables import jobs, visits
 from gossamer.store.tx import Tx
 
@@ -37,7 +38,6 @@ class VisitChange:
 
 
 MOST_PER_DOMAIN = 2
-_SHORTEST_WAIT = timedelta(seconds=1)  # less is only the way from the worker's clock to the database's
 
 _IN_HAND = visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
 _FULL_DOMAINS = (
@@ -186,37 +186,14 @@ def apply(tx: Tx, changes: Mapping[UUID, VisitChange]) -> None:
     )
 
 
-_HELD = (
-    visits.c.id == bindparam("b_id"),
-    visits.c.lease == bindparam("b_lease"),
-    visits.c.state == VisitState.RUNNING,
-)
-_MOVING = moving(*_HELD)
-_HAND_BACK = update(visits).where(*_HELD).values(**FREED, state=VisitState.READY, due_at=bindparam("b_due"))
-_FINISH = {
-    state: update(visits).where(*_HELD, may_become(state), visits.c.open_pages == 0).values(**FREED, state=state)
-    for state in (VisitState.DONE, VisitState.FAILED)
-}
-
-
 def hand_back(tx: Tx, lease: UUID, identifier: UUID, due_at: datetime, why: str = "") -> None:
     """The slice is over, the visit is not."""
-    held = {"b_id": identifier, "b_lease": lease}
-    mine = Moving.read(tx, _MOVING, held)
-    if tx.run(_HAND_BACK, {**held, "b_due": due_at}).rowcount:
-        later = due_at - tx.now >= _SHORTEST_WAIT
-        waits = f"waits until {due_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if later else "end of slice"
-        tell(tx, VisitState.READY, mine, why or waits)
+    end(tx, [Ending(identifier, lease, VisitState.READY, why, due_at)])
 
 
 def finish(tx: Tx, lease: UUID, identifier: UUID, state: VisitState, why: str = "") -> bool:
     """End a visit; refused while it has open pages (one may just have been handed over to it)."""
-    held = {"b_id": identifier, "b_lease": lease}
-    mine = Moving.read(tx, _MOVING, held)
-    if not tx.run(_FINISH[state], held).rowcount:
-        return False
-    tell(tx, state, mine, why)
-    return True
+    return bool(end(tx, [Ending(identifier, lease, state, why)]))
 
 
 def reopen(tx: Tx, site_id: UUID, lane: str, why: str = "a page was handed over to it", *, who: str = "") -> UUID:

@@ -1,0 +1,89 @@
+"""Slices that are over: visits handed back or ended, many at a time, each under its lease."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from sqlalchemy import Row, bindparam, select, update
+
+from gossamer.model.states import VISIT_MOVES, VisitState, origins
+from gossamer.store import events
+from gossamer.store.events import Event
+from gossamer.store.many import Many
+from gossamer.store.moves import FREED
+from gossamer.store.tables import visits
+from gossamer.store.tx import Tx
+
+_SHORTEST_WAIT = timedelta(seconds=1)  # less is only the way from the worker's clock to the database's
+
+
+class Ending(NamedTuple):
+    """What a visit in hand becomes: `ready` again at `due_at` (now, if that is not said), or over."""
+
+    id: UUID
+    lease: UUID
+    state: VisitState
+    why: str = ""
+    due_at: datetime | None = None
+
+
+_HELD = select(visits.c.id, visits.c.job_id, visits.c.site_id, visits.c.worker, visits.c.lease, visits.c.open_pages)
+_HELD = _HELD.where(visits.c.id.in_(bindparam("ids", expanding=True)), visits.c.state == VisitState.RUNNING)
+_END = Many(
+    update(visits)
+    .where(
+        visits.c.id == bindparam("b_id"),
+        visits.c.lease == bindparam("b_held", type_=visits.c.lease.type),
+        visits.c.state == bindparam("b_running"),
+    )
+    .values(
+        **{name: bindparam(f"b_{name}", type_=visits.c[name].type) for name in FREED},
+        state=bindparam("b_state"),
+        due_at=bindparam("b_due", type_=visits.c.due_at.type),
+    )
+)
+
+
+def end(tx: Tx, endings: Sequence[Ending]) -> set[UUID]:
+    """Those that were still in the hands they say. One with open pages is not over: it is left as it is."""
+    if not endings:
+        return set()
+    held = {row.id: row for row in tx.run(tx.locked(_HELD), {"ids": sorted(ending.id for ending in endings)})}
+    ended = [
+        ending
+        for ending in endings
+        if (row := held.get(ending.id))
+        and row.lease == ending.lease
+        and VisitState.RUNNING in origins(VISIT_MOVES, ending.state)
+        and (ending.state is VisitState.READY or row.open_pages == 0)
+    ]
+    freed = {f"b_{name}": value for name, value in FREED.items()}
+    _END.run(
+        tx,
+        [
+            {
+                "b_id": ending.id,
+                "b_held": ending.lease,
+                "b_running": VisitState.RUNNING,
+                "b_state": ending.state,
+                "b_due": ending.due_at or tx.now,
+                **freed,
+            }
+            for ending in sorted(ended)
+        ],
+    )
+    events.add_many(tx, [(held[ending.id].job_id, _event(tx, ending, held[ending.id])) for ending in ended])
+    return {ending.id for ending in ended}
+
+
+def _event(tx: Tx, ending: Ending, row: Row[Any]) -> Event:
+    return Event(tx.now, f"visit.{ending.state}", row.worker or "", _why(tx, ending), row.site_id, row.id)
+
+
+def _why(tx: Tx, ending: Ending) -> str:
+    if ending.why or ending.state is not VisitState.READY:
+        return ending.why
+    if ending.due_at is None or ending.due_at - tx.now < _SHORTEST_WAIT:
+        return "end of slice"
+    return f"waits until {ending.due_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,77 @@
+"""Sites that end, and sites that are opened again."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import bindparam, select, update
+
+from gossamer.model.states import SITE_MOVES, SiteState, origins
+from gossamer.store import events
+from gossamer.store.many import Many
+from gossamer.store.tables import sites
+from gossamer.store.tx import Tx
+
+
+class Closing(NamedTuple):
+    """How a site has come out."""
+
+    id: UUID
+    state: SiteState
+    reason: str = ""
+    detail: str = ""
+    http_status: int | None = None
+    retries: int = 0
+
+
+_CLOSABLE = select(sites.c.id).where(
+    sites.c.id.in_(bindparam("ids", expanding=True)), sites.c.state == SiteState.OPEN, sites.c.open_pages == 0
+)
+_CLOSE = Many(
+    update(sites)
+    .where(sites.c.id == bindparam("b_id"), sites.c.state == bindparam("b_open"))
+    .values(
+        **{
+            name: bindparam(f"b_{name}", type_=sites.c[name].type)
+            for name in ("state", "reason", "detail", "http_status", "retries", "finished_at")
+        }
+    )
+)
+
+
+def close(tx: Tx, closings: Sequence[Closing]) -> set[UUID]:
+    """End those that are open and have no open page left."""
+    if not closings:
+        return set()
+    free = set(tx.run(tx.locked(_CLOSABLE), {"ids": sorted(closing.id for closing in closings)}).scalars())
+    _CLOSE.run(
+        tx,
+        [
+            {
+                "b_id": closing.id,
+                "b_open": SiteState.OPEN,
+                "b_state": closing.state,
+                "b_reason": closing.reason,
+                "b_detail": closing.detail,
+                "b_http_status": closing.http_status,
+                "b_retries": closing.retries,
+                "b_finished_at": tx.now,
+            }
+            for closing in closings
+            if closing.id in free and SiteState.OPEN in origins(SITE_MOVES, closing.state)
+        ],
+    )
+    return free
+
+
+def reopen(tx: Tx, site_id: UUID, *, whole: bool, why: str = "a page was handed over to it", who: str = "") -> bool:
+    """Let a site that has ended go on; False if it is open as it is. `whole`: all of it is wanted from now on."""
+    if whole:
+        tx.run(update(sites).where(sites.c.id == site_id).values(whole=True))
+    over = (sites.c.id == site_id) & sites.c.state.in_(origins(SITE_MOVES, SiteState.OPEN))
+    anew = {"reason": "", "detail": "", "http_status": None, "retries": 0, "finished_at": None}
+    opened = update(sites).where(over).values(state=SiteState.OPEN, **anew).returning(sites.c.job_id)
+    job_id: UUID | None = tx.run(opened).scalar()
+    if job_id:
+        events.add(tx, job_id, "site.open", why, who=who, site_id=site_id)
+    return job_id is not None
