@@ -32,10 +32,7 @@ def arena() -> Iterator[Arena]:
         yield arena
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.xdist_group(f"chaos-{plan.database}")) for name, plan in PLANS.items()],
-)
+@pytest.mark.parametrize("name", PLANS)
 def test_a_harmed_job_leaves_what_an_undisturbed_one_leaves(arena: Arena, name: str) -> None:
     plan = PLANS[name]
     if reasons := sorted({reason for harm in plan.harms if (reason := unavailable(harm))}):

@@ -187,6 +187,10 @@ class Frontier:
         self._identities.add(identity)
         return True
 
+    def disclaim_identity(self, identity: bytes) -> None:
+        """Nothing came of the page after all: another one may be it."""
+        self._identities.discard(identity)
+
     def done(self, page: Page) -> None:
         self._done += 1
         self._entries.answered(page.url, page.depth)

@@ -30,12 +30,12 @@ def deciding_line(body: str, url: str) -> RuleLine | None:
         return None
     # Without their meaning but in their places, the other rules still say where one robot's lines end.
     silent = [_FORBIDS_NOTHING if _is_rule(line) else line for line in lines]
-    ours = [at for at in fitting if not _allows("\n".join([*silent[:at], _FORBIDS_ALL, *silent[at + 1 :]]), url)]
-    if not ours:
-        return None
-    # The longest pattern is the most specific, and of two alike the first.
-    at = max(ours, key=lambda at: (_length(lines[at]), -at))
-    return RuleLine(at + 1, lines[at].strip())
+    # The longest pattern is the most specific, and of two alike the first. The first one that counts for us decides,
+    # so hardly ever are all of them tried.
+    for at in sorted(fitting, key=lambda at: (-_length(lines[at]), at)):
+        if not _allows("\n".join([*silent[:at], _FORBIDS_ALL, *silent[at + 1 :]]), url):
+            return RuleLine(at + 1, lines[at].strip())
+    return None
 
 
 def _fits(line: str, url: str, allowed: bool) -> bool:

@@ -70,6 +70,7 @@ class Outcomes:
         try:
             harvest = self._bound.harvest(page, doc)
         except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
+            self._frontier.disclaim_identity(identity)
             return self._end(page, PageState.FAILED, our_mistake(page, error, doc.status))
         self._frontier.done(page)
         ended = PageStep(
