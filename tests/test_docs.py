@@ -24,10 +24,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 LEVELS = ("debug", "info", "warning", "error", "exception")
 # What follows the dot of an event's kind where the code writes it as f"job.{state}".
-ENDINGS: dict[str, list[JobState] | list[SiteState]] = {
-    "job.": [state for state in JobState if origins(JOB_MOVES, state)],
-    "site.": [state for state in SiteState if state in SITE_MOVES[SiteState.OPEN]],
-}
+ENDINGS = {"job.": [state for state in JobState if origins(JOB_MOVES, state)]}
 
 CODE = re.compile(r"`([^`\n]+)`")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -108,8 +105,9 @@ def row_events() -> set[str]:
     for path, call in calls("events.add"):
         before, text = literal(path, call, 2)
         found |= {before + ending for ending in ENDINGS[before]} if before else {text}
-    # Those of visits are written many at a time, by the state they have come to.
-    return found | {f"visit.{state}" for state in VisitState if origins(VISIT_MOVES, state)}
+    # Those of visits and sites are written many at a time, by the state they have come to.
+    found |= {f"visit.{state}" for state in VisitState if origins(VISIT_MOVES, state)}
+    return found | {f"site.{state}" for state in SiteState if origins(SITE_MOVES, state)}
 
 
 @pytest.mark.parametrize("path", ["docs/reference/cli.md", "docs/reference/settings.md"])

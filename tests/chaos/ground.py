@@ -28,7 +28,8 @@ class Ground:
         return {
             "GOSSAMER_DOMAIN_RATE": str(self.rate),
             "GOSSAMER_LEASE": f"{LEASE:g}s",
-            "GOSSAMER_HTTP_TIMEOUT": "2s",
+            # Not so short that a busy machine gives up on a request that still arrives, right beside the next one.
+            "GOSSAMER_HTTP_TIMEOUT": "4s",
         }
 
     @contextmanager
