@@ -85,7 +85,7 @@ def _whole_page(folder: Path, count: int) -> float:
     """CPU of our programs per page of a job, in milliseconds."""
     folder.mkdir()
     with sample_web(folder, count) as web:
-        return crawl(Asked(folder / "job", web.domains, web.keywords, web.port)).per_page
+        return crawl(Asked(folder / "job", web.domains, web.keywords, web.port, pages=PAGES)).per_page
 
 
 async def _job(url: str, rounds: int, *, bare: bool = False) -> Cost:
