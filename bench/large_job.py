@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import time
+from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -75,7 +76,7 @@ async def _beside(path: Path, job_id: UUID) -> tuple[float, float]:
     """The slowest look and the slowest pass."""
     clock = SystemClock()
     database = SqliteDatabase(path, clock)
-    sweeper = Sweeper(database, clock)
+    sweeper = Sweeper(database, clock, timedelta(minutes=1))
     looks, passes = [], []
     try:
         for _ in range(_TIMES):

@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from statistics import quantiles
 from unittest.mock import patch
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from bench.figure import Figure
 from bench.lists import domains, keywords
@@ -126,7 +126,7 @@ def _create(tx: Tx, count: int) -> None:
 def _take_up(tx: Tx) -> list[Visit]:
     ids = [one.id for row in visits.ready(tx, "http", 0, 1, VISITS).values() for one in row]
     visits.issue(tx, ids, "bench/0-1")
-    return visits.claim(tx, ids, "bench/0-1", _LEASE)
+    return visits.claim(tx, {one: uuid4() for one in ids}, "bench/0-1", _LEASE)
 
 
 def _step(visit: Visit, number: int) -> Step:

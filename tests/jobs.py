@@ -1,7 +1,8 @@
 """Small jobs for tests that start from rows."""
 
+from collections.abc import Iterable
 from datetime import timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from gossamer.model.job import Job, Target
 from gossamer.model.page import Page, Visit
@@ -26,9 +27,16 @@ def make_job(tx: Tx, *hosts: str, start: bool = True) -> Job:
     return found
 
 
-def claim_all(tx: Tx, worker: str = "home/0-1", lease: timedelta = LEASE) -> list[Visit]:
-    waiting = [one.id for row in visits.ready(tx, "http", 0, 1, 1000).values() for one in row]
-    return visits.claim(tx, waiting, worker, lease)
+def claim_all(
+    tx: Tx, worker: str = "home/0-1", lease: timedelta = LEASE, *, shard: int = 0, shards: int = 1
+) -> list[Visit]:
+    waiting = [one.id for row in visits.ready(tx, "http", shard, shards, 1000).values() for one in row]
+    return visits.claim(tx, tokens(waiting), worker, lease)
+
+
+def tokens(ids: Iterable[UUID]) -> dict[UUID, UUID]:
+    """One for each, as whoever claims visits makes them."""
+    return {identifier: uuid4() for identifier in ids}
 
 
 def done(visit: Visit, url: str, *keywords: str, depth: int = 0, **more: Value) -> Step:

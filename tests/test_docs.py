@@ -106,7 +106,9 @@ def row_events() -> set[str]:
         before, text = literal(path, call, 2)
         found |= {before + ending for ending in ENDINGS[before]} if before else {text}
     # Those of visits and sites are written many at a time, by the state they have come to.
-    found |= {f"visit.{state}" for state in VisitState if origins(VISIT_MOVES, state)}
+    # That one was issued is a hint and no news.
+    told = [state for state in VisitState if origins(VISIT_MOVES, state) and state is not VisitState.ISSUED]
+    found |= {f"visit.{state}" for state in told}
     return found | {f"site.{state}" for state in SiteState if origins(SITE_MOVES, state)}
 
 

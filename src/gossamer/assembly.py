@@ -120,10 +120,12 @@ def log_path(settings: Settings) -> Path:
 @asynccontextmanager
 async def open_app(settings: Settings) -> AsyncIterator[App]:
     """An app on a database that is up to date."""
-    clock = SteadyClock()
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    database = await ready_database(database_url(settings), clock)
     lock = HomeLock(settings.home)
+    # By the runner's clock while there is one: what we write is due by it.
+    clock = SteadyClock(lock.holders_clock())
+    lock.clock = clock.offset
+    database = await ready_database(database_url(settings), clock)
     try:
         if lock.holder() is None:
             await surrender.recall(settings.home, database)

@@ -13,6 +13,11 @@ class Clock(Protocol):
     def monotonic(self) -> float: ...
 
 
+def _since_boot() -> float:
+    """Seconds, those of a machine that sleeps included where the system counts them."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
 class SystemClock:
     """The machine's own clocks. Instants are whole milliseconds, which is what the rows keep."""
 
@@ -32,10 +37,10 @@ class SteadyClock(SystemClock):
     """
 
     def __init__(self, offset: float | None = None) -> None:
-        self.offset = time.time() - time.monotonic() if offset is None else offset
+        self.offset = time.time() - _since_boot() if offset is None else offset
 
     def now(self) -> datetime:
-        at = datetime.fromtimestamp(self.offset + time.monotonic(), UTC)
+        at = datetime.fromtimestamp(self.offset + _since_boot(), UTC)
         return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
 

@@ -28,6 +28,12 @@ def test_a_clean_report_ends_with_the_verdict() -> None:
     ]
 
 
+def test_one_of_a_thing_is_not_several() -> None:
+    figures = {"sites_partial": 1, "sites_done": 2, "bytes_in": 1, "records": 1}
+    (line, _) = lines(AuditReport(JOB, JobState.PAUSED, (Check("counters", figures),)))
+    assert line == "ok     counters    1 site partial, 2 sites done, 1 byte in, 1 record"
+
+
 def test_each_thing_that_is_wrong_has_its_line() -> None:
     report = AuditReport(JOB, JobState.RUNNING, (CLEAN, WRONG))
     assert lines(report)[1:] == [

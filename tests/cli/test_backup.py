@@ -14,11 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.cli.copies import free_name
 from gossamer.clock import SystemClock
 from gossamer.errors import UserError
-from gossamer.store.backup import back_up, examine, put_back
+from gossamer.store.backup import back_up, examine, opened
 from gossamer.store.database import SqliteDatabase, open_database
-from gossamer.store.schema import HEAD, ready_database, upgrade
+from gossamer.store.restore import put_back, restore
+from gossamer.store.schema import HEAD, known_revisions, ready_database, upgrade
 from gossamer.work.home import HomeLock
 from tests.jobs import make_job
 from tests.servers import program
@@ -45,6 +47,10 @@ def add_jobs(path: Path, count: int) -> None:
         await database.close()
 
     asyncio.run(add())
+
+
+def add_two_jobs(path: Path) -> None:
+    add_jobs(path, 2)
 
 
 def count(path: Path, table: str = "jobs") -> int:
@@ -128,7 +134,11 @@ def test_a_backup_is_one_private_file_and_replaces_nothing_unasked(terminal: Ter
     assert count(target) == 2
     assert "3 jobs" in terminal.type("db", "backup", str(target), "--force").stdout
     assert "is the database itself" in refused(terminal, "db", "backup", str(live(terminal)), "--force")
-    assert "cannot be written" in refused(terminal, "db", "backup", str(folder / "no" / "such" / "folder.db"))
+    said = refused(terminal, "db", "backup", str(folder / "no such" / "folder.db"))
+    assert "cannot be written: No such file or directory." in said
+    assert f"Make the folder first: mkdir -p '{folder}/no such'" in said
+    for path in (str(folder), "."):
+        assert f"{path} is a folder. Name a file in it." in refused(terminal, "db", "backup", path, "--force")
 
 
 def test_a_backup_that_finds_no_room_leaves_nothing_behind(terminal: Terminal, tmp_path: Path) -> None:
@@ -147,6 +157,27 @@ def test_a_backup_that_finds_no_room_leaves_nothing_behind(terminal: Terminal, t
     assert done.returncode == 2, done.stderr
     assert "cannot be written" in done.stderr
     assert list(folder.iterdir()) == []
+
+
+def test_a_damaged_database_is_not_backed_up_and_named_as_by_any_command(terminal: Terminal, tmp_path: Path) -> None:
+    add_jobs(live(terminal), 40)
+    size = live(terminal).stat().st_size
+    os.truncate(live(terminal), size // 2)
+    said = refused(terminal, "db", "backup", str(tmp_path / "copy.db"))
+    assert said == refused(terminal, "job", "list")
+    assert f"{live(terminal)} is damaged: database disk image is malformed." in said
+    with_a_hole(tmp_path / "holed.db")
+    with pytest.raises(UserError, match="is damaged") as caught:
+        back_up(tmp_path / "holed.db", tmp_path / "copy.db")
+    assert caught.value.code == "database.damaged"
+    assert not (tmp_path / "copy.db").exists()
+
+
+def test_a_file_without_our_tables_is_not_backed_up(tmp_path: Path) -> None:
+    of_another_program(tmp_path / "gossamer.db")
+    with pytest.raises(UserError, match="is not a database of gossamer: no such table") as caught:
+        back_up(tmp_path / "gossamer.db", tmp_path / "copy.db")
+    assert "GOSSAMER_HOME" in caught.value.hint
 
 
 def test_without_a_database_there_is_nothing_to_back_up(terminal: Terminal, tmp_path: Path) -> None:
@@ -206,7 +237,9 @@ def with_a_hole(path: Path) -> None:
         (of_another_program, "is not a database of gossamer: no such table: alembic_version."),
         (of_a_newer_program, "was written by a newer gossamer (revision 9999"),
         (with_a_hole, "is damaged: "),
-        (Path.mkdir, "No file at"),
+        (Path.mkdir, "is a folder. Name the file in it"),
+        (lambda path: None, "No file at"),
+        (lambda path: altered(path, "DROP TABLE places"), "is not a database of gossamer: it has no table 'places'."),
     ],
 )
 def test_what_is_no_sound_backup_is_refused_and_changes_nothing(
@@ -217,6 +250,106 @@ def test_what_is_no_sound_backup_is_refused_and_changes_nothing(
     assert sentence in refused(terminal, "db", "restore", str(tmp_path / "bad.db"), "--yes")
     assert count(live(terminal)) == 1
     assert not list(terminal.home.glob("*before-restore*"))
+
+
+def altered(path: Path, *statements: str, revision: str = HEAD) -> None:
+    """A sound database of ours, and then not quite."""
+
+    async def make() -> None:
+        database = open_database(f"sqlite:///{path}", SystemClock())
+        await database.write(upgrade, revision)
+        if revision != HEAD:
+            await database.write(fill, rows_of(revision))
+        await database.close()
+
+    asyncio.run(make())
+    with closing(sqlite3.connect(path)) as rows:
+        for statement in statements:
+            rows.execute(statement)
+        rows.commit()
+        rows.execute("PRAGMA journal_mode = DELETE")
+
+
+_WORDS = "UPDATE sqlite_schema SET sql = replace(sql, 'CREATE', 'create ') WHERE name = 'ft'"
+
+
+@pytest.mark.parametrize(
+    ("statements", "sentence"),
+    [
+        (["DROP TABLE places"], "it has no table 'places'"),
+        (["ALTER TABLE pages DROP COLUMN links"], "the table 'pages' has not the columns of revision"),
+        (["ALTER TABLE jobs ADD COLUMN x AS (1)"], "the table 'jobs' has not the columns of revision"),
+        (["DROP TABLE places", "CREATE TABLE places (place TEXT, holder TEXT, until INTEGER)"], "the table 'places'"),
+        (["CREATE TRIGGER t AFTER INSERT ON jobs BEGIN DELETE FROM sites; END"], "it has the trigger 't'"),
+        (["DROP TABLE places", "CREATE VIEW places AS SELECT 1 AS place"], "it has the view 'places'"),
+        (["CREATE VIRTUAL TABLE ft USING fts5(words)"], "it has 'ft', which is no plain table"),
+        (["CREATE VIRTUAL TABLE ft USING fts5(words)", "PRAGMA writable_schema = ON", _WORDS], "it has 'ft'"),
+        (["UPDATE alembic_version SET version_num = '0002'"], "is not of revision 0002"),
+        (["UPDATE alembic_version SET version_num = '0000'"], "there is no revision '0000'"),
+        (["DELETE FROM alembic_version"], "it has no revision"),
+    ],
+)
+def test_a_backup_must_be_what_its_revision_made(tmp_path: Path, statements: list[str], sentence: str) -> None:
+    altered(tmp_path / "copy.db")
+    assert examine(tmp_path / "copy.db").revision == HEAD
+    altered(tmp_path / "copy.db", *statements)
+    with pytest.raises(UserError, match="is not a database of gossamer") as caught:
+        examine(tmp_path / "copy.db")
+    assert caught.value.code == "backup.not_ours"
+    assert sentence in caught.value.message
+
+
+def test_a_file_from_elsewhere_is_not_taken_at_its_word(tmp_path: Path) -> None:
+    of_another_program(tmp_path / "copy.db")
+    with opened(tmp_path / "copy.db") as found:
+        assert found.execute("PRAGMA trusted_schema").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("former", known_revisions()[:-1])
+def test_a_backup_of_an_older_revision_is_held_against_that_one(tmp_path: Path, former: str) -> None:
+    altered(tmp_path / "copy.db", "CREATE TABLE notes_of_mine (word TEXT)", revision=former)
+    assert examine(tmp_path / "copy.db").revision == former
+    altered(tmp_path / "less.db", "DROP TABLE places", revision=former)
+    with pytest.raises(UserError, match="it has no table 'places'"):
+        examine(tmp_path / "less.db")
+
+
+def test_a_backup_that_cannot_be_upgraded_changes_nothing(terminal: Terminal, tmp_path: Path) -> None:
+    add_jobs(live(terminal), 2)
+    altered(tmp_path / "copy.db", "CREATE INDEX uq_jobs_submit_key ON jobs (name)", revision="0002")
+    said = refused(terminal, "db", "restore", str(tmp_path / "copy.db"), "--yes")
+    assert "copy.db cannot be brought up to date: " in said
+    assert f"{live(terminal)} is as it was before." in said
+    assert count(live(terminal)) == 2
+    assert sorted(file.name for file in terminal.home.iterdir() if "db" in file.name) == [
+        "gossamer.db",
+        "gossamer.db-turn",
+    ]
+
+
+def test_a_restoration_that_fails_puts_back_what_it_moved(tmp_path: Path) -> None:
+    for damage in (add_two_jobs, not_sqlite):
+        place, kept = tmp_path / f"{damage.__name__}.db", tmp_path / f"{damage.__name__}.kept"
+        damage(place)
+        before = place.read_bytes()[-5000:]
+        # It is gone, or broken, between the look into it and the copying.
+        not_sqlite(tmp_path / "broken.db")
+        with pytest.raises(UserError, match="cannot be replaced: file is not a database") as caught:
+            put_back(tmp_path / "broken.db", place, kept)
+        assert caught.value.hint.startswith("It is as it was before.")
+        assert place.read_bytes()[-5000:] == before
+        assert (str(kept) in caught.value.hint) == kept.exists() == (damage is add_two_jobs)
+        with pytest.raises(UserError, match="cannot be replaced"):
+            asyncio.run(restore(tmp_path / "broken.db", place, kept, SystemClock()))
+        assert place.read_bytes()[-5000:] == before
+        assert not list(tmp_path.glob(".*"))
+
+
+def test_two_restorations_in_one_second_keep_both(tmp_path: Path) -> None:
+    name = tmp_path / "gossamer.db.before-restore-20260101-120000"
+    assert free_name(name) == name
+    name.touch()
+    assert free_name(name).name == f"{name.name}-2"
 
 
 def test_a_restoration_wants_to_be_confirmed(terminal: Terminal, tmp_path: Path) -> None:
@@ -284,7 +417,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_restoration_that_is_killed_leaves_the_old_or_the_new(tmp_path: Path, large: Path) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom gossamer.store.backup import put_back\n"
+        "import sys\nfrom pathlib import Path\nfrom gossamer.store.restore import put_back\n"
         "print('go', flush=True)\nput_back(*map(Path, sys.argv[1:]))\nprint('done', flush=True)"
     )
     came_out = set()

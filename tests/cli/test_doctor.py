@@ -23,9 +23,9 @@ from gossamer.model.alert import AlertKind
 from gossamer.settings import Settings
 from gossamer.store import alerts, events, health
 from gossamer.store.database import open_database
-from gossamer.store.places import enter
+from gossamer.store.places import enter, leave
 from gossamer.store.schema import ready_database, upgrade
-from gossamer.work.home import HomeLock
+from gossamer.work.home import HomeLock, home_name
 from tests.conftest import AnyDatabase
 from tests.fetch.loopback import Name, NameServer
 from tests.jobs import make_job
@@ -216,9 +216,10 @@ async def test_a_log_of_sqlite_that_grew_is_a_warning(home: Path) -> None:
 
 async def test_rows_from_the_future_are_a_warning(home: Path) -> None:
     await make_home(home, "a.test")
-    assert not await findings("clock", Level.WARN)
+    assert not await findings("row times", Level.WARN)
+    assert len(await findings("clock")) == 1
     await on_rows(home, "UPDATE events SET at = at + 7200000")
-    assert "in the future: the clock was set back" in (await only("clock", Level.WARN)).sentence
+    assert "in the future: the clock was set back" in (await only("row times", Level.WARN)).sentence
 
 
 async def test_jobs_nobody_works_are_a_warning(home: Path) -> None:
@@ -231,6 +232,18 @@ async def test_jobs_nobody_works_are_a_warning(home: Path) -> None:
     assert (await only("runner", Level.OK)).sentence == f"Process {os.getpid()} works this home."
     lock.release()
     assert await findings("runner", Level.WARN)
+
+
+async def test_of_this_home_the_lock_tells_and_of_others_their_row(home: Path) -> None:
+    await make_home(home, "a.test")
+    database = open_database(f"sqlite:///{home}/gossamer.db", SystemClock())
+    await database.write(enter, "runner", home_name(home), 1, timedelta(seconds=30))
+    # As a runner leaves it that was killed.
+    assert (await only("runner", Level.WARN)).sentence == "Stopped, no worker: 1 job should be running."
+    await database.write(leave, "runner", home_name(home))
+    await database.write(enter, "runner", "home-else", 1, timedelta(seconds=30))
+    assert (await only("runner", Level.OK)).sentence == "home-else works this database."
+    await database.close()
 
 
 async def test_a_lock_that_outlived_its_runner_is_a_warning(home: Path) -> None:
@@ -256,6 +269,9 @@ async def test_what_waits_for_a_person_is_counted(
     assert await database.read(health.waiting) == health.Waiting(unfinished=1, dead_letters=2, alerts=1)
     monkeypatch.setenv("GOSSAMER_DATABASE_URL", database_url)
     assert (await only("dead letters", Level.WARN)).sentence.startswith("2 visits given up")
+    await database.write(lambda tx: tx.run(text("UPDATE visits SET state = 'done' WHERE domain = 'b.test'")))
+    said = (await only("dead letters", Level.WARN)).sentence
+    assert said == "1 visit given up after ending its worker again and again."
     assert (await only("alerts", Level.WARN)).next_step == "Read them: 'gossamer system alerts'."
     assert await findings("runner", Level.WARN)
     await database.write(enter, "runner", "home-else", 1, timedelta(seconds=30))
@@ -269,7 +285,7 @@ async def test_a_server_tells_its_version_and_its_clock(
     monkeypatch.setenv("GOSSAMER_DATABASE_URL", url)
     said = [one.sentence for one in await findings("database", Level.OK)]
     assert any(one.startswith("Postgres ") and "connections" in one for one in said)
-    assert not await findings("clock", Level.WARN)
+    assert not await findings("server clock", Level.WARN)
     database = open_database(url, SystemClock())
     ahead = await database.read(health.clock_ahead, SystemClock().now() - timedelta(hours=1))
     assert timedelta(minutes=59) < ahead < timedelta(minutes=61)
@@ -293,7 +309,33 @@ async def test_a_server_that_is_away_is_named_without_its_password(
 
 async def test_a_wrong_database_on_a_server_is_a_finding(postgres_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOSSAMER_DATABASE_URL", postgres_server.replace("/postgres", "/no_such"))
-    assert "no_such" in (await only("database", Level.FAIL)).sentence
+    found = await only("database", Level.FAIL)
+    assert 'database "no_such" does not exist.' in found.sentence
+    assert "createdb" in found.next_step
+    assert "gossamer db upgrade" in found.next_step
+    assert "server runs" not in found.next_step
+
+
+async def test_a_file_that_cannot_be_opened_is_no_matter_of_a_server(home: Path) -> None:
+    (home / "gossamer.db").mkdir(parents=True)
+    found = await only("database", Level.FAIL)
+    assert "Is a directory" in found.sentence
+    assert str(home) in found.next_step
+    assert "server" not in found.next_step
+
+
+async def test_a_slip_in_the_path_of_the_database_is_a_warning(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await make_home(home)
+    monkeypatch.setenv("GOSSAMER_DATABASE_URL", f"sqlite:///{home}/gosamer.db")
+    found = await only("database", Level.WARN)
+    assert found.sentence == f"GOSSAMER_DATABASE_URL names {home}/gosamer.db: there is no such file."
+    monkeypatch.setenv("GOSSAMER_DATABASE_URL", f"sqlite:///{tmp_path}/hom/gossamer.db")
+    assert f"nor a folder {tmp_path}/hom." in (await only("database", Level.WARN)).sentence
+    assert not (tmp_path / "hom").exists()
+    monkeypatch.setenv("GOSSAMER_DATABASE_URL", f"sqlite:///{home}/gossamer.db")
+    assert not await findings("database", Level.WARN)
 
 
 async def test_a_proxy_is_knocked_at(monkeypatch: pytest.MonkeyPatch) -> None:

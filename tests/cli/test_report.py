@@ -71,6 +71,24 @@ def test_a_job_that_failed_everywhere_says_why() -> None:
     assert not any("connected" in line for line in mixed)
 
 
+def test_the_reasons_of_failures_have_no_gaps_and_hide_nobody() -> None:
+    job = replace(JOB, state=JobState.COMPLETED)
+    for reason in Reason:
+        (_, why, *_) = report.ending(job, Progress(sites_total=9, sites_failed=1), [(reason, 1)])
+        said = why.removeprefix("Failed most often: ").partition(" (1). ")[0]
+        assert said
+        assert "{" not in why
+        assert said in reason.sentence or reason in (Reason.SERVER_ERROR, Reason.CLIENT_ERROR, Reason.SAME_AS)
+    (_, crashed, *_) = report.ending(job, PROGRESS, [(Reason.CRASHED, 1)])
+    assert crashed.startswith("Failed most often: Given up after crashing the worker (1). ")
+    four = [(reason, 1) for reason in (Reason.TLS, Reason.DNS, Reason.ROBOTS, Reason.GONE)]
+    (_, all_four, *_) = report.ending(job, PROGRESS, four)
+    assert "HTTP 410 Gone (1)." in all_four
+    many = [(reason, 2) for reason in list(Reason)[:8]]
+    (_, some, *_) = report.ending(job, PROGRESS, many)
+    assert " and others (6). " in some
+
+
 def test_the_live_display_fits_a_narrow_terminal() -> None:
     for width in (30, 40, 80, 200):
         console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: PTH123, SIM115

@@ -30,8 +30,11 @@ LEADS_TO = {
         PAUSED: CANCELLED,
         CANCELLED: CANCELLED,
     },
-    # Nothing of the job has failed, so that it stays where it is.
-    "retry-failed": {state: state for state in (PAUSED, CANCELLED, JobState.COMPLETED, JobState.FAILED)},
+    # Nothing of the job has failed, so that it stays where it is; but one whose site is open is not completed.
+    "retry-failed": {
+        **{state: state for state in (PAUSED, CANCELLED, JobState.FAILED)},
+        JobState.COMPLETED: RUNNING,
+    },
 }
 
 

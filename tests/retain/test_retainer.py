@@ -3,11 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import update
 
 from gossamer.model.states import JobState
 from gossamer.retain.classes import Terms
 from gossamer.retain.retainer import NextStep, Retainer, RetentionReport
 from gossamer.store import counters, events, jobs, retention, sites
+from gossamer.store.tables import jobs as job_rows
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of
 from tests.retain.finished import finished_job, rows_of
@@ -83,6 +85,26 @@ async def test_a_paused_job_is_cancelled_and_can_be_resumed_until_it_is_deleted(
     await database.write(jobs.move, job.id, JobState.RUNNING)
     assert (await retainer.pass_once(after(200))).shown == (job.id,)
     assert (await database.read(rows_of, job.id))["pages"] == 1
+
+
+async def test_a_job_of_an_unknown_recipe_is_kept_for_the_usual_time(database: AnyDatabase) -> None:
+    job = await finished_job(database)
+    await database.write(lambda tx: tx.run(update(job_rows).values(recipe="unheard-of")).rowcount)
+    retainer = Retainer(database, TERMS)
+    assert await retainer.pass_once(after(89.9)) == NOTHING
+    assert (await retainer.pass_once(after(90.1))).hidden == (job.id,)
+
+
+async def test_who_loses_a_visit_to_a_deletion_can_read_why(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test", "b.test")
+    held = await database.write(claim_all)
+    await database.write(jobs.move, job.id, JobState.CANCELLED)
+    await database.write(retention.let_go, job.id)
+    told = [one for one in await database.read(events.of_job, job.id) if one.kind == "visit.ready"]
+    assert {one.visit_id for one in told} == {visit.id for visit in held}
+    assert {(one.who, one.why) for one in told} == {("home/0-1", "its job is at rest")}
+    await database.write(retention.let_go, job.id)
+    assert len(await database.read(events.of_job, job.id)) == len(told) + 5
 
 
 @pytest.mark.parametrize("state", [JobState.PENDING, JobState.RUNNING])

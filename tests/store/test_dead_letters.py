@@ -1,9 +1,13 @@
 """A visit that was given up waits for a person with its last error; retried, everything is as it was before."""
 
+import asyncio
+from collections.abc import Callable
 from uuid import UUID
 
 import pytest
+from sqlalchemy import text
 
+from gossamer.clock import SystemClock
 from gossamer.errors import UserError
 from gossamer.model.alert import AlertKind
 from gossamer.model.job import Job
@@ -12,6 +16,8 @@ from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.step import HandOver, PageStep, Step
 from gossamer.store import alerts, counters, dead_letters, events, jobs, pages, reclaim, sites
+from gossamer.store.database import PostgresDatabase
+from gossamer.store.tx import Tx
 from gossamer.work.audit import audit
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of
@@ -103,6 +109,24 @@ async def test_a_job_at_rest_runs_again(database: AnyDatabase, state: JobState) 
     assert await database.write(jobs.move, job.id, state)
     assert await database.write(dead_letters.retry, visit.id)
     assert await state_of(database, job.id) is JobState.RUNNING
+
+
+async def test_a_letter_whose_job_ends_in_this_moment_sets_it_going_again(new_postgres: Callable[[], str]) -> None:
+    database = PostgresDatabase(new_postgres(), SystemClock())
+    job, visit = await buried(database)
+    over = asyncio.Event()
+
+    def complete_slowly(tx: Tx) -> None:
+        assert jobs.complete(tx, job.id)
+        over.set()
+        tx.run(text("SELECT pg_sleep(0.3)"))
+
+    ending = asyncio.create_task(database.write(complete_slowly))
+    await over.wait()
+    assert await database.write(dead_letters.retry, visit.id)
+    await ending
+    assert await state_of(database, job.id) is JobState.RUNNING
+    await database.close()
 
 
 async def test_of_an_archived_job_nothing_is_retried(database: AnyDatabase) -> None:

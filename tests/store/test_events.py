@@ -11,7 +11,7 @@ from gossamer.store import events, jobs, reclaim, sites, visits
 from gossamer.store.events import Event
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
-from tests.jobs import LEASE, claim_all, done, make_job, settle
+from tests.jobs import LEASE, claim_all, done, make_job, settle, tokens
 
 WORKER = "home/0-1"
 
@@ -25,7 +25,7 @@ async def test_the_whole_way_of_a_visit_is_told(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
     waiting = await database.read(visits.ready, "http", 0, 1, 10)
     await database.write(visits.issue, [waiting[job.id][0].id], WORKER)
-    (visit,) = await database.write(visits.claim, [waiting[job.id][0].id], WORKER, LEASE)
+    (visit,) = await database.write(visits.claim, tokens([waiting[job.id][0].id]), WORKER, LEASE)
     now = await database.read(lambda tx: tx.now)
     await settle(database, Step(visit, ending=HandBack(now)))
     (visit,) = await database.write(claim_all)
@@ -34,7 +34,6 @@ async def test_the_whole_way_of_a_visit_is_told(database: AnyDatabase) -> None:
     assert await database.write(claim_all) == []
     await database.write(visits.hand_back, visit.lease, visit.id, now)  # by somebody who no longer holds it
     assert await told(database, job.id) == [
-        ("visit.issued", WORKER, ""),
         ("visit.running", WORKER, ""),
         ("visit.ready", WORKER, "end of slice"),
         ("visit.running", WORKER, ""),
@@ -101,14 +100,14 @@ async def test_whoever_takes_a_visit_back_says_why(database: AnyDatabase) -> Non
     assert await last() == ("visit.ready", WORKER, "nobody answered its nudge")
     await database.write(visits.issue, [visit.id], WORKER)
     await database.write(jobs.move, job.id, JobState.PAUSING)
-    assert await database.write(visits.claim, [visit.id], WORKER, LEASE) == []
+    assert await database.write(visits.claim, tokens([visit.id]), WORKER, LEASE) == []
     assert await last() == ("visit.ready", WORKER, "its job does not run")
 
 
 async def test_a_visit_that_was_only_nudged_does_not_die_with_its_worker(database: AnyDatabase) -> None:
     await database.write(make_job, "a.test", "b.test")
     first, second = [one.id for row in (await database.read(visits.ready, "http", 0, 1, 9)).values() for one in row]
-    await database.write(visits.claim, [first], WORKER, LEASE)
+    await database.write(visits.claim, tokens([first]), WORKER, LEASE)
     await database.write(visits.issue, [second], WORKER)
     assert await database.write(reclaim.void_worker, WORKER, "worker ended with SIGKILL", deadly=True) == 2
     deaths = {visit.id: visit.deaths for visit in await database.write(claim_all)}

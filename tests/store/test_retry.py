@@ -1,16 +1,23 @@
 """What failed is opened again, counted in the same transaction; what was read is left alone."""
 
+import asyncio
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import select
+import pytest
+from sqlalchemy import select, text
 
+from gossamer.clock import SystemClock
+from gossamer.intake import control
 from gossamer.intake.control import Retried, retry_failed
+from gossamer.model.job import Job
 from gossamer.model.page import ASKED_AGAIN, Attempt, Page, Visit
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.step import Finished, PageStep, SiteFacts, Step
-from gossamer.store import alerts, counters, events, jobs, pages, tables
+from gossamer.store import alerts, counters, events, jobs, pages, reclaim, tables
+from gossamer.store.database import PostgresDatabase
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of
@@ -172,6 +179,104 @@ async def test_a_job_without_failures_is_left_alone(database: AnyDatabase) -> No
     assert await state_of(database, job.id) is JobState.COMPLETED
     assert await database.read(events.of_job, job.id) == before
     assert await database.read(alerts.recent, 10) == []
+
+
+async def _found(database: AnyDatabase, job: Job) -> Job:
+    found = await database.read(jobs.get, job.id)
+    assert found
+    return found
+
+
+async def test_a_completed_job_with_a_site_left_open_goes_on(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "left.test", "fine.test")
+    fine = next(visit for visit in await database.write(claim_all) if visit.host == "fine.test")
+    await settle(database, done(fine, "http://fine.test/", "CRM"), ended(fine, SiteState.DONE))
+    await database.write(reclaim.void_home, "home")
+    await database.write(finish, job.id)
+    assert await retry_failed(database, await _found(database, job)) == Retried(sites=1)
+    assert await state_of(database, job.id) is JobState.RUNNING
+    assert [visit.host for visit in await database.write(claim_all)] == ["left.test"]
+
+
+async def test_a_first_batch_with_nothing_to_open_does_not_stop_the_second(
+    database: AnyDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "SITES_AT_A_TIME", 1)
+    job = await database.write(make_job, "a.test", "b.test")
+    ordered = sorted(await database.write(claim_all), key=lambda visit: visit.site_id)
+    for visit in ordered:
+        home = f"http://{visit.host}/"
+        await settle(database, failed(visit, home, Reason.TIMEOUT), ended(visit, SiteState.FAILED, Reason.TIMEOUT))
+
+    def spoil(tx: Tx) -> None:
+        # Its site seems worth another try, its page is not.
+        mine = tables.pages.c.site_id == ordered[0].site_id
+        tx.run(tables.pages.update().where(mine).values(reason=Reason.NOT_FOUND.name))
+        for state in (JobState.PAUSING, JobState.PAUSED):
+            assert jobs.move(tx, job.id, state)
+
+    await database.write(spoil)
+    assert await retry_failed(database, await _found(database, job)) == Retried(sites=1, pages=1)
+    assert await state_of(database, job.id) is JobState.RUNNING
+
+
+@pytest.mark.parametrize("ends_first", [False, True])
+async def test_a_job_is_not_completed_while_its_sites_are_being_opened(
+    new_postgres: Callable[[], str], ends_first: bool
+) -> None:
+    """Both look at rows of the other; whoever holds the job is first."""
+    database = PostgresDatabase(new_postgres(), SystemClock())
+    job = await database.write(make_job, "down.test")
+    (visit,) = await database.write(claim_all)
+    await settle(database, ended(visit, SiteState.FAILED))  # before it had chosen any page
+    # A later batch: the job runs already.
+    later = (job.id, [visit.site_id], (JobState.RUNNING, JobState.COMPLETED), Retried())
+
+    def reopen(tx: Tx) -> bool:
+        return control._retry_some(tx, *later, last=True) == Retried(sites=1)
+
+    def complete(tx: Tx) -> bool:
+        return jobs.complete(tx, job.id)
+
+    first, second = (complete, reopen) if ends_first else (reopen, complete)
+    done_first = asyncio.Event()
+
+    def slowly(tx: Tx) -> bool:
+        done = first(tx)
+        done_first.set()
+        tx.run(text("SELECT pg_sleep(0.3)"))
+        return done
+
+    holding = asyncio.create_task(database.write(slowly))
+    await done_first.wait()
+    assert await database.write(second) is ends_first
+    assert await holding
+    assert await state_of(database, job.id) is JobState.RUNNING
+    await database.close()
+
+
+async def test_a_settle_does_not_wait_for_whoever_holds_its_job(new_postgres: Callable[[], str]) -> None:
+    """It has sites in its hands that the other wants next."""
+    database = PostgresDatabase(new_postgres(), SystemClock())
+    job = await database.write(make_job, "fine.test")
+    (visit,) = await database.write(claim_all)
+    held = asyncio.Event()
+    settled = asyncio.Event()
+
+    def hold(tx: Tx) -> bool:
+        jobs.hold(tx, job.id)
+        held.set()
+        for _ in range(30):
+            if not settled.is_set():
+                tx.run(text("SELECT pg_sleep(0.1)"))
+        return settled.is_set()
+
+    holding = asyncio.create_task(database.write(hold))
+    await held.wait()
+    await settle(database, done(visit, "http://fine.test/", "CRM"), ended(visit, SiteState.DONE))
+    settled.set()
+    assert await holding
+    await database.close()
 
 
 def _now(tx: Tx) -> datetime:

@@ -112,7 +112,7 @@ async def _working(kit: Kit, thresholds: Thresholds) -> AsyncIterator[None]:
 
 
 async def _sweep(kit: Kit) -> None:
-    sweeper = Sweeper(kit.database, kit.clock)
+    sweeper = Sweeper(kit.database, kit.clock, kit.limits.lease)
     while True:
         await sweeper.sweep()
         await asyncio.sleep(0.2)

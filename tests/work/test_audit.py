@@ -23,7 +23,7 @@ async def test_a_job_nobody_has_begun_is_clean(database: AnyDatabase) -> None:
     assert {check.name: dict(check.figures) for check in report.checks}["domains"] == {
         **{"domains": 2, "open": 2, "done": 0, "failed": 0, "partial": 0},
     }
-    assert len(report.checks) == 11
+    assert len(report.checks) == 12
 
 
 async def test_a_running_job_is_clean_and_its_figures_are_those_of_the_rows(database: AnyDatabase) -> None:
@@ -33,7 +33,8 @@ async def test_a_running_job_is_clean_and_its_figures_are_those_of_the_rows(data
     assert figures["pages"] == {"pages": 6, "pending": 1, "done": 3, "failed": 1, "skipped": 1, "climbing": 0}
     assert figures["belonging"] == {"pages": 6, "visits": 3}
     assert figures["to come"] == {"domains open": 1, "visits to come": 1}
-    assert figures["doubles"] == {"records": 4}
+    assert figures["doubles"] == {"pages": 6, "records": 4}
+    assert figures["read"] == {"done": 3}
 
 
 @pytest.mark.parametrize(
@@ -122,10 +123,10 @@ async def test_an_audit_sees_one_moment_while_the_job_is_worked(database: AnyDat
     assert any(0 < pages < 50 for pages in seen)
 
 
-async def test_without_the_recipe_nothing_is_said_of_doubles(database: AnyDatabase) -> None:
+async def test_without_the_recipe_nothing_is_said_of_double_records(database: AnyDatabase) -> None:
     report = await audit(database, await worked(database))
     assert report.clean
-    assert "doubles" not in {check.name for check in report.checks}
+    assert {check.name: dict(check.figures) for check in report.checks}["doubles"] == {"pages": 6}
 
 
 async def test_a_job_deleted_in_between_is_said_to_be(database: AnyDatabase) -> None:

@@ -91,8 +91,25 @@ def open_pages_of_a_visit(tx: Tx, job_id: UUID) -> None:
     tx.run(update(visit_rows).where(visit_of("a.test", job_id)).values(open_pages=1))
 
 
+def pages_read_of_a_domain(tx: Tx, job_id: UUID) -> None:
+    tx.run(update(sites).where(sites.c.id == of("b.test", job_id)).values(pages_done=sites.c.pages_done + 900))
+
+
+def page_read_without_identity(tx: Tx, job_id: UUID) -> None:
+    tx.run(update(pages).where(at("http://a.test/x")).values(identity=None))
+
+
+def visit_done_in_a_failed_domain(tx: Tx, job_id: UUID) -> None:
+    tx.run(update(visit_rows).where(visit_rows.c.state == VisitState.FAILED).values(state=VisitState.DONE))
+
+
+def visit_dead_in_a_done_domain(tx: Tx, job_id: UUID) -> None:
+    tx.run(update(visit_rows).where(visit_of("a.test", job_id)).values(state=VisitState.DEAD))
+
+
 def page_waits_in_an_ended_domain(tx: Tx, job_id: UUID) -> None:
     tx.run(update(sites).where(sites.c.id == of("c.test", job_id)).values(state=SiteState.PARTIAL))
+    tx.run(update(visit_rows).where(visit_of("c.test", job_id)).values(state=VisitState.DONE))
     count(tx, job_id, sites_partial=1)
 
 
@@ -105,6 +122,10 @@ def page_waits_in_an_ended_visit(tx: Tx, job_id: UUID) -> None:
 def open_domain_without_a_visit_to_come(tx: Tx, job_id: UUID) -> None:
     tx.run(update(sites).where(sites.c.id == of("a.test", job_id)).values(state=SiteState.OPEN))
     count(tx, job_id, sites_done=-1)
+
+
+def visit_to_come_to_an_ended_domain(tx: Tx, job_id: UUID) -> None:
+    tx.run(update(visit_rows).where(visit_of("a.test", job_id)).values(state=VisitState.READY))
 
 
 def open_domain_in_a_completed_job(tx: Tx, job_id: UUID) -> None:
@@ -139,6 +160,14 @@ def record_twice(tx: Tx, job_id: UUID) -> None:
     copy_record(tx, job_id)
 
 
+def records_that_say_nothing(tx: Tx, job_id: UUID) -> None:
+    tx.run(update(records).values(data={}))
+
+
+def page_twice(tx: Tx, job_id: UUID) -> None:
+    tx.run(update(pages).where(at("http://c.test/same")).values(url="http://c.test/gone"))
+
+
 def record_without_page(tx: Tx, job_id: UUID) -> None:
     copy_record(tx, job_id, data={"url": "http://a.test/y", "keyword": "CRM"}, page_key=b"\0" * 12)
 
@@ -167,16 +196,23 @@ DAMAGE: list[tuple[str, Callable[[Tx, UUID], None]]] = [
     ("belonging", page_with_the_visit_of_another_domain),
     ("belonging", page_with_the_domain_of_another_job),
     ("belonging", visit_with_the_domain_of_another_job),
+    ("read", pages_read_of_a_domain),
+    ("read", page_read_without_identity),
     ("open pages", open_pages_of_a_domain),
     ("open pages", open_pages_of_a_visit),
+    ("endings", visit_done_in_a_failed_domain),
+    ("endings", visit_dead_in_a_done_domain),
     ("endings", page_waits_in_an_ended_domain),
     ("endings", page_waits_in_an_ended_visit),
     ("to come", open_domain_without_a_visit_to_come),
+    ("to come", visit_to_come_to_an_ended_domain),
     ("to come", open_domain_in_a_completed_job),
     ("to come", visit_to_come_in_a_completed_job),
     ("leases", visit_in_hand_in_a_paused_job),
     ("leases", visit_in_hand_long_after_a_cancel),
     ("doubles", record_twice),
+    ("doubles", records_that_say_nothing),
+    ("doubles", page_twice),
     ("sources", record_without_page),
     ("sources", record_of_a_failed_page),
     ("sources", record_of_another_domain_s_page),
@@ -216,6 +252,12 @@ async def test_at_rest_the_last_checkpoint_says_what_the_rows_say(database: AnyD
         assert await failing(database, job_id) == ["checkpoint"]
         await database.write(shift, name, 1)
     await assert_clean(database, job_id)
+
+
+async def test_a_record_that_says_nothing_has_no_name(database: AnyDatabase) -> None:
+    job_id = await worked(database)
+    await database.write(records_that_say_nothing, job_id)
+    assert "records of kind match that are there already: 2 (?, ...)" in (await audited(database, job_id)).sentence
 
 
 async def test_the_first_few_offenders_are_named_and_all_are_counted(database: AnyDatabase) -> None:

@@ -21,7 +21,7 @@ from gossamer.work.closing import Closer
 from gossamer.work.sweep import Sweeper
 from tests.auditing import assert_clean, worked
 from tests.conftest import AnyDatabase
-from tests.jobs import claim_all, done, make_job, settle
+from tests.jobs import LEASE, claim_all, done, make_job, settle
 
 DONE = Finished(SiteState.DONE)
 
@@ -62,7 +62,7 @@ async def test_a_pause_has_one_when_the_last_visit_is_handed_back(database: AnyD
     job_id = await worked(database)
     await database.write(claim_all)
     await control.pause(database, await found(database, job_id))
-    sweeper = Sweeper(database, SystemClock())
+    sweeper = Sweeper(database, SystemClock(), LEASE)
     await sweeper.sweep()
     assert await database.read(causes, job_id) == []
     await database.write(reclaim.void_home, "home")

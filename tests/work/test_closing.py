@@ -1,12 +1,16 @@
 """A job is completed when its last site is closed and its rows have been held against each other."""
 
+from uuid import UUID
+
 from sqlalchemy import update
 
 from gossamer.assembly import RECIPES
 from gossamer.model.alert import AlertKind
+from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.states import JobState, SiteState
 from gossamer.settle.step import Finished, Step
-from gossamer.store import alerts, jobs
+from gossamer.store import alerts, checkpoints, jobs
+from gossamer.store.tables import checkpoints as checkpoint_rows
 from gossamer.store.tables import counters
 from gossamer.store.tx import Tx
 from gossamer.work.closing import Closer
@@ -29,6 +33,25 @@ async def test_a_job_whose_rows_add_up_is_completed(database: AnyDatabase) -> No
     assert completed
     assert (completed.state, completed.reason) == (JobState.COMPLETED, "")
     assert await database.read(alerts.recent, 10) == []
+
+
+def _make_unreadable(tx: Tx, job_id: UUID) -> None:
+    checkpoints.take(tx, job_id, CheckpointCause.VISITS)
+    tx.run(update(checkpoint_rows).values(state="lost"))
+
+
+async def test_an_audit_that_fails_itself_keeps_no_job_from_closing(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    (visit,) = await database.write(claim_all)
+    await settle(database, done(visit, "http://a.test/", "CRM"), Step(visit, ending=DONE))
+    await database.write(_make_unreadable, job.id)
+    await Closer(database, RECIPES).look()
+    completed = await database.read(jobs.get, job.id)
+    assert completed
+    assert completed.state is JobState.COMPLETED
+    assert "its audit itself failed (ValueError)" in completed.reason
+    (alert,) = await database.read(alerts.recent, 10)
+    assert (alert.kind, alert.sentence) == (AlertKind.AUDIT, completed.reason)
 
 
 def _damage(tx: Tx) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
 from gossamer.assembly import RECIPES
 from gossamer.errors import UserError
@@ -14,6 +14,7 @@ from gossamer.frontier.forgetting import links_without, notes_without
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.level import Level
 from gossamer.frontier.notes import Candidate, Notes, Sitemaps
+from gossamer.model.alert import AlertKind
 from gossamer.model.job import CrawlPolicy, Job
 from gossamer.model.page import Attempt, Errand, Page, Visit
 from gossamer.model.states import JobState, PageState, SiteState
@@ -22,12 +23,13 @@ from gossamer.model.url import url_key
 from gossamer.recipes.prospect import MATCH
 from gossamer.retain.mention import Mention, of_domain, of_page
 from gossamer.settle.step import Finished, HandBack, HandOver, PageStep, SiteFacts, Step
-from gossamer.store import counters, events, history, jobs, pages, retry, sites
+from gossamer.store import alerts, counters, events, history, jobs, pages, retry, sites
 from gossamer.store import tables as t
+from gossamer.store.forget import forgot_at
 from gossamer.store.robots import RobotsAnswer
 from gossamer.store.tx import Tx
 from gossamer.work.audit import audit
-from gossamer.work.explain import explain, spellings_of
+from gossamer.work.explain import Explanation, explain, spellings_of
 from gossamer.work.forget import find_mentions, forget_in_job, forget_robots
 from gossamer.work.politeness import prove_politeness
 from tests.conftest import AnyDatabase
@@ -139,7 +141,7 @@ async def test_a_page_is_nowhere_any_more_and_everything_adds_up(database: AnyDa
     assert (now.records, now.pages_done) == (before.records - 2, before.pages_done)
     last = (await database.read(events.of_job, job.id))[-1]
     assert (last.kind, last.who) == ("job.forgot", "user")
-    assert last.why == "1 pages, 2 records, 5 mentions elsewhere"
+    assert last.why == "1 page, 2 records, 5 mentions elsewhere"
 
 
 async def test_other_pages_keep_their_records_without_what_named_it(database: AnyDatabase) -> None:
@@ -171,6 +173,25 @@ async def test_a_domain_is_gone_but_for_the_line_of_the_list(database: AnyDataba
     assert hosts[2].startswith("forgotten-")
     (record,) = await database.read(history.records_of, job.id, ["match"], url_key("http://b.test/2"))
     assert (record["link_url"], record["url"]) == ("", "http://b.test/2")
+
+
+async def test_nor_does_an_alert_or_the_job_itself_name_it_any_more(database: AnyDatabase) -> None:
+    job = await crawled(database)
+    mention = of_page(spellings_of(SECRET))
+
+    def say(tx: Tx) -> None:
+        said = f"The rows do not add up: {SECRET}. See the log."
+        alerts.fire(tx, AlertKind.AUDIT, str(job.id), said, job_id=job.id)
+        alerts.fire(tx, AlertKind.LANE, str(job.id), "Nobody walks http://a.test/other.", job_id=job.id)
+        tx.run(update(t.jobs).values(reason=said))
+
+    await database.write(say)
+    assert (await forgotten(database, job, mention))[2] == 5 + 2
+    said = await database.read(texts)
+    assert not [line for line in said.splitlines() if mention.is_in(line)]
+    told = {alert.kind: alert.sentence for alert in await database.read(alerts.of_job, job.id)}
+    assert told[AlertKind.AUDIT] == (await as_it_is(database, job.id)).reason == "What was said here was forgotten."
+    assert told[AlertKind.LANE] == "Nobody walks http://a.test/other."
 
 
 async def test_forgetting_that_was_interrupted_is_done_when_it_is_repeated(database: AnyDatabase) -> None:
@@ -244,6 +265,39 @@ async def test_explaining_and_proving_still_work(database: AnyDatabase) -> None:
             told = await explain(database, job, CrawlPolicy(), ["match"], given, urls)
             assert told.page or told.spellings or told.absences or told.same_as
         assert await forbidden(database, job) == 0
+
+
+async def explained(database: AnyDatabase, job: Job, given: str) -> Explanation:
+    return await explain(database, job, CrawlPolicy(), ["match"], given, spellings_of(given))
+
+
+async def test_what_is_forgotten_is_said_to_be(database: AnyDatabase) -> None:
+    job = await crawled(database)
+    await forgotten(database, job, of_page(spellings_of(SECRET)))
+    told = await explained(database, job, "a.test/team/jane")
+    assert (told.page, told.same_as, told.spellings) == (None, None, ())
+    (absence,) = told.absences
+    at = (await database.read(forgot_at, job.id))[0]
+    assert absence == (
+        "forgotten",
+        f"What this job knew of it was taken out with 'gossamer job forget' on {at.astimezone():%Y-%m-%d %H:%M:%S}.",
+    )
+    assert (await explained(database, job, HOME)).page, "another page"
+    assert [one.name for one in (await explained(database, job, "http://a.test/none")).absences] != ["forgotten"]
+
+
+async def test_so_is_every_address_of_a_forgotten_domain(database: AnyDatabase) -> None:
+    job = await crawled(database)
+    await forgotten(database, job, of_page(spellings_of(SECRET)))
+    await forgotten(database, job, of_domain("a.test"))
+    for given in (SECRET, HOME, "http://a.test/none", "http://shop.a.test/x", "http://shop.a.test/none"):
+        told = await explained(database, job, given)
+        assert (told.page, told.same_as, told.spellings) == (None, None, ())
+        (absence,) = told.absences
+        assert (absence.name, ", between 20" in absence.sentence) == ("forgotten", True)
+    assert (await explained(database, job, "http://b.test/")).page
+    (other,) = (await explained(database, job, "http://c.test/")).absences
+    assert other.name == "other-host"
 
 
 async def forbidden(database: AnyDatabase, job: Job) -> int:

@@ -11,7 +11,7 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.store import alerts, jobs
-from gossamer.store.tables import visits
+from gossamer.store.tables import events, visits
 from gossamer.store.tx import Tx
 from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard
 from tests.conftest import AnyDatabase
@@ -79,9 +79,9 @@ async def test_a_full_disk_pauses_every_job_and_says_where(database: AnyDatabase
     first = await database.write(make_job, "a.test")
     second = await database.write(make_job, "b.test")
     waiting = await database.write(make_job, "c.test", start=False)
-    await DiskGuard(database, tmp_path, 0).look()
+    await DiskGuard(database, [tmp_path], 0).look()
     assert (await _job(database, first)).state is JobState.RUNNING
-    await DiskGuard(database, tmp_path, 1 << 60).look()
+    await DiskGuard(database, [tmp_path], 1 << 60).look()
     for job in (first, second):
         paused = await _job(database, job)
         assert paused.state is JobState.PAUSING
@@ -95,8 +95,13 @@ def _due_long_ago(tx: Tx, ago: timedelta) -> None:
     tx.run(update(visits).values(due_at=tx.now - ago))
 
 
+def _began_long_ago(tx: Tx) -> None:
+    tx.run(update(events).values(at=tx.now - timedelta(hours=3)))
+
+
 async def test_a_lane_that_nobody_walks_pauses_its_jobs(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test", "b.test")
+    await database.write(_began_long_ago)
     clock = FrozenClock()
     guard = LaneGuard(database, clock)
     await database.write(_due_long_ago, timedelta(minutes=9))
@@ -111,9 +116,23 @@ async def test_a_lane_that_nobody_walks_pauses_its_jobs(database: AnyDatabase) -
     assert "Nobody has walked the http lane for 10 minutes." in paused.reason
 
 
+async def test_a_job_that_was_resumed_just_now_has_not_waited(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test", "b.test")
+    await database.write(_due_long_ago, timedelta(hours=2))
+    await database.write(_began_long_ago)
+    for state in (JobState.PAUSING, JobState.PAUSED, JobState.RUNNING):
+        await database.write(jobs.move, job.id, state)
+    clock = FrozenClock()
+    guard = LaneGuard(database, clock)
+    clock.advance(61)
+    await guard.look()
+    assert (await _job(database, job)).state is JobState.RUNNING
+
+
 async def test_a_long_queue_is_not_a_deserted_lane(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test", "b.test")
     await database.write(_due_long_ago, timedelta(hours=2))
+    await database.write(_began_long_ago)
     (visit, _) = await database.write(claim_all)
     await database.write(_release_all_but, visit.id)
     clock = FrozenClock()

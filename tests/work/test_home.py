@@ -3,8 +3,12 @@
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
+from gossamer.assembly import open_app
+from gossamer.clock import SteadyClock, SystemClock
+from gossamer.settings import Settings
 from gossamer.work.home import HomeLock, home_name
 
 _HOLD = """
@@ -53,3 +57,15 @@ def test_a_home_keeps_its_name(tmp_path: Path) -> None:
     assert home_name(tmp_path / "home") == name
     assert home_name(tmp_path / "other") != name
     assert sorted(path.name for path in (tmp_path / "home").iterdir()) == ["name"]
+
+
+async def test_commands_go_by_the_clock_of_the_runner(tmp_path: Path) -> None:
+    ahead = HomeLock(tmp_path)
+    ahead.clock = SteadyClock().offset - 3600  # it began before the wall clock was set forward by an hour
+    assert ahead.take()
+    async with open_app(Settings(home=tmp_path)) as app:
+        assert app.clock.offset == ahead.clock
+        assert timedelta(minutes=59) < SystemClock().now() - app.clock.now() < timedelta(minutes=61)
+    ahead.release()
+    async with open_app(Settings(home=tmp_path)) as app:
+        assert abs(SystemClock().now() - app.clock.now()) < timedelta(seconds=5)

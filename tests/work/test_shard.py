@@ -133,7 +133,7 @@ async def test_a_job_that_no_longer_runs_gets_its_visits_back(tmp_path: Path, ta
             await _until(lambda: _pages(kit, job_id, 2))
             await kit.database.write(jobs.move, job_id, target)
             await _until(lambda: _none_in_hand(kit), 15)
-            await Sweeper(kit.database, kit.clock).sweep()
+            await Sweeper(kit.database, kit.clock, kit.limits.lease).sweep()
         assert await _state(kit, job_id) is (JobState.PAUSED if target is JobState.PAUSING else target)
 
 

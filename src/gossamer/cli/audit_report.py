@@ -34,12 +34,18 @@ def lines(report: AuditReport) -> list[str]:
 
 
 def _lines(check: Check) -> list[str]:
-    figures = [f"{figure:,} {name.replace('_', ' ')}" for name, figure in check.figures.items()]
+    figures = [_figure(figure, name) for name, figure in check.figures.items()]
     told = f"{figures[0]} = {' + '.join(figures[1:])}" if check.name in _SUMS else ", ".join(figures)
     return [
         f"{'WRONG' if check.faults else 'ok':5}  {check.name:10}  {told or 'none yet'}",
         *(f"       {fault}" for fault in check.faults),
     ]
+
+
+def _figure(figure: int, name: str) -> str:
+    """`2 pages done`, `1 page done`: what is counted comes first in a name."""
+    thing, _, rest = name.replace("_", " ").partition(" ")
+    return f"{figure:,} {thing.removesuffix('s') if figure == 1 else thing} {rest}".rstrip()
 
 
 def as_object(report: AuditReport) -> dict[str, Any]:

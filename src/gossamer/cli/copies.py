@@ -12,8 +12,9 @@ from gossamer.cli.session import say, say_json
 from gossamer.clock import SystemClock
 from gossamer.errors import UserError
 from gossamer.settings import Settings, read_settings
-from gossamer.store.backup import Copy, back_up, examine, put_back, void_all
-from gossamer.store.schema import HEAD, ready_database, refuse_newer, shown, upgrade_database
+from gossamer.store.backup import Copy, back_up, examine
+from gossamer.store.restore import restore
+from gossamer.store.schema import HEAD, refuse_newer, shown, upgrade_database
 from gossamer.work import surrender
 from gossamer.work.home import HomeLock
 
@@ -41,13 +42,16 @@ def back_up_here(file: Path, *, force: bool, as_json: bool) -> None:
 def restore_here(file: Path, *, yes: bool, as_json: bool) -> None:
     settings, _ = read_settings()
     place = _embedded(settings, "pg_restore --clean --if-exists", str(file), "--dbname=")
+    if file.is_dir():
+        step = "Name the file in it that 'gossamer db backup' has written."
+        raise UserError("restore.folder", f"{file} is a folder.", hint=step)
     if not file.is_file():
         raise UserError("restore.not_found", f"No file at {file}.", hint="Check the path.")
     found = examine(file)
     refuse_newer(found.revision, str(file))
     if not yes:
         _confirm(f"Replace {place} by {file} ({_size(found.size)}, {_jobs(found)})?")
-    kept = place.with_name(f"{place.name}.before-restore-{SystemClock().now():%Y%m%d-%H%M%S}")
+    kept = free_name(place.with_name(f"{place.name}.before-restore-{SystemClock().now():%Y%m%d-%H%M%S}"))
     lock = HomeLock(settings.home)
     if not lock.take():
         raise UserError(
@@ -56,28 +60,24 @@ def restore_here(file: Path, *, yes: bool, as_json: bool) -> None:
             hint="Stop it first: 'gossamer job pause ID', or Ctrl-C where it runs.",
         )
     try:
-        has_kept = put_back(file, place, kept)
+        done = asyncio.run(restore(file, place, kept, SystemClock()))
         surrender.forget(settings.home)
-        freed = asyncio.run(_take_over(f"sqlite:///{place}"))
     finally:
         lock.release()
     if as_json:
-        was = str(kept) if has_kept else None
-        say_json({"path": str(place), "jobs": found.jobs, "revision": HEAD, "kept": was, "visits_freed": freed})
+        was = str(kept) if done.has_kept else None
+        say_json({"path": str(place), "jobs": found.jobs, "revision": HEAD, "kept": was, "visits_freed": done.freed})
         return
     say(f"Restored {place} from {file} ({_jobs(found)}).")
-    if has_kept:
+    if done.has_kept:
         say(f"What was there before is kept as {kept}.")
     say("Go on with jobs that were running: 'gossamer job resume --all'.")
 
 
-async def _take_over(url: str) -> int:
-    """Bring what was restored up to date and free what its former workers held."""
-    database = await ready_database(url, SystemClock())
-    try:
-        return await database.write(void_all)
-    finally:
-        await database.close()
+def free_name(wanted: Path) -> Path:
+    """Two in one second must not be kept over each other."""
+    names = (wanted, *(wanted.with_name(f"{wanted.name}-{number}") for number in range(2, 100)))
+    return next((name for name in names if not name.exists()), wanted)
 
 
 def _embedded(settings: Settings, tool: str, file: str, address: str) -> Path:

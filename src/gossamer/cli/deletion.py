@@ -1,6 +1,9 @@
 """The commands that delete: each says what it would do before, and what it has done after."""
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +23,11 @@ from gossamer.model.url import site_of
 from gossamer.retain.delete import delete_job, refuse_at_work
 from gossamer.retain.mention import Mention, of_domain, of_page
 from gossamer.retain.retainer import NextStep, Outlook, Retainer, RetentionReport
-from gossamer.store import counters, jobs
+from gossamer.store import counters, jobs, retention
 from gossamer.work.explain import spellings_of
 from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job, forget_robots
+
+INTERRUPTED = 130  # exit code
 
 _STEPS = {
     NextStep.KEEP: "",
@@ -38,16 +43,19 @@ async def delete_results(app: App, text: str, *, yes: bool, as_json: bool) -> in
     refuse_at_work(job, "it cannot be deleted")
     progress = await app.database.read(counters.progress, job.id)
     identifier = short(job.id)
-    question = (
-        f"Delete all {progress.records:,} matches and {progress.pages_done:,} pages of {job.name} ({identifier})?"
-    )
+    found = f"{_matches(progress.records)} and {words.several(progress.pages_done, 'page')}"
+    question = f"Delete all of {job.name} ({identifier}): {found}?"
     if job.state is not JobState.ARCHIVED and not _is_meant(question, yes=yes):
         return 0
     rows = await delete_job(app.database, job)
     if as_json:
         say_json({"id": str(job.id), "short_id": identifier, "state": str(JobState.ARCHIVED), "rows": rows})
+    elif job.state is JobState.ARCHIVED and not rows:
+        at = await app.database.read(retention.deleted_at, job.id)
+        say(f"Nothing to do: job {identifier} was deleted already{f', on {kept.date(at)}' if at else ''}.")
     else:
-        say(f"Deleted {rows:,} rows. 'gossamer job list --include-archived' still shows that job {identifier} was run.")
+        still = f"'gossamer job list --include-archived' still shows that job {identifier} was run."
+        say(f"Deleted {words.several(rows, 'row')}. {still}")
     return 0
 
 
@@ -63,6 +71,7 @@ async def forget_mentions(
     found = [one for one in looked if one]
     for one in found:
         say(_sentence(one), quiet=as_json)
+    answers = 0
     if not dry_run:
         for one in found:
             refuse_at_work(one.job, "nothing can be forgotten in it")
@@ -70,10 +79,10 @@ async def forget_mentions(
             return 0
         for one in found:
             await forget_in_job(app.database, one, app.recipes[one.job.recipe].kinds, mention)
-        await forget_robots(app.database, mention)
+        answers = await forget_robots(app.database, mention)
     if as_json:
-        say_json({"forgotten": not dry_run, "jobs": [_as_json(one) for one in found]})
-    elif not found:
+        say_json({"forgotten": bool(found or answers) and not dry_run, "jobs": [_as_json(one) for one in found]})
+    elif not (found or answers):
         say("Nothing here names it.")
     else:
         say("Nothing was changed: this was a dry run." if dry_run else "Forgotten.")
@@ -118,9 +127,10 @@ async def run_retention(app: App, *, as_json: bool) -> int:
         ids = {name: [str(one) for one in getattr(done, name)] for name in ("hidden", "shown", "deleted")}
         say_json({**ids, "rows": done.rows})
         return 0
-    say(f"Hidden: {len(done.hidden):,} jobs. Deleted: {len(done.deleted):,} jobs, {done.rows:,} rows.")
+    hidden, deleted = (words.several(len(some), "job") for some in (done.hidden, done.deleted))
+    say(f"Hidden: {hidden}. Deleted: {deleted}, {words.several(done.rows, 'row')}.")
     if done.shown:
-        say(f"Shown again: {len(done.shown):,} jobs.")
+        say(f"Shown again: {words.several(len(done.shown), 'job')}.")
     return 0
 
 
@@ -132,16 +142,35 @@ def _is_meant(question: str, *, yes: bool) -> bool:
         raise UserError(
             "confirm.needed", "This cannot be undone, and nobody is here to ask.", hint="Repeat with --yes."
         )
-    meant = typer.confirm(question, err=True)
+    try:
+        with _ctrl_c_ends_it():
+            meant = typer.confirm(question, err=True)
+    except typer.Abort:
+        say("\nNothing was changed.")
+        raise typer.Exit(INTERRUPTED) from None
     if not meant:
         say("Nothing was changed.")
     return meant
 
 
+@contextmanager
+def _ctrl_c_ends_it() -> Iterator[None]:
+    """While somebody is asked, the event loop stands still: all it would do with Ctrl-C is to note it for later."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _page_named(url: str) -> Mention:
     urls = spellings_of(url)
-    if not urls:
-        raise UserError("forget.url", f"{url!r} is no web address.", hint="Give one like https://shop.example/about.")
+    host = read_domain(clean(url))
+    if isinstance(host, Refusal) or not urls:
+        why = f": it {host.why}" if isinstance(host, Refusal) else ""
+        raise UserError(
+            "forget.url", f"{url!r} is no web address{why}.", hint="Give one like https://shop.example/about."
+        )
     return of_page(urls)
 
 
@@ -153,8 +182,12 @@ def _domain_named(text: str) -> Mention:
 
 
 def _sentence(one: Found) -> str:
-    what = f"{len(one.pages):,} pages, {one.records:,} matches, {one.mentions:,} mentions elsewhere"
-    return f"{one.job.name} ({short(one.job.id)}): {what}"
+    pages, mentions = words.several(len(one.pages), "page"), words.several(one.mentions, "mention")
+    return f"{one.job.name} ({short(one.job.id)}): {pages}, {_matches(one.records)}, {mentions} elsewhere"
+
+
+def _matches(count: int) -> str:
+    return f"{count:,} match{'' if count == 1 else 'es'}"
 
 
 def _as_json(one: Found) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from uuid import UUID
 from gossamer.assembly import App
 from gossamer.cli import words
 from gossamer.cli.screen import Screen
-from gossamer.errors import UserError
+from gossamer.errors import StorageAway, UserError
 from gossamer.intake import control
-from gossamer.model.job import Job
+from gossamer.model.ids import short
+from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
 from gossamer.store import counters, jobs, visits
 from gossamer.store.health import working_home
@@ -42,6 +43,7 @@ class Follower:
         self._looking: asyncio.Task[None] | None = None
         self._interrupts = 0
         self._leave = False
+        self._shown: tuple[Job, Progress] | None = None
 
     async def follow(self) -> Job:
         """The job as it is at the end: over, paused, or still running if we were told to leave."""
@@ -50,10 +52,14 @@ class Follower:
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for name in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(name, self._go)
+        waiting = asyncio.create_task(self._tell_of_waiting())
         try:
             with self._screen:
                 return await self._watch()
+        except StorageAway as error:
+            raise StorageAway(f"{error} Nothing is lost: once it is back, {_go_on(self._job_id)}.") from error
         finally:
+            waiting.cancel()
             await self._stop_runner(now=self._interrupts > 1)
             for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.remove_signal_handler(name)
@@ -70,6 +76,14 @@ class Follower:
         """Somebody wants to leave: a database that is away is not waited for any longer."""
         if self._app.database.patience.is_away:
             self._app.database.patience.lasts = timedelta()
+
+    async def _tell_of_waiting(self) -> None:
+        """What is shown is old while the database is away: say so."""
+        while True:
+            await asyncio.sleep(1)
+            if self._app.database.patience.is_away and self._shown:
+                note = "The database does not answer: waiting for it. Nothing is lost; Ctrl-C leaves."
+                self._screen.show(*self._shown, note)
 
     async def _watch(self) -> Job:
         asked = False
@@ -95,9 +109,12 @@ class Follower:
         note = job.reason
         if job.state is JobState.PAUSING:
             busy = await self._app.database.read(visits.busy_of_job, self._job_id)
-            note = f"Pausing... {words.visits(busy)} finishing. Ctrl-C again stops at once; nothing is lost either way."
+            more = "again" if self._interrupts else "twice"
+            note = f"{note} Pausing... {words.visits(busy)} finishing. ".lstrip()
+            note += f"Ctrl-C {more} stops at once; nothing is lost either way."
         elif self._runner is None and not note:
             note = "Worked by the gossamer that was started first on this home."
+        self._shown = (job, progress)
         self._screen.show(job, progress, note)
         return job
 
@@ -131,3 +148,7 @@ class Follower:
             await self._runner.stop(now=now)
             self._runner = None
             self._app.lock.release()
+
+
+def _go_on(job_id: UUID) -> str:
+    return f"go on with 'gossamer job resume {short(job_id)}'"

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.assembly import App
-from gossamer.cli import tables, words
+from gossamer.cli import kept, tables, words
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
 from gossamer.intake.control import find_job
@@ -21,6 +21,7 @@ _AT_A_TIME = 1_000
 
 async def show_pages(app: App, text: str, state: str, site: str, limit: int, *, as_json: bool) -> int:
     job = await find_job(app.database, text)
+    await kept.refuse_gone(app, job)
     wanted = _page_state(state) if state else None
     known = await _site(app, job.id, site) if site else None
     found = [page async for some in _pages(app, job.id, limit, wanted, known) for page in some]

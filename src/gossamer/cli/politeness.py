@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gossamer.assembly import App
-from gossamer.cli import tables, words
+from gossamer.cli import kept, tables, words
 from gossamer.cli.session import say, say_json
 from gossamer.intake.control import find_job
 from gossamer.model.ids import short
@@ -19,6 +19,7 @@ BROKEN = 1  # exit code where the proof fails
 
 async def show_politeness(app: App, text: str, limit: int, *, as_json: bool) -> int:
     job = await find_job(app.database, text)
+    await kept.refuse_gone(app, job)
     rates, usual = app.settings.domain_rates, app.settings.domain_rate
     found = await prove_politeness(app.database, job.id, lambda domain: timedelta(seconds=1 / rates.get(domain, usual)))
     asked = [one for one in found if one.requests]

@@ -146,11 +146,28 @@ def _resume(job: Job) -> str:
     return "" if command in job.reason else f"Resume anytime with {command}."
 
 
+# Their sentences are built around what was seen.
+_WITHOUT_DETAIL = {
+    Reason.SERVER_ERROR: "HTTP server error",
+    Reason.CLIENT_ERROR: "HTTP client error",
+    Reason.TIMEOUT: "Timeout",
+    Reason.SAME_AS: "Same page as another",
+}
+_MOST_REASONS = 5
+
+
+def _in_general(reason: Reason) -> str:
+    """What all troubles of a kind have in common."""
+    return _WITHOUT_DETAIL.get(reason) or reason.sentence.partition(" (")[0].partition("{detail}")[0].rstrip(" :")
+
+
 def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]], identifier: str) -> list[str]:
     """The most frequent reasons; if nothing could be looked up at all, the question everybody should ask first."""
     if not reasons:
         return []
-    counted = ", ".join(f"{reason.sentence.partition(' (')[0]} ({count:,})" for reason, count in reasons[:3])
+    counted = ", ".join(f"{_in_general(reason)} ({count:,})" for reason, count in reasons[:_MOST_REASONS])
+    others = sum(count for _, count in reasons[_MOST_REASONS:])
+    counted += f" and others ({others:,})" if others else ""
     lines = [f"Failed most often: {counted}. Which ones: 'gossamer job sites {identifier} --state failed'."]
     names = sum(count for reason, count in reasons if reason in (Reason.DNS, Reason.NAME_SERVER))
     if names == progress.sites_total:

@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import Any
 
 from gossamer.assembly import App
-from gossamer.cli import told, words
+from gossamer.cli import kept, told, words
 from gossamer.cli.session import say, say_json
 from gossamer.cli.tables import width
 from gossamer.errors import UserError
@@ -17,7 +17,7 @@ from gossamer.model.job import Job
 from gossamer.model.page import ASKED_AGAIN, Attempt
 from gossamer.model.states import PageState
 from gossamer.store.history import PageHistory
-from gossamer.work.explain import Explanation, explain, spellings_of
+from gossamer.work.explain import FORGOTTEN, Explanation, explain, spellings_of
 
 _LABEL = 12  # columns
 _WIDEST = 110  # columns; longer lines are hard to read
@@ -37,6 +37,7 @@ async def show_explanation(app: App, text: str, job_text: str, *, as_json: bool)
             hint="Give one such as https://shop.example/about or shop.example/about.",
         )
     job = await find_job(app.database, job_text)
+    await kept.refuse_gone(app, job)
     recipe = app.recipes[job.recipe]
     policy = recipe.bind(recipe.params.model_validate(job.params)).policy()
     found = await explain(app.database, job, policy, [kind.name for kind in recipe.kinds], text, urls)
@@ -77,6 +78,8 @@ def _facts(one: Explanation, job: Job) -> Iterator[Line]:
 def _absence(one: Explanation) -> Iterator[Line]:
     if one.same_as:
         yield "Page", f"read by way of {one.same_as.url}, which redirects here or names this as its address"
+    elif any(absence.name == FORGOTTEN for absence in one.absences):
+        yield "Page", "forgotten"
     elif any(absence.name == "errand" for absence in one.absences):
         yield "Page", "none"
     else:

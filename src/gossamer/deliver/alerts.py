@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from typing import Protocol
+from uuid import UUID
 
+from gossamer.clock import Clock
 from gossamer.model.alert import Alert
 from gossamer.model.ids import short
 from gossamer.store import alerts
 from gossamer.store.database import Database
 from gossamer.telemetry import get_logger
+
+_AGAIN = 60.0  # seconds until a channel that failed is tried again
 
 log = get_logger(__name__)
 
@@ -28,12 +32,37 @@ class LogChannel:
         log.warning("alert", kind=str(alert.kind), sentence=alert.sentence, **job)
 
 
-async def deliver(database: Database, channels: Sequence[Channel]) -> int:
-    """Tell what has not been told; how many alerts that were."""
-    waiting = await database.read(alerts.undelivered)
-    for alert in waiting:
-        for channel in channels:
-            await channel.send(alert)
-    if waiting:
-        await database.write(alerts.delivered, [alert.id for alert in waiting])
-    return len(waiting)
+class Post:
+    """Tells what has not been told. A channel that fails keeps nobody else from it, and is tried again later."""
+
+    def __init__(self, database: Database, clock: Clock, channels: Sequence[Channel]) -> None:
+        self._database = database
+        self._clock = clock
+        self._channels = channels
+        self._told: set[tuple[UUID, int]] = set()  # of alerts that some channel has not taken yet
+        self._not_before = clock.monotonic()
+
+    async def deliver(self) -> int:
+        """How many alerts every channel has been told by now."""
+        if self._clock.monotonic() < self._not_before:
+            return 0
+        waiting = await self._database.read(alerts.undelivered)
+        done = [alert.id for alert in waiting if await self._tell(alert)]
+        if done:
+            await self._database.write(alerts.delivered, done)
+            self._told = {(alert, channel) for alert, channel in self._told if alert not in done}
+        if len(done) < len(waiting):
+            self._not_before = self._clock.monotonic() + _AGAIN
+        return len(done)
+
+    async def _tell(self, alert: Alert) -> bool:
+        for number, channel in enumerate(self._channels):
+            if (alert.id, number) in self._told:
+                continue
+            try:
+                await channel.send(alert)
+            except Exception as error:  # noqa: BLE001 - said in the log, and tried again
+                log.warning("alert.not_told", kind=str(alert.kind), channel=type(channel).__name__, why=str(error))
+            else:
+                self._told.add((alert.id, number))
+        return all((alert.id, number) in self._told for number in range(len(self._channels)))

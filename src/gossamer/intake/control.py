@@ -31,7 +31,10 @@ _RETRIABLE = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """What of a job is tried again: domains that had failed, and pages, those of other domains included."""
+    """What of a job is tried again: domains that had failed, and pages, those of other domains included.
+
+    Domains of a completed job that have not ended count among the former: nobody else would go on with them.
+    """
 
     sites: int = 0
     pages: int = 0
@@ -88,27 +91,29 @@ async def retry_failed(database: Database, job: Job) -> Retried:
         await _refuse(database, job, "retry-failed")
     waiting = await database.read(retry.candidates, job.id)
     done = Retried()
-    origins: tuple[JobState, ...] = _RETRIABLE
-    while waiting:
+    while True:
         some, waiting = waiting[:SITES_AT_A_TIME], waiting[SITES_AT_A_TIME:]
+        # Once something was opened it runs, and may be over before the rest is.
+        origins = _RETRIABLE if done == Retried() else (JobState.RUNNING, JobState.COMPLETED)
         opened = await database.write(_retry_some, job.id, some, origins, done, last=not waiting)
         if opened is None:
             await _refuse(database, job, "retry-failed")
-        # From here on it runs, and may be over before the rest is opened.
-        done, origins = opened, (JobState.RUNNING, JobState.COMPLETED)
-    return done
+        if not waiting:
+            return opened
+        done = opened
 
 
 def _retry_some(
     tx: Tx, identifier: UUID, ids: list[UUID], origins: tuple[JobState, ...], before: Retried, *, last: bool
 ) -> Retried | None:
     """Open some sites and set the job going, in one; None if it is no longer where it was."""
-    state = jobs.states(tx, [identifier]).get(identifier)
+    state = jobs.hold(tx, identifier)
     if state not in origins:
         return None
+    left = retry.still_open(tx, identifier) if state is JobState.COMPLETED else 0
     opened = retry.reopen(tx, identifier, ids)
-    done = Retried(before.sites + opened.sites, before.pages + opened.pages)
-    if opened.sites or opened.pages:
+    done = Retried(before.sites + opened.sites + left, before.pages + opened.pages)
+    if done != before:
         _move_by_hand(tx, identifier, JobState.RUNNING, origins)
     if last and (done.sites or done.pages):
         events.add(tx, identifier, "job.retried", f"{done.sites} domains, {done.pages} pages", who="user")

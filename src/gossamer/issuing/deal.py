@@ -1,7 +1,7 @@
 """Dealing free slots over the jobs that want them."""
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 from gossamer.store import visits
@@ -39,16 +39,24 @@ def deal(
 
 def anything_ready(tx: Tx, lane: str, shard: int, shards: int) -> bool:
     """A look that takes no lock, so that an idle process disturbs nobody."""
-    return bool(visits.ready(tx, lane, shard, shards, 1))
+    return visits.any_ready(tx, lane, shard, shards)
 
 
-def issue(tx: Tx, lane: str, shard: int, shards: int, slots: int, worker: str, *, suspects: int) -> list[UUID]:
-    """Choose visits for the free slots and mark them issued. The nudges go out after the commit."""
-    ready = visits.ready(tx, lane, shard, shards, slots + _SPARE)
+def issue(
+    tx: Tx, lane: str, shard: int, shards: int, slots: int, worker: str, nudged: Collection[UUID], *, suspects: int
+) -> list[UUID]:
+    """Choose visits for the free slots and mark them issued. The nudges go out after the commit.
+
+    `nudged` are those whose nudges are on their way. Any other visit that this worker was issued is among the chosen:
+    it was, the last time this was said.
+    """
+    ids = visits.forgotten(tx, worker, nudged)
+    slots -= len(ids)
+    ready = visits.ready(tx, lane, shard, shards, slots + _SPARE) if slots > 0 else {}
     if not ready:
-        return []
+        return ids
     domains = {waiting.domain for row in ready.values() for waiting in row}
     dealt = deal(ready, visits.busy_domains(tx, sorted(domains)), slots, suspects=suspects)
-    ids = [waiting.id for waiting in dealt]
-    visits.issue(tx, ids, worker)
-    return ids
+    fresh = [waiting.id for waiting in dealt]
+    visits.issue(tx, fresh, worker)
+    return [*ids, *fresh]

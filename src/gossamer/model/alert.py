@@ -13,6 +13,7 @@ class AlertKind(StrEnum):
     LANE = "lane"  # nobody walks the visits of a lane
     ADDRESS = "address"  # many sites block our address
     DEAD_LETTER = "dead-letter"  # a visit was given up after killing its workers
+    WORKERS = "workers"  # the working processes do not live
     AUDIT = "audit"  # the rows of a job do not add up
 
 

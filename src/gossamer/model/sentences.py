@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 PAUSES: Mapping[str, str] = {
     "deadline": (
-        "Job running for {hours} hours. Auto-paused to prevent runaway costs. Go on with 'gossamer job resume {job}'."
+        "Job running for {time}. Auto-paused to prevent runaway costs. Go on with 'gossamer job resume {job}'; "
+        "how long a job may run is GOSSAMER_JOB_TIME."
     ),
     "disk": (
-        "Only {free} MB are free on the disk of {home}. Paused before anything could get lost. "
-        "Make room, then resume with 'gossamer job resume {job}'."
+        "Only {free} MB are free on the disk of {home}, less than {least} MB (GOSSAMER_MIN_FREE_DISK). "
+        "Paused before anything could get lost. Make room, then resume with 'gossamer job resume {job}'."
     ),
     "backpressure": (
         "The database takes results too slowly (the oldest has waited {seconds} s). Paused so that nothing piles up. "
@@ -43,6 +44,7 @@ ALERTS: Mapping[str, str] = {
         "{host} was given up after its visit ended the worker {deaths} times ({error}). "
         "Look with 'gossamer system dead-letters show {visit}'."
     ),
+    "workers": "The working processes end as soon as they start. The reason is in the lines before this one in {log}",
     "audit": (
         "The rows of job {job} do not add up: {found}. Its results may be incomplete: see 'gossamer job audit {job}'."
     ),

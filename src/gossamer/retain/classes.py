@@ -26,9 +26,11 @@ class Terms:
     grace: timedelta = timedelta(days=7)
 
     def hides_at(self, recipe: str, since: datetime) -> datetime:
-        return since + (CLASSES[recipe].kept or self.usual)
+        """Also for a recipe that this program does not know: its job may come from another home, or a later version."""
+        known = CLASSES.get(recipe)
+        return since + (known.kept if known and known.kept else self.usual)
 
     @property
     def shortest(self) -> timedelta:
         """No job that is younger than this can be due."""
-        return min(one.kept or self.usual for one in CLASSES.values())
+        return min(self.usual, *(one.kept or self.usual for one in CLASSES.values()))

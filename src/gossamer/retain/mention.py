@@ -30,7 +30,7 @@ class Mention:
 
     def is_of_page(self, url: str, key: bytes, identity: bytes | None) -> bool:
         """Whether a row is that of the page, turned out to be it, or has it in its address."""
-        if path_of(url).startswith(_MARK):
+        if is_mark(url):
             return False
         return key in self.keys or identity in self.keys or self.is_in(url)
 
@@ -47,6 +47,11 @@ def of_page(urls: Sequence[str]) -> Mention:
 def of_domain(domain: str) -> Mention:
     pattern = re.compile(rf"(?<![\w-]){re.escape(domain)}(?![\w-]|\.\w)", re.IGNORECASE)
     return Mention(domain, pattern, domain=domain)
+
+
+def is_mark(url: str) -> bool:
+    """Whether this is what a page is called whose address is forgotten."""
+    return path_of(url).startswith(_MARK)
 
 
 def mark(origin: str, key: bytes) -> str:

@@ -6,7 +6,20 @@ from functools import reduce
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import CTE, ColumnElement, Select, Table, bindparam, func, literal, literal_column, select, text
+from sqlalchemy import (
+    CTE,
+    Column,
+    ColumnElement,
+    Select,
+    Table,
+    bindparam,
+    case,
+    func,
+    literal,
+    literal_column,
+    select,
+    text,
+)
 from sqlalchemy import union_all as together
 
 from gossamer.model.checkpoint import Checkpoint
@@ -24,6 +37,11 @@ _ONE: ColumnElement[Any] = literal_column("1")
 _ZERO: ColumnElement[Any] = literal_column("0")
 _IN_HAND = visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
 _TO_WALK = visits.c.state.in_((VisitState.READY, VisitState.ISSUED, VisitState.RUNNING))
+# How the visit to a site that has ended must have ended itself.
+_FITS = case(
+    (sites.c.state == SiteState.FAILED, visits.c.state.in_((VisitState.FAILED, VisitState.DEAD))),
+    else_=visits.c.state == VisitState.DONE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +101,7 @@ def _of_pages(tx: Tx, job_id: UUID) -> tuple[dict[str, int], int, dict[str, Offe
             pages.c.state,
             func.count().label("pages"),
             func.sum(pages.c.bytes_in).label("bytes_in"),
+            func.count(pages.c.identity).label("identified"),
         )
         .where(pages.c.job_id == _JOB)
         .group_by(pages.c.site_id, pages.c.visit_id, pages.c.state)
@@ -94,13 +113,17 @@ def _of_pages(tx: Tx, job_id: UUID) -> tuple[dict[str, int], int, dict[str, Offe
         func.sum(held.c.pages).label("total"),
         func.sum(held.c.bytes_in).label("bytes_in"),
     ).group_by(held.c.state)
-    waiting = held.c.state == PageState.PENDING
+    waiting, read = held.c.state == PageState.PENDING, held.c.state == PageState.DONE
     ended_site = held.join(sites, sites.c.id == held.c.site_id)
     ended_visit = held.join(visits, visits.c.id == held.c.visit_id).join(sites, sites.c.id == visits.c.site_id)
     wrong = {
         "stray pages": _strays(held),
-        "open pages of sites": _unequal(held, sites, held.c.site_id, sites.c.id),
-        "open pages of visits": _unequal(held, visits, held.c.visit_id, visits.c.site_id),
+        "open pages of sites": _unequal(held, waiting, held.c.site_id, sites.c.open_pages),
+        "open pages of visits": _unequal(held, waiting, held.c.visit_id, visits.c.open_pages),
+        "pages read of sites": _unequal(held, read, held.c.site_id, sites.c.pages_done),
+        "pages without identity": _named(sites.c.host, held.c.pages - held.c.identified)
+        .select_from(ended_site)
+        .where(read, held.c.identified < held.c.pages),
         "pages of ended sites": _named(sites.c.host, held.c.pages)
         .select_from(ended_site)
         .where(waiting, sites.c.state != SiteState.OPEN),
@@ -125,18 +148,17 @@ def _strays(held: CTE) -> Select[Any]:
     return _named(host, held.c.pages).select_from(placed).where(sites.c.id.is_(None) | visits.c.id.is_(None))
 
 
-def _unequal(held: CTE, kept: Table, owner: ColumnElement[UUID], site_id: ColumnElement[UUID]) -> Select[Any]:
-    """Sites or visits whose `open_pages` is not the number of their pending pages."""
+def _unequal(held: CTE, which: ColumnElement[bool], owner: ColumnElement[UUID], number: Column[int]) -> Select[Any]:
+    """Sites or visits whose own number of certain pages is not how many of these there are."""
+    kept = number.table
     both = together(
-        select(owner.label("id"), held.c.pages.label("waiting"), _ZERO.label("kept")).where(
-            held.c.state == PageState.PENDING
-        ),
-        select(kept.c.id, _ZERO, kept.c.open_pages).where(kept.c.job_id == _JOB),
+        select(owner.label("id"), held.c.pages.label("there"), _ZERO.label("kept")).where(which),
+        select(kept.c.id, _ZERO, number).where(kept.c.job_id == _JOB),
     ).subquery()
-    wrong = select(both.c.id).group_by(both.c.id).having(func.sum(both.c.waiting) != func.sum(both.c.kept)).subquery()
+    wrong = select(both.c.id).group_by(both.c.id).having(func.sum(both.c.there) != func.sum(both.c.kept)).subquery()
     found = wrong.join(kept, kept.c.id == wrong.c.id)
     if kept is not sites:
-        found = found.join(sites, sites.c.id == site_id)
+        found = found.join(sites, sites.c.id == kept.c.site_id)
     return _named(sites.c.host).select_from(found)
 
 
@@ -144,6 +166,7 @@ def _elsewhere(tx: Tx, job_id: UUID, state: JobState, kinds: Sequence[RecordKind
     """What can be seen without the pages, or from a record to its page."""
     homeless = visits.outerjoin(sites, (sites.c.id == visits.c.site_id) & (sites.c.job_id == _JOB))
     mine = visits.join(sites, sites.c.id == visits.c.site_id)
+    ended = (visits.c.job_id == _JOB) & (sites.c.state != SiteState.OPEN)
     walked = select(_ONE).where(visits.c.site_id == sites.c.id, _TO_WALK).exists()
     source = records.outerjoin(pages, (pages.c.job_id == _JOB) & (pages.c.key == records.c.page_key))
     elsewhere = (pages.c.site_id != records.c.site_id) | (_site_part(records.c.key) != _site_part(pages.c.key))
@@ -160,6 +183,12 @@ def _elsewhere(tx: Tx, job_id: UUID, state: JobState, kinds: Sequence[RecordKind
         "open sites": _named(sites.c.host).where(open_site),
         "visits to walk": _named(sites.c.host).select_from(mine).where(visits.c.job_id == _JOB, _TO_WALK),
         "visits in hand": _named(sites.c.host).select_from(mine).where(visits.c.job_id == _JOB, left),
+        "visits to ended sites": _named(sites.c.host).select_from(mine).where(ended, _TO_WALK),
+        "unfit visits": _named(sites.c.host).select_from(mine).where(ended, ~_TO_WALK, ~_FITS),
+        "double pages": _named(pages.c.url, func.count() - 1)
+        .where(pages.c.job_id == _JOB)
+        .group_by(pages.c.url)
+        .having(func.count() > 1),
         "loose records": _named(func.coalesce(pages.c.url, "no page of this job"))
         .select_from(source)
         .where(records.c.job_id == _JOB, nowhere),
@@ -195,7 +224,9 @@ def _named(name: ColumnElement[Any], weight: ColumnElement[Any] = _ONE) -> Selec
 def _few(what: str, query: Select[Any]) -> Select[Any]:
     """The first few of what a query finds, each with how many there are."""
     found = query.subquery()
-    return select(literal(what).label("what"), found.c.name, func.sum(found.c.weight).over().label("total")).limit(FEW)
+    # Where rows are damaged, what they are called by may be missing too.
+    name: ColumnElement[Any] = func.coalesce(found.c.name, "?").label("name")
+    return select(literal(what).label("what"), name, func.sum(found.c.weight).over().label("total")).limit(FEW)
 
 
 def _offenders(rows: Sequence[Any]) -> Offenders:

@@ -28,6 +28,7 @@ T = TypeVar("T")
 _TRIES = 6
 _CONNECT = 10  # seconds for a connection to a server
 _RETRIED_STATES = frozenset({"40001", "40P01"})  # serialisation failure, deadlock
+_REFUSED_STATES = ("28", "3D000")  # who we say we are, and what we ask for
 _AWAY_STATES = ("08", "53", "57P")  # connection trouble, out of something, shutting down or starting up
 
 
@@ -153,6 +154,7 @@ def sqlite_engine(path: Path, *, begin: str, checkpoints: bool = True) -> Engine
             "journal_size_limit = 67108864",
             "cache_size = -16000",
             "temp_store = MEMORY",
+            "trusted_schema = OFF",
             f"wal_autocheckpoint = {1000 if checkpoints else 0}",
         ):
             cursor.execute(f"PRAGMA {pragma}")
@@ -199,17 +201,22 @@ class PostgresDatabase:
                 async with self._engine.begin() as conn:
                     return await conn.run_sync(work)
             except DBAPIError as error:
-                if getattr(error.orig, "sqlstate", None) not in _RETRIED_STATES or attempt == _TRIES - 1:
+                state = str(getattr(error.orig, "sqlstate", None) or "")
+                if state.startswith(_REFUSED_STATES):
+                    raise _refused(error.orig, self._shown) from error
+                if state not in _RETRIED_STATES or attempt == _TRIES - 1:
                     raise _storage_away(error, self._shown) from error
                 await asyncio.sleep(random.uniform(0, 0.05 * 2**attempt))
             except (OSError, TimeoutError) as error:
-                why = str(error) or "no answer"
-                raise StorageAway(f"The database {self._shown} cannot be reached: {why}") from error
+                raise _unreachable(self._shown, str(error) or "no answer") from error
             except Exception as error:
                 # While a server starts or stops, its driver fails before SQLAlchemy has a connection to speak of.
-                if not str(getattr(error, "sqlstate", "")).startswith(_AWAY_STATES):
+                state = str(getattr(error, "sqlstate", ""))
+                if state.startswith(_REFUSED_STATES):
+                    raise _refused(error, self._shown) from error
+                if not state.startswith(_AWAY_STATES):
                     raise
-                raise StorageAway(f"The database {self._shown} cannot be reached: {error}") from error
+                raise _unreachable(self._shown, str(error)) from error
         raise AssertionError("unreachable")
 
     read = write
@@ -235,6 +242,18 @@ def open_database(url: str, clock: Clock, *, checkpoints: bool = True) -> Sqlite
     )
 
 
+def _unreachable(where: str, why: str) -> StorageAway:
+    return StorageAway(f"The database {where} cannot be reached: {why}. Is it running? 'gossamer doctor' says more.")
+
+
+def _refused(error: object, where: str) -> UserError:
+    return UserError(
+        "database.refused",
+        f"{where} refuses us: {error}.",
+        hint="Correct GOSSAMER_DATABASE_URL, or create the database with 'createdb' and 'gossamer db upgrade'.",
+    )
+
+
 def _storage_away(error: DBAPIError, where: str) -> Exception:
     """Connection trouble as our own error; anything else is a bug and stays what it is."""
     text = str(error.orig)
@@ -245,5 +264,5 @@ def _storage_away(error: DBAPIError, where: str) -> Exception:
     state = str(getattr(error.orig, "sqlstate", None) or "")
     away = error.connection_invalidated or state.startswith(_AWAY_STATES)
     if away or isinstance(error, (OperationalError, InterfaceError)):
-        return StorageAway(f"The database {where} did not answer: {text}")
+        return StorageAway(f"The database {where} did not answer: {text}. 'gossamer doctor' says more.")
     return error

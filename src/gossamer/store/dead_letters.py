@@ -93,6 +93,7 @@ def retry(tx: Tx, identifier: UUID, who: str = "user") -> bool:
     found = get(tx, identifier)
     if found is None:
         return False
+    state = jobs.hold(tx, found.job_id)
     (dead,) = Moving.read(tx, moving(visits.c.id == identifier))
     was = sites.lock(tx, [dead.site_id])[dead.site_id]
     legal = (visits.c.id == identifier) & (visits.c.state == VisitState.DEAD)
@@ -111,7 +112,7 @@ def retry(tx: Tx, identifier: UUID, who: str = "user") -> bool:
     # The audit holds the rows against the last checkpoint, and less has ended now than it knew of.
     checkpoints.take(tx, dead.job_id, CheckpointCause.VISITS)
     alerts.clear(tx, AlertKind.DEAD_LETTER, str(identifier))
-    _go_on(tx, found, who)
+    _go_on(tx, found, state, who)
     return True
 
 
@@ -129,9 +130,8 @@ def drop(tx: Tx, identifier: UUID, who: str = "user") -> bool:
 _CRASHED = pages.c.state.in_(origins(PAGE_MOVES, PageState.PENDING)) & (pages.c.reason == Reason.CRASHED.name)
 
 
-def _go_on(tx: Tx, letter: DeadLetter, who: str) -> None:
+def _go_on(tx: Tx, letter: DeadLetter, state: JobState | None, who: str) -> None:
     """A job that is at rest runs again. Said last, since it may be refused: then nothing of all this has happened."""
-    state = jobs.states(tx, [letter.job_id])[letter.job_id]
     if state is JobState.ARCHIVED or (
         state in _AT_REST and not jobs.move(tx, letter.job_id, JobState.RUNNING, who=who)
     ):

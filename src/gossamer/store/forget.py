@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -157,25 +158,48 @@ def rename_visits(tx: Tx, site_id: UUID, domain: str) -> None:
     tx.run(update(t.visits).where(t.visits.c.site_id == site_id).values(domain=domain))
 
 
+# Whoever looks at an alert, or at a job that stopped, is told at least that something was said.
+_TAKEN_OUT = "What was said here was forgotten."
+_TEXTS = (
+    (t.visits, "last_error", ""),
+    (t.events, "why", ""),
+    (t.alerts, "sentence", _TAKEN_OUT),
+    (t.jobs, "reason", _TAKEN_OUT),
+)
+
+
 def texts_naming(tx: Tx, job_id: UUID, text: str) -> dict[str, dict[UUID, str]]:
-    """What was said about a job's visits, and what happened to it, where the text stands in it: by table and row."""
+    """What was said about a job and its visits, and what happened to it, where the text stands in it: by table and row.
+
+    Said whole it is taken out whole: what stands beside a name may tell as much as the name.
+    """
     found = {}
-    for table, column in ((t.visits, "last_error"), (t.events, "why")):
-        query = select(table.c.id, table.c[column].label("said")).where(table.c.job_id == job_id)
+    for table, column, _ in _TEXTS:
+        query = select(table.c.id, table.c[column].label("said")).where(_job_of(table) == job_id)
         found[table.name] = {row.id: row.said for row in tx.run(query.where(_any(table, (column,), text)))}
     return found
 
 
-def empty_texts(tx: Tx, job_id: UUID, ids: Mapping[str, Sequence[UUID]]) -> None:
-    for table, column in ((t.visits, "last_error"), (t.events, "why")):
+def take_out_texts(tx: Tx, job_id: UUID, ids: Mapping[str, Sequence[UUID]]) -> None:
+    for table, column, instead in _TEXTS:
         rows = [{"b_job": job_id, "b_id": identifier} for identifier in ids.get(table.name, ())]
-        mine = (table.c.job_id == bindparam("b_job")) & (table.c.id == bindparam("b_id"))
-        tx.run_many(update(table).where(mine).values({column: ""}), rows)
+        mine = (_job_of(table) == bindparam("b_job")) & (table.c.id == bindparam("b_id"))
+        tx.run_many(update(table).where(mine).values({column: instead}), rows)
 
 
-def drop_robots(tx: Tx, origins: Sequence[str]) -> None:
-    """Answers kept for other jobs."""
-    tx.run(delete(t.robots).where(t.robots.c.origin.in_(origins)))
+def _job_of(table: Table) -> ColumnElement[UUID]:
+    return table.c.id if table is t.jobs else table.c.job_id
+
+
+def forgot_at(tx: Tx, job_id: UUID) -> list[datetime]:
+    """When something of a job was forgotten, each time."""
+    query = select(t.events.c.at).where(t.events.c.job_id == job_id, t.events.c.kind == "job.forgot")
+    return list(tx.run(query.order_by(t.events.c.id)).scalars())
+
+
+def drop_robots(tx: Tx, origins: Sequence[str]) -> int:
+    """Answers kept for other jobs; how many there were."""
+    return tx.run(delete(t.robots).where(t.robots.c.origin.in_(origins))).rowcount
 
 
 def robots_naming(tx: Tx, text: str) -> list[str]:

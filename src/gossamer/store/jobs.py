@@ -78,6 +78,16 @@ def states(tx: Tx, identifiers: Sequence[UUID]) -> dict[UUID, JobState]:
     return {row.id: JobState(row.state) for row in tx.run(query)}
 
 
+def hold(tx: Tx, identifier: UUID) -> JobState | None:
+    """The state of a job, which nobody else changes until commit; taken before any of its sites is."""
+    query = select(jobs.c.state).where(jobs.c.id == identifier)
+    if tx.dialect.row_locks:
+        # A row that points to the job is checked against it late in a settle, which must not wait for us then.
+        query = query.with_for_update(key_share=True)
+    state = tx.run(query).scalar()
+    return JobState(state) if state else None
+
+
 def move(tx: Tx, identifier: UUID, target: JobState, why: str = "", who: str = "") -> bool:
     """Change the state if the table of moves allows it from where the job is now. One UPDATE decides."""
     changes: dict[str, Any] = {"state": target}
@@ -108,6 +118,8 @@ def begin_anew(tx: Tx, identifier: UUID) -> None:
 
 def complete(tx: Tx, identifier: UUID, why: str = "") -> bool:
     """End a running job, unless a site of it was opened again in this moment."""
+    # Whoever opens sites of a running job holds it, so that none is opened between the look and the end.
+    hold(tx, identifier)
     open_site = select(exists().where(sites.c.job_id == identifier, sites.c.state == SiteState.OPEN))
     return not tx.run(open_site).scalar() and move(tx, identifier, JobState.COMPLETED, why)
 

@@ -11,6 +11,7 @@ from sqlalchemy import bindparam, insert, literal_column, select, update
 from gossamer.model.fetching import DIRECT
 from gossamer.model.page import ASKED_AGAIN, Attempt, Page
 from gossamer.model.states import PageState
+from gossamer.store.lookup import Lookup
 from gossamer.store.many import Many
 from gossamer.store.tables import pages
 from gossamer.store.tx import Tx
@@ -83,14 +84,12 @@ def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> tuple[list[
     return waiting, ended
 
 
-_STATES = select(pages.c.key, pages.c.state).where(
-    pages.c.job_id == bindparam("job"), pages.c.key.in_(bindparam("keys", expanding=True))
-)
+_STATES = Lookup(pages, [pages.c.key, pages.c.state], ["job_id"])
 
 
 def states(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> dict[bytes, PageState]:
     """The present state of those of the pages that exist."""
-    return {bytes(key): PageState(state) for key, state in tx.rows(_STATES, {"job": job_id, "keys": keys})}
+    return {bytes(key): PageState(state) for key, state in _STATES.rows(tx, {"job_id": job_id}, keys)}
 
 
 _SETTLE = Many(

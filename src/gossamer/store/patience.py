@@ -21,6 +21,7 @@ class Patience:
 
     def __init__(self, clock: Clock) -> None:
         self.lasts = timedelta()
+        self.gave_up: StorageAway | None = None  # with what it ended, if it did
         self._clock = clock
         self._away_since: float | None = None
         self._back_at = clock.monotonic()
@@ -50,6 +51,7 @@ class Patience:
                     log.warning("database.away", why=str(error))
                 # Asked for anew each time: somebody may have lost it meanwhile.
                 if now + pause > began + self.lasts.total_seconds():
+                    self.gave_up = error if self.lasts else None
                     raise
             else:
                 if self._away_since is not None:

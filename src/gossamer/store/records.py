@@ -9,6 +9,7 @@ from uuid import UUID
 from sqlalchemy import bindparam, insert, select
 
 from gossamer.model.record import Record
+from gossamer.store.lookup import Lookup
 from gossamer.store.many import Many
 from gossamer.store.tables import records
 from gossamer.store.tx import Tx
@@ -32,19 +33,18 @@ def place(record: Record, page_key: bytes, site_id: UUID) -> NewRecord:
     return NewRecord(page_key[:4] + digest, page_key, site_id, record)
 
 
-_PRESENT = select(records.c.kind, records.c.key).where(
-    records.c.job_id == bindparam("job"),
-    records.c.kind.in_(bindparam("kinds", expanding=True)),
-    records.c.key.in_(bindparam("keys", expanding=True)),
-)
+_PRESENT = Lookup(records, [records.c.key], ["job_id", "kind"])
 _ADD = Many(insert(records).values({column.name: bindparam(column.name) for column in records.c}))
 
 
 def add(tx: Tx, job_id: UUID, new: Sequence[NewRecord]) -> int:
     """Add those that are not there yet; how many that was."""
     unique = {(one.record.kind, one.key): one for one in reversed(new)}
-    wanted = {"job": job_id, "kinds": list({kind for kind, _ in unique}), "keys": [key for _, key in unique]}
-    present = {(kind, bytes(key)) for kind, key in tx.rows(_PRESENT, wanted)}
+    present = {
+        (kind, bytes(key))
+        for kind in sorted({kind for kind, _ in unique})
+        for (key,) in _PRESENT.rows(tx, {"job_id": job_id, "kind": kind}, [key for of, key in unique if of == kind])
+    }
     rows = [
         {
             "job_id": job_id,

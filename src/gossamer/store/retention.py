@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Table, Text, cast, delete, func, select, t
 from gossamer.model.states import JobState, VisitState
 from gossamer.store import events, jobs
 from gossamer.store import tables as t
+from gossamer.store.moves import FREED, Moving, moving, tell
 from gossamer.store.tx import Tx
 
 _ENDED = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED)
@@ -114,8 +115,11 @@ def let_go(tx: Tx, job_id: UUID) -> None:
     """Whoever still walks a visit of a job that does not run loses it, and can write nothing more."""
     in_hand = t.visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
     resting = t.visits.c.job_id.in_(select(t.jobs.c.id).where(t.jobs.c.id == job_id, t.jobs.c.state.in_(_RESTING)))
-    free: dict[str, Any] = {"state": VisitState.READY, "lease": None, "lease_until": None, "worker": None}
-    tx.run(update(t.visits).where(t.visits.c.job_id == job_id, resting, in_hand).values(**free))
+    lost = Moving.read(tx, tx.locked(moving(t.visits.c.job_id == job_id, resting, in_hand)))
+    if lost:
+        free = update(t.visits).where(t.visits.c.id.in_([one.id for one in lost]))
+        tx.run(free.values(**FREED, state=VisitState.READY))
+        tell(tx, VisitState.READY, lost, "its job is at rest")
 
 
 def purge_step(tx: Tx, job_id: UUID, most: int) -> int:

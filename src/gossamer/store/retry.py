@@ -72,8 +72,17 @@ def candidates(tx: Tx, job_id: UUID) -> list[UUID]:
     return sorted(found)
 
 
+def still_open(tx: Tx, job_id: UUID) -> int:
+    """How many sites of a job have not ended."""
+    waiting = (sites.c.job_id == job_id) & (sites.c.state == SiteState.OPEN)
+    return int(tx.run(select(func.count()).select_from(sites).where(waiting)).scalar_one())
+
+
 def reopen(tx: Tx, job_id: UUID, ids: Sequence[UUID]) -> Reopened:
-    """Let these sites be walked again where they failed; counted and noted in the same transaction."""
+    """Let these sites be walked again where they failed; counted and noted in the same transaction.
+
+    The caller holds the job.
+    """
     locked = tx.rows(tx.locked(_SITES), {"ids": list(ids)})
     again = [one for site in locked if (one := _look(tx, job_id, site)).wanted]
     done = Reopened()

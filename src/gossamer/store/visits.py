@@ -1,11 +1,11 @@
 """Visits: queued, issued, leased, handed back. The lease token fences every write."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from uuid import UUID, uuid4
+from uuid import UUID
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import bindparam, exists, func, or_, select, update
 
 from gossamer.model.alert import AlertKind
 from gossamer.model.page import Visit
@@ -45,27 +45,39 @@ _FULL_DOMAINS = (
 )
 
 
+_DUE = (
+    visits.c.lane == bindparam("lane"),
+    visits.c.state == VisitState.READY,
+    visits.c.due_at <= bindparam("now", type_=visits.c.due_at.type),
+    visits.c.shard % bindparam("shards", type_=visits.c.shard.type) == bindparam("of_shard"),
+    visits.c.domain.not_in(_FULL_DOMAINS),
+)
+_READY = (
+    select(visits.c.id, visits.c.domain, visits.c.deaths)
+    .where(visits.c.job_id == bindparam("job"), *_DUE)
+    .order_by(visits.c.due_at, visits.c.id)
+    .limit(bindparam("most"))
+)
+_RUNS = jobs.c.state == JobState.RUNNING
+_RUNNING_JOBS = select(jobs.c.id).where(_RUNS).order_by(jobs.c.id)
+_ANY_READY = select(jobs.c.id).where(_RUNS, exists().where(visits.c.job_id == jobs.c.id, *_DUE)).limit(1)
+
+
 def ready(tx: Tx, lane: str, shard: int, shards: int, per_job: int) -> dict[UUID, list[Waiting]]:
     """Visits that are due, per running job, at most `per_job` of each, in (due_at, id) order."""
+    asked = {"lane": lane, "now": tx.now, "of_shard": shard, "shards": shards, "most": per_job}
     found = {}
-    for job_id in tx.run(select(jobs.c.id).where(jobs.c.state == JobState.RUNNING).order_by(jobs.c.id)).scalars():
-        query = (
-            select(visits.c.id, visits.c.domain, visits.c.deaths)
-            .where(
-                visits.c.job_id == job_id,
-                visits.c.lane == lane,
-                visits.c.state == VisitState.READY,
-                visits.c.due_at <= tx.now,
-                visits.c.shard % shards == shard,
-                visits.c.domain.not_in(_FULL_DOMAINS),
-            )
-            .order_by(visits.c.due_at, visits.c.id)
-            .limit(per_job)
-        )
-        rows = [Waiting(row.id, job_id, row.domain, row.deaths > 0) for row in tx.run(query)]
+    for job_id in tx.run(_RUNNING_JOBS).scalars().all():
+        rows = tx.rows(_READY, {**asked, "job": job_id})
         if rows:
-            found[job_id] = rows
+            found[job_id] = [Waiting(row.id, job_id, row.domain, row.deaths > 0) for row in rows]
     return found
+
+
+def any_ready(tx: Tx, lane: str, shard: int, shards: int) -> bool:
+    """Whether `ready` would find anything: one statement however many jobs there are, since the idle ask it often."""
+    asked = {"lane": lane, "now": tx.now, "of_shard": shard, "shards": shards}
+    return tx.run(_ANY_READY, asked).first() is not None
 
 
 def busy_domains(tx: Tx, domains: Sequence[str]) -> dict[str, int]:
@@ -91,34 +103,40 @@ _ISSUABLE = moving(visits.c.id.in_(bindparam("ids", expanding=True)), may_become
 
 
 def issue(tx: Tx, ids: Sequence[UUID], worker: str) -> None:
-    """Mark them as nudged. `due_at` keeps when, so that a lost nudge is noticed."""
+    """Mark them as nudged. `due_at` keeps when, so that a lost nudge is noticed.
+
+    No event tells of it: a nudge is a hint, and what comes of it is told.
+    """
     free = Moving.read(tx, tx.locked(_ISSUABLE), {"ids": list(ids)})
     tx.run_many(_ISSUE, [{"b_id": one.id, "b_at": tx.now, "b_worker": worker} for one in free])
-    tell(tx, VisitState.ISSUED, free, who=worker)
 
 
-def claim(tx: Tx, ids: Sequence[UUID], worker: str, lease: timedelta) -> list[Visit]:
-    """Lease those of the visits that are still to be had, each under a token of its own."""
-    claimable = (
-        visits.c.id.in_(ids),
-        may_become(VisitState.RUNNING),
-        jobs.c.state == JobState.RUNNING,
-    )
-    query = moving(*claimable).join(jobs, jobs.c.id == visits.c.job_id)
+def forgotten(tx: Tx, worker: str, nudged: Collection[UUID]) -> list[UUID]:
+    """Issued to this worker, which knows of no nudge: when they were, the answer to the commit was not heard."""
+    mine = (visits.c.worker == worker) & (visits.c.state == VisitState.ISSUED)
+    return [one for one in tx.run(select(visits.c.id).where(mine).order_by(visits.c.id)).scalars() if one not in nudged]
+
+
+def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta) -> list[Visit]:
+    """Lease those of the visits that are still to be had, each under its token.
+
+    Said twice it is the same: a visit that carries its token already is among them, and not told again.
+    """
+    free = may_become(VisitState.RUNNING) & (jobs.c.state == JobState.RUNNING)
+    held = (visits.c.state == VisitState.RUNNING) & visits.c.lease.in_(tokens.values())
+    query = moving(visits.c.id.in_(tokens), or_(free, held)).join(jobs, jobs.c.id == visits.c.job_id)
     if tx.dialect.row_locks:
-        query = query.with_for_update(of=visits, skip_locked=True)
-    free = Moving.read(tx, query)
-    tokens = {one.id: uuid4() for one in free}
+        query = query.with_for_update(of=visits)
+    taken = Moving.read(tx, query)
+    known = set(tx.run(select(visits.c.id).where(visits.c.id.in_(tokens), held)).scalars())
     tx.run_many(
         _CLAIM,
-        [
-            {"b_id": identifier, "b_lease": token, "b_until": tx.now + lease, "b_worker": worker}
-            for identifier, token in tokens.items()
-        ],
+        [{"b_id": one.id, "b_lease": tokens[one.id], "b_until": tx.now + lease, "b_worker": worker} for one in taken],
     )
-    tell(tx, VisitState.RUNNING, free, who=worker)
-    _put_back(tx, [identifier for identifier in ids if identifier not in tokens], worker)
-    return leased.load(tx, tokens) if tokens else []
+    tell(tx, VisitState.RUNNING, [one for one in taken if one.id not in known], who=worker)
+    ours = {one.id for one in taken}
+    _put_back(tx, [identifier for identifier in tokens if identifier not in ours], worker)
+    return leased.load(tx, ours) if ours else []
 
 
 def _put_back(tx: Tx, refused: Sequence[UUID], worker: str) -> None:
@@ -131,12 +149,13 @@ def _put_back(tx: Tx, refused: Sequence[UUID], worker: str) -> None:
         tell(tx, VisitState.READY, idle, "its job does not run")
 
 
+_TOKEN = bindparam("b_lease", type_=visits.c.lease.type)
 _CLAIM = (
     update(visits)
-    .where(visits.c.id == bindparam("b_id"), may_become(VisitState.RUNNING))
+    .where(visits.c.id == bindparam("b_id"), or_(may_become(VisitState.RUNNING), visits.c.lease == _TOKEN))
     .values(
         state=VisitState.RUNNING,
-        lease=bindparam("b_lease", type_=visits.c.lease.type),
+        lease=_TOKEN,
         lease_until=bindparam("b_until", type_=visits.c.lease_until.type),
         worker=bindparam("b_worker"),
     )
@@ -146,8 +165,10 @@ _CLAIM = (
 def renew(tx: Tx, worker: str, held: Sequence[UUID], lease: timedelta) -> set[UUID]:
     """Extend the leases a process holds in one statement; the tokens that are still its own."""
     mine = (visits.c.worker == worker) & (visits.c.state == VisitState.RUNNING) & visits.c.lease.in_(held)
-    renewed = update(visits).where(mine).values(lease_until=tx.now + lease).returning(visits.c.lease)
-    return set(tx.run(renewed).scalars())
+    # Taken in the order in which a settle takes them, or each could wait for the other.
+    in_order = tx.locked(select(visits.c.id).where(mine).order_by(visits.c.id))
+    renewed = update(visits).where(visits.c.id.in_(in_order), mine).values(lease_until=tx.now + lease)
+    return set(tx.run(renewed.returning(visits.c.lease)).scalars())
 
 
 _LEASES = (

@@ -52,15 +52,14 @@ async def audit(
 ) -> AuditReport:
     """Prove it from the rows of one moment, whatever the job is doing meanwhile.
 
-    Only a job's recipe knows what makes two of its records the same: without it that check is left out.
+    Only a job's recipe knows what makes two of its records the same: without it they are not looked at for that.
     """
     kinds = {name: recipe.kinds for name, recipe in recipes.items()}
     found = await database.read(tally, job_id, kinds)
     if found is None:
         raise UserError("job.not_found", f"Job {short(job_id)} was deleted just now.", hint="See 'gossamer job list'.")
     wanted = _OF_ARCHIVED if found.state is JobState.ARCHIVED else _CHECKS
-    checks = (check(found) for check in wanted)
-    return AuditReport(job_id, found.state, tuple(check for check in checks if check))
+    return AuditReport(job_id, found.state, tuple(check(found) for check in wanted))
 
 
 def _pages(rows: Tally) -> Check:
@@ -117,6 +116,14 @@ def _belonging(rows: Tally) -> Check:
     )
 
 
+def _read(rows: Tally) -> Check:
+    told = {
+        "pages read of sites": "domains whose number of pages read is not that of their done pages",
+        "pages without identity": "pages read of which it is not known which page they are",
+    }
+    return _check(rows, "read", {"done": rows.pages.get(PageState.DONE, 0)}, told)
+
+
 def _open_pages(rows: Tally) -> Check:
     wrong = "whose number of open pages is not that of their pending pages"
     told = {"open pages of sites": f"domains {wrong}", "open pages of visits": f"visits {wrong}"}
@@ -131,6 +138,7 @@ def _endings(rows: Tally) -> Check:
     told = {
         "pages of ended sites": "pages that wait although their domain has ended",
         "pages of ended visits": "pages that wait although their visit has ended",
+        "unfit visits": "visits that ended in another way than their domain",
     }
     return _check(rows, "endings", figures, told)
 
@@ -140,7 +148,10 @@ def _to_come(rows: Tally) -> Check:
         "domains open": rows.sites.get(SiteState.OPEN, 0),
         "visits to come": sum(rows.visits.get(state, 0) for state in _TO_WALK),
     }
-    told = {"stuck sites": "open domains that no visit will walk"}
+    told = {
+        "stuck sites": "open domains that no visit will walk",
+        "visits to ended sites": "visits to come although their domain has ended",
+    }
     if rows.state is JobState.COMPLETED:
         told = {
             "open sites": "domains open although the job is completed",
@@ -155,12 +166,11 @@ def _in_hand(rows: Tally) -> Check:
     return _check(rows, "leases", figures, {} if rows.state in _AT_WORK else told)
 
 
-def _doubles(rows: Tally) -> Check | None:
-    kinds = [what for what in rows.offenders if what.startswith("double ")]
-    if not kinds:
-        return None
+def _doubles(rows: Tally) -> Check:
+    kinds = [what for what in rows.offenders if what.startswith("double ") and what != "double pages"]
     told = {what: f"records of kind {what.removeprefix('double ')} that are there already" for what in kinds}
-    return _check(rows, "doubles", {"records": rows.records}, told)
+    figures = {"pages": sum(rows.pages.values()), **({"records": rows.records} if kinds else {})}
+    return _check(rows, "doubles", figures, {"double pages": "pages whose address is there already", **told})
 
 
 def _sources(rows: Tally) -> Check:
@@ -197,11 +207,12 @@ def _deleted(rows: Tally) -> Check:
     return Check("deleted", left, () if rows.is_hidden else tuple(faults))
 
 
-_CHECKS: tuple[Callable[[Tally], Check | None], ...] = (
+_CHECKS: tuple[Callable[[Tally], Check], ...] = (
     _pages,
     _sites,
     _counters,
     _belonging,
+    _read,
     _open_pages,
     _endings,
     _to_come,
@@ -210,7 +221,7 @@ _CHECKS: tuple[Callable[[Tally], Check | None], ...] = (
     _sources,
     _checkpoint,
 )
-_OF_ARCHIVED: tuple[Callable[[Tally], Check | None], ...] = (_sites, _deleted, _in_hand)
+_OF_ARCHIVED: tuple[Callable[[Tally], Check], ...] = (_sites, _deleted, _in_hand)
 
 
 def _check(rows: Tally, name: str, figures: Mapping[str, int], told: Mapping[str, str]) -> Check:

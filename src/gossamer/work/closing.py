@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from gossamer.errors import StorageAway
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import ALERTS
@@ -13,6 +14,11 @@ from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work.audit import audit
+
+_NOT_AUDITED = (
+    "Whether the rows of job {job} add up is not known: its audit itself failed ({error}). See the log, then try it "
+    "again with 'gossamer job audit {job}'."
+)
 
 log = get_logger(__name__)
 
@@ -29,13 +35,26 @@ class Closer:
             await self._close(job_id)
 
     async def _close(self, job_id: UUID) -> None:
-        report = await audit(self._database, job_id, self._recipes)
-        if not report.clean:
-            log.error("job.audit_failed", job=short(job_id), found=report.sentence)
-        await self._database.write(_complete, job_id, report.sentence)
+        await self._database.write(_complete, job_id, await self._doubt(job_id))
+
+    async def _doubt(self, job_id: UUID) -> str:
+        """What speaks against the rows of a job, as a sentence; "" if nothing does.
+
+        Nor does an audit that fails keep a job from closing: rows so damaged that they cannot be read stay as they are.
+        """
+        try:
+            report = await audit(self._database, job_id, self._recipes)
+        except StorageAway:
+            raise
+        except Exception as error:
+            log.exception("job.audit_crashed", job=short(job_id))
+            return _NOT_AUDITED.format(job=short(job_id), error=type(error).__name__)
+        if report.clean:
+            return ""
+        log.error("job.audit_failed", job=short(job_id), found=report.sentence)
+        return ALERTS[AlertKind.AUDIT].format(job=short(job_id), found=report.sentence)
 
 
-def _complete(tx: Tx, job_id: UUID, found: str) -> None:
-    why = ALERTS[AlertKind.AUDIT].format(job=short(job_id), found=found) if found else ""
+def _complete(tx: Tx, job_id: UUID, why: str) -> None:
     if jobs.complete(tx, job_id, why) and why:
         alerts.fire(tx, AlertKind.AUDIT, str(job_id), why, job_id=job_id)

@@ -12,10 +12,14 @@ from gossamer.model.job import CrawlPolicy, Job
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason
 from gossamer.model.url import domain_of, host_of, normalise, origin_of, site_of, site_of_url, url_key
+from gossamer.retain.mention import is_mark
 from gossamer.store import history, sites
 from gossamer.store.database import Database
+from gossamer.store.forget import forgot_at
 from gossamer.store.history import PageHistory, SiteHistory
 from gossamer.store.tx import Tx
+
+FORGOTTEN = "forgotten"  # the absence of what was taken out on request
 
 _MOST_TWINS = 20  # addresses of one page that are named
 
@@ -82,18 +86,21 @@ def _explain(
 ) -> Explanation:
     nearly = [other for url in urls if (other := _with_other_slash(url)) not in urls]
     found = history.pages_at(tx, job.id, [url_key(url) for url in (*urls, *nearly)])
-    exact = [page for page in found if page.url in urls]
+    known = [page for page in found if not is_mark(page.url)]
+    exact = [page for page in known if page.url in urls]
     page = min(exact, key=lambda page: _rank(page, urls, given), default=None)
     url = page.url if page else urls[0]
-    spellings = tuple(one for one in found if one is not page)
+    spellings = tuple(one for one in known if one is not page)
     site = history.site(tx, job.id, site_of_url(url))
+    behind = None if page else _read_behind(tx, job, urls)
+    if page is None and _is_forgotten(tx, job, urls, [*found, *([behind[1]] if behind else [])], site):
+        return Explanation(given, url, site, spellings=spellings, absences=(_forgotten(tx, job),))
     if site is None:
         return Explanation(given, url, absences=(_no_such_site(tx, job, url),))
     notes = Notes.unpack(site.notes)
     if page is None:
         url = next((one for one in urls if one in notes.candidates), _in_use(urls, site))
         trouble = site.trouble.sentence if site.trouble else ""
-        behind = _read_behind(tx, job, urls)
         return Explanation(
             given,
             behind[0] if behind else url,
@@ -144,6 +151,28 @@ def _read_behind(tx: Tx, job: Job, urls: Sequence[str]) -> tuple[str, PageHistor
         if page:
             return url, page
     return None
+
+
+def _is_forgotten(
+    tx: Tx, job: Job, urls: Sequence[str], found: Sequence[PageHistory], site: SiteHistory | None
+) -> bool:
+    """Whether one of the spellings was a page that is forgotten now, or its whole site is."""
+    keys = [url_key(url) for url in urls]
+    if any(is_mark(page.url) and (page.key in keys or page.identity in keys) for page in found):
+        return True
+    if site:
+        # What a person listed is wanted whole until it is forgotten.
+        return site.listed and not site.whole
+    # A site that was only met has lost its name, but its pages still have the keys that its name gave them.
+    first = history.pages_by_key(tx, job.id, keys[0][:4], 1)
+    return any(page.key.startswith(keys[0][:4]) and is_mark(page.url) for page in first)
+
+
+def _forgotten(tx: Tx, job: Job) -> Absence:
+    times = [f"{at.astimezone():%Y-%m-%d %H:%M:%S}" for at in forgot_at(tx, job.id)]
+    # Which of several times it was is not kept: that would be to remember it.
+    when = f", between {times[0]} and {times[-1]}" if len(times) > 1 else "".join(f" on {at}" for at in times)
+    return Absence(FORGOTTEN, f"What this job knew of it was taken out with 'gossamer job forget'{when}.")
 
 
 def _with_other_slash(url: str) -> str:

@@ -41,7 +41,7 @@ class Found:
     records: int
     naming_pages: tuple[bytes, ...]
     naming_records: tuple[NamingRecord, ...]
-    naming_others: int  # sites, visits, events
+    naming_others: int  # sites, visits, events, alerts, the job itself
 
     @property
     def mentions(self) -> int:
@@ -102,18 +102,18 @@ async def forget_in_job(database: Database, found: Found, kinds: Sequence[Record
     for records in _batches(found.naming_records):
         await database.write(_rewrite_records, job, records)
     # Never the address itself: that would be no forgetting.
-    why = f"{len(found.pages):,} pages, {found.records:,} records, {found.mentions:,} mentions elsewhere"
-    await database.write(_say, job, why)
+    counted = {"page": len(found.pages), "record": found.records, "mention": found.mentions}
+    several = (f"{count:,} {thing}{'' if count == 1 else 's'}" for thing, count in counted.items())
+    await database.write(_say, job, f"{', '.join(several)} elsewhere")
 
 
 def _batches(rows: Sequence[_T]) -> Iterator[Sequence[_T]]:
     return (rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE))
 
 
-async def forget_robots(database: Database, mention: Mention) -> None:
-    """robots.txt answers that jobs share, of the sites a domain has."""
-    if mention.domain:
-        await database.write(_drop_robots, mention)
+async def forget_robots(database: Database, mention: Mention) -> int:
+    """robots.txt answers that jobs share, of the sites a domain has; how many there were."""
+    return await database.write(_drop_robots, mention) if mention.domain else 0
 
 
 def _stop_if_at_work(tx: Tx, job: Job) -> None:
@@ -136,7 +136,7 @@ def _rewrite_sites(tx: Tx, job: Job, mention: Mention) -> None:
         if "host" in changes:
             forget.rename_visits(tx, one.id, changes["host"])
     said = forget.texts_naming(tx, job.id, mention.host)
-    forget.empty_texts(
+    forget.take_out_texts(
         tx,
         job.id,
         {table: [key for key, text in texts.items() if mention.is_in(text)] for table, texts in said.items()},
@@ -189,9 +189,9 @@ def _say(tx: Tx, job: Job, why: str) -> None:
     events.add(tx, job.id, "job.forgot", why, who="user")
 
 
-def _drop_robots(tx: Tx, mention: Mention) -> None:
+def _drop_robots(tx: Tx, mention: Mention) -> int:
     named = forget.robots_naming(tx, mention.host)
-    forget.drop_robots(tx, [origin for origin in named if mention.covers(site_of_url(f"{origin}/"))])
+    return forget.drop_robots(tx, [origin for origin in named if mention.covers(site_of_url(f"{origin}/"))])
 
 
 MAY_HAVE_FOUND = tuple(state for state in JobState if state is not JobState.PENDING)

@@ -4,6 +4,7 @@ Each guard looks now and then and acts in one transaction: the pause, its reason
 """
 
 import shutil
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -46,28 +47,37 @@ class DeadlineGuard:
 
 def _count_time(tx: Tx, worked: timedelta, limit: timedelta) -> None:
     for job_id in deadline.count(tx, worked, limit):
-        why = PAUSES[AlertKind.DEADLINE].format(hours=f"{limit / timedelta(hours=1):g}", job=short(job_id))
+        why = PAUSES[AlertKind.DEADLINE].format(time=_spoken(limit), job=short(job_id))
         pause_by_itself(tx, job_id, AlertKind.DEADLINE, why)
+
+
+def _spoken(time: timedelta) -> str:
+    """`48 hours`; in other units only what is shorter than one."""
+    hours = time / timedelta(hours=1)
+    if hours >= 1:
+        return f"{hours:g} hours" if hours != 1 else "1 hour"
+    return f"{time / timedelta(minutes=1):g} minutes" if hours >= 1 / 60 else f"{time.total_seconds():g} seconds"
 
 
 class DiskGuard:
     """Pauses every job while the rows that say so still fit on the disk."""
 
-    def __init__(self, database: Database, home: Path, least: int) -> None:
+    def __init__(self, database: Database, folders: Sequence[Path], least: int) -> None:
         self._database = database
-        self._home = home
+        self._folders = folders
         self._least = least
 
     async def look(self) -> None:
-        free = shutil.disk_usage(self._home).free
+        free, folder = min((shutil.disk_usage(folder).free, folder) for folder in self._folders)
         if free < self._least and await self._database.read(deadline.any_running):
-            log.error("disk.nearly_full", free=free, home=str(self._home))
-            await self._database.write(_pause_all, free // _MEGABYTE, str(self._home))
+            log.error("disk.nearly_full", free=free, folder=str(folder))
+            await self._database.write(_pause_all, free, self._least, str(folder))
 
 
-def _pause_all(tx: Tx, free: int, home: str) -> None:
+def _pause_all(tx: Tx, free: int, least: int, folder: str) -> None:
+    figures = {"free": f"{free // _MEGABYTE:,}", "least": f"{least // _MEGABYTE:,}", "home": folder}
     for job in jobs.in_states(tx, JobState.RUNNING):
-        why = PAUSES[AlertKind.DISK].format(free=free, home=home, job=short(job.id))
+        why = PAUSES[AlertKind.DISK].format(**figures, job=short(job.id))
         pause_by_itself(tx, job.id, AlertKind.DISK, why)
 
 

@@ -12,6 +12,7 @@ class HomeLock:
     def __init__(self, home: Path) -> None:
         self._path = home / "runner.lock"
         self._file: int | None = None
+        self.clock = 0.0  # the offset of the clock by which we would work; others take it over while we do
 
     @property
     def held(self) -> bool:
@@ -32,7 +33,7 @@ class HomeLock:
             os.close(file)
             return False
         os.ftruncate(file, 0)
-        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+        os.pwrite(file, f"{os.getpid()} {self.clock!r}\n".encode(), 0)
         self._file = file
         return True
 
@@ -44,6 +45,16 @@ class HomeLock:
 
     def holder(self) -> int | None:
         """The process id of the runner, if there is one."""
+        written = self._written()
+        return None if written is None else int(written[0]) if written and written[0].isdigit() else 0
+
+    def holders_clock(self) -> float | None:
+        """The offset of the clock the runner works by, if there is a runner."""
+        written = self._written()
+        return float(written[1]) if written and len(written) > 1 else None
+
+    def _written(self) -> list[str] | None:
+        """What the runner has written; None if there is none."""
         if not self._path.exists():
             return None
         file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
@@ -51,8 +62,7 @@ class HomeLock:
             # Shared: those who only look do not keep each other from looking.
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            written = os.pread(file, 20, 0).strip()
-            return int(written) if written.isdigit() else 0
+            return os.pread(file, 60, 0).decode().split()
         else:
             return None
         finally:

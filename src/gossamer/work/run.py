@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
+from uuid import UUID, uuid4
 
 from gossamer.dispatch import Nudge
 from gossamer.issuing.deal import anything_ready, issue
@@ -55,7 +56,7 @@ class Shard:
         self._pressure = Pressure(kit.database, self._settler, kit.limits.settle_patience)
         self._walks = Walks(kit, self._settler, self._holds, governor, self._brake, self._mistakes)
         self._walking: set[asyncio.Task[None]] = set()
-        self._nudged = 0  # sent and not yet claimed
+        self._nudged: set[UUID] = set()  # sent and not yet claimed
         self._waiting = False  # more visits are ready than there is room for
         self._room = asyncio.Event()
         self._stop = asyncio.Event()
@@ -96,15 +97,16 @@ class Shard:
     async def _issue(self) -> None:
         while True:
             # Also those that have ended and run in the rows until that is written: the cap holds for the rows.
-            running = len(self._walking) + self._settler.endings + self._nudged
+            running = len(self._walking) + self._settler.endings + len(self._nudged)
             slots = self._brake.room(self._kit.limits.capacity) - running
             shard = (LANE, self._number, self._of)
             self._waiting = slots <= 0 and self._waiting
             if slots > 0 and await self._kit.database.read(anything_ready, *shard):
+                nudged = frozenset(self._nudged)
                 ids = await self._kit.database.write(
-                    issue, *shard, slots, self._worker, suspects=self._holds.suspects()
+                    issue, *shard, slots, self._worker, nudged, suspects=self._holds.suspects()
                 )
-                self._nudged += len(ids)
+                self._nudged.update(ids)
                 self._waiting = len(ids) == slots
                 for identifier in ids:
                     await self._kit.dispatcher.send(Nudge(identifier, LANE))
@@ -119,9 +121,10 @@ class Shard:
         while True:
             nudges = await self._kit.dispatcher.receive(_CLAIM_MOST)
             since = self._kit.clock.monotonic()
-            ids = [nudge.visit for nudge in nudges]
-            claimed = await self._kit.database.write(claim_and_load, ids, self._worker, self._kit.limits.lease)
-            self._nudged -= len(nudges)
+            # Made here and not in the transaction, which may have to be made twice.
+            tokens = {nudge.visit: uuid4() for nudge in nudges}
+            claimed = await self._kit.database.write(claim_and_load, tokens, self._worker, self._kit.limits.lease)
+            self._nudged.difference_update(tokens)
             for one in claimed:
                 hold = self._holds.take(one.visit, since)
                 hold.walk = asyncio.create_task(self._walks.walk(hold, one, self._others_wait))

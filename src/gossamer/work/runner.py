@@ -10,12 +10,16 @@ from pathlib import Path
 from time import monotonic
 
 from gossamer.clock import SteadyClock
-from gossamer.deliver.alerts import Channel, deliver
+from gossamer.deliver.alerts import Channel, Post
 from gossamer.errors import GossamerError, StorageAway
+from gossamer.model.alert import AlertKind
+from gossamer.model.sentences import ALERTS
+from gossamer.model.states import JobState
 from gossamer.retain.retainer import Retainer
-from gossamer.store import checkpoints, reclaim, robots, schema, waits
+from gossamer.store import alerts, checkpoints, events, jobs, reclaim, robots, schema, waits
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.store.places import StoredPlaces
+from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work import surrender
 from gossamer.work.child import Child
@@ -71,16 +75,16 @@ class Runner:
         self._command = (*command, "--clock", repr(clock.offset))
         self._output = output
         self._rules = rules
-        self._channels = channels
+        self._post = Post(database, clock, channels)
         self._retainer = retainer
         self._retains_at = clock.monotonic() + _RETAIN
         self._children: list[Child] = []
         self._stillborn = 0
         self._places = StoredPlaces(database)
-        self._sweeper = Sweeper(database, clock)
+        self._sweeper = Sweeper(database, clock, rules.lease)
         self._guards = (
             DeadlineGuard(database, clock, rules.job_time),
-            DiskGuard(database, folder, rules.min_free_disk),
+            DiskGuard(database, _disks(database, folder), rules.min_free_disk),
             LaneGuard(database, clock),
         )
         self._looked = self._clock.monotonic()
@@ -99,6 +103,7 @@ class Runner:
         await self._database.write(reclaim.void_home, self._home)
         await self._database.write(waits.mend)
         await self._database.write(robots.forget_old)
+        await self._database.write(_taken_up, self._home, os.getpid())
         self._children = [self._spawn(number) for number in range(self._rules.processes)]
         log.info("runner.started", processes=self._rules.processes, pid=os.getpid())
         return True
@@ -108,13 +113,9 @@ class Runner:
 
     async def look_after(self) -> None:
         """For ever: replace dead children, sweep, guard, keep the log file of SQLite small."""
-        try:
-            while True:
-                await self._look()
-                await asyncio.sleep(_EVERY)
-        except StorageAway as error:
-            surrender.note(self._folder, error, self._rules.patience)
-            raise
+        while True:
+            await self._look()
+            await asyncio.sleep(_EVERY)
 
     async def _look(self) -> None:
         self._end_standing()
@@ -122,7 +123,7 @@ class Runner:
         await self._sweeper.sweep()
         for guard in self._guards:
             await guard.look()
-        await deliver(self._database, self._channels)
+        await self._post.deliver()
         if self._clock.monotonic() >= self._retains_at:
             report = await self._retainer.pass_once(self._clock.now())
             # What is left of a large job goes soon, but not so that it keeps others from writing.
@@ -156,7 +157,9 @@ class Runner:
             child.close()
             self._stillborn = self._stillborn + 1 if monotonic() - child.since < _ALIVE else 0
             if self._stillborn >= _STILLBORN:
-                raise GossamerError(f"The working processes end as soon as they start. The reason is in {self._output}")
+                why = ALERTS[AlertKind.WORKERS].format(log=self._output)
+                await self._database.write(alerts.fire, AlertKind.WORKERS, self._home, why)
+                raise GossamerError(why)
             await asyncio.sleep(0.5)  # a child that cannot start must not become a storm
             self._children[place] = self._spawn(child.number)
 
@@ -170,10 +173,15 @@ class Runner:
                 await child.wait(_PATIENCE)
             child.close()
         self._children = []
+        gave_up = self._database.patience.gave_up
+        if gave_up:
+            # Whoever noticed it first, the door or we ourselves: what is left to say is kept here.
+            surrender.note(self._folder, gave_up, self._rules.patience, self._clock.now())
         self._database.patience.lasts = timedelta()  # somebody waits for us to end
         try:
             await self._database.write(reclaim.void_home, self._home)
             await self._database.write(checkpoints.take_running)
+            await self._database.write(_left, self._home)
             await self._places.leave(_PLACE, self._home)
             await self._sweeper.sweep()
             await self._database.tidy()
@@ -181,3 +189,20 @@ class Runner:
             # Whoever works the home next begins with the same.
             log.warning("runner.left", why=str(error))
         log.info("runner.stopped", pid=os.getpid())
+
+
+def _disks(database: SqliteDatabase | PostgresDatabase, folder: Path) -> tuple[Path, ...]:
+    """What we write to: the home, and the folder of a database that lies elsewhere."""
+    return (folder, database.path.parent) if isinstance(database, SqliteDatabase) else (folder,)
+
+
+def _taken_up(tx: Tx, home: str, pid: int) -> None:
+    """In the history of every job that goes on: after a crash nobody else says when, and by whom."""
+    alerts.clear(tx, AlertKind.WORKERS, home)
+    for job in jobs.in_states(tx, JobState.RUNNING, JobState.PAUSING):
+        events.add(tx, job.id, "job.taken_up", f"process {pid}", who=home)
+
+
+def _left(tx: Tx, home: str) -> None:
+    for job in jobs.in_states(tx, JobState.RUNNING):
+        events.add(tx, job.id, "job.left", "the runner was stopped", who=home)

@@ -3,8 +3,11 @@
 A job is failed, or paused for a full disk, by the first command that finds the database again.
 """
 
-from datetime import timedelta
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -13,8 +16,9 @@ from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import FAILURES, PAUSES
 from gossamer.model.states import JobState
-from gossamer.store import jobs, reclaim
+from gossamer.store import counters, jobs, reclaim
 from gossamer.store.database import Database
+from gossamer.store.health import working_home
 from gossamer.store.pausing import pause_by_itself
 from gossamer.store.tx import Tx
 from gossamer.work.home import home_name
@@ -22,11 +26,28 @@ from gossamer.work.home import home_name
 _NAME = "surrender.json"
 
 
-def note(home: Path, error: StorageAway, patience: timedelta) -> None:
+@dataclass(frozen=True, slots=True)
+class Surrender:
+    """Why a runner gave up, and when."""
+
+    full: bool
+    error: str
+    minutes: float  # of patience
+    at: datetime
+
+    @classmethod
+    def of(cls, said: Mapping[str, Any]) -> "Surrender":
+        at = datetime.fromisoformat(said["at"])
+        return cls(bool(said["full"]), str(said["error"]), float(said["minutes"]), at)
+
+
+def note(home: Path, error: StorageAway, patience: timedelta, now: datetime) -> None:
     """Keep why we gave up. A disk that is full may not even take this; then the jobs are simply found stopped."""
-    said = {"full": isinstance(error, StorageFull), "error": str(error), "minutes": patience / timedelta(minutes=1)}
+    said = Surrender(isinstance(error, StorageFull), str(error), patience / timedelta(minutes=1), now)
     try:
-        (home / _NAME).write_bytes(orjson.dumps(said))
+        path = home / _NAME
+        path.touch(0o600)
+        path.write_bytes(orjson.dumps(asdict(said)))
     except OSError:
         forget(home)
 
@@ -42,21 +63,26 @@ async def recall(home: Path, database: Database) -> None:
     if not path.exists():
         return
     try:
-        said = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError:
-        said = {}
+        said = Surrender.of(orjson.loads(path.read_bytes()))
+    except (ValueError, KeyError, TypeError):
+        said = None  # cut off, or not ours
     if said:
-        await database.write(_say, bool(said["full"]), str(said["error"]), float(said["minutes"]), home)
+        await database.write(_say, said, home)
     forget(home)
 
 
-def _say(tx: Tx, full: bool, error: str, minutes: float, home: Path) -> None:
+def _say(tx: Tx, said: Surrender, home: Path) -> None:
     reclaim.void_home(tx, home_name(home))
+    if working_home(tx) not in (None, home_name(home)):
+        return  # another home has taken the jobs up since
     for job in jobs.in_states(tx, JobState.RUNNING):
-        if full:
-            why = PAUSES[AlertKind.DISK].format(free=0, home=home, job=short(job.id))
+        active = counters.progress(tx, job.id).last_activity
+        if active and active > said.at:
+            continue  # somebody has worked it since
+        if said.full:
+            why = PAUSES[AlertKind.DISK].format(free=0, home=home, least=0, job=short(job.id))
             pause_by_itself(tx, job.id, AlertKind.DISK, why)
             jobs.move(tx, job.id, JobState.PAUSED)
         else:
-            why = FAILURES["database"].format(minutes=f"{minutes:g}", error=error, job=short(job.id))
+            why = FAILURES["database"].format(minutes=f"{said.minutes:g}", error=said.error, job=short(job.id))
             jobs.move(tx, job.id, JobState.FAILED, why, who="runner")

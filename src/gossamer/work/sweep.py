@@ -9,16 +9,18 @@ from gossamer.store import jobs, reclaim, visits
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
-SURE_AFTER = 5.0  # seconds between the two looks that make an expired lease an abandoned one
+SURE_AFTER = 5.0  # seconds, at least, between the two looks that make an expired lease an abandoned one
 LOST_NUDGE = timedelta(minutes=2)
 
 
 class Sweeper:
     """One pass a second or so; cheap when there is nothing to do."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, lease: timedelta) -> None:
         self._database = database
         self._clock = clock
+        # After a suspended machine wakes, all leases have run out; whoever lives renews them within a quarter of one.
+        self._sure_after = max(SURE_AFTER, lease.total_seconds() / 3)
         self._expired: dict[UUID, tuple[UUID, float]] = {}  # visit -> token, first seen
 
     async def sweep(self) -> None:
@@ -34,8 +36,8 @@ class Sweeper:
             visit: kept if (kept := self._expired.get(visit)) and kept[0] == token else (token, now)
             for visit, token in expired.items()
         }
-        sure_before = now - SURE_AFTER
-        if self._database.patience.reachable_for() < SURE_AFTER:
+        sure_before = now - self._sure_after
+        if self._database.patience.reachable_for() < self._sure_after:
             return {}
         return {visit: token for visit, (token, since) in self._expired.items() if since <= sure_before}
 

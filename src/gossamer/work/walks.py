@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -45,9 +45,9 @@ class Claimed:
     shared: dict[str, RobotsAnswer | None]  # other jobs' robots.txt answers for its ways in
 
 
-def claim_and_load(tx: Tx, ids: list[UUID], worker: str, lease: timedelta) -> list[Claimed]:
-    """Lease visits and read all they need to begin, in one hop."""
-    leased = visits.claim(tx, ids, worker, lease)
+def claim_and_load(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta) -> list[Claimed]:
+    """Lease visits, each under its token, and read all they need to begin, in one hop."""
+    leased = visits.claim(tx, tokens, worker, lease)
     origins = {origin_of(url) for visit in leased if not visit.robots for url in visit.entries}
     shared = robots.fresh(tx, sorted(origins)) if origins else {}
     return [

@@ -120,10 +120,11 @@ async def _run_home(settings: Settings, processes: int | None) -> None:
                             await stop.wait()
             finally:
                 looking.cancel()
-                with suppress(asyncio.CancelledError):
-                    await looking
+                (ended,) = await asyncio.gather(looking, return_exceptions=True)
                 await runner.stop()
                 app.lock.release()
+            if isinstance(ended, Exception):
+                raise ended
 
 
 async def _something_runs(app: App) -> bool:

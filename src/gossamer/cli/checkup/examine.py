@@ -14,14 +14,15 @@ from gossamer.errors import UserError
 from gossamer.settings import Settings, read_settings
 
 Check = Callable[[Settings], Awaitable[list[Finding]]]
+NextStep = str | Callable[[Settings], str]
 
 # What it is about, who looks, and the next step where the trouble itself names none.
-_CHECKS: tuple[tuple[str, Check, str], ...] = (
+_CHECKS: tuple[tuple[str, Check, NextStep], ...] = (
     ("version", machine.check_version, ""),
     ("home", home.check_home, "Point GOSSAMER_HOME at a folder of your own."),
     ("disk", home.check_disk, "Point GOSSAMER_HOME at a folder of your own."),
     ("log", home.check_log, "Change the permissions of the log, or set GOSSAMER_LOG_FILE."),
-    ("database", rows.check_database, "Check GOSSAMER_HOME or GOSSAMER_DATABASE_URL, and that the server runs."),
+    ("database", rows.check_database, rows.next_step),
     ("clock", machine.check_clock, ""),
     ("limits", machine.check_limits, ""),
     ("rules", network.check_rules, "Correct the file or the setting."),
@@ -65,7 +66,8 @@ async def examine() -> list[Finding]:
         try:
             findings += await check(settings)
         except Exception as error:  # noqa: BLE001 - whatever a driver or the system raises is what was looked for
-            findings.append(_trouble(name, error, next_step))
+            step = next_step if isinstance(next_step, str) else next_step(settings)
+            findings.append(_trouble(name, error, step))
     return findings
 
 

@@ -29,7 +29,7 @@ _Open = SqliteDatabase | PostgresDatabase
 async def check_database(settings: Settings) -> list[Finding]:
     url = database_url(settings)
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
-        return [ok("database", f"{shown(url)} is made by the first job."), *_runner(settings, None, 0)]
+        return [_unmade(settings, Path(shown(url))), *_runner(settings, None, 0)]
     database = open_database(url, SystemClock())
     try:
         async with asyncio.timeout(_PATIENCE):
@@ -41,6 +41,23 @@ async def check_database(settings: Settings) -> list[Finding]:
         await database.close()
 
 
+def next_step(settings: Settings) -> str:
+    """What to do where the database could not be looked at and does not say it itself."""
+    url = database_url(settings)
+    if url.startswith("sqlite:"):
+        return f"See that {Path(shown(url)).parent} and all files in it can be written by you."
+    return "Check GOSSAMER_DATABASE_URL, and that the server runs."
+
+
+def _unmade(settings: Settings, path: Path) -> Finding:
+    if not settings.database_url:
+        return ok("database", f"{path} is made by the first job.")
+    # Somebody has written the path, and a slip of the pen looks as if all jobs were lost.
+    what = "" if path.parent.is_dir() else f", nor a folder {path.absolute().parent}"
+    said = f"GOSSAMER_DATABASE_URL names {path.absolute()}: there is no such file{what}."
+    return warn("database", said, "Correct it if there should be jobs. If not, the first job makes it.")
+
+
 async def _questions(settings: Settings, database: _Open, where: str) -> list[Finding]:
     found = await database.read(revision)
     refuse_newer(found, where)
@@ -50,7 +67,7 @@ async def _questions(settings: Settings, database: _Open, where: str) -> list[Fi
     if found != HEAD:
         return [*findings, *_runner(settings, home, 0)]
     waiting = await database.read(health.waiting)
-    findings += [await _clock(database), *_runner(settings, home, waiting.unfinished), *_waiting(waiting)]
+    findings += [await _times(database), *_runner(settings, home, waiting.unfinished), *_waiting(waiting)]
     return findings
 
 
@@ -102,22 +119,24 @@ async def _server(database: PostgresDatabase) -> list[Finding]:
     if abs(ahead) > _CLOCKS_APART:
         side = "ahead of" if ahead > timedelta() else "behind"
         said = f"The server's clock is {words.duration(abs(ahead))} {side} this machine's."
-        findings.append(warn("clock", said, "Set both by the network (timedatectl set-ntp true)."))
+        findings.append(warn("server clock", said, "Set both by the network (timedatectl set-ntp true)."))
     return findings
 
 
-async def _clock(database: _Open) -> Finding:
+async def _times(database: _Open) -> Finding:
     newest = await database.read(health.newest_moment)
     now = await database.read(lambda tx: tx.now)
     if newest and newest > now + _STEPPED_BACK:
         said = f"The newest row is from {words.duration(newest - now)} in the future: the clock was set back."
-        return warn("clock", said, "Set it by the network; until then jobs wait for moments that were yet to come.")
-    return ok("clock", "No row is from the future.")
+        return warn("row times", said, "Set it by the network; until then jobs wait for moments that were yet to come.")
+    return ok("row times", "No row is from the future.")
 
 
 def _runner(settings: Settings, home: str | None, unfinished: int) -> list[Finding]:
     """`home`: the one that works the database, by its rows."""
     process = HomeLock(settings.home).holder()
+    if process is None and home == _own_name(settings.home):
+        home = None  # a runner that was killed leaves its row behind for a while, and never the lock
     if process is None and home is None and unfinished:
         said = f"Stopped, no worker: {unfinished:,} job{'' if unfinished == 1 else 's'} should be running."
         return [warn("runner", said, "Go on with them: 'gossamer job resume --all'.")]
@@ -128,6 +147,14 @@ def _runner(settings: Settings, home: str | None, unfinished: int) -> list[Findi
     lock = settings.home / "runner.lock"
     said = f"The runner (process {process or 'unknown'}) is gone, and something it started still holds {lock}."
     return [warn("runner", said, f"It should end within a minute. If not: 'fuser {lock}' names it.")]
+
+
+def _own_name(home: Path) -> str | None:
+    """Only read: a home without a name gets none by being looked at."""
+    try:
+        return (home / "name").read_text().strip()
+    except OSError:
+        return None
 
 
 def _lives(process: int) -> bool:
@@ -143,7 +170,8 @@ def _lives(process: int) -> bool:
 def _waiting(waiting: health.Waiting) -> list[Finding]:
     findings = [ok("dead letters", "None."), ok("alerts", "None is open.")]
     if waiting.dead_letters:
-        said = f"{words.visits(waiting.dead_letters)} given up after ending their worker again and again."
+        whose = "its" if waiting.dead_letters == 1 else "their"
+        said = f"{words.visits(waiting.dead_letters)} given up after ending {whose} worker again and again."
         findings[0] = warn("dead letters", said, "Look at them: 'gossamer system dead-letters list'.")
     if waiting.alerts:
         said = f"{waiting.alerts:,} {'is' if waiting.alerts == 1 else 'are'} open."
