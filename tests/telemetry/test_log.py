@@ -269,3 +269,12 @@ assert "structlog" in sys.modules
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
     assert ran.stderr.endswith("[INFO] written\n")
+
+
+def test_a_full_disk_shows_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full on this system")
+    configure(file=Path("/dev/full"))
+    get_logger("gossamer.test").error("disk.full")
+    configure(stream=io.StringIO())
+    assert capsys.readouterr().err == ""

@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from io import TextIOWrapper
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
@@ -40,7 +41,8 @@ def configure(
     root = logging.getLogger()
     for former in [former for former in root.handlers if isinstance(former, (_PrivateFile, _Stream))]:
         root.removeHandler(former)
-        former.close()
+        with suppress(OSError):  # its last lines do not fit on the disk
+            former.close()
     root.addHandler(handler)
     root.setLevel(max(threshold, logging.WARNING))
     logging.getLogger(_OURS).setLevel(threshold)
@@ -62,7 +64,15 @@ class _LateFormatter(logging.Formatter):
         return self._inner.format(record)
 
 
-class _Stream(logging.Handler):
+class _Quiet(logging.Handler):
+    """A log that cannot be written, on a disk that is full, is no news for whoever looks at the screen."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handleError(record)
+
+
+class _Stream(_Quiet):
     """A stream, or whatever standard error is at the moment: live displays put something of their own in its place."""
 
     def __init__(self, stream: TextIO | None) -> None:
@@ -81,7 +91,7 @@ class _Stream(logging.Handler):
             self.handleError(record)
 
 
-class _PrivateFile(WatchedFileHandler):
+class _PrivateFile(_Quiet, WatchedFileHandler):
     """A file only its owner may read."""
 
     def __init__(self, path: Path) -> None:
