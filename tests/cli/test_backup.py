@@ -25,7 +25,7 @@ from gossamer.work.home import HomeLock
 from tests.jobs import make_job
 from tests.servers import program
 from tests.store.former_rows import JOB, fill, rows_of
-from tests.stories.program import Terminal, finish, sample_web
+from tests.stories.program import Terminal, finish, quick_web
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def refused(terminal: Terminal, *arguments: str) -> str:
 @pytest.mark.story
 def test_a_backup_from_the_middle_of_a_job_is_resumed_to_the_same_rows(tmp_path: Path) -> None:
     arguments = ("--sites", "8", "--seed", "5", "--nasty", "0", "--size-min", "8", "--size-max", "12")
-    with sample_web(tmp_path / "web", *arguments) as web:
+    with quick_web(tmp_path / "web", *arguments) as web:
         settings = {"GOSSAMER_DOMAIN_RATE": "4", "GOSSAMER_HTTP_TIMEOUT": "2s"}
         terminal = Terminal(tmp_path / "home", web, settings)
         running = terminal.begin(*terminal.prospect("--max-pages-per-domain", "15", "--processes", "2"))

@@ -25,7 +25,7 @@ from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, settle
 from tests.store.former_rows import FILLED, HOME, JOB, fill, rows_of
-from tests.stories.program import Terminal, sample_web
+from tests.stories.program import Terminal, quick_web
 
 MIGRATIONS = Path(gossamer.store.__file__).parent / "migrations"
 
@@ -144,7 +144,7 @@ async def test_an_unfinished_job_goes_on_after_an_upgrade(empty: AnyDatabase, em
 @pytest.mark.parametrize("former", FILLED)
 def test_the_program_shows_and_resumes_a_job_of_an_earlier_revision(tmp_path: Path, former: str) -> None:
     arguments = ("--sites", "4", "--seed", "3", "--nasty", "0", "--size-min", "5", "--size-max", "9")
-    with sample_web(tmp_path / "web", *arguments) as web:
+    with quick_web(tmp_path / "web", *arguments) as web:
         terminal = Terminal(tmp_path / "home", web, {"GOSSAMER_DOMAIN_RATE": "200"})
         first, second = web.domains.read_text().split()[:2]
         rows = rows_of(former, first, second)

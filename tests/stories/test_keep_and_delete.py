@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.stories.program import LONGEST, Terminal, sample_web
+from tests.stories.program import LONGEST, Terminal, quick_web
 
 
 def typed(terminal: Terminal, *arguments: str, stdin: int = subprocess.DEVNULL) -> "subprocess.CompletedProcess[str]":
@@ -37,7 +37,7 @@ def answered(terminal: Terminal, answer: str, *arguments: str) -> "subprocess.Co
 
 @pytest.mark.story
 def test_results_are_kept_warned_of_hidden_had_back_forgotten_and_deleted(tmp_path: Path) -> None:
-    with sample_web(tmp_path / "web", "--sites", "4", "--seed", "9", "--nasty", "0", "--pages-per-site", "6") as web:
+    with quick_web(tmp_path / "web", "--sites", "4", "--seed", "9", "--nasty", "0", "--pages-per-site", "6") as web:
         settings = {"GOSSAMER_DOMAIN_RATE": "500"}
         terminal = Terminal(tmp_path / "home", web, settings)
         command = terminal.prospect("--processes", "1", "--idempotency-key", "nightly-1")

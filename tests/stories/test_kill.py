@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.program import Terminal, kill, sample_web
+from tests.stories.program import Terminal, kill, quick_web
 
 ARGUMENTS = ("--sites", "40", "--seed", "5", "--nasty", "0.2", "--pages-per-site", "30")
 SETTINGS = {"GOSSAMER_DOMAIN_RATE": "8", "GOSSAMER_HTTP_TIMEOUT": "2s"}
@@ -16,10 +16,10 @@ CAPS = ("--max-pages-per-domain", "30", "--processes", "2")
 @pytest.mark.story
 @pytest.mark.xdist_group("kill")
 def test_nothing_is_missing_and_nothing_is_double_after_kill_9(tmp_path: Path) -> None:
-    with sample_web(tmp_path / "calm", *ARGUMENTS) as web:
+    with quick_web(tmp_path / "calm", *ARGUMENTS) as web:
         calm = Terminal(tmp_path / "calm-home", web, SETTINGS)
         undisturbed = calm.rows(calm.ask(*calm.prospect(*CAPS))["id"])
-    with sample_web(tmp_path / "rough", *ARGUMENTS) as web:
+    with quick_web(tmp_path / "rough", *ARGUMENTS) as web:
         rough = Terminal(tmp_path / "rough-home", web, SETTINGS)
         running = rough.begin(*rough.prospect(*CAPS))
         for enough in (40, 110):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.program import Terminal, finish, kill, sample_web
+from tests.stories.program import Terminal, finish, kill, quick_web
 
 pytestmark = [pytest.mark.story, pytest.mark.xdist_group("steering")]
 
@@ -17,7 +17,7 @@ SLOW = {"GOSSAMER_DOMAIN_RATE": "1", "GOSSAMER_HTTP_TIMEOUT": "2s"}
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    with sample_web(
+    with quick_web(
         tmp_path / "web", "--sites", "12", "--seed", "3", "--nasty", "0", "--size-min", "14", "--size-max", "16"
     ) as web:
         yield Terminal(tmp_path / "home", web, SLOW)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.stories.program import Terminal, Web, finish, sample_web
+from tests.stories.program import Terminal, Web, finish, quick_web
 
 pytestmark = [pytest.mark.story, pytest.mark.xdist_group("corners")]
 
@@ -19,7 +19,7 @@ CAPS = ("--max-pages-per-domain", "12", "--processes", "2")
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     arguments = ("--sites", "10", "--seed", "7", "--nasty", "0", "--size-min", "8", "--size-max", "12")
-    with sample_web(tmp_path_factory.mktemp("web"), *arguments) as web:
+    with quick_web(tmp_path_factory.mktemp("web"), *arguments) as web:
         yield web
 
 

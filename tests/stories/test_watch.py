@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.stories.program import Terminal, Web, finish, kill, sample_web
+from tests.stories.program import Terminal, Web, finish, kill, quick_web
 
 pytestmark = [pytest.mark.story, pytest.mark.xdist_group("watch")]
 
@@ -19,7 +19,7 @@ SLOW = {**QUICK, "GOSSAMER_DOMAIN_RATE": "1"}
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[Web]:
     arguments = ("--sites", "5", "--seed", "3", "--nasty", "0", "--size-min", "6", "--size-max", "8")
-    with sample_web(tmp_path / "web", *arguments) as web:
+    with quick_web(tmp_path / "web", *arguments) as web:
         yield web
 
 
