@@ -2,13 +2,14 @@
 
 import io
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from gossamer.assembly import open_app, open_kit, start_log
+from gossamer.clock import SteadyClock, SystemClock
 from gossamer.errors import UserError
 from gossamer.fetch import FetchError
 from gossamer.model.trouble import Reason
@@ -86,3 +87,12 @@ def test_the_password_of_the_proxy_is_in_no_log(tmp_path: Path) -> None:
     get_logger("gossamer.test").error("proxy.failed", text="it said hunter2-hunter2 is wrong")
     assert "proxy.failed" in stream.getvalue()
     assert "hunter2" not in stream.getvalue()
+
+
+async def test_workers_go_by_the_clock_of_a_server(tmp_path: Path, new_postgres: Callable[[], str]) -> None:
+    settings = Settings(home=tmp_path, database_url=new_postgres())
+    fast = SteadyClock(SteadyClock().offset + 3600)  # as on a machine whose clock is an hour ahead
+    async with open_kit(settings, 1, fast) as kit:
+        assert abs(kit.clock.now() - SystemClock().now()) < timedelta(seconds=10)
+    async with open_app(settings) as app:
+        assert app.lock.clock == app.clock.offset

@@ -18,6 +18,7 @@ from gossamer.retain.classes import Terms
 from gossamer.retain.retainer import Retainer
 from gossamer.settings import Settings
 from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
+from gossamer.store.health import database_time
 from gossamer.store.schema import ready_database
 from gossamer.telemetry import configure
 from gossamer.work import surrender
@@ -124,15 +125,22 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
     lock = HomeLock(settings.home)
     # By the runner's clock while there is one: what we write is due by it.
     clock = SteadyClock(lock.holders_clock())
-    lock.clock = clock.offset
     database = await ready_database(database_url(settings), clock)
     try:
+        await _agree(clock, database)
+        lock.clock = clock.offset
         if lock.holder() is None:
             await surrender.recall(settings.home, database)
         yield App(settings, clock, database, RECIPES, lock)
     finally:
         lock.release()
         await database.close()
+
+
+async def _agree(clock: SteadyClock, database: SqliteDatabase | PostgresDatabase) -> None:
+    """With a server, its clock is everybody's: what a worker wants to happen later is written by it and read by it."""
+    if database.dialect.own_clock:
+        clock.go_by(await database.read(database_time))
 
 
 @asynccontextmanager
@@ -181,6 +189,7 @@ async def open_kit(settings: Settings, shards: int, clock: SteadyClock | None = 
         named_spacing={domain: timedelta(seconds=1 / rate) for domain, rate in settings.domain_rates.items()},
     )
     try:
+        await _agree(clock, database)
         yield Kit(
             clock=clock,
             database=database,

@@ -33,6 +33,11 @@ class Waiting:
     alerts: int
 
 
+def database_time(tx: Tx) -> datetime:
+    """What time it is for the rows."""
+    return tx.now
+
+
 def working_home(tx: Tx) -> str | None:
     """The name of the home whose runner works this database now."""
     query = select(places.c.holder).where(places.c.place == "runner", places.c.until > tx.now)
