@@ -137,9 +137,12 @@ def choose(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
     _CHOOSE.run(tx, rows)
 
 
+_INSERT = Many(insert(pages).values({column.name: bindparam(column.name) for column in pages.c}))
+
+
 def insert_new(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
     """Pages met for the first time that have an outcome already."""
-    tx.run_many(insert(pages), rows)
+    _INSERT.run(tx, rows)
 
 
 def chosen_row(job_id: UUID, site_id: UUID, visit_id: UUID, page: Page) -> dict[str, Any]:
