@@ -24,6 +24,7 @@ def fire(tx: Tx, kind: AlertKind, subject: str, sentence: str, *, job_id: UUID |
         "job_id": job_id,
         "sentence": sentence,
         "fired_at": tx.now,
+        "holds": True,
     }
     return bool(tx.run(fresh, values).rowcount)
 
@@ -31,13 +32,13 @@ def fire(tx: Tx, kind: AlertKind, subject: str, sentence: str, *, job_id: UUID |
 def clear(tx: Tx, kind: AlertKind, subject: str) -> bool:
     """It no longer holds; False if it did not before either."""
     held = _OPEN & (alerts.c.kind == kind) & (alerts.c.subject == subject)
-    return bool(tx.run(update(alerts).where(held).values(cleared_at=tx.now)).rowcount)
+    return bool(tx.run(update(alerts).where(held).values(cleared_at=tx.now, holds=None)).rowcount)
 
 
 def clear_of_job(tx: Tx, job_id: UUID) -> int:
     """A person has looked after the job: what was said about it is over."""
     held = _OPEN & (alerts.c.job_id == job_id) & (alerts.c.kind != AlertKind.DEAD_LETTER)
-    return tx.run(update(alerts).where(held).values(cleared_at=tx.now)).rowcount
+    return tx.run(update(alerts).where(held).values(cleared_at=tx.now, holds=None)).rowcount
 
 
 def recent(tx: Tx, limit: int, *, cleared: bool = False) -> list[Alert]:

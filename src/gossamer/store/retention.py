@@ -107,7 +107,7 @@ def archive(tx: Tx, job_id: UUID, at: datetime, why: str, who: str) -> bool:
         return False
     tx.run(update(t.jobs).where(t.jobs.c.id == job_id).values(hidden_at=at))
     about = (t.alerts.c.job_id == job_id) & t.alerts.c.cleared_at.is_(None)
-    tx.run(update(t.alerts).where(about).values(cleared_at=tx.now))
+    tx.run(update(t.alerts).where(about).values(cleared_at=tx.now, holds=None))
     return True
 
 

@@ -13,7 +13,6 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    text,
 )
 
 from gossamer.store.types import Blob, Id, Instant, Json
@@ -237,12 +236,6 @@ alerts = Table(
     Column("fired_at", Instant, nullable=False),
     Column("cleared_at", Instant),
     Column("delivered_at", Instant),
-    Index(
-        "uq_alerts_open",
-        "kind",
-        "subject",
-        unique=True,
-        sqlite_where=text("cleared_at IS NULL"),
-        postgresql_where=text("cleared_at IS NULL"),
-    ),
+    Column("holds", Boolean),  # nothing once it is cleared: of those there may be many
+    UniqueConstraint("kind", "subject", "holds"),
 )

@@ -47,15 +47,9 @@ def upgrade() -> None:
         sa.Column("fired_at", Instant, nullable=False),
         sa.Column("cleared_at", Instant),
         sa.Column("delivered_at", Instant),
+        sa.Column("holds", sa.Boolean),
         sa.PrimaryKeyConstraint("id", name="pk_alerts"),
-    )
-    op.create_index(
-        "uq_alerts_open",
-        "alerts",
-        ["kind", "subject"],
-        unique=True,
-        sqlite_where=sa.text("cleared_at IS NULL"),
-        postgresql_where=sa.text("cleared_at IS NULL"),
+        sa.UniqueConstraint("kind", "subject", "holds", name="uq_alerts_kind_subject_holds"),
     )
     if op.get_bind().dialect.name == "sqlite":
         # 0002 emptied the notes with a text, which SQLite keeps as one where bytes are read.
