@@ -46,6 +46,11 @@ class App:
     def home_name(self) -> str:
         return home_name(self.settings.home)
 
+    @property
+    def terms(self) -> Terms:
+        """How long results are kept here."""
+        return Terms(self.settings.retention, self.settings.retention_grace)
+
     def check(self) -> None:
         """Refuse, before anything is created, settings that only a worker would stumble over."""
         if self.settings.connect_to:
@@ -84,7 +89,7 @@ class App:
                 patience=self.settings.database_patience,
             ),
             (LogChannel(),),
-            Retainer(self.database, Terms(self.settings.retention, self.settings.retention_grace)),
+            Retainer(self.database, self.terms),
         )
 
 

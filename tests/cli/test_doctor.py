@@ -265,11 +265,12 @@ async def test_what_waits_for_a_person_is_counted(
 ) -> None:
     await database.write(make_job, "a.test", "b.test")
     await database.write(alerts.fire, AlertKind.DISK, "home", "The disk is nearly full.")
-    await database.write(lambda tx: tx.run(text("UPDATE visits SET state = 'dead'")))
-    assert await database.read(health.waiting) == health.Waiting(unfinished=1, dead_letters=2, alerts=1)
+    for visit in ("one", "another"):
+        await database.write(alerts.fire, AlertKind.DEAD_LETTER, visit, "It was given up.")
+    assert await database.read(health.waiting) == health.Unattended(unfinished=1, dead_letters=2, alerts=3)
     monkeypatch.setenv("GOSSAMER_DATABASE_URL", database_url)
     assert (await only("dead letters", Level.WARN)).sentence.startswith("2 visits given up")
-    await database.write(lambda tx: tx.run(text("UPDATE visits SET state = 'done' WHERE domain = 'b.test'")))
+    await database.write(alerts.clear, AlertKind.DEAD_LETTER, "another")  # as dropping it does
     said = (await only("dead letters", Level.WARN)).sentence
     assert said == "1 visit given up after ending its worker again and again."
     assert (await only("alerts", Level.WARN)).next_step == "Read them: 'gossamer system alerts'."

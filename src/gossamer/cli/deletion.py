@@ -91,7 +91,7 @@ async def forget_mentions(
 
 async def show_retention(app: App, *, due_only: bool, as_json: bool) -> int:
     """All jobs with results and their dates; or only those with which something would be done now."""
-    ahead = await Retainer(app.database, kept.terms(app)).outlook(app.clock.now())
+    ahead = await Retainer(app.database, app.terms).outlook(app.clock.now())
     shown = [one for one in ahead if one.step is not NextStep.KEEP] if due_only else ahead
     if as_json:
         say_json([_outlook_json(one) for one in shown])
@@ -113,7 +113,7 @@ async def show_retention(app: App, *, due_only: bool, as_json: bool) -> int:
 
 
 async def run_retention(app: App, *, as_json: bool) -> int:
-    retainer, done = Retainer(app.database, kept.terms(app)), RetentionReport(is_over=False)
+    retainer, done = Retainer(app.database, app.terms), RetentionReport(is_over=False)
     while not done.is_over:
         more = await retainer.pass_once(app.clock.now())
         done = replace(

@@ -9,15 +9,10 @@ from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
-from gossamer.retain.classes import Terms
 from gossamer.retain.retainer import NextStep, look_ahead
 from gossamer.store import retention
 
 _WARNED_BEFORE = timedelta(days=30)
-
-
-def terms(app: App) -> Terms:
-    return Terms(app.settings.retention, app.settings.retention_grace)
 
 
 def date(at: datetime) -> str:
@@ -37,7 +32,7 @@ async def refuse_gone(app: App, job: Job) -> None:
     kept = await app.database.read(retention.kept_job, job.id)
     if kept is None or kept.hidden_at is None:
         return
-    ahead = look_ahead(kept, terms(app), app.clock.now())
+    ahead = look_ahead(kept, app.terms, app.clock.now())
     if ahead.step is NextStep.SHOW:
         return
     back = f"'gossamer job resume {identifier}' brings them back."
@@ -59,7 +54,7 @@ async def deletion_near(app: App, job: Job) -> datetime | None:
     if kept is None:
         return None
     now = app.clock.now()
-    hides_at = look_ahead(kept, terms(app), now).hides_at
+    hides_at = look_ahead(kept, app.terms, now).hides_at
     return hides_at if hides_at - now <= _WARNED_BEFORE else None
 
 

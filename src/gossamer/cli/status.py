@@ -17,7 +17,6 @@ from gossamer.model.alert import Alert
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import OVER, JobState, SiteState
-from gossamer.retain.classes import Terms
 from gossamer.retain.retainer import Outlook, look_ahead
 from gossamer.store import alerts, checkpoints, counters, retention, sites
 
@@ -81,8 +80,7 @@ async def _outlook(app: App, job: Job, now: datetime) -> Outlook | None:
     if job.state not in OVER:
         return None
     kept = await app.database.read(retention.kept_job, job.id)
-    terms = Terms(app.settings.retention, app.settings.retention_grace)
-    return look_ahead(kept, terms, now) if kept else None
+    return look_ahead(kept, app.terms, now) if kept else None
 
 
 def _kept(outlook: Outlook | None) -> Iterator[str]:

@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import func, select, text
 from sqlalchemy.exc import OperationalError
 
-from gossamer.model.states import JobState, VisitState
-from gossamer.store.tables import alerts, counters, events, jobs, places, visits
+from gossamer.model.alert import AlertKind
+from gossamer.model.states import JobState
+from gossamer.store.tables import alerts, counters, events, jobs, places
 from gossamer.store.tx import Tx
 
 _LOOK_AT_THE_TIME = 10_000  # steps of SQLite's machine between two looks
@@ -25,7 +26,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class Unattended:
     """What in the rows waits for a person."""
 
     unfinished: int  # jobs that should be worked
@@ -81,12 +82,14 @@ def newest_moment(tx: Tx) -> datetime | None:
     return max((at for at in found if at is not None), default=None)
 
 
-def waiting(tx: Tx) -> Waiting:
+def waiting(tx: Tx) -> Unattended:
     at_work = jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING))
-    return Waiting(
+    held = alerts.c.cleared_at.is_(None)
+    return Unattended(
         unfinished=_count(tx, jobs, at_work),
-        dead_letters=_count(tx, visits, visits.c.state == VisitState.DEAD),
-        alerts=_count(tx, alerts, alerts.c.cleared_at.is_(None)),
+        # A letter that was dropped is nobody's concern any more, though its visit stays dead.
+        dead_letters=_count(tx, alerts, held & (alerts.c.kind == AlertKind.DEAD_LETTER)),
+        alerts=_count(tx, alerts, held),
     )
 
 

@@ -167,7 +167,7 @@ def _lives(process: int) -> bool:
     return True
 
 
-def _waiting(waiting: health.Waiting) -> list[Finding]:
+def _waiting(waiting: health.Unattended) -> list[Finding]:
     findings = [ok("dead letters", "None."), ok("alerts", "None is open.")]
     if waiting.dead_letters:
         whose = "its" if waiting.dead_letters == 1 else "their"
