@@ -8,6 +8,7 @@ import pytest
 from gossamer.model.states import JobState, SiteState, VisitState
 from gossamer.settle.step import Finished, HandBack, HandOver, Step
 from gossamer.store import events, jobs, reclaim, sites, visits
+from gossamer.store.endings import Ending, end
 from gossamer.store.events import Event
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
@@ -32,7 +33,8 @@ async def test_the_whole_way_of_a_visit_is_told(database: AnyDatabase) -> None:
     later = now + timedelta(minutes=7)
     await settle(database, Step(visit, ending=HandBack(later)))
     assert await database.write(claim_all) == []
-    await database.write(visits.hand_back, visit.lease, visit.id, now)  # by somebody who no longer holds it
+    # By somebody who no longer holds it.
+    await database.write(end, [Ending(visit.id, visit.lease, VisitState.READY, due_at=now)])
     assert await told(database, job.id) == [
         ("visit.running", WORKER, ""),
         ("visit.ready", WORKER, "end of slice"),
@@ -151,5 +153,5 @@ async def test_the_history_of_a_large_job_is_read_in_steps(database: AnyDatabase
 async def test_a_visit_that_cannot_end_leaves_no_event(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
     (visit,) = await database.write(claim_all)
-    assert not await database.write(visits.finish, uuid4(), visit.id, VisitState.DONE)
+    assert not await database.write(end, [Ending(visit.id, uuid4(), VisitState.DONE)])
     assert [kind for kind, _, _ in await told(database, job.id)] == ["visit.running"]

@@ -9,6 +9,7 @@ from sqlalchemy import select, update
 
 from gossamer.model.states import JOB_MOVES, SITE_MOVES, VISIT_MOVES, JobState, SiteState, VisitState
 from gossamer.store import events, jobs, reclaim, site_ends, sites, visits
+from gossamer.store.endings import Ending, end
 from gossamer.store.tables import jobs as job_rows
 from gossamer.store.tables import sites as site_rows
 from gossamer.store.tables import visits as visit_rows
@@ -78,13 +79,13 @@ def _ask(target: VisitState, was: VisitState) -> Callable[[Tx, UUID, UUID, UUID]
     asked: dict[VisitState, Callable[[Tx, UUID, UUID, UUID], object]] = {
         VisitState.ISSUED: lambda tx, visit, lease, site: visits.issue(tx, [visit], "home/0-1"),
         VisitState.RUNNING: lambda tx, visit, lease, site: visits.claim(tx, tokens([visit]), "home/0-1", LEASE),
-        VisitState.DONE: lambda tx, visit, lease, site: visits.finish(tx, lease, visit, VisitState.DONE),
-        VisitState.FAILED: lambda tx, visit, lease, site: visits.finish(tx, lease, visit, VisitState.FAILED),
+        VisitState.DONE: lambda tx, visit, lease, site: bool(end(tx, [Ending(visit, lease, VisitState.DONE)])),
+        VisitState.FAILED: lambda tx, visit, lease, site: bool(end(tx, [Ending(visit, lease, VisitState.FAILED)])),
         VisitState.DEAD: lambda tx, visit, lease, site: reclaim.take_back(tx, {visit: lease}),
         VisitState.READY: lambda tx, visit, lease, site: visits.reopen(tx, site, "http"),
     }
     if target is VisitState.READY and was in in_hand:
-        return lambda tx, visit, lease, site: visits.hand_back(tx, lease, visit, tx.now)
+        return lambda tx, visit, lease, site: end(tx, [Ending(visit, lease, VisitState.READY)])
     if target is VisitState.READY and was is VisitState.ISSUED:
         return lambda tx, visit, lease, site: reclaim.lost_nudges(tx, timedelta(0))
     return asked[target]

@@ -12,6 +12,7 @@ from gossamer.issuing.deal import anything_ready, issue
 from gossamer.model.states import JobState, SiteState, VisitState
 from gossamer.store import counters, events, jobs, reclaim, sites, visits
 from gossamer.store.database import PostgresDatabase
+from gossamer.store.endings import Ending, end
 from gossamer.store.tables import visits as visit_rows
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
@@ -237,7 +238,7 @@ async def test_a_domain_with_two_visits_in_hand_gets_no_third(database: AnyDatab
 async def test_an_ended_visit_is_woken_for_a_page_that_was_handed_over(database: AnyDatabase) -> None:
     await database.write(make_job, "a.test")
     (visit,) = await database.write(claim_all)
-    assert await database.write(visits.finish, visit.lease, visit.id, VisitState.DONE)
+    assert await database.write(end, [Ending(visit.id, visit.lease, VisitState.DONE)])
     assert await database.write(visits.reopen, visit.site_id, "http") == visit.id
     (again,) = await database.write(claim_all)
     assert again.id == visit.id

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from sqlalchemy import bindparam, exists, func, or_, select, update
@@ -11,7 +11,6 @@ from gossamer.model.alert import AlertKind
 from gossamer.model.page import Visit
 from gossamer.model.states import JobState, VisitState
 from gossamer.store import alerts, leased
-from gossamer.store.endings import Ending, end
 from gossamer.store.many import Many
 from gossamer.store.moves import Moving, may_become, moving, tell
 from gossamer.store.tables import jobs, visits
@@ -205,16 +204,6 @@ def apply(tx: Tx, changes: Mapping[UUID, VisitChange]) -> None:
             for identifier, change in sorted(changes.items())
         ],
     )
-
-
-def hand_back(tx: Tx, lease: UUID, identifier: UUID, due_at: datetime, why: str = "") -> None:
-    """The slice is over, the visit is not."""
-    end(tx, [Ending(identifier, lease, VisitState.READY, why, due_at)])
-
-
-def finish(tx: Tx, lease: UUID, identifier: UUID, state: VisitState, why: str = "") -> bool:
-    """End a visit; refused while it has open pages (one may just have been handed over to it)."""
-    return bool(end(tx, [Ending(identifier, lease, state, why)]))
 
 
 def reopen(tx: Tx, site_id: UUID, lane: str, why: str = "a page was handed over to it", *, who: str = "") -> UUID:
