@@ -80,15 +80,20 @@ class Corpus:
 
 def build_corpus(folder: Path) -> Corpus:
     """Installs what is missing and lays the sets out below the folder, each with its homepage and robots.txt."""
-    install([package.name for package in _PACKAGES if not package.folder.is_dir()])
+    # The folder alone proves nothing: another package of the same project may keep its changelog there.
+    install([package.name for package in _PACKAGES if not _pages(package)])
     sets = []
     for package in _PACKAGES:
-        pages = sorted(path for path in package.folder.rglob("*.html") if _is_read(path))
+        pages = _pages(package)
         if not pages:
             raise BenchFailed(f"{package.name} has no pages at {package.folder}")
         for number, share in enumerate(_dealt(pages), start=1):
             sets.append(_lay_out(f"{package.short}-{number}", share, package.folder, folder))
     return Corpus(folder, tuple(sets))
+
+
+def _pages(package: _Package) -> list[Path]:
+    return sorted(path for path in package.folder.rglob("*.html") if _is_read(path))
 
 
 def install(missing: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ apart once per dialect, and its rows become tuples in one go. It stays the libra
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Executable
@@ -13,7 +14,7 @@ from sqlalchemy.engine import Dialect as Compiler
 from gossamer.store.tx import Tx
 
 Row = Mapping[str, Any]
-_Prepared = tuple[str, tuple[str, ...], tuple[tuple[int, Callable[[Any], Any]], ...]]
+_Prepared = tuple[str, Callable[[Row], tuple[Any, ...]], tuple[tuple[int, Callable[[Any], Any]], ...]]
 
 
 class Many:
@@ -27,24 +28,40 @@ class Many:
         """Nothing to do for none."""
         if not rows:
             return
-        sql, names, processors = self._prepared.get(tx.dialect.name) or self._prepare(tx)
-        values = [[row[name] for name in names] for row in rows]
+        sql, values_of, processors = self._prepared.get(tx.dialect.name) or self._prepare(tx)
+        columns: list[Sequence[Any]] = list(zip(*map(values_of, rows), strict=True))
         for place, process in processors:
-            for row in values:
-                row[place] = process(row[place])
-        tx.conn.exec_driver_sql(sql, [tuple(row) for row in values])
+            columns[place] = _processed(columns[place], process)
+        tx.conn.exec_driver_sql(sql, list(zip(*columns, strict=True)))
 
     def _prepare(self, tx: Tx) -> _Prepared:
         dialect = tx.conn.dialect
         compiled = self._statement.compile(dialect=dialect)  # type: ignore[attr-defined]
         names = tuple(compiled.positiontup)
-        found = ((place, _processor(compiled.binds[name].type, dialect)) for place, name in enumerate(names))
-        prepared = (str(compiled), names, tuple((place, process) for place, process in found if process))
+        found = ((place, processor(compiled.binds[name].type, dialect)) for place, name in enumerate(names))
+        processors = tuple((place, process) for place, process in found if process is not as_it_is)
+        prepared = (str(compiled), itemgetter(*names), processors)
         self._prepared[tx.dialect.name] = prepared
         return prepared
 
 
-def _processor(kind: Any, dialect: Compiler) -> Callable[[Any], Any] | None:
-    """What turns a value into what the driver takes; None if it takes the value as it is."""
+def _processed(values: Sequence[Any], process: Callable[[Any], Any]) -> list[Any]:
+    """Each value for the driver. Many rows share a job, a site or a moment, each of which is turned once."""
+    known: dict[int, Any] = {}
+    turned = []
+    for value in values:
+        place = id(value)
+        if place not in known:
+            known[place] = process(value)
+        turned.append(known[place])
+    return turned
+
+
+def processor(kind: Any, dialect: Compiler) -> Callable[[Any], Any]:
+    """What turns a value into what the driver takes."""
     found: Callable[[Any], Any] | None = kind.dialect_impl(dialect).bind_processor(dialect)
-    return found
+    return found or as_it_is
+
+
+def as_it_is(value: Any) -> Any:
+    return value

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +20,8 @@ _UNTIL = b"\xff" * 16
 
 @dataclass(frozen=True, slots=True)
 class NewRecord:
-    """A record with its place: the key begins with the site's four bytes, as its page's does."""
+    """A record with its place: first its site, as its page's key has it, then what it is about, then the rest of what
+    makes it unique. So the records of one page are written, and read, together."""
 
     key: bytes
     page_key: bytes
@@ -28,9 +30,12 @@ class NewRecord:
 
 
 def place(record: Record, page_key: bytes, site_id: UUID) -> NewRecord:
-    identity = "\x1f".join(record.identity).encode("utf-8", "surrogatepass")
-    digest = blake2b(identity, digest_size=12).digest()
-    return NewRecord(page_key[:4] + digest, page_key, site_id, record)
+    about, *rest = record.identity
+    return NewRecord(page_key[:4] + _digest(about) + _digest("\x1f".join(rest)), page_key, site_id, record)
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest()
 
 
 _PRESENT = Lookup(records, [records.c.key], ["job_id", "kind"])
@@ -55,7 +60,7 @@ def add(tx: Tx, job_id: UUID, new: Sequence[NewRecord]) -> int:
             "data": one.record.data,
             "created_at": tx.now,
         }
-        for (kind, key), one in unique.items()
+        for (kind, key), one in sorted(unique.items(), key=itemgetter(0))
         if (kind, key) not in present
     ]
     _ADD.run(tx, rows)
