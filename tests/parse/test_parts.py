@@ -6,7 +6,6 @@ from gossamer.parse.links import is_unfollowed
 from gossamer.parse.parts import (
     APART,
     all_furniture,
-    all_headings,
     is_of_the_content,
     is_outermost,
     texts_of,
@@ -15,11 +14,12 @@ from tests.parse.answers import read
 
 
 def headings(body: str) -> list[str]:
-    return texts_of([*filter(is_of_the_content, all_headings(read(f"<body>{body}").tree))])
+    return texts_of([*filter(is_of_the_content, read(f"<body>{body}").landmarks.headings)])
 
 
 def furniture(body: str) -> list[str]:
-    return texts_of([*filter(is_outermost, all_furniture(read(f"<body>{body}").tree))])
+    page = read(f"<body>{body}")
+    return texts_of([*filter(is_outermost, all_furniture(page.tree, page.landmarks))])
 
 
 def test_headings_of_menus_and_footers_are_none_of_the_page() -> None:
@@ -75,10 +75,10 @@ def test_texts_stay_apart_even_behind_markup_that_swallows_the_rest() -> None:
 
 
 def test_reading_parts_leaves_the_tree_as_it_was() -> None:
-    tree = read("<nav><form><button>a</button></form></nav><h1>b<img></h1>").tree
-    before = tree.html
-    texts_of([*all_headings(tree), *all_furniture(tree)])
-    assert tree.html == before
+    page = read("<nav><form><button>a</button></form></nav><h1>b<img></h1>")
+    before = page.tree.html
+    texts_of([*page.landmarks.headings, *all_furniture(page.tree, page.landmarks)])
+    assert page.tree.html == before
 
 
 def test_what_is_no_recommendation() -> None:

@@ -9,7 +9,7 @@ from turbohtml import Element
 from gossamer.analyze.folding import fold
 from gossamer.analyze.keywords import KeywordMatcher, Mention, fold_keyword
 from gossamer.model.document import Document
-from gossamer.parse.parts import APART, all_furniture, all_headings, is_of_the_content, is_outermost, texts_of
+from gossamer.parse.parts import APART, Landmarks, all_furniture, is_of_the_content, is_outermost, texts_of
 from gossamer.parse.text import tidy
 
 # Characters of all parts together, as often as a page may say them over; menus may hide more than a page shows.
@@ -31,12 +31,14 @@ def places_of(mentions: Iterable[Mention], doc: Document, matcher: KeywordMatche
     left = {mention.keyword: mention.frequency for mention in mentions if not mention.in_title}
     if left:
         most = _MOST_OF_A_PAGE * len(doc.text) + _AT_LEAST
-        headings = Parts(all_headings(doc.tree), is_of_the_content, most)
+        landmarks: Landmarks = doc.landmarks
+        headings = Parts(landmarks.headings, is_of_the_content, most, readings=landmarks.has_readings)
         for keyword in headings.counts(left, matcher):
             if left.pop(keyword, None):
                 found[keyword] = Place.HEADING
     if left:
-        furniture = Parts(all_furniture(doc.tree), is_outermost, most)
+        found_furniture = all_furniture(doc.tree, landmarks)
+        furniture = Parts(found_furniture, is_outermost, most, readings=landmarks.has_readings)
         doubtful = {keyword for keyword, times in left.items() if furniture.at_most(keyword) >= times}
         in_furniture = furniture.counts(doubtful, matcher)
         for keyword, times in left.items():
@@ -53,18 +55,24 @@ class Parts:
     """
 
     def __init__(
-        self, elements: Sequence[Element], counts: Callable[[Element], bool] = lambda _: True, most: int = 10_000_000
+        self,
+        elements: Sequence[Element],
+        counts: Callable[[Element], bool] = lambda _: True,
+        most: int = 10_000_000,
+        *,
+        readings: bool = True,
     ) -> None:
         self._elements = elements
         self._counts = counts  # whether an element is one of those that are meant; asked only where it matters
         texts: list[str] = []
         for element in elements:
-            texts.append(_raw_text(element))
-            most -= len(texts[-1])
+            text = _without_readings(element) if readings else element.text
+            texts.append(text if text.isascii() else text.replace(APART, ""))
+            most -= len(text)
             if most < 0:  # nested many times over: no page made for people, and not worth its memory
                 texts.clear()
                 break
-        self._bare = _bare_text(APART.join(texts))
+        self._bare = _bare_text(APART.join(texts)) if texts else ""
 
     def at_most(self, keyword: str) -> int:
         """No more mentions than this."""
@@ -83,10 +91,9 @@ class Parts:
         return matcher.counts(f" {APART} ".join(texts_of(worth_reading))) if worth_reading else {}
 
 
-def _raw_text(element: Element) -> str:
+def _without_readings(element: Element) -> str:
     # Small readings beside the characters stand in the middle of words, where no visitor reads them.
-    text = element.text if element.find("rt") is None else texts_of([element])[0]
-    return text.replace(APART, "")
+    return element.text if element.find("rt") is None else texts_of([element])[0]
 
 
 def _bare_text(text: str) -> str:

@@ -32,4 +32,5 @@ class Document:
     size: int  # bytes of the body
     headers: Any = field(repr=False, compare=False)
     tree: Any = field(repr=False, compare=False)
+    landmarks: Any = field(repr=False, compare=False)  # the parser's nodes of headings, menus, headers and footers
     body: bytes = field(default=b"", repr=False, compare=False)  # as it arrived: what the tree no longer shows

@@ -18,6 +18,7 @@ from gossamer.parse.metadata import (
     read_meta_tags,
     title_of,
 )
+from gossamer.parse.parts import find_landmarks
 from gossamer.parse.text import visible_text
 
 
@@ -38,6 +39,7 @@ def parse_document(response: Response) -> Document | Trouble:
     links = find_links(tree, base)
     title = title_of(tree)
     canonical = canonical_of(tree, base, response.header("link"))
+    landmarks = find_landmarks(tree)
     # Last of all: it throws the parser's index of tags away.
     text = visible_text(tree, source)
     return Document(
@@ -57,6 +59,7 @@ def parse_document(response: Response) -> Document | Trouble:
         size=len(body),
         headers=response.headers,
         tree=tree,
+        landmarks=landmarks,
         body=body,
     )
 

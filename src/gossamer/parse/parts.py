@@ -7,6 +7,7 @@ the rules of what a visitor can see are those of `visible_text` and no others.
 from collections.abc import Sequence
 from html import escape
 from itertools import chain, islice
+from typing import NamedTuple
 
 from turbohtml import Document as Tree
 from turbohtml import Element, parse
@@ -35,9 +36,26 @@ APART = "\ufdd0"
 _FENCE = f"<p>{APART}</p>"
 
 
-def all_headings(tree: Tree) -> list[Element]:
-    """Every heading, wherever it stands."""
-    return list(islice(chain.from_iterable(tree.find_all(level) for level in _LEVELS), MOST_HEADINGS))
+class Landmarks(NamedTuple):
+    """Elements that are asked about once it is known that a keyword is on the page.
+
+    They are looked up while the parser's index of tags is there, which `visible_text` throws away.
+    """
+
+    headings: list[Element]  # every one, wherever it stands
+    menus: list[Element]
+    ends: list[Element]  # headers and footers, of whatever
+    has_readings: bool  # small ones beside characters, in the middle of words
+
+
+def find_landmarks(tree: Tree) -> Landmarks:
+    all_of = tree.find_all
+    return Landmarks(
+        list(islice(chain.from_iterable(map(all_of, _LEVELS)), MOST_HEADINGS)),
+        all_of("nav"),
+        [*all_of("header"), *all_of("footer")],
+        bool(all_of("rt")),
+    )
 
 
 def is_of_the_content(heading: Element) -> bool:
@@ -45,11 +63,10 @@ def is_of_the_content(heading: Element) -> bool:
     return heading.closest(_IN_LOWER_FURNITURE if heading.tag == "h1" else _IN_FURNITURE) is None
 
 
-def all_furniture(tree: Tree) -> list[Element]:
+def all_furniture(tree: Tree, landmarks: Landmarks) -> list[Element]:
     """Navigation, and the page's own header and footer, those that stand inside another of them too."""
-    ends = islice((element for tag in ("header", "footer") for element in tree.find_all(tag)), MOST_FURNITURE)
-    of_the_page = (element for element in ends if element.closest(_CONTENT) is None)
-    found = [*tree.find_all("nav"), *of_the_page, *tree.select("[role~=navigation i]")]
+    of_the_page = [element for element in landmarks.ends[:MOST_FURNITURE] if element.closest(_CONTENT) is None]
+    found = [*landmarks.menus, *of_the_page, *tree.select("[role~=navigation i]")]
     return list(dict.fromkeys(found[:MOST_FURNITURE]))
 
 

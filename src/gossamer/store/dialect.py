@@ -8,11 +8,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """SQLite has one writer at a time, so it needs no row locks; Postgres has a clock all workers share."""
+    """SQLite has one writer at a time, so it needs no row locks, and it says how many rows a statement over many has
+    changed; Postgres has a clock all workers share."""
 
     name: str
     row_locks: bool
     own_clock: bool
+    counts_many: bool
 
     @property
     def insert(self) -> Callable[..., Any]:
@@ -21,5 +23,5 @@ class Dialect:
         return made
 
 
-SQLITE = Dialect("sqlite", row_locks=False, own_clock=False)
-POSTGRES = Dialect("postgresql", row_locks=True, own_clock=True)
+SQLITE = Dialect("sqlite", row_locks=False, own_clock=False, counts_many=True)
+POSTGRES = Dialect("postgresql", row_locks=True, own_clock=True, counts_many=False)

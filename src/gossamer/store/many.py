@@ -18,21 +18,22 @@ _Prepared = tuple[str, Callable[[Row], tuple[Any, ...]], tuple[tuple[int, Callab
 
 
 class Many:
-    """A statement whose every value is a named parameter."""
+    """A statement whose every value is a named parameter, and what is to stand behind it."""
 
-    def __init__(self, statement: Executable) -> None:
+    def __init__(self, statement: Executable, tail: str = "") -> None:
         self._statement = statement
+        self._tail = tail
         self._prepared: dict[str, _Prepared] = {}
 
-    def run(self, tx: Tx, rows: Sequence[Row]) -> None:
-        """Nothing to do for none."""
+    def run(self, tx: Tx, rows: Sequence[Row]) -> int:
+        """How many rows were changed, where the dialect counts them. Nothing to do for none."""
         if not rows:
-            return
+            return 0
         sql, values_of, processors = self._prepared.get(tx.dialect.name) or self._prepare(tx)
         columns: list[Sequence[Any]] = list(zip(*map(values_of, rows), strict=True))
         for place, process in processors:
             columns[place] = _processed(columns[place], process)
-        tx.conn.exec_driver_sql(sql, list(zip(*columns, strict=True)))
+        return tx.conn.exec_driver_sql(sql, list(zip(*columns, strict=True))).rowcount
 
     def _prepare(self, tx: Tx) -> _Prepared:
         dialect = tx.conn.dialect
@@ -40,7 +41,7 @@ class Many:
         names = tuple(compiled.positiontup)
         found = ((place, processor(compiled.binds[name].type, dialect)) for place, name in enumerate(names))
         processors = tuple((place, process) for place, process in found if process is not as_it_is)
-        prepared = (str(compiled), itemgetter(*names), processors)
+        prepared = (str(compiled) + self._tail, itemgetter(*names), processors)
         self._prepared[tx.dialect.name] = prepared
         return prepared
 
