@@ -145,6 +145,7 @@ def _rewrite_sites(tx: Tx, job: Job, mention: Mention) -> None:
 
 def _forget_pages(tx: Tx, job: Job, kinds: Sequence[str], mention: Mention, keys: Sequence[bytes]) -> None:
     """Some of its pages, their records, and what is counted of both."""
+    jobs.hold(tx, job.id)
     pages = _locked(tx, job, keys)
     forget.rewrite_pages(tx, job.id, [page_without(page, mention, forgotten=True) for page in pages])
     forget.drop_tries(tx, job.id, keys)
