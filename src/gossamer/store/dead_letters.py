@@ -108,7 +108,7 @@ def retry(tx: Tx, identifier: UUID, who: str = "user") -> bool:
     opened = tx.run(update(pages).where(crashed).values(state=PageState.PENDING, **anew)).rowcount
     _open_pages(tx, dead, opened)
     change = Change(pages_failed=-opened, pages_open=opened)
-    if site_ends.reopen(tx, dead.site_id, whole=False, why="retried", who=who) and was.listed:
+    if site_ends.reopen(tx, [dead.site_id], "retried", who=who) and was.listed:
         setattr(change, f"sites_{was.state}", -1)
     counters.take_back(tx, dead.job_id, change)
     # The audit holds the rows against the last checkpoint, and less has ended now than it knew of.
