@@ -175,8 +175,8 @@ def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]], ident
     return lines
 
 
-def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] = ()) -> list[str]:
-    """The last words of a followed job."""
+def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] = (), busy: int = 0) -> list[str]:
+    """The last words of a followed job; `busy`: so many visits of it are not handed back yet."""
     identifier = short(job.id)
     match job.state:
         case JobState.COMPLETED:
@@ -190,7 +190,8 @@ def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] =
             where = f"{str(job.state).capitalize()} at {words.domains(progress)}."
             return [" ".join(part for part in (where, job.reason, _resume(job)) if part)]
         case JobState.CANCELLED:
-            return [f"Cancelled at {words.domains(progress)}. Results so far are kept."]
+            finishing = f" {words.visits(busy)} still finishing." if busy else ""
+            return [f"Cancelled at {words.domains(progress)}.{finishing} Results so far are kept."]
         case JobState.FAILED:
             return [f"Failed: {job.reason}"]
         case JobState.ARCHIVED:
