@@ -40,6 +40,7 @@ def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
         "bytes_in": progress.bytes_in,
         "domains_per_hour": round(words.per_hour(progress), 1),
         "eta_seconds": round(left.total_seconds()) if left else None,
+        "eta_is_least": bool(left) and words.eta_is_least(progress),
         "last_activity": words.stamp(progress.last_activity),
         "created_at": words.stamp(job.created_at),
         "started_at": words.stamp(job.started_at),
@@ -61,8 +62,7 @@ def status_lines(
         f"Matches: {progress.records:,}",
     ]
     if job.state is JobState.RUNNING and runner is not None:
-        left = words.eta(progress)
-        lines.append(f"ETA: ~{words.duration(left)} remaining" if left else "ETA: not known yet")
+        lines.append(f"ETA: {words.remaining(progress)}")
     if job.state is JobState.RUNNING and runner is not None:
         minutes = max(1, round(progress.window.total_seconds() / 60))
         span = f"{minutes} minutes" if minutes != 1 else "minute"
