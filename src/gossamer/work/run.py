@@ -20,6 +20,7 @@ from gossamer.work.governor import Governor
 from gossamer.work.hold import Holds, Renewer
 from gossamer.work.kit import Kit
 from gossamer.work.mistakes import Mistakes
+from gossamer.work.outage import OutageGuard
 from gossamer.work.pressure import Pressure
 from gossamer.work.walks import LANE, Walks, claim_and_load
 
@@ -54,6 +55,7 @@ class Shard:
         self._brake = Brake(kit.database, governor, watch or AddressWatch(kit.clock))
         self._mistakes = Mistakes(kit.database)
         self._pressure = Pressure(kit.database, self._settler, kit.limits.settle_patience)
+        self._outage = OutageGuard(kit.database, kit.outage, kit.limits.proxy_patience)
         self._walks = Walks(kit, self._settler, self._holds, governor, self._brake, self._mistakes)
         self._walking: set[asyncio.Task[None]] = set()
         self._nudged: set[UUID] = set()  # sent and not yet claimed
@@ -157,9 +159,17 @@ class Shard:
                 self._holds.stop(await self._brake.look(running))
                 self._holds.stop(await self._mistakes.look())
                 self._holds.stop(await self._pressure.look(held & running))
+            # Its visits may all be waiting for the proxy: then none of them is held.
+            self._holds.stop(await self._look_for_the_proxy())
             self._holds.cut_off(GRACE)
             self._walks.forget(held)
             await asyncio.sleep(_STEER)
+
+    async def _look_for_the_proxy(self) -> set[UUID]:
+        if not self._kit.outage.lasts():
+            return set()
+        running = await self._kit.database.read(jobs.in_states, JobState.RUNNING)
+        return await self._outage.look({job.id for job in running})
 
     async def _close(self) -> None:
         """One process of a home brings jobs to their end; on a connection of its own, since auditing takes its time."""
