@@ -13,6 +13,7 @@ from gossamer.model.states import JobState
 from gossamer.settle.commit import Committed
 from gossamer.settle.settler import Settler
 from gossamer.store import jobs
+from gossamer.telemetry import get_logger
 from gossamer.work.address import AddressWatch
 from gossamer.work.brake import Brake
 from gossamer.work.closing import Closer
@@ -23,6 +24,8 @@ from gossamer.work.mistakes import Mistakes
 from gossamer.work.outage import OutageGuard
 from gossamer.work.pressure import Pressure
 from gossamer.work.walks import LANE, Walks, claim_and_load
+
+log = get_logger(__name__)
 
 _LOOK_AROUND = 0.2  # seconds between looks for new rows
 _STEER = 1.0  # seconds between looks at the states of jobs
@@ -90,6 +93,8 @@ class Shard:
 
     def _hear(self, done: Committed) -> None:
         """What the settler has learned from the rows."""
+        if done.lost:
+            log.warning("leases.lost", visits=len(done.lost))
         for lease in done.lost:
             self._holds.lose(lease)
         for lease in done.proven:
