@@ -189,6 +189,7 @@ async def open_kit(settings: Settings, shards: int, clock: SteadyClock | None = 
         max_page_bytes=settings.max_page_bytes,
         lease=settings.lease,
         settle_patience=settings.settle_patience,
+        proxy_patience=settings.proxy_patience,
         checkpoint_visits=settings.checkpoint_visits,
         capacity=max(1, min(wanted, capacity(raise_open_files()))),
         named_spacing={domain: timedelta(seconds=1 / rate) for domain, rate in settings.domain_rates.items()},
@@ -203,6 +204,7 @@ async def open_kit(settings: Settings, shards: int, clock: SteadyClock | None = 
             dispatcher=LocalDispatcher(),
             recipes=RECIPES,
             open_session=rung.session,
+            outage=rung.outage,
             limits=limits,
         )
     finally:

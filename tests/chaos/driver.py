@@ -5,6 +5,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
             _say(_line(outcome))
             outcomes.append(outcome)
     _summarise(outcomes, time.monotonic() - since)
-    return 1 if any(outcome.problems for outcome in outcomes) else 0
+    return 1 if any(outcome.problems or outcome.missing for outcome in outcomes) else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -61,14 +62,16 @@ class Arena:
             self._folder.rmdir()
 
     def try_plan(self, plan: Plan) -> Outcome:
-        """The home of a seed that failed is kept."""
-        missing = sorted({reason for name in plan.harms if (reason := self._reasons[name])})
-        if missing:
-            return Outcome(plan, problems=[f"cannot be done here: {reason}" for reason in missing])
+        """All of it that can be done here; the rest is named. The home of a seed that failed is kept."""
+        missing = {name: reason for name in sorted(plan.harms) if (reason := self._reasons[name])}
+        plan = plan.without(missing)
+        if not plan.strikes:
+            return Outcome(plan, missing=_named(missing))
         server = self._postgres() if plan.database == POSTGRES else None
         folder = self._folder / f"seed-{plan.seed}"
         folder.mkdir()
         outcome = Trial(plan, self._ground, folder, self._undisturbed(), server).run()
+        outcome.missing = _named(missing)
         if outcome.problems:
             outcome.problems.append(f"everything about it is in {folder}")
         else:
@@ -88,6 +91,10 @@ class Arena:
         return self._reference
 
 
+def _named(missing: Mapping[str, str]) -> list[str]:
+    return [f"{name} cannot be done here: {reason}" for name, reason in missing.items()]
+
+
 def _line(outcome: Outcome) -> str:
     plan = outcome.plan
     harms = ", ".join(outcome.done) or "none"
@@ -96,9 +103,9 @@ def _line(outcome: Outcome) -> str:
     line = (
         f"seed {plan.seed:>3} {plan.database:<8} {harms}{f' ({missed} too late)' if missed else ''}: "
         f"kills {outcome.kills}, resumes {outcome.resumes}, again {outcome.again} of {outcome.allowed}, "
-        f"recovered in {recovery} s, {outcome.seconds:.0f} s"
+        f"recovered in {recovery} s, leases lost {outcome.lost}, {outcome.seconds:.0f} s"
     )
-    problems = [f"  FAILED: {problem}" for problem in outcome.problems]
+    problems = [f"  FAILED: {problem}" for problem in (*outcome.missing, *outcome.problems)]
     if problems:
         problems.append(f"  repeat with: make chaos SEEDS=1 FIRST={plan.seed}")
     return "\n".join([line, *problems])
@@ -111,7 +118,7 @@ def _summarise(outcomes: list[Outcome], seconds: float) -> None:
         times = sum(outcome.done.count(name) for outcome in outcomes)
         seconds_of = [seconds for harm, seconds in recovery if harm == name]
         _say(f"{name:<18}{times:>6}{f'{max(seconds_of):.1f} s' if seconds_of else '-':>28}")
-    failed = [outcome.plan.seed for outcome in outcomes if outcome.problems]
+    failed = [outcome.plan.seed for outcome in outcomes if outcome.problems or outcome.missing]
     kills, again, allowed = (
         sum(numbers) for numbers in zip(*((one.kills, one.again, one.allowed) for one in outcomes), strict=True)
     )

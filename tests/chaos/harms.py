@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 
+from gossamer.work.sweep import SURE_AFTER
 from tests.chaos.postgres import PostgresServer
 
 SQLITE, POSTGRES = "sqlite", "postgres"
@@ -77,12 +78,12 @@ def terminate(scene: Scene) -> None:
 
 
 def stop_worker(scene: Scene) -> None:
-    """Long enough for its leases to be given to somebody else; then it wakes up and knows nothing of it."""
-    _freeze(scene, scene.worker())
+    """Long enough for its visits to be taken back; then it wakes up, knows nothing of it, and must not write."""
+    _freeze(scene, scene.worker(), scene.lease + SURE_AFTER + 2)
 
 
 def stop_runner(scene: Scene) -> None:
-    _freeze(scene, scene.runner())
+    _freeze(scene, scene.runner(), scene.lease + 1)
 
 
 def clock_forward(scene: Scene) -> None:
@@ -157,10 +158,10 @@ def set_clock(file: Path, ahead: int) -> None:
         clock.write(struct.pack("q", ahead))
 
 
-def _freeze(scene: Scene, process: psutil.Process) -> None:
+def _freeze(scene: Scene, process: psutil.Process, shortest: float) -> None:
     process.send_signal(signal.SIGSTOP)
     try:
-        scene.linger(scene.lease + 1, scene.lease + 9)
+        scene.linger(shortest, shortest + 6)
     finally:
         with suppress(psutil.NoSuchProcess):
             os.kill(process.pid, signal.SIGCONT)

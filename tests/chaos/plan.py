@@ -1,7 +1,8 @@
 """From a seed to what will be done, when, and on which database: always the same for the same seed."""
 
 import random
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from tests.chaos.harms import CLOCK, DISK, HARMS, POSTGRES, SQLITE
 
@@ -26,6 +27,10 @@ class Plan:
     seed: int
     database: str
     strikes: tuple[Strike, ...]
+
+    def without(self, harms: Collection[str]) -> "Plan":
+        """The same but for harms that cannot be done here."""
+        return replace(self, strikes=tuple(strike for strike in self.strikes if strike.harm not in harms))
 
     @property
     def harms(self) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +12,16 @@ from uuid import UUID
 import asyncpg
 from asyncpg.exceptions import InterfaceError, PostgresError
 
+from tests.chaos.zombies import Happened, Settled
+
 _LOOK = """
 SELECT id, state,
   (SELECT SUM(pages_done + pages_failed + pages_skipped) FROM counters WHERE job_id = jobs.id),
   (SELECT COUNT(*) FROM visits WHERE job_id = jobs.id AND state = 'running')
 FROM jobs
 """
+_EVENTS = "SELECT visit_id, at, kind, why FROM events WHERE visit_id IS NOT NULL"
+_PAGES = "SELECT visit_id, settled_at, url FROM pages WHERE settled_at IS NOT NULL"
 _PATIENCE = 2.0  # seconds
 
 
@@ -40,23 +45,36 @@ class Rows:
         """None while there is no job yet, or while the database does not answer."""
         try:
             if isinstance(self._database, Path):
-                found = self._from_file(self._database)
+                found = self._from_file(self._database, _LOOK)
             else:
-                found = asyncio.run(asyncio.wait_for(self._from_server(self._database), _PATIENCE))
+                found = asyncio.run(asyncio.wait_for(self._from_server(self._database, _LOOK), _PATIENCE))
         except (sqlite3.Error, PostgresError, InterfaceError, OSError, TimeoutError):
             return None
-        if found is None:
+        if not found:
             return None
-        job, state, settled, running = found
+        ((job, state, settled, running),) = found
         return Look(str(job if isinstance(job, UUID) else UUID(bytes=job)), state, int(settled or 0), running)
 
-    def _from_file(self, path: Path) -> Any:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=_PATIENCE)) as rows:
-            return rows.execute(_LOOK).fetchone()
+    def story(self) -> tuple[list[Happened], list[Settled]]:
+        """What happened to visits, and when pages ended."""
+        return (
+            [Happened(*row) for row in self._all(_EVENTS)],
+            [Settled(*row) for row in self._all(_PAGES)],
+        )
 
-    async def _from_server(self, url: str) -> Any:
+    def _all(self, query: str) -> Sequence[Any]:
+        if isinstance(self._database, Path):
+            return self._from_file(self._database, query)
+        return asyncio.run(self._from_server(self._database, query))
+
+    def _from_file(self, path: Path, query: str) -> Sequence[Any]:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=_PATIENCE)) as rows:
+            return rows.execute(query).fetchall()
+
+    async def _from_server(self, url: str, query: str) -> Sequence[Any]:
         connection = await asyncpg.connect(url)  # type: ignore[no-untyped-call]
         try:
-            return await connection.fetchrow(_LOOK)
+            found: Sequence[Any] = await connection.fetch(query)
+            return found
         finally:
             await connection.close()

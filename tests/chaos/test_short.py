@@ -35,11 +35,30 @@ def arena() -> Iterator[Arena]:
 @pytest.mark.parametrize("name", PLANS)
 def test_a_harmed_job_leaves_what_an_undisturbed_one_leaves(arena: Arena, name: str) -> None:
     plan = PLANS[name]
-    if reasons := sorted({reason for harm in plan.harms if (reason := unavailable(harm))}):
-        pytest.skip("; ".join(reasons))
+    possible = plan.without({harm for harm in plan.harms if unavailable(harm)})
     outcome = arena.try_plan(plan)
     assert outcome.problems == []
-    assert outcome.done == [strike.harm for strike in plan.strikes]
+    assert outcome.done == [strike.harm for strike in possible.strikes]
+    if "stop-worker" in outcome.done:
+        # It really had lost its visits, said so when it woke up, and had written nothing of them.
+        assert outcome.lost > 0
+        assert outcome.refused > 0
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_every_harm_can_be_done_here(harm: str) -> None:
+    """One that cannot is left out of its plan above, and named here with the reason. `make chaos` fails for it."""
+    if reason := unavailable(harm):
+        pytest.skip(f"{harm}: {reason}")
+    assert harm in {name for plan in PLANS.values() for name in plan.harms}
+
+
+def test_a_plan_is_carried_out_without_what_cannot_be_done() -> None:
+    plan = PLANS["surroundings"]
+    rest = plan.without({"disk-full"})
+    assert [strike.harm for strike in rest.strikes] == ["clock-forward", "database-locked", "clock-back"]
+    assert (plan.small_disk, rest.small_disk, rest.false_clock) == (True, False, True)
+    assert [strike.share for strike in rest.strikes] == [0.0, *(strike.share for strike in plan.strikes[2:])]
 
 
 def test_every_kind_of_harm_is_done() -> None:

@@ -18,6 +18,7 @@ from tests.chaos.plan import Plan, Strike
 from tests.chaos.postgres import PostgresServer
 from tests.chaos.reference import Reference, differences, fetched_again, impolite, what_is_left
 from tests.chaos.rows import Look, Rows
+from tests.chaos.zombies import lost_leases, written_unheld
 from tests.stories.program import Terminal, Web
 
 _LONGEST = 180.0  # seconds after which a job hangs rather than runs
@@ -40,7 +41,10 @@ class Outcome:
     resumes: int = 0
     again: int = 0  # pages fetched that the undisturbed run did not fetch
     allowed: int = 0
+    lost: int = 0  # visits taken back because their worker was silent for too long
+    refused: int = 0  # how often a worker said that it had lost visits, and that nothing more of them was written
     seconds: float = 0.0
+    missing: list[str] = field(default_factory=list)  # harms that cannot be done here, and why
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -167,6 +171,10 @@ class Trial:
             problems.append(f"the audit ended with {audit.returncode}: {audit.stdout.strip()} {audit.stderr.strip()}")
         if "Traceback" in self._said.read_text():
             problems.append("a person was shown a traceback: see said.txt")
+        events, pages = self._rows.story()
+        problems += written_unheld(events, pages)
+        log = (self._home / "logs" / "gossamer.log").read_text()
+        self._outcome.lost, self._outcome.refused = lost_leases(events), log.count(" leases.lost ")
         left = what_is_left(self._terminal, job, web)
         problems += differences(left, self._reference.left)
         problems += impolite(web, self._ground)

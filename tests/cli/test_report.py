@@ -114,3 +114,16 @@ def test_a_snippet_is_cut_around_its_keyword() -> None:
     short_form = words.around(snippet, "crm software", 20)
     assert "CRM software" in short_form
     assert len(short_form) < 50
+
+
+def test_the_last_slow_domains_are_not_judged_by_the_quick_ones() -> None:
+    quick = Progress(sites_total=30, sites_done=29, sites_recently=29, window=timedelta(minutes=1), pages_open=50)
+    assert words.remaining(quick) == "~2 s remaining"
+    slow = replace(quick, all_begun=True, pages_recently=6, pages_window=timedelta(minutes=3))
+    assert words.remaining(slow) == "at least ~25 min, for the last domain"
+    # Where domains end more slowly than pages come, the domains count.
+    many = replace(slow, sites_total=300, sites_done=29, window=timedelta(minutes=15), pages_recently=600)
+    assert words.remaining(many) == "at least ~2.3 hours, for the last 271 domains"
+    silent = replace(slow, sites_recently=0, pages_recently=0)
+    assert words.remaining(silent) == "not known, for the last domain"
+    assert not words.eta_is_least(replace(slow, sites_total=29))

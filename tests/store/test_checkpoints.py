@@ -1,18 +1,20 @@
 """Checkpoints say what the counters said, in the order they were taken, and do not pile up."""
 
+import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from gossamer.clock import SystemClock
 from gossamer.model.checkpoint import Checkpoint, CheckpointCause
 from gossamer.model.states import JobState
-from gossamer.store import checkpoints, counters, tables
+from gossamer.store import checkpoints, counters, jobs, tables
 from gossamer.store.checkpoints import KEPT
 from gossamer.store.counters import Change
-from gossamer.store.database import SqliteDatabase
+from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.store.schema import upgrade
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
@@ -80,6 +82,59 @@ async def test_only_the_last_ones_are_kept(database: AnyDatabase) -> None:
     kept = await database.read(taken, job.id)
     assert [finished for _, finished in kept] == list(range(6, KEPT + 6))
     assert len(await database.read(taken, other.id)) == 1
+
+
+async def test_one_taken_beside_a_take_back_does_not_become_the_last(new_postgres: Callable[[], str]) -> None:
+    database = PostgresDatabase(new_postgres(), SystemClock())
+    job = await database.write(make_job, "a.test", "b.test")
+    await database.write(counters.add, 0, {job.id: Change(sites_failed=1, pages_failed=5)})
+    taking = asyncio.Event()
+
+    def retry_slowly(tx: Tx) -> None:
+        jobs.hold(tx, job.id)
+        counters.take_back(tx, job.id, Change(sites_failed=-1, pages_failed=-5, pages_open=5))
+        checkpoints.take(tx, job.id, CheckpointCause.VISITS)
+        taking.set()
+        tx.run(text("SELECT pg_sleep(0.3)"))
+
+    def end_a_visit(tx: Tx) -> None:
+        counters.add(tx, 1, {job.id: Change(sites_done=1)})
+        checkpoints.take_due(tx, [job.id], 1)
+
+    retrying = asyncio.create_task(database.write(retry_slowly))
+    await taking.wait()
+    await database.write(end_a_visit)
+    await retrying
+    last = await database.read(checkpoints.last, job.id)
+    assert last
+    assert last.pages_failed == 0
+    # What was left out is taken with the next visit that ends.
+    await database.write(end_a_visit)
+    assert await database.read(taken, job.id) == [("visits", 0), ("visits", 2)]
+    await database.close()
+
+
+async def test_a_runner_that_goes_waits_for_a_take_back(new_postgres: Callable[[], str]) -> None:
+    database = PostgresDatabase(new_postgres(), SystemClock())
+    job = await database.write(make_job, "a.test")
+    await database.write(counters.add, 0, {job.id: Change(pages_failed=5)})
+    taking = asyncio.Event()
+
+    def retry_slowly(tx: Tx) -> None:
+        jobs.hold(tx, job.id)
+        taking.set()
+        tx.run(text("SELECT pg_sleep(0.3)"))
+        counters.take_back(tx, job.id, Change(pages_failed=-5, pages_open=5))
+        checkpoints.take(tx, job.id, CheckpointCause.VISITS)
+
+    retrying = asyncio.create_task(database.write(retry_slowly))
+    await taking.wait()
+    assert await database.write(checkpoints.take_running) == 1
+    await retrying
+    last = await database.read(checkpoints.last, job.id)
+    assert last
+    assert (last.cause, last.pages_failed) == (CheckpointCause.SHUTDOWN, 0)
+    await database.close()
 
 
 class SetBack(SystemClock):

@@ -38,11 +38,44 @@ async def test_the_whole_way_of_a_visit_is_told(database: AnyDatabase) -> None:
     assert await told(database, job.id) == [
         ("visit.running", WORKER, ""),
         ("visit.ready", WORKER, "end of slice"),
-        ("visit.running", WORKER, ""),
-        ("visit.ready", WORKER, f"waits until {later:%Y-%m-%dT%H:%M:%SZ}"),
+        ("visit.ready", WORKER, f"waits until {later:%Y-%m-%dT%H:%M:%SZ} (slice 2)"),
     ]
     rows = await database.read(events.of_job, job.id)
     assert {(event.site_id, event.visit_id) for event in rows[2:]} == {(visit.site_id, visit.id)}
+
+
+async def test_a_site_walked_in_many_slices_does_not_fill_the_history(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "slow.test")
+    await settle_in_slices(database, 20)
+    (visit,) = await database.write(claim_all)
+    await settle(database, done(visit, "http://slow.test/"), Step(visit, ending=Finished(SiteState.DONE)))
+    ready = [
+        ("visit.ready", WORKER, f"end of slice{which}") for which in ("", *map(" (slice {})".format, (2, 4, 8, 16)))
+    ]
+    happened = [event for event in await told(database, job.id) if event[0].startswith("visit.")]
+    assert happened == [("visit.running", WORKER, ""), *ready, ("visit.done", WORKER, "in 21 slices")]
+
+
+async def test_what_comes_out_of_order_is_told_with_the_claim_after_it(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "slow.test")
+    await settle_in_slices(database, 3)
+    (visit,) = await database.write(claim_all)
+    await database.write(reclaim.take_back, {visit.id: visit.lease})
+    before = len(await told(database, job.id))
+    await settle_in_slices(database, 2)
+    assert (await told(database, job.id))[before - 1 :] == [
+        ("visit.ready", WORKER, "its walk crashed"),
+        ("visit.running", WORKER, ""),
+        ("visit.ready", WORKER, "end of slice"),
+        ("visit.ready", WORKER, "end of slice (slice 2)"),
+    ]
+
+
+async def settle_in_slices(database: AnyDatabase, slices: int) -> None:
+    """The only visit is claimed and handed back so many times."""
+    for _ in range(slices):
+        (visit,) = await database.write(claim_all)
+        await settle(database, Step(visit, ending=HandBack(await database.read(lambda tx: tx.now))))
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ async def test_a_site_moves_only_as_the_table_says(database: AnyDatabase) -> Non
         tx.run(update(site_rows).where(mine).values(state=was))
         reopens = target is SiteState.OPEN
         moved = (
-            site_ends.reopen(tx, site_id, whole=False)
+            bool(site_ends.reopen(tx, [site_id]))
             if reopens
             else bool(site_ends.close(tx, [site_ends.Closing(site_id, target)]))
         )
@@ -64,13 +64,26 @@ async def test_a_site_that_is_opened_again_forgets_why_it_ended(database: AnyDat
     job = await database.write(make_job, "a.test")
     ((_, site_id),) = await database.read(sites.hosts, job.id, "", 1)
     await database.write(site_ends.close, [site_ends.Closing(site_id, SiteState.FAILED, "DNS", retries=2)])
-    await database.write(site_ends.reopen, site_id, whole=True, why="retried", who="user")
+    assert await database.write(site_ends.reopen, [site_id], "retried", who="user") == {site_id}
+    await database.write(site_ends.want_whole, site_id)
     (summary,) = await database.read(sites.summaries, job.id)
     assert (summary.state, summary.trouble, summary.retries) == (SiteState.OPEN, None, 0)
     last = (await database.read(events.of_job, job.id))[-1]
     assert (last.kind, last.who, last.why, last.site_id) == ("site.open", "user", "retried", site_id)
     # Open as it is: to want it whole is no change of its state.
-    assert not await database.write(site_ends.reopen, site_id, whole=True)
+    assert not await database.write(site_ends.reopen, [site_id])
+
+
+async def test_of_many_sites_those_that_have_ended_are_opened_again(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test", "b.test", "c.test")
+    ids = [site_id for _, site_id in await database.read(sites.hosts, job.id, "", 3)]
+    closings = [site_ends.Closing(ids[0], SiteState.FAILED), site_ends.Closing(ids[1], SiteState.PARTIAL)]
+    await database.write(site_ends.close, closings)
+    before = len(await database.read(events.of_job, job.id))
+    assert await database.write(site_ends.reopen, ids) == set(ids[:2])
+    assert await database.write(site_ends.reopen, []) == set()
+    told = (await database.read(events.of_job, job.id))[before:]
+    assert [(event.kind, event.site_id) for event in told] == [("site.open", site_id) for site_id in sorted(ids[:2])]
 
 
 def _ask(target: VisitState, was: VisitState) -> Callable[[Tx, UUID, UUID, UUID], object]:

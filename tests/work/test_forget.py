@@ -103,7 +103,7 @@ async def as_it_is(database: AnyDatabase, job_id: UUID) -> Job:
 
 async def forgotten(database: AnyDatabase, job: Job, mention: Mention) -> tuple[int, int, int]:
     found = await find_mentions(database, job, (MATCH,), mention)
-    await forget_in_job(database, found, (MATCH,), mention)
+    await forget_in_job(database, found, mention)
     await forget_robots(database, mention)
     again = await find_mentions(database, job, (MATCH,), mention)
     assert not again, "a second look finds nothing"
@@ -198,7 +198,7 @@ async def test_forgetting_that_was_interrupted_is_done_when_it_is_repeated(datab
     job = await crawled(database)
     mention = of_domain("a.test")
     found = await find_mentions(database, job, (MATCH,), mention)
-    await forget_in_job(database, replace(found, pages=(), naming_pages=(), naming_records=()), (MATCH,), mention)
+    await forget_in_job(database, replace(found, pages=(), naming_pages=(), naming_records=()), mention)
     assert "http://shop.a.test/x" in await database.read(texts)
     await forgotten(database, job, mention)
     assert "shop.a.test" not in await database.read(texts)
@@ -312,7 +312,7 @@ async def test_a_job_at_work_is_refused(database: AnyDatabase) -> None:
     found = await find_mentions(database, job, (MATCH,), mention)
     await database.write(jobs.move, job.id, JobState.RUNNING)
     with pytest.raises(UserError, match="is running: nothing can be forgotten in it"):
-        await forget_in_job(database, found, (MATCH,), mention)
+        await forget_in_job(database, found, mention)
     assert await find_mentions(database, job, (MATCH,), mention) == found
 
 

@@ -18,6 +18,8 @@ from gossamer.errors import UserError
 from gossamer.intake.control import find_job
 from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.record import RecordKind
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of
 from gossamer.retain.delete import delete_job, refuse_at_work
@@ -67,7 +69,7 @@ async def forget_mentions(
         wanted = await app.database.read(jobs.in_states, *MAY_HAVE_FOUND)
     else:
         wanted = [await find_job(app.database, text)]
-    looked = [await find_mentions(app.database, job, app.recipes[job.recipe].kinds, mention) for job in wanted]
+    looked = [await find_mentions(app.database, job, _kinds(app, job), mention) for job in wanted]
     found = [one for one in looked if one]
     for one in found:
         say(_sentence(one), quiet=as_json)
@@ -78,7 +80,7 @@ async def forget_mentions(
         if found and not _is_meant("Remove all of this for good?", yes=yes):
             return 0
         for one in found:
-            await forget_in_job(app.database, one, app.recipes[one.job.recipe].kinds, mention)
+            await forget_in_job(app.database, one, mention)
         answers = await forget_robots(app.database, mention)
     if as_json:
         say_json({"forgotten": bool(found or answers) and not dry_run, "jobs": [_as_json(one) for one in found]})
@@ -87,6 +89,12 @@ async def forget_mentions(
     else:
         say("Nothing was changed: this was a dry run." if dry_run else "Forgotten.")
     return 0
+
+
+def _kinds(app: App, job: Job) -> tuple[RecordKind, ...]:
+    """What is known of the job's tables: nothing, if it comes from a program that knew another recipe."""
+    recipe = app.recipes.get(job.recipe)
+    return recipe.kinds if recipe else ()
 
 
 async def show_retention(app: App, *, due_only: bool, as_json: bool) -> int:

@@ -12,6 +12,8 @@ from gossamer.cli.views import DETACH, JOB, JSON, PROCESSES
 if TYPE_CHECKING:
     from gossamer.assembly import App
 
+NO_WAIT = typer.Option(False, "--no-wait", help="Do not wait until requests in flight have finished.")
+
 app = typer.Typer(help="Run, watch and steer jobs.", no_args_is_help=True, rich_markup_mode=None)
 
 
@@ -129,33 +131,37 @@ def resume(
 
 
 @app.command(cls=StrictCommand)
-def pause(job: str = JOB, as_json: bool = JSON) -> None:
+def pause(job: str = JOB, no_wait: bool = NO_WAIT, as_json: bool = JSON) -> None:
     """Pause a job: requests in flight finish, nothing is lost.
 
-    Example:
+    Examples:
 
     \b
         gossamer job pause 3f9a2c71
+
+        gossamer job pause 3f9a2c71 --no-wait
     """
     from gossamer.cli.session import run as run_command
     from gossamer.cli.steer import pause_job
 
-    run_command(lambda app: pause_job(app, job, as_json=as_json))
+    run_command(lambda app: pause_job(app, job, wait=not no_wait, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
-def cancel(job: str = JOB, as_json: bool = JSON) -> None:
-    """Cancel a job. Its results so far are kept, and it can still be resumed.
+def cancel(job: str = JOB, no_wait: bool = NO_WAIT, as_json: bool = JSON) -> None:
+    """Cancel a job: requests in flight finish. Its results so far are kept, and it can still be resumed.
 
-    Example:
+    Examples:
 
     \b
         gossamer job cancel 3f9a2c71
+
+        gossamer job cancel 3f9a2c71 --no-wait
     """
     from gossamer.cli.session import run as run_command
     from gossamer.cli.steer import cancel_job
 
-    run_command(lambda app: cancel_job(app, job, as_json=as_json))
+    run_command(lambda app: cancel_job(app, job, wait=not no_wait, as_json=as_json))
 
 
 for more in (views.app, watch.app, history.app, audit.app, retry.app, retention.app):

@@ -11,6 +11,7 @@ from rich.text import Text
 from gossamer.assembly import App
 from gossamer.cli import kept, report, tables, words
 from gossamer.cli.follow import runner_of
+from gossamer.cli.known import recipe_of
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
 from gossamer.export.rows import Row, rows_by_site
@@ -141,7 +142,7 @@ async def export_results(
 
 
 def _kind(app: App, job: Job) -> RecordKind:
-    return app.recipes[job.recipe].kinds[0]
+    return recipe_of(app, job).kinds[0]
 
 
 def _wanted(job: Job, unlinked_only: bool) -> str:

@@ -24,7 +24,7 @@ _LOOK = 0.25  # seconds between looks at the rows
 # A runner in the background takes a moment to come up, and another one to take over.
 _PATIENCE = 3.0
 # What changes without anything having happened.
-_PASSING = ("domains_per_hour", "eta_seconds", "last_activity")
+_PASSING = ("domains_per_hour", "eta_seconds", "eta_is_least", "last_activity")
 _AT_REST = OVER | {JobState.PAUSED, JobState.PENDING}
 
 

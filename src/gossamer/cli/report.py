@@ -40,6 +40,7 @@ def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
         "bytes_in": progress.bytes_in,
         "domains_per_hour": round(words.per_hour(progress), 1),
         "eta_seconds": round(left.total_seconds()) if left else None,
+        "eta_is_least": bool(left) and words.eta_is_least(progress),
         "last_activity": words.stamp(progress.last_activity),
         "created_at": words.stamp(job.created_at),
         "started_at": words.stamp(job.started_at),
@@ -61,8 +62,7 @@ def status_lines(
         f"Matches: {progress.records:,}",
     ]
     if job.state is JobState.RUNNING and runner is not None:
-        left = words.eta(progress)
-        lines.append(f"ETA: ~{words.duration(left)} remaining" if left else "ETA: not known yet")
+        lines.append(f"ETA: {words.remaining(progress)}")
     if job.state is JobState.RUNNING and runner is not None:
         minutes = max(1, round(progress.window.total_seconds() / 60))
         span = f"{minutes} minutes" if minutes != 1 else "minute"
@@ -175,8 +175,8 @@ def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]], ident
     return lines
 
 
-def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] = ()) -> list[str]:
-    """The last words of a followed job."""
+def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] = (), busy: int = 0) -> list[str]:
+    """The last words of a followed job; `busy`: so many visits of it are not handed back yet."""
     identifier = short(job.id)
     match job.state:
         case JobState.COMPLETED:
@@ -190,7 +190,8 @@ def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] =
             where = f"{str(job.state).capitalize()} at {words.domains(progress)}."
             return [" ".join(part for part in (where, job.reason, _resume(job)) if part)]
         case JobState.CANCELLED:
-            return [f"Cancelled at {words.domains(progress)}. Results so far are kept."]
+            finishing = f" {words.visits(busy)} still finishing." if busy else ""
+            return [f"Cancelled at {words.domains(progress)}.{finishing} Results so far are kept."]
         case JobState.FAILED:
             return [f"Failed: {job.reason}"]
         case JobState.ARCHIVED:

@@ -107,7 +107,8 @@ def _numbers(progress: Progress) -> str:
     ]
     left = words.eta(progress)
     if left is not None:
-        parts.append(f"ETA ~{words.duration(left)}")
+        more = " or more" if words.eta_is_least(progress) else ""
+        parts.append(f"ETA ~{words.duration(left)}{more}")
     return ", ".join(parts)
 
 

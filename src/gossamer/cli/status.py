@@ -42,7 +42,7 @@ async def show_status(app: App, text: str, *, as_json: bool) -> int:
         })  # fmt: skip
         return 0
     besides = [
-        *asked_for(job.params, app.recipes[job.recipe].params),
+        *_wanted(app, job),
         checkpoint_line(checkpoint, now),
         *_kept(outlook),
         *_alerts(job, fired),
@@ -52,6 +52,13 @@ async def show_status(app: App, text: str, *, as_json: bool) -> int:
     for line in report.failure_lines(failed[:_FAILED_TOLD], progress.sites_failed, short(job.id)):
         say(line)
     return 0
+
+
+def _wanted(app: App, job: Job) -> Iterator[str]:
+    recipe = app.recipes.get(job.recipe)
+    if recipe:
+        return asked_for(job.params, recipe.params)
+    return iter([f"Recipe: {job.recipe}, which this program does not know. Go on with the program that created it."])
 
 
 def asked_for(params: Mapping[str, Any], kind: type[BaseModel]) -> Iterator[str]:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Progress
 from gossamer.model.states import JobState
 from gossamer.store import counters, jobs, sites, visits
+
+_LONGEST_CANCEL = 60.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,46 +118,60 @@ async def resume_all(app: App, *, processes: int | None, detach: bool, as_json: 
     return code
 
 
-async def pause_job(app: App, text: str, *, as_json: bool) -> int:
+async def pause_job(app: App, text: str, *, wait: bool = True, as_json: bool) -> int:
     """Ask for a pause and wait until it is one."""
     job = await control.find_job(app.database, text)
     await control.pause(app.database, job)
-    said = ""
-    while True:
-        now = await app.database.read(jobs.get, job.id) or job
-        if now.state is not JobState.PAUSING:
-            break
-        if await runner_of(app) is None and app.lock.take():
-            # Nobody works here, so there is nothing in flight to wait for.
-            await control.settle_down(app.database, app.home_name)
-            app.lock.release()
-            now, _ = await _facts(app, job.id)
-            break
-        busy = await app.database.read(visits.busy_of_job, job.id)
-        sentence = f"Pausing... {words.visits(busy)} finishing"
-        if sentence != said:
-            say(sentence, quiet=as_json)
-            said = sentence
-        await asyncio.sleep(0.25)
+    now, busy = await _standing_still(app, job, "Pausing", wait=wait, as_json=as_json)
     progress = await app.database.read(counters.progress, job.id)
     if now.state is JobState.PAUSED:
         return await _answer(app, job.id, as_json, report.ending(now, progress))
+    if now.state is JobState.PAUSING and not wait:
+        return await _answer(app, job.id, as_json, [f"Pausing... {words.visits(busy)} finishing"])
     if now.state is JobState.PAUSING:
         # Some visits are still marked as another home's, and that home is gone.
         return await _answer(app, job.id, as_json, report.left(now, progress, None))
     return await _answer(app, job.id, as_json, [f"The job is {now.state} by now."])
 
 
-async def cancel_job(app: App, text: str, *, as_json: bool) -> int:
+async def cancel_job(app: App, text: str, *, wait: bool = True, as_json: bool) -> int:
+    """Cancel a job and wait until nobody has a hand in it any more."""
     job = await control.find_job(app.database, text)
     await control.cancel(app.database, job)
-    if app.lock.take():
-        # Nobody works here: what a runner that is gone still holds is let go.
-        await control.settle_down(app.database, app.home_name)
-        app.lock.release()
-    now = await app.database.read(jobs.get, job.id) or job
+    now, busy = await _standing_still(app, job, "Cancelling", wait=wait, as_json=as_json)
     progress = await app.database.read(counters.progress, job.id)
-    return await _answer(app, job.id, as_json, report.ending(now, progress))
+    if now.state is not JobState.CANCELLED:
+        return await _answer(app, job.id, as_json, [f"The job is {now.state} by now."])
+    return await _answer(app, job.id, as_json, report.ending(now, progress, busy=busy))
+
+
+async def _standing_still(app: App, job: Job, doing: str, *, wait: bool, as_json: bool) -> tuple[Job, int]:
+    """The job once no visit of it is in anybody's hands, and how many still are: some, if that is not waited for.
+
+    A pause is one only then, however long it takes. A cancelled job is cancelled: a minute is long enough for whoever
+    lives to hand back, and what others have left behind is nobody's to wait for.
+    """
+    said = ""
+    until = time.monotonic() + _LONGEST_CANCEL
+    while True:
+        now = await app.database.read(jobs.get, job.id) or job
+        busy = await app.database.read(visits.busy_of_job, job.id)
+        pausing = now.state is JobState.PAUSING
+        if not pausing and (not busy or now.state is not JobState.CANCELLED):
+            return now, busy
+        if await runner_of(app) is None and app.lock.take():
+            # Nobody works here, so there is nothing in flight to wait for.
+            await control.settle_down(app.database, app.home_name)
+            app.lock.release()
+            now, _ = await _facts(app, job.id)
+            return now, await app.database.read(visits.busy_of_job, job.id)
+        if not wait or (not pausing and time.monotonic() > until):
+            return now, busy
+        sentence = f"{doing}... {words.visits(busy)} finishing"
+        if sentence != said:
+            say(sentence, quiet=as_json)
+            said = sentence
+        await asyncio.sleep(0.25)
 
 
 async def _work(app: App, job_id: UUID, *, processes: int | None, detach: bool, as_json: bool) -> int:

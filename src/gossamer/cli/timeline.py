@@ -7,6 +7,7 @@ from typing import Any
 
 from gossamer.assembly import App
 from gossamer.cli import kept, told, words
+from gossamer.cli.known import policy_of, recipe_of
 from gossamer.cli.session import say, say_json
 from gossamer.cli.tables import width
 from gossamer.errors import UserError
@@ -38,9 +39,8 @@ async def show_explanation(app: App, text: str, job_text: str, *, as_json: bool)
         )
     job = await find_job(app.database, job_text)
     await kept.refuse_gone(app, job)
-    recipe = app.recipes[job.recipe]
-    policy = recipe.bind(recipe.params.model_validate(job.params)).policy()
-    found = await explain(app.database, job, policy, [kind.name for kind in recipe.kinds], text, urls)
+    kinds = [kind.name for kind in recipe_of(app, job).kinds]
+    found = await explain(app.database, job, policy_of(app, job), kinds, text, urls)
     if as_json:
         say_json(told.as_json(found, job))
         return 0

@@ -48,6 +48,9 @@ _PROXY_TABLE: tuple[tuple[str, str], ...] = (
     ("", "no connection through it"),
 )
 
+# What else a proxy says may be about the site.
+_AWAY = frozenset({REFUSED_CREDENTIALS, "its name has no address", "nobody answers there"})
+
 CLIENT_ERRORS = tuple({kind for kind, _, _ in _TABLE})
 
 _TLS_REASON = re.compile(r'reason: "([A-Z0-9_]+)"')
@@ -62,6 +65,10 @@ class FetchError(Exception):
         self.trouble = trouble
 
 
+class ProxyAway(FetchError):
+    """The operator's own proxy cannot be used for any site: nothing is wrong with this one."""
+
+
 def translate(error: Exception, *, connect_timeout: timedelta, timeout: timedelta) -> FetchError:
     """The FetchError for an exception of CLIENT_ERRORS, by the limits that held; to be raised `from` it."""
     # The text begins with the address, where a site could write anything; what happened comes after.
@@ -70,7 +77,8 @@ def translate(error: Exception, *, connect_timeout: timedelta, timeout: timedelt
     if reason is Reason.TIMEOUT:
         passed = connect_timeout if isinstance(error, client.ConnectionError) else timeout
         return FetchError(Trouble(reason, spell_seconds(passed)))
-    return FetchError(Trouble(reason, _detail(reason, what)))
+    trouble = Trouble(reason, _detail(reason, what))
+    return ProxyAway(trouble) if trouble.detail in _AWAY and reason is Reason.PROXY else FetchError(trouble)
 
 
 def _detail(reason: Reason, what: str) -> str:

@@ -28,9 +28,10 @@ from gossamer.clock import Clock
 from gossamer.errors import UserError
 from gossamer.fetch.addresses import Address, real_address
 from gossamer.fetch.body import BodyLimit, read_body, read_headers
-from gossamer.fetch.errors import CLIENT_ERRORS, REFUSED_CREDENTIALS, FetchError, spell_seconds, translate
+from gossamer.fetch.errors import CLIENT_ERRORS, REFUSED_CREDENTIALS, FetchError, ProxyAway, spell_seconds, translate
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.identity import Identity, pick
+from gossamer.fetch.outage import Outage
 from gossamer.fetch.rung import Accept, Sink
 from gossamer.model.fetching import DIRECT, Response
 from gossamer.model.trouble import Reason, Trouble
@@ -68,6 +69,7 @@ class HttpRung:
         self.read_timeout = read_timeout
         self.trust = trust
         self.proxy = Proxy.all(proxy) if proxy else None
+        self.outage = Outage(clock)  # of the proxy
         # One thread of the client's is enough: there is a process per core already, and a polite one is mostly idle.
         self.runtime = runtime or Runtime(workers=1)
 
@@ -128,7 +130,10 @@ class HttpSession:
         except CLIENT_ERRORS as error:
             took = timedelta(seconds=clock.monotonic() - started)
             passed = timeout if took >= timeout else min(timeout, self._rung.read_timeout)
-            raise translate(error, connect_timeout=self._rung.connect_timeout, timeout=passed) from error
+            told = translate(error, connect_timeout=self._rung.connect_timeout, timeout=passed)
+            if isinstance(told, ProxyAway):
+                self._rung.outage.begin(told.trouble.detail)
+            raise told from error
         return Response(
             requested=url,
             url=url,
@@ -163,7 +168,7 @@ class HttpSession:
         # The client's own time limit covers the body too, and costs nothing beside a timer of the event loop.
         async with way.client.get(clearance.send, headers=claimed, timeout=timeout) as arrived:
             status = arrived.status.as_int()
-            _check_far_end(arrived, status, way)
+            _check_far_end(arrived, status, way, self._rung.outage)
             headers = read_headers(arrived)
             if accept is not None and not accept(status, headers):
                 await arrived.close()
@@ -222,11 +227,13 @@ def read_trust(ca_file: Path) -> CertStore:
     return CertStore(pem_certs=_CERTIFICATE.findall(text), default_paths=True)
 
 
-def _check_far_end(arrived: Arrived, status: int, way: _Way) -> None:
+def _check_far_end(arrived: Arrived, status: int, way: _Way, outage: Outage) -> None:
     """Throw away what does not come from the site: another machine's answer, or the proxy's own."""
     if not way.far:
         if status == _PROXY_WANTS_CREDENTIALS:
-            raise FetchError(Trouble(Reason.PROXY, REFUSED_CREDENTIALS))
+            outage.begin(REFUSED_CREDENTIALS)
+            raise ProxyAway(Trouble(Reason.PROXY, REFUSED_CREDENTIALS))
+        outage.end()
         return
     far = arrived.remote_addr
     if far is None or real_address(far.ip()) not in way.far:

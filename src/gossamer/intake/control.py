@@ -5,6 +5,7 @@ from typing import NoReturn
 from uuid import UUID
 
 from gossamer.errors import UserError
+from gossamer.intake.typed_id import SHORTEST, NotAnId, Several, find_id
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
@@ -12,7 +13,6 @@ from gossamer.store import alerts, events, jobs, reclaim, retry
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
-SHORTEST_ID = 4
 SITES_AT_A_TIME = 500  # opened again in one transaction
 
 # What a person can do with a job, by its state.
@@ -42,22 +42,20 @@ class Retried:
 
 async def find_job(database: Database, text: str) -> Job:
     """The job a person means by a whole id, its beginning or its end."""
-    digits = text.strip().lower().replace("-", "")
-    if len(digits) < SHORTEST_ID or not all(digit in "0123456789abcdef" for digit in digits):
-        raise UserError(
-            "job.bad_id",
-            f"{text!r} is not a job id.",
-            hint=f"Give at least {SHORTEST_ID} characters of an id as shown by 'gossamer job list'.",
-        )
-    found = await database.read(jobs.matching, digits)
-    if not found:
-        raise UserError(
-            "job.not_found", f"There is no job {text!r} here.", hint="See 'gossamer job list' for the ones there are."
-        )
-    if len(found) > 1:
-        some = ", ".join(short(identifier) for identifier in found[:4]) + (", ..." if len(found) > 4 else "")
-        raise UserError("job.ambiguous", f"{text!r} fits more than one job: {some}.", hint="Give more characters.")
-    job = await database.read(jobs.get, found[0])
+    match await find_id(database, text, jobs.matching):
+        case NotAnId():
+            raise UserError(
+                "job.bad_id",
+                f"{text!r} is not a job id.",
+                hint=f"Give at least {SHORTEST} characters of an id as shown by 'gossamer job list'.",
+            )
+        case Several(some):
+            raise UserError("job.ambiguous", f"{text!r} fits more than one job: {some}.", hint="Give more characters.")
+        case None:
+            hint = "See 'gossamer job list' for the ones there are."
+            raise UserError("job.not_found", f"There is no job {text!r} here.", hint=hint)
+        case UUID() as identifier:
+            job = await database.read(jobs.get, identifier)
     if job is None:
         raise UserError("job.not_found", f"Job {text!r} was deleted just now.", hint="See 'gossamer job list'.")
     return job

@@ -1,7 +1,9 @@
 """Looking after visits that were given up."""
 
+from uuid import UUID
+
 from gossamer.errors import UserError
-from gossamer.intake.control import SHORTEST_ID
+from gossamer.intake.typed_id import SHORTEST, NotAnId, Several, find_id
 from gossamer.model.ids import short
 from gossamer.store import dead_letters
 from gossamer.store.database import Database
@@ -12,20 +14,22 @@ _LIST = "'gossamer system dead-letters list'"
 
 async def find_letter(database: Database, text: str) -> DeadLetter:
     """The dead letter a person means by a whole id, its beginning or its end."""
-    digits = text.strip().lower().replace("-", "")
-    if len(digits) < SHORTEST_ID or not all(digit in "0123456789abcdef" for digit in digits):
-        raise UserError(
-            "dead_letters.bad_id",
-            f"{text!r} is not the id of a dead letter.",
-            hint=f"Give at least {SHORTEST_ID} characters of an id as shown by {_LIST}.",
-        )
-    found = await database.read(dead_letters.matching, digits)
-    if len(found) > 1:
-        some = ", ".join(short(identifier) for identifier in found)
-        raise UserError(
-            "dead_letters.ambiguous", f"{text!r} fits more than one dead letter: {some}.", hint="Give more characters."
-        )
-    letter = await database.read(dead_letters.get, found[0]) if found else None
+    letter: DeadLetter | None = None
+    match await find_id(database, text, dead_letters.matching):
+        case NotAnId():
+            raise UserError(
+                "dead_letters.bad_id",
+                f"{text!r} is not the id of a dead letter.",
+                hint=f"Give at least {SHORTEST} characters of an id as shown by {_LIST}.",
+            )
+        case Several(some):
+            raise UserError(
+                "dead_letters.ambiguous",
+                f"{text!r} fits more than one dead letter: {some}.",
+                hint="Give more characters.",
+            )
+        case UUID() as identifier:
+            letter = await database.read(dead_letters.get, identifier)
     if letter is None:
         raise UserError(
             "dead_letters.not_found",

@@ -11,6 +11,7 @@ class AlertKind(StrEnum):
     DISK = "disk"  # the disk is nearly full
     BACKPRESSURE = "backpressure"  # the database takes results too slowly
     LANE = "lane"  # nobody walks the visits of a lane
+    PROXY = "proxy"  # the operator's own proxy cannot be used
     ADDRESS = "address"  # many sites block our address
     DEAD_LETTER = "dead-letter"  # a visit was given up after killing its workers
     WORKERS = "workers"  # the working processes do not live

@@ -73,6 +73,9 @@ class Progress:
     bytes_in: int = 0
     sites_recently: int = 0  # finished in the window
     window: timedelta = timedelta(minutes=15)  # how much of the last 15 minutes the job has really run
+    pages_recently: int = 0  # ended in the last minutes
+    pages_window: timedelta = timedelta(minutes=3)  # and how many minutes that are
+    all_begun: bool = False  # no open site waits for its first slice: what is left are the slow ones
     last_activity: datetime | None = None
 
     @property

@@ -15,6 +15,10 @@ PAUSES: Mapping[str, str] = {
         "The database takes results too slowly (the oldest has waited {seconds} s). Paused so that nothing piles up. "
         "Look at the disk and at what else uses the database, then resume with 'gossamer job resume {job}'."
     ),
+    "proxy": (
+        "The proxy in GOSSAMER_PROXY cannot be used: {why}. Paused before any page could fail for it. "
+        "See that it runs, then resume with 'gossamer job resume {job}'."
+    ),
     "lane": (
         "Nobody has walked the {lane} lane for {minutes} minutes. Paused. "
         "Start a worker for it, then resume with 'gossamer job resume {job}'."

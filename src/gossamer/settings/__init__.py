@@ -112,6 +112,11 @@ class Settings(BaseSettings):
         default=timedelta(seconds=60),
         gt=timedelta(0),
     )
+    proxy_patience: Duration = setting(
+        "How long a proxy that is away is waited for before the job pauses",
+        SOME_TIME,
+        default=timedelta(seconds=60),
+    )
     job_time: Duration = setting(
         "How long a job works before it is paused", SOME_TIME, default=timedelta(hours=48), gt=timedelta(0)
     )

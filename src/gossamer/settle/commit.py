@@ -166,9 +166,9 @@ def _hand_over(
             if site.listed:
                 name = _FINISHED_COUNTER[site.state]
                 setattr(change, name, getattr(change, name) - 1)
-            site_ends.reopen(tx, site.id, whole=handed.entry)
-        elif handed.entry and not site.whole:
-            site_ends.reopen(tx, site.id, whole=True)
+            site_ends.reopen(tx, [site.id])
+        if handed.entry and not site.whole:
+            site_ends.want_whole(tx, site.id)
         locked[site.id] = replace(site, state=SiteState.OPEN, whole=site.whole or handed.entry)
         if known:
             continue  # somebody passed the page on before; what is new is that the site is wanted whole

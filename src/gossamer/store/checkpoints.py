@@ -1,4 +1,9 @@
-"""Checkpoints: what the kept counters said when a job paused, ended or was left, and now and then in between."""
+"""Checkpoints: what the kept counters said when a job paused, ended or was left, and now and then in between.
+
+Whoever takes one holds the job's row until commit, and so does whoever takes something back (a retry, a forgetting).
+Otherwise one that still counts what is being taken back could be written after the one that no longer does, and be
+the last.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -42,9 +47,11 @@ _PRESENT = (
     .group_by(jobs.c.id)
 )
 
+_HOLD = select(jobs.c.id).where(jobs.c.id == bindparam("job")).with_for_update(key_share=True, skip_locked=True)
+
 
 def take(tx: Tx, job_id: UUID, cause: CheckpointCause) -> None:
-    """Write down what the counters say now; nothing for a job that is gone."""
+    """Write down what the counters say now; nothing for a job that is gone. The caller holds the job."""
     present = tx.run(_PRESENT, {"job": job_id}).first()
     if present:
         _write(tx, job_id, cause, present)
@@ -57,19 +64,29 @@ def take_due(tx: Tx, job_ids: Iterable[UUID], every: int = EVERY) -> None:
     each other's visits, and a round number could pass unseen.
     """
     for job_id in job_ids:
-        present = tx.run(_PRESENT, {"job": job_id}).first()
-        if present is None:
-            continue
-        finished = sum(getattr(present, name) for name in _ENDINGS)
-        # Fewer than before are as good a reason: domains that failed are being tried again.
-        if abs(finished - (present.finished or 0)) >= every:
+        present = _if_due(tx, job_id, every)
+        if present and tx.dialect.row_locks:
+            # Asked once more under the lock. Nobody is waited for, since we have locked sites, which come after jobs:
+            # while somebody else holds the job this one is left out, and the next batch takes it.
+            held = tx.run(_HOLD, {"job": job_id}).first()
+            present = _if_due(tx, job_id, every) if held else None
+        if present:
             _write(tx, job_id, CheckpointCause.VISITS, present)
+
+
+def _if_due(tx: Tx, job_id: UUID, every: int) -> Row[Any] | None:
+    present = tx.run(_PRESENT, {"job": job_id}).first()
+    if present is None:
+        return None
+    finished = sum(getattr(present, name) for name in _ENDINGS)
+    # Fewer than before are as good a reason: domains that failed are being tried again.
+    return present if abs(finished - (present.finished or 0)) >= every else None
 
 
 def take_running(tx: Tx) -> int:
     """The runner goes: a checkpoint of each job it leaves at work. How many there are."""
     left = select(jobs.c.id).where(jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING))).order_by(jobs.c.id)
-    found = tx.run(left).scalars().all()
+    found = tx.run(left.with_for_update(key_share=True) if tx.dialect.row_locks else left).scalars().all()
     for job_id in found:
         take(tx, job_id, CheckpointCause.SHUTDOWN)
     return len(found)

@@ -6,14 +6,16 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import bindparam, case, exists, func, insert, select, update
 
 from gossamer.model.job import Progress
-from gossamer.store.tables import counters, jobs, minutes
+from gossamer.model.states import VisitState
+from gossamer.store.tables import counters, jobs, minutes, visits
 from gossamer.store.tx import Tx
 
 SHARDS = 16
 WINDOW = timedelta(minutes=15)
+PAGES_WINDOW = timedelta(minutes=3)  # short: how fast the last sites give pages shows once the others are over
 _SHORTEST = timedelta(seconds=10)
 
 
@@ -93,25 +95,38 @@ def _addition(tx: Tx, job_id: UUID, shard: int, change: Change) -> dict[str, Any
     }
 
 
+# Never walked, and so due since it was made: such a visit comes first in the queue.
+_NOT_BEGUN = exists().where(
+    visits.c.job_id == jobs.c.id, visits.c.lane == "http", visits.c.state == VisitState.READY, visits.c.walked_ms == 0
+)
+
+
 def progress(tx: Tx, job_id: UUID) -> Progress:
-    """How far a job has come: 16 counter rows and at most 16 minutes."""
+    """How far a job has come: 16 counter rows, at most 16 minutes, and the first visit that has not begun."""
     sums = tx.run(
         select(
             *(func.coalesce(func.sum(counters.c[name]), 0).label(name) for name in NAMES),
             func.max(counters.c.last_at).label("last_at"),
         ).where(counters.c.job_id == job_id)
     ).one()
-    job = tx.run(select(jobs.c.sites_total, jobs.c.started_at).where(jobs.c.id == job_id)).one()
+    job = tx.run(
+        select(jobs.c.sites_total, jobs.c.started_at, _NOT_BEGUN.label("not_begun")).where(jobs.c.id == job_id)
+    ).one()
+    lately = tx.now.replace(second=0, microsecond=0) - PAGES_WINDOW
     recent = tx.run(
         select(
             func.coalesce(func.sum(minutes.c.sites), 0).label("sites"),
             func.min(minutes.c.minute).label("since"),
+            func.coalesce(func.sum(case((minutes.c.minute >= lately, minutes.c.pages), else_=0)), 0).label("pages"),
         ).where(minutes.c.job_id == job_id, minutes.c.minute >= tx.now - WINDOW)
     ).one()
     return Progress(
         sites_total=job.sites_total,
         sites_recently=int(recent.sites),
         window=_window(tx.now, recent.since, job.started_at),
+        pages_recently=int(recent.pages),
+        pages_window=max(_SHORTEST, tx.now - max(lately, job.started_at or lately)),
+        all_begun=not job.not_begun,
         last_activity=sums.last_at,
         **{name: int(getattr(sums, name)) for name in NAMES},
     )

@@ -22,7 +22,7 @@ from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import url_key
 from gossamer.store import alerts, checkpoints, counters, events, jobs, site_ends, sites
 from gossamer.store.counters import Change
-from gossamer.store.moves import FREED, Moving, may_become, moving, tell
+from gossamer.store.moves import FREED, TOLD_ANEW, Moving, may_become, moving, tell
 from gossamer.store.site_ends import Closing
 from gossamer.store.sites import SiteChange
 from gossamer.store.tables import alerts as alert_rows
@@ -52,9 +52,11 @@ class DeadLetter:
 
 def bury(tx: Tx, doomed: Moving, error: str) -> None:
     """End a running visit for good: its open pages and its site fail saying so. The caller has locked the site."""
-    values = {**FREED, "state": VisitState.DEAD, "deaths": visits.c.deaths + 1, "last_error": error, "due_at": tx.now}
+    died = {"state": VisitState.DEAD, "deaths": visits.c.deaths + 1, "last_error": error, "due_at": tx.now}
     legal = (visits.c.id == doomed.id) & may_become(VisitState.DEAD)
-    deaths = tx.run(update(visits).where(legal).values(**values).returning(visits.c.deaths)).scalar()
+    deaths = tx.run(
+        update(visits).where(legal).values(**FREED, **TOLD_ANEW, **died).returning(visits.c.deaths)
+    ).scalar()
     if deaths is None:
         return
     tell(tx, VisitState.DEAD, [doomed], error)
@@ -106,7 +108,7 @@ def retry(tx: Tx, identifier: UUID, who: str = "user") -> bool:
     opened = tx.run(update(pages).where(crashed).values(state=PageState.PENDING, **anew)).rowcount
     _open_pages(tx, dead, opened)
     change = Change(pages_failed=-opened, pages_open=opened)
-    if site_ends.reopen(tx, dead.site_id, whole=False, why="retried", who=who) and was.listed:
+    if site_ends.reopen(tx, [dead.site_id], "retried", who=who) and was.listed:
         setattr(change, f"sites_{was.state}", -1)
     counters.take_back(tx, dead.job_id, change)
     # The audit holds the rows against the last checkpoint, and less has ended now than it knew of.

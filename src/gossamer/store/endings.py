@@ -27,9 +27,16 @@ class Ending(NamedTuple):
     why: str = ""
     due_at: datetime | None = None
 
+    @property
+    def in_order(self) -> bool:
+        """A slice is over and the visit is not, for no other reason than time or a wait."""
+        return self.state is VisitState.READY and not self.why
 
-_HELD = select(visits.c.id, visits.c.job_id, visits.c.site_id, visits.c.worker, visits.c.lease, visits.c.open_pages)
-_HELD = _HELD.where(visits.c.id.in_(bindparam("ids", expanding=True)), visits.c.state == VisitState.RUNNING)
+
+_COLUMNS = ("id", "job_id", "site_id", "worker", "lease", "open_pages", "slices")
+_HELD = select(*(visits.c[name] for name in _COLUMNS)).where(
+    visits.c.id.in_(bindparam("ids", expanding=True)), visits.c.state == VisitState.RUNNING
+)
 _END = Many(
     update(visits)
     .where(
@@ -41,6 +48,7 @@ _END = Many(
         **{name: bindparam(f"b_{name}", type_=visits.c[name].type) for name in FREED},
         state=bindparam("b_state"),
         due_at=bindparam("b_due", type_=visits.c.due_at.type),
+        slices=bindparam("b_slices"),
     )
 )
 
@@ -68,22 +76,30 @@ def end(tx: Tx, endings: Sequence[Ending]) -> set[UUID]:
                 "b_running": VisitState.RUNNING,
                 "b_state": ending.state,
                 "b_due": ending.due_at or tx.now,
+                "b_slices": held[ending.id].slices + 1 if ending.in_order else 0,
                 **freed,
             }
             for ending in sorted(ended)
         ],
     )
-    events.add_many(tx, [(held[ending.id].job_id, _event(tx, ending, held[ending.id])) for ending in ended])
+    told = [(row.job_id, _event(tx, ending, row)) for ending in ended if _is_told(ending, row := held[ending.id])]
+    events.add_many(tx, told)
     return {ending.id for ending in ended}
 
 
+def _is_told(ending: Ending, row: Row[Any]) -> bool:
+    """Of slices that end in order the first, second, fourth, eighth...: a slow site must not fill the history."""
+    return not ending.in_order or row.slices & (row.slices + 1) == 0
+
+
 def _event(tx: Tx, ending: Ending, row: Row[Any]) -> Event:
-    return Event(tx.now, f"visit.{ending.state}", row.worker or "", _why(tx, ending), row.site_id, row.id)
+    return Event(tx.now, f"visit.{ending.state}", row.worker or "", _why(tx, ending, row), row.site_id, row.id)
 
 
-def _why(tx: Tx, ending: Ending) -> str:
-    if ending.why or ending.state is not VisitState.READY:
-        return ending.why
+def _why(tx: Tx, ending: Ending, row: Row[Any]) -> str:
+    if not ending.in_order:
+        return ending.why or (f"in {row.slices + 1:,} slices" if row.slices else "")
+    which = f" (slice {row.slices + 1:,})" if row.slices else ""
     if ending.due_at is None or ending.due_at - tx.now < _SHORTEST_WAIT:
-        return "end of slice"
-    return f"waits until {ending.due_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        return f"end of slice{which}"
+    return f"waits until {ending.due_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}{which}"

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Table, Text, bindparam, cast, delete, select, update
+from sqlalchemy import ColumnElement, Table, Text, bindparam, cast, delete, func, select, update
 
 from gossamer.model.states import PageState
 from gossamer.store import tables as t
@@ -82,6 +82,17 @@ def _page(row: Any) -> NamingPage:
         bytes(row.identity) if row.identity is not None else None,
         bytes(row.links or b""),
     )
+
+
+def kinds_of(tx: Tx, job_id: UUID) -> list[str]:
+    """The kinds of records a job really has, by a step from each to the next: there may be a million of one."""
+    found: list[str] = []
+    while True:
+        more = (t.records.c.job_id == job_id) & (t.records.c.kind > (found[-1] if found else ""))
+        kind: str | None = tx.run(select(func.min(t.records.c.kind)).where(more)).scalar()
+        if kind is None:
+            return found
+        found.append(kind)
 
 
 def records_naming(tx: Tx, job_id: UUID, kind: str, text: str, after: bytes, limit: int) -> list[NamingRecord]:

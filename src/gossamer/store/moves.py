@@ -14,6 +14,8 @@ from gossamer.store.tx import Tx
 
 FREED: Mapping[str, Any] = {"lease": None, "lease_until": None, "worker": None}
 """The columns of a visit that is in nobody's hands."""
+TOLD_ANEW: Mapping[str, Any] = {"slices": 0}
+"""Of one that did not come back in the order of things: that, and its next claim, are told."""
 
 
 class Moving(NamedTuple):
@@ -23,6 +25,7 @@ class Moving(NamedTuple):
     job_id: UUID
     site_id: UUID
     worker: str | None  # in whose hands it was
+    slices: int = 0  # handed back in order since a claim of it was last told
 
     @classmethod
     def read(cls, tx: Tx, statement: Select[Any], params: dict[str, Any] | None = None) -> "list[Moving]":
@@ -36,7 +39,7 @@ def may_become(target: VisitState) -> ColumnElement[bool]:
 
 def moving(*which: ColumnElement[bool]) -> Select[Any]:
     """The visits of which something holds, in the order every transaction takes them."""
-    columns = (visits.c.id, visits.c.job_id, visits.c.site_id, visits.c.worker)
+    columns = (visits.c.id, visits.c.job_id, visits.c.site_id, visits.c.worker, visits.c.slices)
     return select(*columns).where(*which).order_by(visits.c.id)
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, case, exists, select, update
 
 from gossamer.model.states import VisitState
 from gossamer.store import dead_letters, sites
-from gossamer.store.moves import FREED, Moving, moving, tell
+from gossamer.store.moves import FREED, TOLD_ANEW, Moving, moving, tell
 from gossamer.store.tables import visits
 from gossamer.store.tx import Tx
 
@@ -65,7 +65,7 @@ def _void(tx: Tx, which: ColumnElement[bool], why: str, *, deadly: bool = False)
     doomed = _lock_sites(tx, in_hand & on_its_last) if deadly else set()
     dying = Moving.read(tx, tx.locked(moving(in_hand, on_its_last, visits.c.site_id.in_(doomed)))) if doomed else []
     back = Moving.read(tx, tx.locked(moving(in_hand, visits.c.id.not_in([one.id for one in dying]))))
-    values: dict[str, Any] = {**FREED, "state": VisitState.READY, "due_at": tx.now}
+    values: dict[str, Any] = {**FREED, **TOLD_ANEW, "state": VisitState.READY, "due_at": tx.now}
     if deadly:
         values["deaths"] = visits.c.deaths + case((visits.c.state == VisitState.RUNNING, 1), else_=0)
         values["last_error"] = why

@@ -15,12 +15,13 @@ from gossamer.model.page import ASKED_AGAIN, Attempt, Errand
 from gossamer.model.states import PageState, SiteState, VisitState
 from gossamer.model.trouble import NO_WAY_IN, Cure, Reason
 from gossamer.model.url import url_key
-from gossamer.store import alerts, checkpoints, counters, events
+from gossamer.store import alerts, checkpoints, counters, site_ends
 from gossamer.store.counters import Change
-from gossamer.store.events import Event
 from gossamer.store.history import attempts_of
 from gossamer.store.many import Many
 from gossamer.store.moves import Moving, tell
+from gossamer.store.sites import SiteChange
+from gossamer.store.sites import apply as apply_to_sites
 from gossamer.store.tables import pages, sites, visits
 from gossamer.store.tx import Tx
 
@@ -88,7 +89,7 @@ def reopen(tx: Tx, job_id: UUID, ids: Sequence[UUID]) -> Reopened:
     done = Reopened()
     if not again:
         return done
-    _open_sites(tx, job_id, again, done)
+    _open_sites(tx, again, done)
     _open_visits(tx, again)
     _open_pages(tx, job_id, again, done)
     counters.take_back(tx, job_id, done.change)
@@ -136,24 +137,9 @@ def _spellings(site: Any, rows: Sequence[Any]) -> list[Any]:
     return tried if several else []
 
 
-_OPEN_SITE = Many(
-    update(sites)
-    .where(sites.c.id == bindparam("b_id"))
-    .values(
-        state=literal_column(f"'{SiteState.OPEN}'"),
-        reason=literal_column("''"),
-        detail=literal_column("''"),
-        http_status=null(),
-        finished_at=null(),
-        retries=literal_column("0"),
-        open_pages=sites.c.open_pages + bindparam("b_open"),
-        errands=bindparam("b_errands", type_=sites.c.errands.type),
-    )
-)
-
-
-def _open_sites(tx: Tx, job_id: UUID, again: Sequence[_Again], done: Reopened) -> None:
-    rows, happened = [], []
+def _open_sites(tx: Tx, again: Sequence[_Again], done: Reopened) -> None:
+    site_ends.reopen(tx, [one.site.id for one in again], "retried", who="user")
+    changes = {}
     for one in again:
         site, was = one.site, SiteState(one.site.state)
         # The proof of politeness knows every request there was, also for spellings that are forgotten.
@@ -163,16 +149,12 @@ def _open_sites(tx: Tx, job_id: UUID, again: Sequence[_Again], done: Reopened) -
             for tried in attempts_of(row.attempts)
             for at in tried.sent
         ]
-        rows.append({"b_id": site.id, "b_open": len(one.pages), "b_errands": [*site.errands, *sent]})
-        if was is SiteState.OPEN:
-            continue
-        happened.append((job_id, Event(tx.now, "site.open", "user", "retried", site.id)))
+        changes[site.id] = SiteChange(open_pages=len(one.pages), errands=[*site.errands, *sent])
         done.sites += was is SiteState.FAILED
-        if site.listed:
+        if site.listed and was is not SiteState.OPEN:
             name = f"sites_{was}"
             setattr(done.change, name, getattr(done.change, name) - 1)
-    _OPEN_SITE.run(tx, rows)
-    events.add_many(tx, happened)
+    apply_to_sites(tx, changes)
 
 
 _VISITS = select(visits).where(visits.c.site_id.in_(bindparam("ids", expanding=True))).order_by(visits.c.id)
@@ -181,7 +163,7 @@ _ADD_PAGES = Many(
 )
 _WAKE = Many(
     update(visits)
-    .where(visits.c.id == bindparam("b_id"))
+    .where(visits.c.id == bindparam("b_id"), visits.c.state.in_([literal_column(f"'{state}'") for state in _ENDED]))
     .values(
         state=literal_column(f"'{VisitState.READY}'"),
         deaths=literal_column("0"),
@@ -212,7 +194,11 @@ def _open_visits(tx: Tx, again: Sequence[_Again]) -> None:
 
 _ASK_AGAIN = Many(
     update(pages)
-    .where(pages.c.job_id == bindparam("b_job"), pages.c.key == bindparam("b_key"))
+    .where(
+        pages.c.job_id == bindparam("b_job"),
+        pages.c.key == bindparam("b_key"),
+        pages.c.state == literal_column(f"'{PageState.FAILED}'"),
+    )
     .values(
         state=literal_column(f"'{PageState.PENDING}'"),
         reason=literal_column("''"),

@@ -1,6 +1,6 @@
 """Sites that end, and sites that are opened again."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -8,6 +8,7 @@ from sqlalchemy import bindparam, select, update
 
 from gossamer.model.states import SITE_MOVES, SiteState, origins
 from gossamer.store import events
+from gossamer.store.events import Event
 from gossamer.store.many import Many
 from gossamer.store.tables import sites
 from gossamer.store.tx import Tx
@@ -64,14 +65,18 @@ def close(tx: Tx, closings: Sequence[Closing]) -> set[UUID]:
     return free
 
 
-def reopen(tx: Tx, site_id: UUID, *, whole: bool, why: str = "a page was handed over to it", who: str = "") -> bool:
-    """Let a site that has ended go on; False if it is open as it is. `whole`: all of it is wanted from now on."""
-    if whole:
-        tx.run(update(sites).where(sites.c.id == site_id).values(whole=True))
-    over = (sites.c.id == site_id) & sites.c.state.in_(origins(SITE_MOVES, SiteState.OPEN))
-    anew = {"reason": "", "detail": "", "http_status": None, "retries": 0, "finished_at": None}
-    opened = update(sites).where(over).values(state=SiteState.OPEN, **anew).returning(sites.c.job_id)
-    job_id: UUID | None = tx.run(opened).scalar()
-    if job_id:
-        events.add(tx, job_id, "site.open", why, who=who, site_id=site_id)
-    return job_id is not None
+_ANEW = {"reason": "", "detail": "", "http_status": None, "retries": 0, "finished_at": None}
+
+
+def reopen(tx: Tx, ids: Collection[UUID], why: str = "a page was handed over to it", *, who: str = "") -> set[UUID]:
+    """Let sites that have ended go on, each with its event; those of them that had not are left as they are."""
+    over = sites.c.id.in_(ids) & sites.c.state.in_(origins(SITE_MOVES, SiteState.OPEN))
+    opened = update(sites).where(over).values(state=SiteState.OPEN, **_ANEW).returning(sites.c.id, sites.c.job_id)
+    found = sorted(tx.rows(opened, {})) if ids else []
+    events.add_many(tx, [(job_id, Event(tx.now, "site.open", who, why, site_id)) for site_id, job_id in found])
+    return {site_id for site_id, _ in found}
+
+
+def want_whole(tx: Tx, site_id: UUID) -> None:
+    """It was only known by pages handed over to it; all of it is wanted from now on."""
+    tx.run(update(sites).where(sites.c.id == site_id).values(whole=True))

@@ -95,6 +95,7 @@ visits = Table(
     Column("open_pages", Integer, nullable=False),
     Column("walked_ms", BigInteger, nullable=False),
     Column("last_error", Text, nullable=False),
+    Column("slices", Integer, nullable=False, server_default="0"),  # handed back in order since a claim was last told
     UniqueConstraint("site_id", "lane"),
     Index("ix_visits_queue", "job_id", "lane", "state", "due_at", "id"),
     Index(None, "worker"),

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, SafeUUID
 
+import orjson
 from sqlalchemy import DateTime, LargeBinary, Uuid
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import JSON, UserDefinedType
@@ -65,3 +66,14 @@ Id = _BytesId().with_variant(Uuid(), "postgresql")
 Instant = _Milliseconds().with_variant(DateTime(timezone=True), "postgresql")
 Blob = _Bytes().with_variant(LargeBinary(), "postgresql")
 Json = JSON(none_as_null=True)
+
+
+def dumps(value: Any) -> str:
+    return orjson.dumps(value, default=_plain).decode()
+
+
+def _plain(value: object) -> list[Any]:
+    """Named tuples go into columns as the arrays they are; nothing else has any business there."""
+    if isinstance(value, tuple):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} cannot be kept as JSON")

@@ -12,7 +12,7 @@ from gossamer.model.page import Visit
 from gossamer.model.states import JobState, VisitState
 from gossamer.store import alerts, leased
 from gossamer.store.many import Many
-from gossamer.store.moves import Moving, may_become, moving, tell
+from gossamer.store.moves import TOLD_ANEW, Moving, may_become, moving, tell
 from gossamer.store.tables import jobs, visits
 from gossamer.store.tx import Tx
 
@@ -132,7 +132,8 @@ def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta) ->
         _CLAIM,
         [{"b_id": one.id, "b_lease": tokens[one.id], "b_until": tx.now + lease, "b_worker": worker} for one in taken],
     )
-    tell(tx, VisitState.RUNNING, [one for one in taken if one.id not in known], who=worker)
+    # The next slice of a visit that was handed back in order is not news.
+    tell(tx, VisitState.RUNNING, [one for one in taken if one.id not in known and not one.slices], who=worker)
     ours = {one.id for one in taken}
     _put_back(tx, [identifier for identifier in tokens if identifier not in ours], worker)
     return leased.load(tx, ours) if ours else []
@@ -144,7 +145,7 @@ def _put_back(tx: Tx, refused: Sequence[UUID], worker: str) -> None:
     idle = Moving.read(tx, tx.locked(moving(visits.c.id.in_(refused), nudged))) if refused else []
     if idle:
         back = update(visits).where(visits.c.id.in_([one.id for one in idle]), nudged)
-        tx.run(back.values(state=VisitState.READY, worker=None))
+        tx.run(back.values(state=VisitState.READY, worker=None, **TOLD_ANEW))
         tell(tx, VisitState.READY, idle, "its job does not run")
 
 

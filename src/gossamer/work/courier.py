@@ -7,7 +7,7 @@ from datetime import timedelta
 from weakref import WeakValueDictionary
 
 from gossamer.clock import Clock, milliseconds
-from gossamer.fetch import Accept, Fetcher, FetchError, Sink
+from gossamer.fetch import Accept, Fetcher, FetchError, ProxyAway, Sink
 from gossamer.gate import Gate, pass_gate
 from gossamer.model.fetching import Response
 from gossamer.model.page import Errand
@@ -34,6 +34,12 @@ class TooEarly(Exception):
     def __init__(self, wait: timedelta) -> None:
         super().__init__(f"not before {wait}")
         self.wait = wait
+
+
+class NoWayOut(Exception):
+    """Our own proxy is away. Nothing was sent, and nothing is to be tried before `wait` is over."""
+
+    wait = timedelta(seconds=15)
 
 
 class Turnstile:
@@ -116,6 +122,9 @@ class Courier:
                 return await self.session.fetch(
                     url, timeout=self.timeout, max_bytes=max_bytes, accept=on_head, truncate=truncate, sink=sink
                 )
+            except ProxyAway as error:
+                sent.pop()
+                raise NoWayOut from error
             except FetchError as error:
                 if error.trouble.reason in _NOTHING_SENT:
                     sent.pop()  # it must not stand in the rows as a request that was made

@@ -52,8 +52,12 @@ class Found:
 
 
 async def find_mentions(database: Database, job: Job, kinds: Sequence[RecordKind], mention: Mention) -> Found:
-    """Look only. Links and notes are looked into on the page's own site; other sites' are not unpacked for it."""
-    naming = [one for kind in kinds for one in await _find_records(database, job.id, kind, mention)]
+    """Look only. Links and notes are looked into on the page's own site; other sites' are not unpacked for it.
+
+    `kinds` are those of the job's recipe. Records of others are looked at too: they may be of another program.
+    """
+    there = await database.read(forget.kinds_of, job.id)
+    naming = [one for kind in there for one in await _find_records(database, job.id, kind, mention)]
     # A page may be read at another address than its own: its records say so.
     pages = {one.page_key: None for one in naming if mention.is_in(str(one.data.get("url", "")))}
     others = []
@@ -76,10 +80,10 @@ async def find_mentions(database: Database, job: Job, kinds: Sequence[RecordKind
     )
 
 
-async def _find_records(database: Database, job_id: UUID, kind: RecordKind, mention: Mention) -> list[NamingRecord]:
+async def _find_records(database: Database, job_id: UUID, kind: str, mention: Mention) -> list[NamingRecord]:
     found: list[NamingRecord] = []
     while some := await database.read(
-        forget.records_naming, job_id, kind.name, mention.host, found[-1].key if found else b"", _STEP
+        forget.records_naming, job_id, kind, mention.host, found[-1].key if found else b"", _STEP
     ):
         found += some
     return found
@@ -91,12 +95,12 @@ def _other_rows(tx: Tx, job_id: UUID, mention: Mention) -> int:
     return len(found) + sum(mention.is_in(text) for texts in said for text in texts.values())
 
 
-async def forget_in_job(database: Database, found: Found, kinds: Sequence[RecordKind], mention: Mention) -> None:
+async def forget_in_job(database: Database, found: Found, mention: Mention) -> None:
     """Take out what was found, in short transactions. If interrupted, doing it again does the rest."""
     job = found.job
     await database.write(_rewrite_sites, job, mention)
     for keys in _batches(found.pages):
-        await database.write(_forget_pages, job, [kind.name for kind in kinds], mention, keys)
+        await database.write(_forget_pages, job, mention, keys)
     for keys in _batches(found.naming_pages):
         await database.write(_rewrite_pages, job, mention, keys)
     for records in _batches(found.naming_records):
@@ -143,12 +147,13 @@ def _rewrite_sites(tx: Tx, job: Job, mention: Mention) -> None:
     )
 
 
-def _forget_pages(tx: Tx, job: Job, kinds: Sequence[str], mention: Mention, keys: Sequence[bytes]) -> None:
+def _forget_pages(tx: Tx, job: Job, mention: Mention, keys: Sequence[bytes]) -> None:
     """Some of its pages, their records, and what is counted of both."""
+    jobs.hold(tx, job.id)
     pages = _locked(tx, job, keys)
     forget.rewrite_pages(tx, job.id, [page_without(page, mention, forgotten=True) for page in pages])
     forget.drop_tries(tx, job.id, keys)
-    change = Change(records=-forget.delete_records(tx, job.id, kinds, keys))
+    change = Change(records=-forget.delete_records(tx, job.id, forget.kinds_of(tx, job.id), keys))
     _skip(tx, pages, change)
     counters.take_back(tx, job.id, change)
     checkpoints.take(tx, job.id, CheckpointCause.END if job.state in OVER else CheckpointCause.PAUSE)

@@ -8,6 +8,7 @@ from typing import Any
 from gossamer.clock import Clock
 from gossamer.dispatch import Dispatcher
 from gossamer.fetch import Fetcher
+from gossamer.fetch.outage import Outage
 from gossamer.gate import Gate
 from gossamer.recipe import Recipe
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
@@ -22,6 +23,7 @@ class Limits:
     max_page_bytes: int
     lease: timedelta
     settle_patience: timedelta
+    proxy_patience: timedelta
     checkpoint_visits: int
     capacity: int  # visits walked at the same time by this process
     named_spacing: Mapping[str, timedelta] = field(default_factory=dict)  # by registrable domain
@@ -40,4 +42,5 @@ class Kit:
     dispatcher: Dispatcher
     recipes: Mapping[str, Recipe[Any]]
     open_session: Callable[[int], Fetcher]  # a seed picks the identity
+    outage: Outage  # of the proxy that sessions go through, if they do
     limits: Limits

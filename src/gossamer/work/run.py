@@ -13,6 +13,7 @@ from gossamer.model.states import JobState
 from gossamer.settle.commit import Committed
 from gossamer.settle.settler import Settler
 from gossamer.store import jobs
+from gossamer.telemetry import get_logger
 from gossamer.work.address import AddressWatch
 from gossamer.work.brake import Brake
 from gossamer.work.closing import Closer
@@ -20,8 +21,11 @@ from gossamer.work.governor import Governor
 from gossamer.work.hold import Holds, Renewer
 from gossamer.work.kit import Kit
 from gossamer.work.mistakes import Mistakes
+from gossamer.work.outage import OutageGuard
 from gossamer.work.pressure import Pressure
 from gossamer.work.walks import LANE, Walks, claim_and_load
+
+log = get_logger(__name__)
 
 _LOOK_AROUND = 0.2  # seconds between looks for new rows
 _STEER = 1.0  # seconds between looks at the states of jobs
@@ -54,6 +58,7 @@ class Shard:
         self._brake = Brake(kit.database, governor, watch or AddressWatch(kit.clock))
         self._mistakes = Mistakes(kit.database)
         self._pressure = Pressure(kit.database, self._settler, kit.limits.settle_patience)
+        self._outage = OutageGuard(kit.database, kit.outage, kit.limits.proxy_patience)
         self._walks = Walks(kit, self._settler, self._holds, governor, self._brake, self._mistakes)
         self._walking: set[asyncio.Task[None]] = set()
         self._nudged: set[UUID] = set()  # sent and not yet claimed
@@ -88,6 +93,8 @@ class Shard:
 
     def _hear(self, done: Committed) -> None:
         """What the settler has learned from the rows."""
+        if done.lost:
+            log.warning("leases.lost", visits=len(done.lost))
         for lease in done.lost:
             self._holds.lose(lease)
         for lease in done.proven:
@@ -157,9 +164,17 @@ class Shard:
                 self._holds.stop(await self._brake.look(running))
                 self._holds.stop(await self._mistakes.look())
                 self._holds.stop(await self._pressure.look(held & running))
+            # Its visits may all be waiting for the proxy: then none of them is held.
+            self._holds.stop(await self._look_for_the_proxy())
             self._holds.cut_off(GRACE)
             self._walks.forget(held)
             await asyncio.sleep(_STEER)
+
+    async def _look_for_the_proxy(self) -> set[UUID]:
+        if not self._kit.outage.lasts():
+            return set()
+        running = await self._kit.database.read(jobs.in_states, JobState.RUNNING)
+        return await self._outage.look({job.id for job in running})
 
     async def _close(self) -> None:
         """One process of a home brings jobs to their end; on a connection of its own, since auditing takes its time."""

@@ -36,7 +36,7 @@ from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import Finished, HandBack, PageStep, Step
 from gossamer.work.address import Sightings
-from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, TooEarly
+from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, NoWayOut, TooEarly
 from gossamer.work.hold import Hold
 from gossamer.work.memory import SiteMemory
 from gossamer.work.mistakes import Mistakes
@@ -88,7 +88,7 @@ class Walk:
         """Walk until there is nothing left, nothing due soon, or no more time."""
         try:
             await self._walk(SLICE if others_wait else LONGEST_SLICE)
-        except TooEarly as early:
+        except (TooEarly, NoWayOut) as early:
             self._hand_back(self._clock.now() + early.wait)
         except (Interrupted, asyncio.CancelledError):
             # Cancelled: the request in flight took longer than its grace. Its page stays pending, as if never tried.

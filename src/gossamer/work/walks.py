@@ -150,6 +150,8 @@ class Walks:
             job = await self._kit.database.read(jobs.get, job_id)
             if job is None:
                 raise LookupError(f"job {job_id} is gone")
+            if job.recipe not in self._kit.recipes:
+                raise UnusableJob(f"it knows no recipe {job.recipe!r}")
             try:
                 recipe = self._kit.recipes[job.recipe]
                 ready = recipe.bind(recipe.params.model_validate(job.params))

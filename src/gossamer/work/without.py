@@ -54,8 +54,9 @@ def page_without(page: NamingPage, mention: Mention, *, forgotten: bool = False)
 
 
 def record_without(record: NamingRecord, mention: Mention, kinds: Sequence[RecordKind]) -> NamingRecord | None:
-    """A record of another page without what names it; None if nothing does. What makes it this record stays."""
-    fixed = next(kind.key for kind in kinds if kind.name == record.kind)
+    """A record of another page without what names it; None if nothing does. What makes it this record stays, where
+    that is known."""
+    fixed = next((kind.key for kind in kinds if kind.name == record.kind), ())
     named = {name for name, value in record.data.items() if isinstance(value, str) and mention.is_in(value)}
     emptied = dict.fromkeys(named.difference(fixed), "")
     return replace(record, data={**record.data, **emptied}) if emptied else None

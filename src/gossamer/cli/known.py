@@ -1,0 +1,36 @@
+"""The recipe of a job, for commands that cannot do without: a home may hold jobs of a program that knew more."""
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from gossamer.assembly import App
+from gossamer.errors import UserError
+from gossamer.model.ids import short
+from gossamer.model.job import CrawlPolicy, Job
+from gossamer.recipe import Recipe
+
+_HINT = "Use the program that created it. 'gossamer job status', 'pages', 'history' and 'audit' work here too."
+
+
+def recipe_of(app: App, job: Job) -> Recipe[Any]:
+    found = app.recipes.get(job.recipe)
+    if found is None:
+        raise UserError(
+            "job.recipe",
+            f"Job {short(job.id)} is of the recipe {job.recipe!r}, which this program does not know.",
+            hint=_HINT,
+        )
+    return found
+
+
+def policy_of(app: App, job: Job) -> CrawlPolicy:
+    """How it walks its sites, by the parameters it was created with."""
+    recipe = recipe_of(app, job)
+    try:
+        return recipe.bind(recipe.params.model_validate(job.params)).policy()
+    except ValidationError as error:
+        what = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise UserError(
+            "job.unusable", f"The parameters of job {short(job.id)} mean nothing to this program ({what}).", hint=_HINT
+        ) from error

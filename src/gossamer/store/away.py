@@ -1,0 +1,22 @@
+"""What a driver says when its database is not there, as our own errors."""
+
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from gossamer.errors import StorageAway, StorageFull
+
+AWAY_STATES = ("08", "53", "57P")
+"""Connection trouble, out of something, shutting down or starting up."""
+
+
+def storage_away(error: DBAPIError, where: str) -> Exception:
+    """Connection trouble as our own error; anything else is a bug and stays what it is."""
+    text = str(error.orig)
+    if text.startswith(("no such", "near ")):  # SQLite files mistakes in SQL under the same class
+        return error
+    if "disk is full" in text or getattr(error.orig, "sqlstate", "") == "53100":
+        return StorageFull(f"The disk of the database {where} is full")
+    state = str(getattr(error.orig, "sqlstate", None) or "")
+    away = error.connection_invalidated or state.startswith(AWAY_STATES)
+    if away or isinstance(error, (OperationalError, InterfaceError)):
+        return StorageAway(f"The database {where} did not answer: {text}. 'gossamer doctor' says more.")
+    return error

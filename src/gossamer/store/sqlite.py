@@ -1,0 +1,137 @@
+"""A database that is one file, beside other processes that have it open too."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import orjson
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.pool import StaticPool
+
+from gossamer.clock import Clock
+from gossamer.errors import UserError
+from gossamer.store.away import storage_away
+from gossamer.store.dialect import SQLITE
+from gossamer.store.patience import Patience
+from gossamer.store.turn import Turn
+from gossamer.store.tx import Tx
+from gossamer.store.types import dumps
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class SqliteDatabase:
+    """One file, one writing and one reading thread. Other processes may have the same file open."""
+
+    dialect = SQLITE
+
+    def __init__(self, path: Path, clock: Clock, *, checkpoints: bool = True) -> None:
+        self.path = path
+        self.patience = Patience(clock)
+        self._clock = clock
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Made by us and not by the driver, so that only its owner may read it; its log files take after it.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        self._writer = _engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints)
+        self._reader = _engine(path, begin="BEGIN", checkpoints=checkpoints)
+        self._turn = Turn(path)
+        self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
+        self._read_thread = ThreadPoolExecutor(1, thread_name_prefix="store-read")
+
+    async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._hop(self._write_thread, self._writer, self._turn, work, *args, **kwargs)
+
+    async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._hop(self._read_thread, self._reader, nullcontext(), work, *args, **kwargs)
+
+    async def _hop(
+        self,
+        thread: ThreadPoolExecutor,
+        engine: Engine,
+        turn: AbstractContextManager[None],
+        work: Callable[Concatenate[Tx, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        def whole() -> T:
+            with turn, engine.begin() as conn:
+                return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
+
+        async def once() -> T:
+            return await self._once(thread, whole)
+
+        return await self.patience.lend(once)
+
+    async def _once(self, thread: ThreadPoolExecutor, whole: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(thread, whole)
+        except OperationalError as error:
+            raise storage_away(error, str(self.path)) from error
+        except DatabaseError as error:
+            if "not a database" not in str(error.orig) and "malformed" not in str(error.orig):
+                raise
+            raise UserError(
+                "database.damaged",
+                f"{self.path} is damaged: {error.orig}.",
+                hint="Go back to a copy with 'gossamer db restore FILE', or move it away to begin anew.",
+            ) from error
+
+    def checkpoint(self) -> None:
+        """Move the log into the file as far as readers allow; cheap when there is nothing to do."""
+        with suppress(OperationalError), self._reader.connect() as conn:
+            conn.exec_driver_sql("COMMIT")
+            conn.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+            conn.exec_driver_sql("BEGIN")
+
+    async def tidy(self) -> None:
+        """`checkpoint` in the reading thread."""
+        await asyncio.get_running_loop().run_in_executor(self._read_thread, self.checkpoint)
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._write_thread.shutdown)
+        await asyncio.to_thread(self._read_thread.shutdown)
+        self._writer.dispose()
+        self._reader.dispose()
+        self._turn.close()
+
+
+def _engine(path: Path, *, begin: str, checkpoints: bool = True) -> Engine:
+    engine = create_engine(
+        f"sqlite:///{path}",
+        poolclass=StaticPool,
+        connect_args={"check_same_thread": False, "timeout": 30},
+        json_serializer=dumps,
+        json_deserializer=orjson.loads,
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        # The driver's own idea of transactions is switched off: BEGIN is ours, so that a writer takes its lock at once.
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in (
+            "busy_timeout = 30000",
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "foreign_keys = ON",
+            "journal_size_limit = 67108864",
+            "cache_size = -16000",
+            "temp_store = MEMORY",
+            "trusted_schema = OFF",
+            f"wal_autocheckpoint = {1000 if checkpoints else 0}",
+        ):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Any) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine

@@ -1,0 +1,43 @@
+"""How far a job has come, as far as it is not a plain sum: whether all has begun, and how fast pages came of late."""
+
+from datetime import timedelta
+
+from sqlalchemy import update
+
+from gossamer.settle.step import HandBack, Step
+from gossamer.store import counters, tables
+from gossamer.store.tx import Tx
+from tests.conftest import AnyDatabase
+from tests.jobs import claim_all, done, make_job, settle
+
+
+async def test_all_has_begun_when_no_visit_waits_for_its_first_slice(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test", "b.test")
+    assert not (await database.read(counters.progress, job.id)).all_begun
+    first, second = await database.write(claim_all)
+    now = await database.read(lambda tx: tx.now)
+    await settle(database, Step(first, walked=timedelta(seconds=1), ending=HandBack(now)))
+    assert (await database.read(counters.progress, job.id)).all_begun
+    # Handed back before it could do anything: it has not begun.
+    await settle(database, Step(second, ending=HandBack(now)))
+    assert not (await database.read(counters.progress, job.id)).all_begun
+
+
+async def test_only_the_pages_of_the_last_minutes_are_recent(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+
+    def earlier(tx: Tx) -> None:
+        """As if the job had begun some minutes ago, and all so far had happened then."""
+        tx.run(update(tables.jobs).values(started_at=tx.now - timedelta(minutes=9)))
+        minute = tx.now.replace(second=0, microsecond=0) - timedelta(minutes=8)
+        tx.run(update(tables.minutes).values(minute=minute))
+
+    (visit,) = await database.write(claim_all)
+    await settle(
+        database, done(visit, "http://a.test/"), done(visit, "http://a.test/1"), done(visit, "http://a.test/2")
+    )
+    await database.write(earlier)
+    await settle(database, done(visit, "http://a.test/3"))
+    progress = await database.read(counters.progress, job.id)
+    assert (progress.pages_done, progress.pages_recently) == (4, 1)
+    assert timedelta(minutes=3) <= progress.pages_window < timedelta(minutes=4)
