@@ -88,12 +88,12 @@ class App:
     @asynccontextmanager
     async def exporter(self, who: str) -> AsyncIterator["Exporter"]:
         """What makes the files of this home, with a database connection of its own. `who` tells one from the others."""
-        from gossamer.work.exporting import Exporter
+        from gossamer.work.exporting import Exporter, worker_name
 
         database = open_database(database_url(self.settings), self.clock, checkpoints=False)
         database.patience.lasts = self.database.patience.lasts
         try:
-            yield Exporter(database, self.shelf(), f"{self.home_name}/{who}")
+            yield Exporter(database, self.shelf(), worker_name(self.home_name, who))
         finally:
             await database.close()
 

@@ -1,7 +1,6 @@
 """The commands that make files of a job, look after them and list them."""
 
 import asyncio
-import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,13 +112,13 @@ async def cancel_exports(app: App, text: str, *, as_json: bool) -> int:
 
 async def _make_or_watch(app: App, ids: Collection[UUID]) -> None:
     """Make them ourselves; what somebody else has taken up already is waited for."""
-    async with app.exporter(f"wait-{os.getpid()}") as exporter:
+    async with app.exporter("wait") as exporter:
         while True:
             rows = [await app.database.read(exports.get, one) for one in ids]
             if not any(row and row.is_open for row in rows):
                 return
             if await exporter.make_next(ids) is None:
-                await app.database.write(exports.take_back)
+                await exporter.take_back()
                 await asyncio.sleep(_LOOK)
 
 

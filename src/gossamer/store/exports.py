@@ -141,6 +141,12 @@ def take_back(tx: Tx, worker: str = "") -> int:
     return tx.run(update(exports).where(lost).values(**_FREED, **again)).rowcount
 
 
+def makers(tx: Tx) -> list[str]:
+    """Who makes something now, as far as the rows know."""
+    query = select(exports.c.worker).where(exports.c.state == ExportState.RUNNING).distinct()
+    return [worker for (worker,) in tx.run(query) if worker]
+
+
 def expire_of_job(tx: Tx, job_id: UUID) -> None:
     """The job's results shall not be had any longer: whatever is made of them goes with the next sweep."""
     cancel(tx, job_id)

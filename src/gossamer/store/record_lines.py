@@ -32,7 +32,7 @@ _COUNT_EACH = text(
             SELECT 1 FROM records r
             WHERE r.job_id = :job AND r.kind = :kind AND r.key >= w.low AND r.key <= w.high AND r.site_id = w.site
             LIMIT :most
-        ) AS some
+        ) AS few
     ) AS c
     """
 ).bindparams(*_TYPED)

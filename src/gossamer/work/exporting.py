@@ -42,20 +42,29 @@ class Exporter:
         """For ever. Made files stay when this is cancelled; a half one is given back."""
         if isinstance(self._database, SqliteDatabase):
             await self._database.read(_step_aside)
-        await self._database.write(exports.take_back, self._worker)  # what a former one of us has left
-        looked = 0.0
+        clock = asyncio.get_running_loop().time
+        looks_at = clock()
         while True:
-            if asyncio.get_running_loop().time() - looked > _TAKE_BACK:
-                looked = asyncio.get_running_loop().time()
-                await self._database.write(exports.take_back)
+            if clock() >= looks_at:
+                looks_at = clock() + _TAKE_BACK
+                await self.take_back()
             if await self.make_next() is None:
                 await asyncio.sleep(_LOOK)
 
     async def make_all(self) -> None:
         """Everything that waits for this home, then end."""
-        await self._database.write(exports.take_back)
+        await self.take_back()
         while await self.make_next() is not None:
             continue
+
+    async def take_back(self) -> None:
+        """What was being made by somebody who is gone: begun anew by whoever comes next."""
+        makers = await self._database.read(exports.makers)
+        for maker in makers:
+            if _has_died(maker, self._shelf.home):
+                await self._database.write(exports.take_back, maker)
+        if makers:
+            await self._database.write(exports.take_back)
 
     async def make_next(self, only: Collection[UUID] | None = None) -> Export | None:
         """Make the oldest one that waits, or one of `only`; None if there is none."""
@@ -137,6 +146,26 @@ class Exporter:
             return True
         now = await self._database.read(exports.get, export.id)
         return now is not None and now.state is ExportState.DONE  # said twice, and heard the first time
+
+
+def worker_name(home: str, who: str) -> str:
+    """Who holds a lease: the home it belongs to, then the process."""
+    return f"{home}/{who}-{os.getpid()}"
+
+
+def _has_died(worker: str, home: str) -> bool:
+    """Whether it was a process of our home that is no more. Of others only their lease tells."""
+    of, _, process = worker.partition("/")
+    number = process.rpartition("-")[2]
+    if of != home or not number.isdigit():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
 
 
 def _lying(export: Export, kept: Kept) -> Export:

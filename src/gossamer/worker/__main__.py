@@ -138,7 +138,7 @@ async def _something_runs(app: App) -> bool:
 
 async def _make_exports(settings: Settings) -> None:
     """Files have leases of their own, so this may go on beside a runner, and beside another one of its kind."""
-    async with open_app(settings) as app, app.exporter(f"exports-{os.getpid()}") as exporter:
+    async with open_app(settings) as app, app.exporter("exports") as exporter:
         await exporter.make_all()
 
 
