@@ -121,8 +121,7 @@ class Exporter:
         job = await self._database.read(jobs.get, export.job_id)
         since = UUID(export.options["since"]) if export.options.get("since") else None
         earlier = await self._database.read(jobs.get, since) if since else None
-        if job is None:
-            raise GossamerError("Its job is gone.")
+        assert job is not None  # noqa: S101 - an export goes with its job
         return order_of(job, export, earlier)
 
     def _count(self, rows: int) -> None:
