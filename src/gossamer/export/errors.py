@@ -3,6 +3,7 @@
 from gossamer.export.moments import iso
 from gossamer.export.table import AT_ONCE, Asked, Column, Line, Lines, Table
 from gossamer.model.states import SiteState
+from gossamer.model.url import is_covered
 from gossamer.store import counters, sites
 from gossamer.store.database import Database
 from gossamer.store.sites import SiteSummary
@@ -14,7 +15,7 @@ async def lines(database: Database, asked: Asked) -> Lines:
     while True:
         found = await database.read(sites.summaries, asked.job.id, SiteState.FAILED, after=after, limit=AT_ONCE)
         if found:
-            yield [_line(site, asked) for site in found]
+            yield [_line(site, asked) for site in found if not is_covered(site.host, asked.excluded)]
         if len(found) < AT_ONCE:
             return
         after = found[-1].host

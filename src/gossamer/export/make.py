@@ -27,6 +27,7 @@ class Order:
     only: str = ""
     looks: Looks = Looks()
     since: Job | None = None
+    excluded: frozenset[str] = frozenset()
 
     def chosen(self) -> tuple[Column, ...]:
         """The columns of the file, in its order."""
@@ -41,7 +42,7 @@ class Order:
         keys = self.table.choose(nested) if nested else ()
         others = tuple(column for column in columns if column not in keys)
         order = (nested[-1], "url") if nested else ()
-        return Asked(self.job, keys + others if keys else columns, self.only, order, self.since)
+        return Asked(self.job, keys + others if keys else columns, self.only, order, self.since, self.excluded)
 
 
 async def expected(database: Database, order: Order) -> int:

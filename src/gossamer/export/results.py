@@ -13,6 +13,7 @@ import orjson
 
 from gossamer.export.table import AT_ONCE, Asked, Column, Line, Lines, Table
 from gossamer.export.whole_site import BEFORE, WHOLE_SITE, with_whole_site
+from gossamer.model.url import is_covered
 from gossamer.store import counters, record_lines
 from gossamer.store.database import Database
 from gossamer.store.record_lines import SitePlace
@@ -30,6 +31,8 @@ Row = Mapping[str, Any]
 async def lines(database: Database, asked: Asked) -> Lines:
     """All lines of a job. Each step is a short read of its own."""
     places = await database.read(record_lines.places, asked.job.id)
+    if asked.excluded:
+        places = [place for place in places if not is_covered(place.host, asked.excluded)]
     at = 0
     while at < len(places):
         step = places[at : at + _SITES]

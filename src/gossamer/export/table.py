@@ -34,6 +34,7 @@ class Asked:
     only: str = ""  # name of one of the table's filters
     order: tuple[str, ...] = ()  # columns to sort by within a domain, where the format needs another order
     since: Job | None = None  # an earlier job to compare with
+    excluded: frozenset[str] = frozenset()  # sites, or domains with all their sites, that shall not be in it
 
 
 @dataclass(frozen=True, slots=True)

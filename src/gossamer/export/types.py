@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from gossamer.errors import UserError
 from gossamer.export.errors import ERRORS
 from gossamer.export.pages import PAGES
+from gossamer.export.prospects import PROSPECTS
 from gossamer.export.results import RESULTS
 from gossamer.export.table import Table
 
 TABLES: Mapping[str, Table] = {
     "results": RESULTS,
+    "prospects": PROSPECTS,
     "errors": ERRORS,
     "pages": PAGES,
 }

@@ -13,9 +13,16 @@ NAVIGATION_ONLY = "navigation-only"
 ON_ONE_PAGE = f"{MANY_ON_ONE_PAGE}+ on one page"
 ON_EVERY_PAGE = "nearly every page"
 
-# What rows from before there were verdicts do not have.
-BEFORE = {"verdict": "", "link_url": "", "anchor_text": "", "position": ""}
-
+# What rows do not have that are from before these were kept.
+BEFORE = {
+    "verdict": "",
+    "link_url": "",
+    "anchor_text": "",
+    "position": "",
+    "page_date": "",
+    "outbound_links": 0,
+    "outbound_followed": 0,
+}
 
 # Columns that say something of the whole site.
 WHOLE_SITE = frozenset({"flags", "keyword_pages", "site_pages"})
