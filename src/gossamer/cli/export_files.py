@@ -22,6 +22,7 @@ from gossamer.export.formats import format_of_file, formats_named
 from gossamer.export.make import Order
 from gossamer.export.table import Looks
 from gossamer.intake.control import find_job
+from gossamer.intake.exclusions import read_exclusions
 from gossamer.model.export import Export, ExportState
 from gossamer.model.ids import short
 from gossamer.model.job import Job
@@ -40,21 +41,28 @@ class Asking:
     only: str = ""
     bom: bool = False
     raw: bool = False
+    since: str = ""
+    exclude: Path | None = None
 
-    def orders(self, job: Job, output: Path | None) -> list[Order]:
+    async def orders(self, app: App, job: Job, output: Path | None) -> list[Order]:
         """One per file."""
         formats = formats_named(self.form or format_of_file(output or Path("results.csv")).name)
         if output is not None and len(formats) > 1:
             raise UserError(
                 "export.one_file", "--output is one file, and several formats are more.", hint="Give one --format."
             )
-        return Wish(self.type, formats, self.columns, self.only, Looks(bom=self.bom, raw=self.raw)).orders(job)
+        looks = Looks(bom=self.bom, raw=self.raw)
+        since = await find_job(app.database, self.since) if self.since else None
+        if since:
+            await kept.refuse_gone(app, since)
+        excluded = read_exclusions(self.exclude) if self.exclude else frozenset()
+        return Wish(self.type, formats, self.columns, self.only, looks, since, excluded).orders(job)
 
 
 async def export_files(app: App, text: str, asking: Asking, output: Path | None, *, wait: bool, as_json: bool) -> int:
     job = await find_job(app.database, text)
     await kept.refuse_gone(app, job)
-    orders = asking.orders(job, output)
+    orders = await asking.orders(app, job, output)
     if output is not None:
         return await write_directly(app, orders[0], output, as_json=as_json)
     shelf = app.shelf()

@@ -29,10 +29,18 @@ def export(
     columns: str | None = typer.Option(
         None, "--columns", help="Only these columns, in this order.", metavar="NAME,NAME,...", show_default=False
     ),
-    only: str | None = typer.Option(None, "--filter", help="Only such rows.", metavar="unlinked", show_default=False),
+    only: str | None = typer.Option(
+        None, "--filter", help="Only such rows; new ones of prospects.", metavar="unlinked|new", show_default=False
+    ),
     unlinked_only: bool = UNLINKED_ONLY,
     wait: bool = typer.Option(False, "--wait", help="Return when the files are there, with their links."),
     output: Path | None = OUTPUT,
+    since_job: str | None = typer.Option(
+        None, "--since-job", help="Say which prospects this earlier job did not have.", metavar="ID", show_default=False
+    ),
+    exclude_domains: Path | None = typer.Option(
+        None, "--exclude-domains", help="Domains to leave out, in the same forms as for 'job run'.", show_default=False
+    ),
     bom: bool = typer.Option(False, "--bom", help="Begin CSV with a byte order mark, as some spreadsheets like it."),
     raw: bool = typer.Option(False, "--raw", help="Leave text that looks like a formula as it is."),
     as_json: bool = JSON,
@@ -49,6 +57,8 @@ def export(
         gossamer job export 3f9a2c71 --format xlsx --wait
 
         gossamer job export 3f9a2c71 --filter unlinked --output unlinked.csv
+
+        gossamer job export 3f9a2c71 --type prospects --since-job 81e0b6d4 --exclude-domains suppress.txt
     """
     from gossamer.cli.export_files import Asking, export_files
     from gossamer.cli.session import run as run_command
@@ -63,6 +73,8 @@ def export(
         "unlinked" if unlinked_only else only or "",
         bom=bom,
         raw=raw,
+        since=since_job or "",
+        exclude=exclude_domains,
     )
     run_command(lambda app: export_files(app, job, asking, output, wait=wait, as_json=as_json))
 

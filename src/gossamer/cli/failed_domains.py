@@ -18,7 +18,7 @@ async def show_errors(app: App, text: str, limit: int, form: str | None, output:
     job = await find_job(app.database, text)
     await kept.refuse_gone(app, job)
     if form or output:
-        (order,) = Asking("errors", form).orders(job, output or Path("-"))
+        (order,) = await Asking("errors", form).orders(app, job, output or Path("-"))
         return await write_directly(app, order, output or Path("-"), as_json=as_json)
     found = await app.database.read(sites.summaries, job.id, SiteState.FAILED, limit=limit)
     if as_json:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gossamer.errors import UserError
 from gossamer.export.formats import FORMATS, Format
 from gossamer.export.make import Order
+from gossamer.export.prospects import NEW
 from gossamer.export.results import UNLINKED
 from gossamer.export.table import Looks
 from gossamer.export.types import table_named
@@ -25,6 +26,7 @@ class Wish:
     only: str = ""
     looks: Looks = Looks()
     since: Job | None = None
+    excluded: frozenset[str] = frozenset()
 
     def orders(self, job: Job) -> list[Order]:
         """One per file; refused here if it cannot be made."""
@@ -39,7 +41,14 @@ class Wish:
                 f"Job {short(job.id)} was run without a client's domain, so it does not know who links to it.",
                 hint="Run it again with --client-domain.",
             )
-        return [Order(job, table, form, self.columns, self.only, self.looks, self.since) for form in self.formats]
+        if self.only == NEW and self.since is None:
+            raise UserError(
+                "export.since", "What is new is not known without an earlier job.", hint="Name one with --since-job."
+            )
+        return [
+            Order(job, table, form, self.columns, self.only, self.looks, self.since, self.excluded)
+            for form in self.formats
+        ]
 
 
 def request_of(order: Order) -> ExportRequest:
@@ -50,6 +59,7 @@ def request_of(order: Order) -> ExportRequest:
         "bom": order.looks.bom,
         "raw": order.looks.raw,
         "since": str(order.since.id) if order.since else None,
+        "excluded": sorted(order.excluded),
     }
     return ExportRequest(
         order.table.name, order.form.name, file_name(order), options, partial=order.job.state not in OVER
@@ -67,6 +77,7 @@ def order_of(job: Job, export: Export, since: Job | None = None) -> Order:
         options.get("filter") or "",
         Looks(bom=bool(options.get("bom")), raw=bool(options.get("raw"))),
         since,
+        frozenset(options.get("excluded") or ()),
     )
 
 

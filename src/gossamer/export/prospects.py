@@ -75,11 +75,17 @@ class Ranking:
         self._domain: Evidence | None = None
         self._waiting: list[Evidence] = []
         self._kept: list[_Kept] = []
+        self.domains_met = 0  # with matches, the client's own among them
 
     @property
     def domains(self) -> int:
         """How many there are once all matches are in."""
         return len(self._kept)
+
+    @property
+    def unlinked(self) -> int:
+        """How many of them have a mention in their text that is not linked."""
+        return sum(kept.unlinked < 0 for kept in self._kept)
 
     async def take(self, lines: Sequence[Line]) -> None:
         """Some matches, with the columns of `EVIDENCE`; those of a domain one after the other."""
@@ -113,6 +119,7 @@ class Ranking:
             yield [_picked(rank, kept, places) for rank, kept in enumerate(some, start + 1)]
 
     def _turn(self, domain: str) -> None:
+        self.domains_met += self._domain is not None
         # The client's own site is nobody to write to.
         if self._domain and not self._domain.is_own:
             self._waiting.append(self._domain)
