@@ -7,8 +7,9 @@ header and one example of a row; the rows themselves are put in by `sheet`, in t
 import io
 import re
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from xlsxwriter import Workbook
 from xlsxwriter.format import Format
@@ -98,11 +99,18 @@ class SheetFrame:
     after: str
     styles: tuple[int, ...]
 
-    def end(self, rows: int, links: Sequence[tuple[str, str]]) -> str:
-        """What comes after so many rows with these links."""
+    def end(self, rows: int, links: Sequence[tuple[str, str]]) -> Iterator[str]:
+        """What comes after so many rows with these links, in pieces."""
         text = _FILTERED.sub(rf'<autoFilter ref="A1:\g<1>{rows + 1}"/>', self.after)
-        each = "".join(f'<hyperlink ref="{place}" r:id="rId{number}"/>' for number, (place, _) in enumerate(links, 1))
-        return _HYPERLINKS.sub(f"<hyperlinks>{each}</hyperlinks>" if each else "", text)
+        before, _, after = _HYPERLINKS.sub("\0", text).partition("\0")
+        yield before
+        if links:
+            yield "<hyperlinks>"
+            yield from _in_pieces(
+                f'<hyperlink ref="{place}" r:id="rId{number}"/>' for number, (place, _) in enumerate(links, 1)
+            )
+            yield "</hyperlinks>"
+        yield after
 
 
 def make_frame(plans: Sequence[Plan], summary: Callable[[Workbook, Worksheet], None], title: str) -> Frame:
@@ -168,14 +176,18 @@ def _lay_out(workbook: Workbook, sheet: Worksheet, plan: Plan, formats: dict[str
             sheet.conditional_format(*below, {**bar, "max_type": "num", "max_value": 100})
 
 
-def relations(links: Sequence[tuple[str, str]]) -> str:
-    """The part of the archive that says where a sheet's links lead."""
+def relations(links: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """The part of the archive that says where a sheet's links lead, in pieces."""
     kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink"
-    each = "".join(
+    yield '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+    yield '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+    yield from _in_pieces(
         f'<Relationship Id="rId{number}" Type="{kind}" Target="{url.replace("&", "&amp;")}" TargetMode="External"/>'
         for number, (_, url) in enumerate(links, 1)
     )
-    return (
-        '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-        f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{each}</Relationships>'
-    )
+    yield "</Relationships>"
+
+
+def _in_pieces(texts: Iterator[str]) -> Iterator[str]:
+    while piece := "".join(islice(texts, 1_000)):
+        yield piece

@@ -188,10 +188,13 @@ class _Open:
 
     def close(self, archive: zipfile.ZipFile) -> None:
         links = self.rows.links
-        self._file.write(self._frame.end(self.rows.rows, links).encode())
+        for piece in self._frame.end(self.rows.rows, links):
+            self._file.write(piece.encode())
         self._file.close()
         if links:
-            archive.writestr(f"xl/worksheets/_rels/sheet{self._number}.xml.rels", relations(links))
+            with archive.open(f"xl/worksheets/_rels/sheet{self._number}.xml.rels", "w") as file:
+                for piece in relations(links):
+                    file.write(piece.encode())
         self.rows.links = []
 
     def abandon(self) -> None:
