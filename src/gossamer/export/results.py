@@ -33,6 +33,8 @@ async def lines(database: Database, asked: Asked) -> Lines:
     places = await database.read(record_lines.places, asked.job.id)
     if asked.excluded:
         places = [place for place in places if not is_covered(place.host, asked.excluded)]
+    if asked.domains:
+        places = [place for place in places if is_covered(place.host, asked.domains)]
     at = 0
     while at < len(places):
         step = places[at : at + _SITES]

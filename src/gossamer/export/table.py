@@ -1,6 +1,6 @@
 """What an export is made of: a table of a job, streamed from the database a bounded number of rows at a time."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -14,7 +14,7 @@ AT_ONCE = 5_000  # rows of one read, and of one batch at most
 Kind: TypeAlias = Literal["text", "number", "decimal", "time", "url"]
 Cell: TypeAlias = "str | int | float | None"
 Line: TypeAlias = Sequence[Cell]
-Lines: TypeAlias = AsyncIterator[list[Line]]
+Lines: TypeAlias = AsyncGenerator[list[Line], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class Asked:
     order: tuple[str, ...] = ()  # columns to sort by within a domain, where the format needs another order
     since: Job | None = None  # an earlier job to compare with
     excluded: frozenset[str] = frozenset()  # sites, or domains with all their sites, that shall not be in it
+    domains: frozenset[str] = frozenset()  # the only ones of interest, likewise; none: all
 
 
 @dataclass(frozen=True, slots=True)
