@@ -22,7 +22,7 @@ _HYPHENS = "[-\u2010\u2011\u2012\u2013]"
 def matches(rows: Sequence[Any], room: int) -> RenderableType:
     """The results. Nothing is wider than `room`."""
     titles, most, least = ["Domain", "Page", "Keyword", "Times"], [28, 30, 24, 6], [12, 8, 8, 5]
-    cells = [[row["domain"], _page(row["url"]), row["keyword"], f"{row['frequency']:,}"] for row in rows]
+    cells = [[row["domain"], _page(row["url"]), row["keyword"], f"{row['frequency'] or 0:,}"] for row in rows]
     if any(row["verdict"] for row in rows):
         titles, most, least = [*titles, "Verdict"], [*most, 15], [*least, 15]
         cells = [[*line, row["verdict"]] for line, row in zip(cells, rows, strict=True)]

@@ -6,6 +6,7 @@ packed, with what it is ranked by: of 50,000 of them about 40 MB, however many m
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
@@ -14,7 +15,7 @@ import orjson
 from gossamer.export import results
 from gossamer.export.evidence import EVIDENCE, Evidence
 from gossamer.export.scoring import TENTHS, points_of
-from gossamer.export.table import AT_ONCE, Asked, Cell, Column, Line, Lines, Table
+from gossamer.export.table import AT_ONCE, Asked, Cell, Column, Line, Lines, Looks, Table
 from gossamer.model.job import Job
 from gossamer.store import counters, site_facts
 from gossamer.store.database import Database
@@ -206,4 +207,12 @@ async def count(database: Database, asked: Asked) -> int:
     return (await database.read(counters.progress, asked.job.id)).sites_total
 
 
-PROSPECTS = Table("prospects", columns=COLUMNS, lines=lines, count=count, filters=(UNLINKED, NEW))
+async def _workbook(path: Path, database: Database, asked: Asked, looks: Looks) -> int:
+    """For a client: all matches, and the domains as they were asked for."""
+    from gossamer.export.workbook import write_workbook
+
+    matches = replace(asked, columns=results.RESULTS.columns, only="")
+    return (await write_workbook(path, database, matches, looks, prospects=asked)).prospects
+
+
+PROSPECTS = Table("prospects", columns=COLUMNS, lines=lines, count=count, filters=(UNLINKED, NEW), workbook=_workbook)

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import orjson
 
-from gossamer.export.table import AT_ONCE, Asked, Column, Line, Lines, Table
+from gossamer.export.table import AT_ONCE, Asked, Column, Line, Lines, Looks, Table
 from gossamer.export.whole_site import BEFORE, WHOLE_SITE, with_whole_site
 from gossamer.model.url import is_covered
 from gossamer.store import counters, record_lines
@@ -78,7 +79,7 @@ def _picker(asked: Asked) -> Pick:
             try:
                 yield cells(row)
             except KeyError:  # from before there were verdicts
-                yield cells({**BEFORE, **row})
+                yield cells({**dict.fromkeys(names), **BEFORE, **row})
 
     return pick
 
@@ -116,6 +117,13 @@ async def count(database: Database, asked: Asked) -> int:
     return (await database.read(counters.progress, asked.job.id)).records
 
 
+async def _workbook(path: Path, database: Database, asked: Asked, looks: Looks) -> int:
+    """For a client. What it is made with is loaded when somebody wants one."""
+    from gossamer.export.workbook import write_workbook
+
+    return (await write_workbook(path, database, asked, looks)).matches
+
+
 RESULTS = Table(
     "results",
     columns=(
@@ -151,4 +159,5 @@ RESULTS = Table(
     nested=("domain", "keyword"),
     renamed={"context_snippet": "context"},
     filters=(UNLINKED,),
+    workbook=_workbook,
 )
