@@ -178,7 +178,9 @@ def _kept(one: Evidence, pages_failed: int, before: set[str] | None) -> _Kept:
         points.nofollow / TENTHS,
         points.errors / TENTHS,
     ]
-    return _Kept(-points.total, -facts.unlinked_pages, -facts.keywords, one.domain, orjson.dumps(cells))
+    # A copy: what the encoder gives has room for several times as much, and holds on to it.
+    line = bytes(memoryview(orjson.dumps(cells)))
+    return _Kept(-points.total, -facts.unlinked_pages, -facts.keywords, one.domain, line)
 
 
 def _picked(rank: int, kept: _Kept, places: Sequence[int]) -> Line:
