@@ -15,7 +15,7 @@ import pytest
 from gossamer.clock import SystemClock
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.store.schema import upgrade
-from tests.servers import postgres
+from tests.servers import object_storage, postgres
 
 AnyDatabase = SqliteDatabase | PostgresDatabase
 
@@ -25,7 +25,7 @@ _numbers = count(1)
 @pytest.fixture(autouse=True)
 def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Tests do not see the settings, nor the home, of whoever runs them."""
-    for name in [name for name in os.environ if name.startswith("GOSSAMER_") or name == "DATABASE_URL"]:
+    for name in [name for name in os.environ if name.startswith(("GOSSAMER_", "S3_")) or name == "DATABASE_URL"]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("GOSSAMER_HOME", str(tmp_path / "home"))
 
@@ -37,6 +37,13 @@ def postgres_server() -> Iterator[str]:
         Path(folder).chmod(0o755)
         with postgres(Path(folder) / "server") as url:
             yield url
+
+
+@pytest.fixture(scope="session")
+def storage_server() -> Iterator[str]:
+    """The address of a server that speaks S3."""
+    with TemporaryDirectory(prefix="gossamer-storage-") as folder, object_storage(Path(folder) / "server") as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
+
+from sqlalchemy import select
 
 from gossamer.model.job import Job, Target
 from gossamer.model.page import Page, Visit
@@ -10,7 +13,7 @@ from gossamer.model.record import Record, Value
 from gossamer.model.states import JobState, PageState
 from gossamer.settle.commit import Committed, commit
 from gossamer.settle.step import PageStep, Step
-from gossamer.store import jobs, sites, visits
+from gossamer.store import jobs, sites, tables, visits
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 
@@ -32,6 +35,12 @@ def claim_all(
 ) -> list[Visit]:
     waiting = [one.id for row in visits.ready(tx, "http", shard, shards, 1000).values() for one in row]
     return visits.claim(tx, tokens(waiting), worker, lease)
+
+
+def matches_of(tx: Tx, job_id: UUID, site_id: UUID) -> list[dict[str, Any]]:
+    """The data of one site's records, in no particular order."""
+    mine = (tables.records.c.job_id == job_id) & (tables.records.c.site_id == site_id)
+    return list(tx.run(select(tables.records.c.data).where(mine)).scalars())
 
 
 def tokens(ids: Iterable[UUID]) -> dict[UUID, UUID]:

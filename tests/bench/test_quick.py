@@ -26,6 +26,13 @@ def test_a_polite_job_is_seen_to_be_polite_by_the_server(tmp_path: Path) -> None
     assert figures["wall"]["value"] > 2 * figures["gap"]["value"]  # three pages of every site
 
 
+def test_a_workbook_is_written_by_both(tmp_path: Path) -> None:
+    figures = figures_of("workbook", tmp_path)
+    assert 20 < figures["memory"]["value"] < 150
+    assert figures["wall"]["value"] > 0
+    assert figures["bare_cpu"]["value"] > 0
+
+
 def test_memory_is_looked_at_while_all_sites_are_in_flight(tmp_path: Path) -> None:
     figures = figures_of("memory", tmp_path)
     assert 20 < figures["in_flight"]["value"] < 400

@@ -4,10 +4,10 @@ import io
 from typing import Any
 
 import pytest
-from rich.console import Console
-from rich.table import Table
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
 
-from gossamer.cli import tables
+from gossamer.cli import match_table, tables
 from gossamer.cli.politeness import summary
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import Reason, Trouble
@@ -34,31 +34,40 @@ def site(state: SiteState, reason: Reason | None = None) -> SiteSummary:
     return SiteSummary("a-rather-long-name-of-a-site.example", state, trouble, 42, 1234, "sitemap", 0, None)
 
 
-def shown(table: Table, width: int) -> list[str]:
+def shown(table: RenderableType, width: int) -> list[str]:
     out = io.StringIO()
     Console(width=width, file=out).print(table)
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
-def test_results_are_one_line_a_row_and_never_lose_the_verdict(width: int) -> None:
-    lines = shown(tables.matches([row(), row(verdict="unlinked")], width), width)
-    assert len(lines) == 3
-    assert all(len(line) <= width for line in lines)
+def test_results_fit_and_never_lose_verdict_nor_context(width: int) -> None:
+    lines = shown(match_table.matches([row(), row(verdict="unlinked")], width), width)
+    each = 1 if "Context" in lines[0] else 2
+    assert len(lines) == 1 + 2 * each
+    assert all(cell_len(line) <= width for line in lines)
     assert "links-elsewhere" in lines[1]
-    assert "unlinked" in lines[2]
-    assert all("12" in line for line in lines[1:])
+    assert "unlinked" in lines[1 + each]
+    assert all("12" in line for line in lines[1::each])
+    assert all("relationship management is" in line for line in lines[each::each])
+    assert (each == 1) == (width > 120)
 
 
-def test_the_context_is_shown_only_where_there_is_room() -> None:
-    assert "Context" not in shown(tables.matches([row()], 80), 80)[0]
-    wide = shown(tables.matches([row()], 160), 160)
-    assert "Context" in wide[0]
-    assert "relationship management is" in wide[1]
+def test_wide_letters_take_the_room_they_need() -> None:
+    wide = row(keyword="顧客関係管理", context_snippet="小さな会社のための顧客関係管理の話です" * 4)
+    lines = shown(match_table.matches([wide], 60), 60)
+    assert len(lines) == 3
+    assert all(cell_len(line) <= 60 for line in lines)
+
+
+def test_the_keyword_stands_out_in_its_context() -> None:
+    found = match_table.context(row(context_snippet="an E‑Commerce shop is e-commerce", keyword="e-commerce"), 60)
+    marked = [found.plain[span.start : span.end] for span in found.spans if span.style == match_table.MENTIONED]
+    assert marked == ["E‑Commerce", "e-commerce"]
 
 
 def test_a_job_without_a_client_has_no_column_for_the_verdict() -> None:
-    lines = shown(tables.matches([row(verdict="")], 120), 120)
+    lines = shown(match_table.matches([row(verdict="")], 120), 120)
     assert "Verdict" not in lines[0]
 
 

@@ -9,7 +9,8 @@ from sqlalchemy import func, select, update
 
 from gossamer.assembly import App, open_app
 from gossamer.cli.deletion import forget_mentions
-from gossamer.cli.look import export_results, show_results
+from gossamer.cli.export_files import Asking, export_files
+from gossamer.cli.results import Conditions, show_results
 from gossamer.cli.status import show_status
 from gossamer.cli.timeline import show_explanation
 from gossamer.errors import UserError
@@ -42,8 +43,8 @@ async def changed(app: App, **values: Any) -> Job:
 @pytest.mark.parametrize(
     "command",
     [
-        lambda app, job: show_results(app, job, 5, unlinked_only=False, as_json=False),
-        lambda app, job: export_results(app, job, "csv", Path("-"), unlinked_only=False, as_json=False),
+        lambda app, job: show_results(app, job, Conditions(), 1, 5, as_json=False),
+        lambda app, job: export_files(app, job, Asking("results", "csv"), Path("-"), wait=False, as_json=False),
         lambda app, job: show_explanation(app, "a.test", job, as_json=False),
     ],
 )

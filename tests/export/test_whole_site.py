@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from gossamer.export.rows import rows_by_site
+from gossamer.export.results import RESULTS
+from gossamer.export.table import Asked
 from gossamer.export.whole_site import completed
-from gossamer.recipes.prospect import MATCH
+from gossamer.model.job import Job
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
 
@@ -52,16 +53,19 @@ def test_flags_stand_side_by_side() -> None:
     assert flags(12, 12, position="navigation", frequency=500) == everything
 
 
+async def read(database: AnyDatabase, job: Job, only: str = "") -> list[dict[str, Any]]:
+    asked = Asked(job, RESULTS.columns, only)
+    names = [column.name for column in RESULTS.columns]
+    return [dict(zip(names, line, strict=True)) async for some in RESULTS.lines(database, asked) for line in some]
+
+
 async def test_rows_know_how_many_pages_of_their_site_were_read(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
     (visit,) = await database.write(claim_all)
     found = [done(visit, f"http://a.test/{page}", "CRM", depth=1) for page in range(9)]
     await settle(database, *found, done(visit, "http://a.test/none", depth=1))
-    (whole,) = [rows async for rows in rows_by_site(database, job.id, MATCH)]
+    whole = await read(database, job)
     assert {(row["flags"], row["keyword_pages"], row["site_pages"]) for row in whole} == {("nearly every page", 9, 10)}
-    assert set(MATCH.columns) - {"frequency", "context_snippet", "crawl_method", "timestamp", "http_status"} <= set(
-        whole[0]
-    )
 
 
 async def test_rows_of_one_verdict_still_speak_of_the_whole_site(database: AnyDatabase) -> None:
@@ -69,5 +73,5 @@ async def test_rows_of_one_verdict_still_speak_of_the_whole_site(database: AnyDa
     for visit in await database.write(claim_all):
         for page, verdict in enumerate(["linked", "unlinked", "linked"] if visit.host == "a.test" else ["linked"]):
             await settle(database, done(visit, f"http://{visit.host}/{page}", "CRM", depth=1, verdict=verdict))
-    found = [rows async for rows in rows_by_site(database, job.id, MATCH, verdict="unlinked")]
-    assert [[(row["url"], row["keyword_pages"]) for row in rows] for rows in found] == [[("http://a.test/1", 3)]]
+    found = await read(database, job, "unlinked")
+    assert [(row["url"], row["keyword_pages"]) for row in found] == [("http://a.test/1", 3)]

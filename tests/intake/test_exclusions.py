@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.errors import UserError
-from gossamer.intake.exclusions import is_excluded, leave_out, left_out_sentence, read_exclusions
+from gossamer.intake.exclusions import leave_out, left_out_sentence, read_exclusions
 from gossamer.intake.targets import MAX_TARGETS, TargetList, read_targets
+from gossamer.model.url import is_covered
 
 
 def write(folder: Path, name: str, *lines: str) -> Path:
@@ -37,7 +38,7 @@ def left(folder: Path, domains: list[str], excluded: list[str]) -> tuple[TargetL
     ],
 )
 def test_a_registrable_domain_covers_all_its_subdomains(tmp_path: Path, site: str, listed: str, excluded: bool) -> None:
-    assert is_excluded(site, read_exclusions(write(tmp_path, "suppress.txt", listed))) is excluded
+    assert is_covered(site, read_exclusions(write(tmp_path, "suppress.txt", listed))) is excluded
 
 
 def test_what_is_left_keeps_its_order_and_the_rest_is_counted_aloud(tmp_path: Path) -> None:

@@ -44,11 +44,15 @@ def test_a_match_is_a_row_with_exactly_the_promised_columns() -> None:
             "link_url": "",
             "anchor_text": "",
             "position": "title",
+            "page_date": "",
+            "outbound_links": 0,
+            "outbound_followed": 0,
         },
     )
     assert second.data["keyword"] == "CRM software"
     worked_out_later = ("flags", "keyword_pages", "site_pages")
-    assert (*first.data, *worked_out_later) == MATCH.columns
+    kept_besides = ("page_date", "outbound_links", "outbound_followed")
+    assert (*first.data, *worked_out_later) == (*MATCH.columns[:12], *kept_besides, *worked_out_later)
     header = "domain,url,keyword,frequency,context_snippet,crawl_method,timestamp,http_status"
     more = "verdict,link_url,anchor_text,position,flags,keyword_pages,site_pages"
     assert ",".join(MATCH.columns) == f"{header},{more}"

@@ -10,9 +10,9 @@ from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.step import Finished, HandBack, HandOver, PageStep, Step
-from gossamer.store import counters, jobs, pages, records, sites, visits
+from gossamer.store import counters, jobs, pages, sites, visits
 from tests.conftest import AnyDatabase
-from tests.jobs import claim_all, done, make_job, settle, state_of
+from tests.jobs import claim_all, done, make_job, matches_of, settle, state_of
 
 DONE = Finished(SiteState.DONE)
 
@@ -155,7 +155,7 @@ async def test_records_of_one_identity_are_kept_once_whoever_finds_them(database
     job = await database.write(make_job, "a.test")
     (visit,) = await database.write(claim_all)
     await settle(database, done(visit, "http://a.test/", "CRM"), done(visit, "http://a.test/", "CRM", "ERP"))
-    rows = await database.read(records.of_site, job.id, "match", visit.site_id, Page.at("http://a.test/").key[:4])
+    rows = await database.read(matches_of, job.id, visit.site_id)
     assert sorted(row["keyword"] for row in rows) == ["CRM", "ERP"]
 
 
@@ -166,8 +166,8 @@ async def test_jobs_never_mix_their_rows(database: AnyDatabase) -> None:
         keyword = "one" if visit.job_id == one.id else "two"
         await settle(database, done(visit, "http://a.test/", keyword), Step(visit, ending=DONE))
     for job, keyword in ((one, "one"), (two, "two")):
-        (host, site_id) = (await database.read(sites.hosts, job.id, "", 10))[0]
-        rows = await database.read(records.of_site, job.id, "match", site_id, Page.at(f"http://{host}/").key[:4])
+        (_, site_id) = (await database.read(sites.hosts, job.id, "", 10))[0]
+        rows = await database.read(matches_of, job.id, site_id)
         assert [row["keyword"] for row in rows] == [keyword]
     assert await database.read(jobs.ready_to_close) == [one.id, two.id]
 

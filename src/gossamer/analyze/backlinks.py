@@ -45,6 +45,21 @@ class Backlink:
     label: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Outbound:
+    """How many links of a page lead to other sites, and how many of them may be followed."""
+
+    links: int
+    followed: int
+
+
+def count_outbound(doc: Document) -> Outbound:
+    here, domain = origin_of(doc.url) + "/", domain_of(host_of(doc.url))
+    leaving = [link for link in doc.links if not link[0].startswith(here)]  # in one go: most links of a page stay there
+    away = [link for link in leaving if domain_of(host_of(link.url)) != domain]
+    return Outbound(len(away), 0 if doc.nofollow else sum(not link.nofollow for link in away))
+
+
 class _Side(StrEnum):
     CLIENT = "client"
     COMPETITOR = "competitor"

@@ -67,10 +67,18 @@ def _complaints(asked: Sequence[DomainManners]) -> list[str]:
 
 
 def _as_json(job: Job, asked: Sequence[DomainManners], limit: int) -> dict[str, Any]:
-    closest = min((one for one in asked if one.gap), key=_smallest, default=None)
     return {
         "job": str(job.id),
         "short_id": short(job.id),
+        **totals_json(asked),
+        "domains": [_domain_json(one) for one in asked[:limit]],
+    }
+
+
+def totals_json(asked: Sequence[DomainManners]) -> dict[str, Any]:
+    """The whole job in numbers."""
+    closest = min((one for one in asked if one.gap), key=_smallest, default=None)
+    return {
         "kept": all(one.kept for one in asked),
         "requests": sum(one.requests for one in asked),
         "unanswered": sum(one.unanswered for one in asked),
@@ -78,7 +86,6 @@ def _as_json(job: Job, asked: Sequence[DomainManners], limit: int) -> dict[str, 
         "smallest_gap_ms": closest.gap.milliseconds if closest and closest.gap else None,
         "smallest_gap_domain": closest.domain if closest else None,
         "disallowed_requests": sum(one.forbidden for one in asked),
-        "domains": [_domain_json(one) for one in asked[:limit]],
     }
 
 

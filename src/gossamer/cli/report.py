@@ -9,7 +9,7 @@ from gossamer.intake.control import Retried
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState, SiteState
-from gossamer.model.trouble import Reason
+from gossamer.model.trouble import Reason, in_general
 from gossamer.store.sites import SiteSummary
 
 
@@ -146,26 +146,14 @@ def _resume(job: Job) -> str:
     return "" if command in job.reason else f"Resume anytime with {command}."
 
 
-# Their sentences are built around what was seen.
-_WITHOUT_DETAIL = {
-    Reason.SERVER_ERROR: "HTTP server error",
-    Reason.CLIENT_ERROR: "HTTP client error",
-    Reason.TIMEOUT: "Timeout",
-    Reason.SAME_AS: "Same page as another",
-}
 _MOST_REASONS = 5
-
-
-def _in_general(reason: Reason) -> str:
-    """What all troubles of a kind have in common."""
-    return _WITHOUT_DETAIL.get(reason) or reason.sentence.partition(" (")[0].partition("{detail}")[0].rstrip(" :")
 
 
 def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]], identifier: str) -> list[str]:
     """The most frequent reasons; if nothing could be looked up at all, the question everybody should ask first."""
     if not reasons:
         return []
-    counted = ", ".join(f"{_in_general(reason)} ({count:,})" for reason, count in reasons[:_MOST_REASONS])
+    counted = ", ".join(f"{in_general(reason)} ({count:,})" for reason, count in reasons[:_MOST_REASONS])
     others = sum(count for _, count in reasons[_MOST_REASONS:])
     counted += f" and others ({others:,})" if others else ""
     lines = [f"Failed most often: {counted}. Which ones: 'gossamer job sites {identifier} --state failed'."]

@@ -1,10 +1,9 @@
 """Tables for a terminal: one line a row, whatever its width. What is cut here is whole in the export."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console, JustifyMethod
+from rich.console import Console, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -13,8 +12,7 @@ from gossamer.store.history import PageHistory
 from gossamer.store.sites import SiteSummary
 from gossamer.work.manners import DomainManners
 
-_SHORTEST_CONTEXT = 24  # columns; less says nothing
-_GAP = 2  # columns between two columns
+GAP = 2  # columns between two columns
 
 Cells = Sequence[Sequence[str]]
 
@@ -25,25 +23,8 @@ def width() -> int:
     return console.width if console.is_terminal else 200
 
 
-def show(table: Table) -> None:
-    Console(width=width(), soft_wrap=False).print(table)
-
-
-def matches(rows: Sequence[Any], room: int) -> Table:
-    """The results. Where the terminal is narrow, the verdict is worth more than the words round a mention."""
-    titles, most, least = ["Domain", "Page", "Keyword", "Times"], [28, 30, 24, 6], [12, 8, 8, 5]
-    cells = [[row["domain"], _page(row["url"]), row["keyword"], str(row["frequency"])] for row in rows]
-    if any(row["verdict"] for row in rows):
-        titles, most, least = [*titles, "Verdict"], [*most, 15], [*least, 15]
-        cells = [[*line, row["verdict"]] for line, row in zip(cells, rows, strict=True)]
-    widths = fit(titles, cells, most, least, room)
-    left = room - sum(widths) - len(widths) * _GAP
-    if left < _SHORTEST_CONTEXT:
-        return _table(titles, cells, widths, right=("Times",))
-    for line, row in zip(cells, rows, strict=True):
-        # The keyword and the dots at both ends come on top of the words round it.
-        line.append(words.around(row["context_snippet"], row["keyword"], left - len(row["keyword"]) - 6))
-    return _table([*titles, "Context"], cells, [*widths, left], right=("Times",))
+def show(what: RenderableType) -> None:
+    Console(width=width(), soft_wrap=False).print(what)
 
 
 def domains(found: Sequence[SiteSummary], room: int) -> Table:
@@ -61,7 +42,24 @@ def domains(found: Sequence[SiteSummary], room: int) -> Table:
         for site in found
     ]
     widths = fit(titles, cells, [40, 7, 7, 9, 7, 80], [12, 7, 4, 4, 4, 10], room)
-    return _table(titles, cells, widths, right=("Read", "Size"))
+    return table(titles, cells, widths, right=("Read", "Size"))
+
+
+def failures(found: Sequence[SiteSummary], room: int) -> Table:
+    """Domains that failed: why, with which answer, after how many further tries, and when last."""
+    titles = ["Domain", "Reason", "HTTP", "Retries", "Last attempt"]
+    cells = [
+        [
+            site.host,
+            site.trouble.sentence if site.trouble else "",
+            str(site.trouble.http_status) if site.trouble and site.trouble.http_status else "",
+            f"{site.retries:,}",
+            words.moment(site.last_attempt_at)[:19] if site.last_attempt_at else "",
+        ]
+        for site in found
+    ]
+    widths = fit(titles, cells, [40, 80, 4, 7, 19], [12, 12, 4, 7, 10], room)
+    return table(titles, cells, widths, right=("HTTP", "Retries"))
 
 
 def pages(found: Sequence[PageHistory], room: int) -> Table:
@@ -71,7 +69,7 @@ def pages(found: Sequence[PageHistory], room: int) -> Table:
         [page.url, str(page.state), f"{words.tries(page.attempts):,}", page.trouble.sentence if page.trouble else ""]
         for page in found
     ]
-    return _table(titles, cells, fit(titles, cells, [100, 7, 5, 80], [20, 7, 5, 10], room), right=("Tries",))
+    return table(titles, cells, fit(titles, cells, [100, 7, 5, 80], [20, 7, 5, 10], room), right=("Tries",))
 
 
 def manners(found: Sequence[DomainManners], room: int) -> Table:
@@ -89,13 +87,13 @@ def manners(found: Sequence[DomainManners], room: int) -> Table:
     }
     # Empty ones first, so that they cost no other its place.
     for title in sorted(("Allowed", "429/503", "Crawl-delay"), key=lambda title: any(columns[title][2])):
-        narrowest = sum(least for least, _, _ in columns.values()) + (len(columns) - 1) * _GAP
+        narrowest = sum(least for least, _, _ in columns.values()) + (len(columns) - 1) * GAP
         if narrowest > room or not any(columns[title][2]):
             del columns[title]
     cells = list(zip(*(texts for _, _, texts in columns.values()), strict=True))
     least, most, _ = zip(*columns.values(), strict=True)
     widths = fit(list(columns), cells, most, least, room)
-    return _table(list(columns), cells, widths, right=("Requests", "Gap", "Due", "Crawl-delay", "Allowed", "Refused"))
+    return table(list(columns), cells, widths, right=("Requests", "Gap", "Due", "Crawl-delay", "Allowed", "Refused"))
 
 
 def _files(one: DomainManners) -> str:
@@ -115,7 +113,7 @@ def fit(titles: Sequence[str], cells: Cells, most: Sequence[int], least: Sequenc
         min(cap, max(len(title), *(cell_len(line[at]) for line in cells)))
         for at, (title, cap) in enumerate(zip(titles, most, strict=True))
     ]
-    while sum(widths) + (len(widths) - 1) * _GAP > room:
+    while sum(widths) + (len(widths) - 1) * GAP > room:
         spare = [width - low for width, low in zip(widths, least, strict=True)]
         if max(spare) <= 0:
             break
@@ -123,15 +121,11 @@ def fit(titles: Sequence[str], cells: Cells, most: Sequence[int], least: Sequenc
     return widths
 
 
-def _table(titles: Sequence[str], cells: Cells, widths: Sequence[int], right: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
+def table(titles: Sequence[str], cells: Cells, widths: Sequence[int], right: Sequence[str]) -> Table:
+    made = Table(box=None, pad_edge=False, header_style="bold")
     for title, cap in zip(titles, widths, strict=True):
         justify: JustifyMethod = "right" if title in right else "left"
-        table.add_column(title, no_wrap=True, overflow="ellipsis", width=cap, justify=justify)
+        made.add_column(title, no_wrap=True, overflow="ellipsis", width=cap, justify=justify)
     for line in cells:
-        table.add_row(*map(Text, line))
-    return table
-
-
-def _page(url: str) -> str:
-    return "/" + url.split("/", 3)[3]
+        made.add_row(*map(Text, line))
+    return made

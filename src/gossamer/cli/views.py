@@ -101,52 +101,67 @@ def list_pages(
 @app.command(cls=StrictCommand)
 def results(
     job: str = JOB,
-    limit: int = typer.Option(20, min=1, max=10_000, help="Rows shown at most."),
-    unlinked_only: bool = UNLINKED_ONLY,
-    as_json: bool = JSON,
-) -> None:
-    """The first rows of a job's results, while it runs too.
-
-    Example:
-
-    \b
-        gossamer job results 3f9a2c71 --limit 50
-    """
-    from gossamer.cli.look import show_results
-    from gossamer.cli.session import run as run_command
-
-    run_command(lambda app: show_results(app, job, limit, unlinked_only=unlinked_only, as_json=as_json))
-
-
-@app.command(cls=StrictCommand)
-def export(
-    job: str = JOB,
-    form: str | None = typer.Option(
-        None,
-        "--format",
-        help="csv or json; by the ending of the file if not given.",
-        metavar="csv|json",
+    domain: str = typer.Option(
+        "", "--domain", help="Only those of this domain, its subdomains included.", metavar="DOMAIN", show_default=False
+    ),
+    keyword: str = typer.Option(
+        "", "--keyword", help="Only those of this keyword.", metavar="KEYWORD", show_default=False
+    ),
+    verdict: str = typer.Option(
+        "",
+        "--verdict",
+        help="Only those with this verdict.",
+        metavar="unlinked|links-elsewhere|nofollow|linked|own-site",
         show_default=False,
     ),
-    output: Path = typer.Option(
-        ..., "--output", help="The file to write; '-' for standard output.", show_default=False
-    ),
     unlinked_only: bool = UNLINKED_ONLY,
+    limit: int = typer.Option(20, min=1, max=10_000, help="Rows of a page."),
+    page: int = typer.Option(1, "--page", min=1, help="Which page of them."),
     as_json: bool = JSON,
 ) -> None:
-    """Write a job's results to a file; what there is so far, if it still runs.
+    """A job's results, a page at a time, while it runs too.
 
     Examples:
 
     \b
-        gossamer job export 3f9a2c71 --format csv --output results.csv
+        gossamer job results 3f9a2c71 --limit 50 --page 2
 
-        gossamer job export 3f9a2c71 --unlinked-only --output prospects.csv
+        gossamer job results 3f9a2c71 --keyword "crm software" --verdict unlinked
     """
-    from gossamer.cli.look import export_results
+    from gossamer.cli.results import Conditions, show_results
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: export_results(app, job, form, output, unlinked_only=unlinked_only, as_json=as_json))
+    conditions = Conditions(domain, keyword, verdict, unlinked_only)
+    run_command(lambda app: show_results(app, job, conditions, page, limit, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def summary(
+    job: str = JOB,
+    html: Path | None = typer.Option(
+        None, "--html", help="Write it as a page that can be sent, with plots.", metavar="FILE", show_default=False
+    ),
+    since_job: str = typer.Option(
+        "", "--since-job", help="Say which prospects this earlier job did not have.", metavar="ID", show_default=False
+    ),
+    exclude_domains: Path | None = typer.Option(
+        None, "--exclude-domains", help="Domains to leave out, in the same forms as for 'job run'.", show_default=False
+    ),
+    as_json: bool = JSON,
+) -> None:
+    """A whole job on one screen: counts, the best prospects, why domains failed, politeness.
+
+    Examples:
+
+    \b
+        gossamer job summary 3f9a2c71
+
+        gossamer job summary 3f9a2c71 --html report.html
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.summary import show_summary
+
+    run_command(lambda app: show_summary(app, job, html, since_job, exclude_domains, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)

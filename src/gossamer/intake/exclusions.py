@@ -6,7 +6,7 @@ from pathlib import Path
 from gossamer.errors import UserError
 from gossamer.intake.targets import TargetList, read_entries
 from gossamer.intake.textfile import name_of
-from gossamer.model.url import domain_of
+from gossamer.model.url import is_covered
 
 
 def read_exclusions(path: Path) -> frozenset[str]:
@@ -17,16 +17,11 @@ def read_exclusions(path: Path) -> frozenset[str]:
 
 def leave_out(loaded: TargetList, excluded: frozenset[str], path: Path) -> TargetList:
     """The list without what is excluded; if nothing is left of it, that is a `UserError`."""
-    left = tuple(target for target in loaded.targets if not is_excluded(target.host, excluded))
+    left = tuple(target for target in loaded.targets if not is_covered(target.host, excluded))
     if not left:
         message = f"Nothing is left to visit: {name_of(path)} names every domain of the list."
         raise UserError("targets.all_excluded", message, hint="Check that --exclude-domains is the right file.")
     return replace(loaded, targets=left)
-
-
-def is_excluded(site: str, excluded: frozenset[str]) -> bool:
-    """Whether a site is listed, or the registrable domain it belongs to is: that covers all its subdomains."""
-    return site in excluded or domain_of(site) in excluded
 
 
 def left_out_sentence(before: TargetList, after: TargetList, path: Path) -> str:

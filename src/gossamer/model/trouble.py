@@ -71,6 +71,20 @@ class Reason(Enum):
         self.cure = cure
 
 
+# Their sentences are built around what was seen.
+_WITHOUT_DETAIL = {
+    Reason.SERVER_ERROR: "HTTP server error",
+    Reason.CLIENT_ERROR: "HTTP client error",
+    Reason.TIMEOUT: "Timeout",
+    Reason.SAME_AS: "Same page as another",
+}
+
+
+def in_general(reason: Reason) -> str:
+    """What all troubles of a kind have in common."""
+    return _WITHOUT_DETAIL.get(reason) or reason.sentence.partition(" (")[0].partition("{detail}")[0].rstrip(" :")
+
+
 # Troubles of the way to a host, not of the page: another spelling of the address may work.
 NO_WAY_IN = frozenset({Reason.DNS, Reason.UNREACHABLE, Reason.TLS, Reason.TIMEOUT})
 

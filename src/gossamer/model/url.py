@@ -1,6 +1,7 @@
 """Addresses: one spelling per page, and which site and which domain an address belongs to."""
 
 import re
+from collections.abc import Collection
 from contextlib import suppress
 from functools import cache, lru_cache
 from hashlib import blake2b
@@ -137,6 +138,11 @@ def domain_of(host: str) -> str:
         with suppress(ValueError):
             return str(ip_address(host.strip("[]")))
     return str(_suffixes().privatesuffix(host) or host)
+
+
+def is_covered(site: str, names: Collection[str]) -> bool:
+    """Whether a site is one of the names, or its registrable domain is: that covers all subdomains."""
+    return bool(names) and (site in names or domain_of(site) in names)
 
 
 def site_of_url(url: str) -> str:

@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from gossamer.analyze.backlinks import BacklinkFinder
+from gossamer.analyze.backlinks import BacklinkFinder, count_outbound
+from gossamer.analyze.dates import page_date
 from gossamer.analyze.keywords import KeywordMatcher, clean_keyword, fold_keyword
 from gossamer.analyze.places import places_of
 from gossamer.intake.domain import Refusal, clean, read_domain
@@ -167,6 +168,7 @@ class BoundProspect:
         domain, timestamp = site_of_url(doc.url), _timestamp(doc.fetched_at)
         places = places_of(mentions, doc, self._matcher)
         backlinks = self._backlinks.find(doc, list(places)) if self._backlinks else {}
+        outbound, dated = count_outbound(doc), page_date(doc)
         rows = []
         for mention in mentions:
             keyword, backlink = mention.keyword, backlinks.get(mention.keyword)
@@ -183,6 +185,10 @@ class BoundProspect:
                 "link_url": backlink.url if backlink else "",
                 "anchor_text": backlink.label if backlink else "",
                 "position": str(places[keyword]),
+                # No columns of this table: what prospects are ranked by besides.
+                "page_date": dated,
+                "outbound_links": outbound.links,
+                "outbound_followed": outbound.followed,
             }
             rows.append(Record(kind=MATCH.name, identity=(doc.url, keyword), data=data))
         return tuple(rows)

@@ -11,17 +11,14 @@ from typing import Any
 
 from sqlalchemy import ARRAY, Column, LargeBinary, Select, Table, bindparam, func, select, true
 
-from gossamer.store.many import processor
+from gossamer.store.many import as_it_is, processor
 from gossamer.store.tx import Tx
 
 _LONGEST = 1_024  # keys in one question
 
 
 class Lookup:
-    """Columns of the rows that have one of the keys, and all of the other values (`job_id`, ...) as well.
-
-    Columns come as the driver has them: they are to be of types both drivers give alike.
-    """
+    """Columns of the rows that have one of the keys, and all of the other values (`job_id`, ...) as well."""
 
     def __init__(self, table: Table, columns: Sequence[Column[Any]], given: Sequence[str]) -> None:
         self._table = table
@@ -29,6 +26,7 @@ class Lookup:
         self._given = given
         self._listed = ""
         self._processors: list[Callable[[Any], Any]] = []
+        self._readers: list[Callable[[Any], Any]] = []  # none where the driver gives all columns as they are meant
         fixed = [table.c[name] == bindparam(name, type_=table.c[name].type) for name in given]
         wanted = (
             func.unnest(bindparam("keys", type_=ARRAY(LargeBinary))).table_valued("key").render_derived(name="wanted")
@@ -51,10 +49,15 @@ class Lookup:
             sql = f"{self._listed} IN ({'?,' * (length - 1)}?)"
             asked = (*first, *some, *[some[-1]] * (length - len(some)))
             found += tx.conn.exec_driver_sql(sql, asked).all()
+        if self._readers:
+            return [tuple(read(value) for read, value in zip(self._readers, row, strict=True)) for row in found]
         return found
 
     def _prepare(self, tx: Tx) -> None:
         columns = ", ".join(column.name for column in self._columns)
         fixed = " AND ".join(f"{name} = ?" for name in self._given)
-        self._processors = [processor(self._table.c[name].type, tx.conn.dialect) for name in self._given]
+        dialect = tx.conn.dialect
+        self._processors = [processor(self._table.c[name].type, dialect) for name in self._given]
+        readers = [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in self._columns]
+        self._readers = [reader or as_it_is for reader in readers] if any(readers) else []
         self._listed = f"SELECT {columns} FROM {self._table.name} WHERE {fixed} AND key"  # noqa: S608 - our own names

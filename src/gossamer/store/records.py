@@ -1,21 +1,18 @@
 """Records: the rows users came for. Never two for the same identity."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from operator import itemgetter
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, insert
 
 from gossamer.model.record import Record
 from gossamer.store.lookup import Lookup
 from gossamer.store.many import Many
 from gossamer.store.tables import records
 from gossamer.store.tx import Tx
-
-_UNTIL = b"\xff" * 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +70,3 @@ def _present(tx: Tx, job_id: UUID, places: Collection[tuple[str, bytes]]) -> set
         for kind in sorted({kind for kind, _ in places})
         for (key,) in _PRESENT.rows(tx, {"job_id": job_id, "kind": kind}, [key for of, key in places if of == kind])
     }
-
-
-def of_site(tx: Tx, job_id: UUID, kind: str, site_id: UUID, prefix: bytes) -> list[Mapping[str, Any]]:
-    """One site's records of a kind, in no particular order."""
-    query = select(records.c.data).where(
-        records.c.job_id == job_id,
-        records.c.kind == kind,
-        records.c.key >= prefix,
-        records.c.key <= prefix + _UNTIL,
-        records.c.site_id == site_id,
-    )
-    return list(tx.run(query).scalars())

@@ -212,9 +212,3 @@ def hosts(tx: Tx, job_id: UUID, after: str, limit: int) -> list[tuple[str, UUID]
         .limit(limit)
     )
     return [(row.host, row.id) for row in tx.run(query)]
-
-
-def pages_read(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, int]:
-    """How many pages of each of these sites were read."""
-    query = select(sites.c.id, sites.c.pages_done).where(sites.c.id.in_(ids))
-    return {row.id: row.pages_done for row in tx.run(query)}

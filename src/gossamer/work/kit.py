@@ -44,3 +44,4 @@ class Kit:
     open_session: Callable[[int], Fetcher]  # a seed picks the identity
     outage: Outage  # of the proxy that sessions go through, if they do
     limits: Limits
+    files_of: str = ""  # the home that keeps the files of jobs that end; "" for object storage

@@ -1,0 +1,121 @@
+"""`gossamer job results`: a job's matches on the screen, a page at a time."""
+
+from dataclasses import dataclass
+from shlex import quote
+
+from gossamer.assembly import App
+from gossamer.cli import kept, match_table, tables
+from gossamer.cli.known import recipe_of
+from gossamer.cli.session import say, say_json
+from gossamer.errors import UserError
+from gossamer.export.overview import VERDICTS
+from gossamer.export.paging import Page, Where, read_page
+from gossamer.intake.control import find_job
+from gossamer.intake.domain import Refusal, clean, read_domain
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.states import OVER
+from gossamer.model.url import site_of
+from gossamer.store import counters
+
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What was typed."""
+
+    domain: str = ""
+    keyword: str = ""
+    verdict: str = ""
+    unlinked_only: bool = False
+
+    def where(self, job: Job) -> Where:
+        """The same for a job; refused if it cannot have such a row."""
+        if self.unlinked_only and self.verdict:
+            raise UserError("usage", "--unlinked-only is --verdict unlinked.", hint="Give one of them.")
+        verdict = "unlinked" if self.unlinked_only else self.verdict
+        return Where(_domain(self.domain), _keyword(job, self.keyword), _verdict(job, verdict))
+
+    def options(self) -> str:
+        """How to ask for the same again."""
+        said = {"domain": self.domain, "keyword": self.keyword, "verdict": self.verdict}
+        options = "".join(f" --{name} {quote(value)}" for name, value in said.items() if value)
+        return options + (" --unlinked-only" if self.unlinked_only else "")
+
+
+async def show_results(app: App, text: str, conditions: Conditions, page: int, limit: int, *, as_json: bool) -> int:
+    job = await find_job(app.database, text)
+    await kept.refuse_gone(app, job)
+    recipe_of(app, job)
+    where = conditions.where(job)
+    found = await read_page(app.database, job, where, page, limit)
+    if as_json:
+        say_json(found.rows)
+        return 0
+    if not found.rows:
+        say(_nothing(job, where, page))
+        return 0
+    tables.show(match_table.matches(found.rows, tables.width()))
+    total = (await app.database.read(counters.progress, job.id)).records
+    for line in _below(job, conditions, where, found, page, limit, total):
+        say(line)
+    return 0
+
+
+def _nothing(job: Job, where: Where, page: int) -> str:
+    if page > 1:
+        return f"There is no page {page:,}: the results end before it."
+    such = "such " if where else ""
+    return f"No {such}matches" + (" yet." if job.state not in OVER else ".")
+
+
+def _below(job: Job, conditions: Conditions, where: Where, found: Page, page: int, limit: int, total: int) -> list[str]:
+    """Which these are, how to see more, and how to have all."""
+    first = (page - 1) * limit + 1
+    last = first + len(found.rows) - 1
+    of_all = f" of {total:,}" if not where else f", and that is all of {'them' if page > 1 else 'such'}" * found.is_last
+    lines = [f"Matches {first:,} to {last:,}{of_all}."]
+    if not found.is_last:
+        again = f"gossamer job results {short(job.id)}{conditions.options()} --limit {limit} --page {page + 1}"
+        lines.append(f"Next: '{again}'")
+    only = " --filter unlinked" if where.verdict == "unlinked" else ""
+    lines.append(f"All in a file: 'gossamer job export {short(job.id)}{only} --output results.csv'")
+    return lines
+
+
+def _domain(text: str) -> str:
+    if not text:
+        return ""
+    domain = read_domain(clean(text))
+    if isinstance(domain, Refusal):
+        raise UserError(
+            "results.domain", f"{text!r} is not a domain: it {domain.why}.", hint="For example --domain example.com."
+        )
+    return site_of(domain.host)
+
+
+def _keyword(job: Job, text: str) -> str:
+    """As the job spells it."""
+    known: list[str] = list(job.params.get("keywords") or [])
+    if not text:
+        return ""
+    same = [keyword for keyword in known if keyword.casefold() == " ".join(text.split()).casefold()]
+    if not same:
+        named = ", ".join(known[:_MOST_NAMED]) + (" ..." if len(known) > _MOST_NAMED else "")
+        raise UserError("results.keyword", f"Job {short(job.id)} has no keyword {text!r}.", hint=f"It has {named}.")
+    return same[0]
+
+
+def _verdict(job: Job, text: str) -> str:
+    if not text:
+        return ""
+    if text not in VERDICTS:
+        raise UserError("results.verdict", f"{text!r} is no verdict.", hint=f"Use one of {', '.join(VERDICTS)}.")
+    if not job.params.get("client_domains"):
+        raise UserError(
+            "results.no_client",
+            f"Job {short(job.id)} was run without a client's domain, so it does not know who links to it.",
+            hint="Run it again with --client-domain.",
+        )
+    return text

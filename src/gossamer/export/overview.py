@@ -1,0 +1,122 @@
+"""A job at a glance: what was searched and what came of it. The workbook, the report and the terminal all tell this."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import pairwise
+from operator import itemgetter
+
+from gossamer.export import results
+from gossamer.export.evidence import EVIDENCE
+from gossamer.export.prospects import Ranking
+from gossamer.export.table import Asked, Column, Line
+from gossamer.model.job import Job, Progress
+from gossamer.model.states import OVER
+from gossamer.model.trouble import Reason
+from gossamer.model.url import is_covered
+from gossamer.store import counters, record_lines, sites
+from gossamer.store.database import Database
+from gossamer.store.tx import Tx
+
+VERDICTS = ("unlinked", "links-elsewhere", "nofollow", "linked", "own-site")
+
+# Pages read of a domain: up to so many.
+SIZES = (0, 1, 10, 50, 500)
+
+# Everything of a match that any part of a report needs, its own columns first.
+MATCHES = results.RESULTS.columns
+_WIDE = MATCHES + tuple(column for column in EVIDENCE if column not in MATCHES)
+_EVIDENCE_OF: Callable[[Line], Line] = itemgetter(*(_WIDE.index(column) for column in EVIDENCE))
+_DOMAIN, _KEYWORD, _VERDICT = (_WIDE.index(Column(name)) for name in ("domain", "keyword", "verdict"))
+
+Also = Callable[[list[Line]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A job as of one moment."""
+
+    job: Job
+    at: datetime
+    progress: Progress
+    matches: int  # those that were looked at: a job at work has more by now
+    domains: int  # with matches
+    verdicts: tuple[tuple[str, int], ...]  # matches by verdict, the most promising first; none without a client
+    keywords: tuple[tuple[str, int], ...]  # matches by keyword, most first; also those without
+    reasons: tuple[tuple[Reason, int], ...]  # why domains failed, most frequent first
+    sizes: tuple[tuple[str, int], ...]  # domains by pages read
+    excluded: int  # domains left out on request
+    ranking: Ranking
+    since: Job | None = None
+
+    @property
+    def is_partial(self) -> bool:
+        return self.job.state not in OVER
+
+    @property
+    def clients(self) -> list[str]:
+        return list(self.job.params.get("client_domains") or [])
+
+    @property
+    def wanted_keywords(self) -> list[str]:
+        return list(self.job.params.get("keywords") or [])
+
+
+async def survey(database: Database, asked: Asked, also: Also | None = None) -> Overview:
+    """All matches are read once, and ranked and counted on the way; `also` gets them too, with the columns `MATCHES`.
+
+    `asked.only` is about the ranking: the others are all.
+    So whatever is made of the same survey agrees with itself, though the job may be at work.
+    """
+    ranking = Ranking(database, asked.job, asked.since, asked.only)
+    verdicts: Counter[str] = Counter()
+    keywords: Counter[str] = Counter(dict.fromkeys(asked.job.params.get("keywords") or [], 0))
+    matches = 0
+    async for some in results.lines(database, replace(asked, columns=_WIDE, only="", order=())):
+        matches += len(some)
+        verdicts.update(str(line[_VERDICT]) for line in some)
+        keywords.update(str(line[_KEYWORD]) for line in some)
+        await ranking.take([_EVIDENCE_OF(line) for line in some])
+        if also:
+            await also([line[: len(MATCHES)] for line in some])
+    await ranking.close()
+    now, progress, reasons, sizes, excluded = await database.read(_besides, asked)
+    return Overview(
+        job=asked.job,
+        at=now,
+        progress=progress,
+        matches=matches,
+        domains=ranking.domains_met,
+        verdicts=tuple((name, verdicts[name]) for name in VERDICTS if verdicts[name]),
+        keywords=tuple(sorted(keywords.items(), key=lambda one: (-one[1], one[0]))),
+        reasons=tuple(reasons),
+        sizes=sizes,
+        excluded=excluded,
+        ranking=ranking,
+        since=asked.since,
+    )
+
+
+Besides = tuple[datetime, Progress, list[tuple[Reason, int]], tuple[tuple[str, int], ...], int]
+
+
+def _besides(tx: Tx, asked: Asked) -> Besides:
+    places = record_lines.places(tx, asked.job.id)
+    return (
+        tx.now,
+        counters.progress(tx, asked.job.id),
+        sites.failure_reasons(tx, asked.job.id),
+        by_size([place.pages_read for place in places]),
+        sum(is_covered(place.host, asked.excluded) for place in places),
+    )
+
+
+def by_size(pages_read: Sequence[int]) -> tuple[tuple[str, int], ...]:
+    """How many domains have how many pages read; ranges above the largest are left out."""
+    names = ["none", "1", *(f"{low + 1}-{high}" for low, high in pairwise(SIZES[1:]))]
+    counted = Counter(next((at for at, most in enumerate(SIZES) if pages <= most), len(SIZES)) for pages in pages_read)
+    found = [(name, counted[at]) for at, name in enumerate([*names, f"over {SIZES[-1]}"])]
+    while found and not found[-1][1]:
+        found.pop()
+    return tuple(found)

@@ -1,0 +1,201 @@
+"""XLSX for a client: a summary, the prospects, all matches and what failed, in one file that is fit to be sent.
+
+The matches are read once and written as they come, while the prospects are ranked and everything is counted; the other
+sheets follow. An archive's parts may stand in any order, so the summary, though the first sheet, is written last and
+agrees with all others. Memory is taken by the ranking and by the links of one sheet.
+"""
+
+import asyncio
+import zipfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from gossamer.export import errors
+from gossamer.export.frame import Frame, Plan, SheetFrame, make_frame, relations
+from gossamer.export.front_sheet import Told, write_front
+from gossamer.export.overview import MATCHES, Overview, survey
+from gossamer.export.prospects import COLUMNS as PROSPECTS
+from gossamer.export.sheet import Sheet
+from gossamer.export.table import Asked, Column, Line, Looks
+from gossamer.export.xlsx import MOST_ROWS
+from gossamer.store.database import Database
+
+_LEVEL = 3  # of compression: a third of the time of the usual one, for a tenth more bytes
+_VERDICT = next(at for at, column in enumerate(MATCHES) if column.name == "verdict")
+_FAILED = errors.ERRORS.columns
+_FIRST_MATCHES = 3  # number of the sheet: after the summary and the prospects
+
+
+class Written(NamedTuple):
+    """How many lines of each are in the file."""
+
+    matches: int
+    prospects: int
+
+
+async def write_workbook(
+    path: Path,
+    database: Database,
+    asked: Asked,
+    looks: Looks,
+    *,
+    prospects: Asked | None = None,
+    rows_per_sheet: int = MOST_ROWS,
+) -> Written:
+    """Write the file. `asked` says which matches and which of their columns, `prospects` the same of the domains."""
+    wanted = prospects or replace(asked, columns=PROSPECTS, only="")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
+        book = _Book(archive, asked, wanted.columns, looks, rows_per_sheet)
+        try:
+            add = book.add_matches
+            overview = await survey(database, wanted, lambda lines: _apart(lambda: add(lines)))
+            failed = [line async for some in errors.lines(database, replace(asked, columns=_FAILED)) for line in some]
+            await _apart(lambda: book.end_matches(overview, len(failed)))
+            async for some in overview.ranking.lines(wanted.columns):
+                await _apart(lambda lines=some: book.add_prospects(lines))  # type: ignore[misc]
+            await _apart(lambda: book.finish(failed))
+        except BaseException:
+            book.abandon()
+            raise
+    return Written(book.written, overview.ranking.domains)
+
+
+async def _apart(work: Callable[[], None]) -> None:
+    """In a thread, so that no loop waits. Cancelled, we end when it does: two must not write into one archive."""
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(working)
+    except asyncio.CancelledError:
+        with suppress(Exception):
+            await working
+        raise
+
+
+class _Book:
+    """The archive while it grows."""
+
+    def __init__(
+        self,
+        archive: zipfile.ZipFile,
+        asked: Asked,
+        prospects: tuple[Column, ...],
+        looks: Looks,
+        rows_per_sheet: int,
+    ) -> None:
+        self._archive = archive
+        self._raw = looks.raw
+        self._only = asked.only
+        self._rows_per_sheet = rows_per_sheet
+        self._prospects = prospects
+        self._columns = asked.columns
+        self._places = [MATCHES.index(column) for column in asked.columns]
+        self._whole = self._columns == MATCHES
+        # The numbers of formats are those of the last frame too: both are made alike.
+        self._frame = self._make_frame(Told(None), [rows_per_sheet - 1], 1, 1)
+        self._sheet: _Open | None = None
+        self._sheets: list[int] = []  # rows of each sheet of matches
+        self._unlinked_links = 0
+        self.written = 0
+
+    def add_matches(self, lines: list[Line]) -> None:
+        if self._only:
+            lines = [line for line in lines if line[_VERDICT] == self._only]
+        if not self._whole:
+            lines = [[line[at] for at in self._places] for line in lines]
+        self.written += len(lines)
+        while lines:
+            sheet = self._sheet or self._open_matches()
+            lines = sheet.rows.add(lines)
+            if lines:
+                self._end_sheet()
+
+    def end_matches(self, overview: Overview, failed: int) -> None:
+        """All is counted: here is the frame of the other sheets."""
+        if self._sheet is None and not self._sheets:
+            self._open_matches()
+        self._end_sheet()
+        told = Told(overview, tuple(self._sheets), self._unlinked_links, self._only, self._raw)
+        before = self._frame.sheet(_FIRST_MATCHES).styles
+        self._frame = self._make_frame(told, self._sheets, overview.ranking.domains, failed)
+        if self._frame.sheet(_FIRST_MATCHES).styles != before:
+            raise RuntimeError("the two frames of a workbook number their formats differently")
+
+    def add_prospects(self, lines: list[Line]) -> None:
+        if self._sheet is None:
+            self._sheet = self._open(2, self._frame.sheet(2), self._prospects)
+        self._sheet.rows.add(lines)
+
+    def finish(self, failed: Sequence[Line]) -> None:
+        """The sheets that are still missing, and everything that is not a sheet."""
+        if self._sheet is None:
+            self._sheet = self._open(2, self._frame.sheet(2), self._prospects)
+        self._sheet.close(self._archive)
+        last = _FIRST_MATCHES + len(self._sheets)
+        self._sheet = self._open(last, self._frame.sheet(last), _FAILED)
+        self._sheet.rows.add(list(failed))
+        self._sheet.close(self._archive)
+        self._sheet = None
+        written = set(self._archive.namelist())
+        tables = {f"xl/worksheets/_rels/sheet{number}.xml.rels" for number in range(2, last + 1)}
+        for name, part in self._frame.parts.items():
+            if name not in written | tables:
+                self._archive.writestr(name, part)
+
+    def _end_sheet(self) -> None:
+        if self._sheet:
+            self._sheet.close(self._archive)
+            self._sheets.append(self._sheet.rows.rows)
+            self._unlinked_links += self._sheet.rows.links_left_out
+            self._sheet = None
+
+    def abandon(self) -> None:
+        """Nobody will read it: only what is open has to be closed."""
+        if self._sheet:
+            self._sheet.abandon()
+
+    def _open_matches(self) -> "_Open":
+        frame = self._frame.sheet(_FIRST_MATCHES)
+        self._sheet = self._open(_FIRST_MATCHES + len(self._sheets), frame, self._columns, self._rows_per_sheet)
+        return self._sheet
+
+    def _open(self, number: int, frame: SheetFrame, columns: Sequence[Column], rows: int = MOST_ROWS) -> "_Open":
+        file = self._archive.open(f"xl/worksheets/sheet{number}.xml", "w")
+        file.write(frame.before.encode())
+        return _Open(number, file, frame, Sheet(file, columns, frame.styles, raw=self._raw, rows=rows))
+
+    def _make_frame(self, told: Told, matches: Sequence[int], prospects: int, failed: int) -> Frame:
+        names = ["Matches", *(f"Matches {number}" for number in range(2, len(matches) + 1))]
+        plans = [
+            Plan("Prospects", self._prospects, prospects, frozen=min(2, len(self._prospects)), colour="#2F855A"),
+            *(Plan(name, self._columns, rows) for name, rows in zip(names, matches, strict=True)),
+            Plan("Failed", _FAILED, failed, colour="#B7791F"),
+        ]
+        title = told.overview.job.name if told.overview else ""
+        return make_frame(plans, lambda book, sheet: write_front(book, sheet, told), title)
+
+
+class _Open:
+    """A sheet whose part of the archive is open."""
+
+    def __init__(self, number: int, file: IO[bytes], frame: SheetFrame, rows: Sheet) -> None:
+        self._number = number
+        self._file = file
+        self._frame = frame
+        self.rows = rows
+
+    def close(self, archive: zipfile.ZipFile) -> None:
+        links = self.rows.links
+        for piece in self._frame.end(self.rows.rows, links):
+            self._file.write(piece.encode())
+        self._file.close()
+        if links:
+            with archive.open(f"xl/worksheets/_rels/sheet{self._number}.xml.rels", "w") as file:
+                for piece in relations(links):
+                    file.write(piece.encode())
+        self.rows.links = []
+
+    def abandon(self) -> None:
+        self._file.close()

@@ -1,0 +1,56 @@
+"""Results a page at a time: all of them once, in their order, and only those that were asked for."""
+
+import pytest
+
+from gossamer.export.paging import Where, read_page
+from tests.conftest import AnyDatabase
+from tests.export.matches import Row, job_with, match
+
+ROWS: list[Row] = [
+    match(domain, f"{page}", keyword, verdict="linked" if page == 2 else "unlinked")
+    for domain in ("a.test", "b.test", "shop.b.test")
+    for page in range(4)
+    for keyword in ("CRM", "ERP")
+]
+
+
+def named(rows: list[Row]) -> list[tuple[str, str]]:
+    return [(row["url"], row["keyword"]) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (Where(), ROWS),
+        (Where(domain="a.test"), ROWS[:8]),
+        (Where(domain="b.test"), ROWS[8:]),  # its subdomains are covered
+        (Where(domain="shop.b.test"), ROWS[16:]),
+        (Where(keyword="ERP"), [row for row in ROWS if row["keyword"] == "ERP"]),
+        (Where(verdict="linked"), [row for row in ROWS if row["verdict"] == "linked"]),
+        (Where("a.test", "CRM", "linked"), [row for row in ROWS[:8] if named([row]) == [("https://a.test/2", "CRM")]]),
+        (Where(domain="c.test"), []),
+    ],
+)
+async def test_pages_come_to_all_that_fit(database: AnyDatabase, where: Where, expected: list[Row]) -> None:
+    job = await job_with(database, ROWS)
+    for size in (1, 5, 8, 100):
+        found, number = [], 1
+        while True:
+            page = await read_page(database, job, where, number, size)
+            assert len(page.rows) <= size
+            found += page.rows
+            if page.is_last:
+                break
+            assert len(page.rows) == size
+            number += 1
+        assert named(found) == named(expected)
+        assert number == max(1, -(-len(expected) // size))
+    assert (await read_page(database, job, where, 30, 8)).rows == []
+
+
+async def test_rows_have_the_columns_of_the_table_and_no_others(database: AnyDatabase) -> None:
+    job = await job_with(database, [match("a.test")])
+    (row,) = (await read_page(database, job, Where(), 1, 10)).rows
+    assert len(row) == 15
+    assert "page_date" not in row
+    assert (row["flags"], row["keyword_pages"], row["site_pages"]) == ("", 1, 1)

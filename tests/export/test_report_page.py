@@ -1,0 +1,90 @@
+"""The report page: everything in it, nothing fetched from elsewhere, nothing of a site's that could act in it."""
+
+import re
+from html.parser import HTMLParser
+
+from gossamer.export.overview import Overview, by_size, survey
+from gossamer.export.prospects import COLUMNS
+from gossamer.export.report_page import link, marked, report_page
+from gossamer.export.table import Asked
+from gossamer.model.job import Job
+from tests.conftest import AnyDatabase
+from tests.export.matches import job_with, match
+
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
+
+
+class Elements(HTMLParser):
+    """All elements and attributes of a page, and what it says."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.words = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+async def overview_of(database: AnyDatabase, job: Job, since: Job | None = None) -> Overview:
+    return await survey(database, Asked(job, COLUMNS, since=since))
+
+
+async def test_it_fetches_nothing_and_runs_nothing(database: AnyDatabase) -> None:
+    rows = [
+        match("a.test", "x?a=1&b=%22", EVIL, context_snippet=f"about {EVIL} here"),
+        match("b.test", "y", "ERP"),
+    ]
+    page = report_page(
+        await overview_of(database, await job_with(database, rows, failed=["f.test"])), [f"Told {EVIL}."]
+    )
+    found = Elements(page)
+    assert not {"script", "img", "link", "iframe", "object", "embed", "form", "base"} & set(found.tags)
+    assert not [one for one in found.attributes if one[1].startswith("on") or one[1] in ("src", "srcset", "style")]
+    assert {value for _, name, value in found.attributes if name == "href"} == {
+        "https://a.test/x?a=1&b=%22",
+        "https://b.test/y",
+    }
+    assert not re.search(r"url\(|@import", page)
+    assert found.words.count(EVIL) >= 3
+    assert f"Told {EVIL}." in found.words
+
+
+async def test_it_says_what_was_found(database: AnyDatabase) -> None:
+    earlier = await job_with(database, [match("old.test")])
+    rows = [match(f"site{number}.test", f"{page}") for number in range(30) for page in range(3)] + [match("old.test")]
+    job = await job_with(database, rows, failed=["f.test"])
+    found = Elements(report_page(await overview_of(database, job, earlier), ["All was polite."]))
+    for words in ("31 prospects", "91 matches", "DNS resolution failed", "And 6 more", "All was polite."):
+        assert words in found.words
+    assert ("span", "class", "new") in found.attributes
+    assert "Partial" in found.words  # nobody has closed the job
+
+
+async def test_a_job_without_matches_has_a_page_too(database: AnyDatabase) -> None:
+    page = report_page(await overview_of(database, await job_with(database, [], empty=["a.test"])), [])
+    assert "No page mentions a keyword yet." in page
+    assert page.endswith("</html>\n")
+
+
+def test_only_web_addresses_are_links() -> None:
+    assert link("javascript:alert(1)") == "javascript:alert(1)"
+    assert link('https://a.test/"><b>').count("<") == 2
+
+
+def test_every_mention_is_marked() -> None:
+    assert marked("CRM & crm", "CRM") == "<mark>CRM</mark> &amp; <mark>crm</mark>"
+    assert marked("<b>", "") == "&lt;b&gt;"
+    assert marked("a<b", "<") == "a<mark>&lt;</mark>b"
+
+
+def test_domains_are_counted_by_their_size() -> None:
+    assert by_size([0, 1, 2, 10, 11, 50, 500]) == (("none", 1), ("1", 1), ("2-10", 2), ("11-50", 2), ("51-500", 1))
+    assert by_size([501])[-1] == ("over 500", 1)
+    assert by_size([]) == ()
