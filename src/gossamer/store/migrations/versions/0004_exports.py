@@ -1,12 +1,12 @@
-"""Files made of a job's rows."""
+"""Files made of a job's rows; how many slices of a visit were handed back in order, since not each of them is told."""
 
 import sqlalchemy as sa
 from alembic import op
 
 from gossamer.store.types import Id, Instant, Json
 
-revision = "0005"
-down_revision = "0004"
+revision = "0004"
+down_revision = "0003"
 branch_labels = None
 depends_on = None
 
@@ -42,3 +42,4 @@ def upgrade() -> None:
     )
     op.create_index("ix_exports_job_id", "exports", ["job_id"])
     op.create_index("ix_exports_state", "exports", ["state"])
+    op.add_column("visits", sa.Column("slices", sa.Integer, nullable=False, server_default="0"))
