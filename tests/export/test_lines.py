@@ -17,13 +17,22 @@ from gossamer.export.xlsx import CUT, MOST_TEXT, cut
 from gossamer.model.states import JobState
 from gossamer.store import exports, jobs
 from tests.conftest import AnyDatabase
+from tests.export.lines import file_of
 from tests.jobs import claim_all, done, make_job, settle
+
+MATCH: dict[str, Any] = {
+    "frequency": 1,
+    "context_snippet": "x",
+    "crawl_method": "direct",
+    "timestamp": "2026-11-16T01:42:18Z",
+    "http_status": 200,
+}
 
 
 async def small_job(database: AnyDatabase, *hosts: str) -> Any:
     job = await database.write(make_job, *hosts)
     steps = [
-        done(visit, f"http://{visit.host}/{path}", "ERP", "CRM", depth=1, frequency=1, context_snippet="x")
+        done(visit, f"http://{visit.host}/{path}", "ERP", "CRM", depth=1, **MATCH)
         for visit in await database.write(claim_all)
         for path in "zyx"
     ]
@@ -35,14 +44,20 @@ async def lines(database: AnyDatabase, asked: Asked) -> list[list[Any]]:
     return [some async for some in RESULTS.lines(database, asked)]
 
 
+def limit(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    """As if so few rows were too many."""
+    for name in ("AT_ONCE", "ENOUGH", "LARGE"):
+        monkeypatch.setattr(results, name, at_once)
+    monkeypatch.setattr(results, "_SITES", 2)
+
+
 @pytest.mark.parametrize("at_once", [1, 4, 7, 5_000])
 async def test_the_order_is_the_same_whatever_fits_into_a_read(
     database: AnyDatabase, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Six rows a site: read whole, or by what they are sorted by, or several sites together."""
     job = await small_job(database, "c.test", "a.test", "b.test")
-    monkeypatch.setattr(results, "AT_ONCE", at_once)
-    monkeypatch.setattr(results, "_SITES", 2)
+    limit(monkeypatch, at_once)
     columns = RESULTS.choose(["domain", "url", "keyword", "keyword_pages"])
     found = await lines(database, Asked(job, columns))
     assert all(0 < len(some) <= at_once for some in found)
@@ -52,6 +67,11 @@ async def test_the_order_is_the_same_whatever_fits_into_a_read(
         for path in "xyz"
         for keyword in ("CRM", "ERP")
     ]
+    for form in ("json", "csv", "jsonl"):
+        made = await file_of(database, job, form)
+        monkeypatch.undo()
+        assert made == await file_of(database, job, form), "in however many pieces"
+        limit(monkeypatch, at_once)
     by_keyword = list(itertools.chain(*await lines(database, Asked(job, columns, order=("keyword", "url")))))
     assert [line[1:3] for line in by_keyword[:6]] == [
         (f"http://a.test/{path}", keyword) for keyword in ("CRM", "ERP") for path in "xyz"

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,7 +33,7 @@ class Access:
     endpoint: str = ""
     region: str = ""
     access_key: str = ""
-    secret_key: str = ""
+    secret_key: str = field(default="", repr=False)
 
 
 def open_objects(access: Access) -> "ObjectBlobs":

@@ -9,8 +9,6 @@ from gossamer.export.draft import Draft
 from gossamer.export.table import Line, Lines
 from gossamer.export.threads import chunks_of, write_in_thread
 
-_GROUP = 20_000  # rows; smaller groups make larger files
-
 
 def refuse_without_library() -> None:
     try:
@@ -33,6 +31,7 @@ async def encode_parquet(lines: Lines, draft: Draft) -> AsyncIterator[bytes]:
 
 
 def _write(file: IO[bytes], draft: Draft, batches: Iterator[list[Line]]) -> None:
+    """A row group per batch: memory counts for more here than the last tenth of the size."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -44,23 +43,12 @@ def _write(file: IO[bytes], draft: Draft, batches: Iterator[list[Line]]) -> None
         "time": pa.timestamp("ms", "UTC"),
     }
     schema = pa.schema([(column.name, kinds[column.kind]) for column in draft.columns])
-    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for some in _gathered(batches):
+    # The library's own pool keeps what it once had.
+    pool = pa.system_memory_pool()
+    with parquet.ParquetWriter(file, schema, compression="zstd", memory_pool=pool) as writer:
+        for some in batches:
             arrays = [
-                pa.array(cells, pa.string()).cast(field.type)
-                if pa.types.is_timestamp(field.type)
-                else pa.array(cells, field.type)
-                for cells, field in zip(zip(*some, strict=True), schema, strict=True)
+                pa.array(cells, pa.string() if column.kind == "time" else kind, memory_pool=pool).cast(kind)
+                for column, kind, cells in zip(draft.columns, schema.types, zip(*some, strict=True), strict=True)
             ]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
-
-
-def _gathered(batches: Iterator[list[Line]]) -> Iterator[list[Line]]:
-    group: list[Line] = []
-    for some in batches:
-        group.extend(some)
-        if len(group) >= _GROUP:
-            yield group
-            group = []
-    if group:
-        yield group

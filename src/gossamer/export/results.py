@@ -25,6 +25,8 @@ UNLINKED = "unlinked"
 _KIND = "match"
 _ORDER = ("url", "keyword")
 _SITES = 200  # asked for in one read, however few rows they have
+ENOUGH = AT_ONCE // 2  # rows of one read, after which no further site is read
+LARGE = 10_000  # rows of a site, above which they are not all held at once
 
 Row = Mapping[str, Any]
 
@@ -50,36 +52,38 @@ async def lines(database: Database, asked: Asked) -> Lines:
 
 def _step(tx: Tx, asked: Asked, wanted: Sequence[SitePlace]) -> tuple[list[Line], int]:
     """Finished lines of the first sites, and of how many. Made here, in the reading thread, so that no loop waits."""
-    found = record_lines.of_sites(tx, asked.job.id, _KIND, wanted, AT_ONCE)
-    order = itemgetter(*(asked.order or _ORDER))
-    pick = _picker(asked)
+    found = record_lines.of_sites(tx, asked.job.id, _KIND, wanted, ENOUGH, LARGE)
+    done = len(found)
+    order, pick = itemgetter(*(asked.order or _ORDER)), _picker(asked)
     made: list[Line] = []
-    for place, some in zip(wanted, found, strict=False):
-        rows: list[Row] = [orjson.loads(data) for data in some]
+    found.reverse()
+    for place in wanted[:done]:
+        rows: list[Row] = [orjson.loads(data) for data in found.pop()]
         rows.sort(key=order)
-        made.extend(pick(rows, Counter(map(itemgetter("keyword"), rows)), place))
-    return made, len(found)
+        made += pick(rows, place, None)
+    return made, done
 
 
-Pick = Callable[[Sequence[Row], Mapping[str, int], SitePlace], Iterator[Line]]
+Pick = Callable[[Sequence[Row], SitePlace, Mapping[str, int] | None], list[Line]]
 
 
 def _picker(asked: Asked) -> Pick:
-    """From rows of a site to lines of what was asked for."""
+    """From rows of a site to lines of what was asked for; how many pages have a keyword is counted if not given."""
     names = [column.name for column in asked.columns]
     cells = itemgetter(*names) if len(names) > 1 else lambda row: (row[names[0]],)
     whole = bool(WHOLE_SITE & set(names))
 
-    def pick(rows: Sequence[Row], keyword_pages: Mapping[str, int], place: SitePlace) -> Iterator[Line]:
+    def pick(rows: Sequence[Row], place: SitePlace, keyword_pages: Mapping[str, int] | None) -> list[Line]:
+        if whole and keyword_pages is None:
+            keyword_pages = Counter(map(itemgetter("keyword"), rows))
         if asked.only == UNLINKED:
             rows = [row for row in rows if row.get("verdict") == UNLINKED]
-        if whole:
+        if whole and keyword_pages is not None:
             rows = with_whole_site(rows, keyword_pages, place.pages_read)
-        for row in rows:
-            try:
-                yield cells(row)
-            except KeyError:  # from before there were verdicts
-                yield cells({**dict.fromkeys(names), **BEFORE, **row})
+        try:
+            return list(map(cells, rows))
+        except KeyError:  # from before there were verdicts
+            return [cells({**dict.fromkeys(names), **BEFORE, **row}) for row in rows]
 
     return pick
 
@@ -103,7 +107,7 @@ async def _large_site(database: Database, asked: Asked, place: SitePlace) -> Lin
     pick = _picker(asked)
     for start in range(0, len(keys), AT_ONCE):
         rows = await database.read(record_lines.by_keys, asked.job.id, _KIND, keys[start : start + AT_ONCE])
-        for batch in _batches(list(pick(rows, keyword_pages, place))):
+        for batch in _batches(pick(rows, place, keyword_pages)):
             yield batch
 
 

@@ -68,35 +68,39 @@ def places(tx: Tx, job_id: UUID) -> list[SitePlace]:
     return sorted((SitePlace(row.host, row.id, row.pages_done) for row in tx.run(query)), key=lambda place: place.host)
 
 
-def of_sites(tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], most: int) -> list[list[str]]:
-    """Records of the first of these sites, a list for each, in no particular order: as many sites as fit.
+def of_sites(tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], enough: int, large: int) -> list[list[str]]:
+    """Records of the first of these sites, a list for each, in no particular order: sites until there are `enough`.
 
-    Up to twice `most` rows. Nothing if the very first site alone has more than `most`.
+    A site with more than `large` ends it as well: nothing at all if that is the very first one.
     """
     if tx.dialect.row_locks:
-        return _many_asked_at_once(tx, job_id, kind, wanted, most)
-    return _one_after_the_other(tx, job_id, kind, wanted, most)
+        return _many_asked_at_once(tx, job_id, kind, wanted, enough, large)
+    return _one_after_the_other(tx, job_id, kind, wanted, enough, large)
 
 
-def _one_after_the_other(tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], most: int) -> list[list[str]]:
+def _one_after_the_other(
+    tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], enough: int, large: int
+) -> list[list[str]]:
     cursor: Any = tx.conn.connection.cursor()
     found: list[list[str]] = []
     rows = 0
     for place in wanted:
         prefix = place.prefix
-        values = (job_id.bytes, kind, prefix, prefix + _UNTIL, place.id.bytes, most + 1)
+        values = (job_id.bytes, kind, prefix, prefix + _UNTIL, place.id.bytes, large + 1)
         some = [data for (data,) in cursor.execute(_OF_SITE, values)]
-        if len(some) > most:
+        if len(some) > large:
             break
         found.append(some)
         rows += len(some)
-        if rows >= most:
+        if rows >= enough:
             break
     cursor.close()
     return found
 
 
-def _many_asked_at_once(tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], most: int) -> list[list[str]]:
+def _many_asked_at_once(
+    tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], enough: int, large: int
+) -> list[list[str]]:
     lows = [place.prefix for place in wanted]
     ranges = {
         "lows": lows,
@@ -105,11 +109,13 @@ def _many_asked_at_once(tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePl
         "job": job_id,
         "kind": kind,
     }
-    counts = dict(tx.rows(_COUNT_EACH, {**ranges, "most": most + 1}))
+    counts = dict(tx.rows(_COUNT_EACH, {**ranges, "most": large + 1}))
     fit, rows = 0, 0
-    while fit < len(wanted) and rows < most and counts[fit + 1] <= most:
-        rows += counts[fit + 1]
-        fit += 1
+    for number in range(1, len(wanted) + 1):
+        if counts[number] > large or rows >= enough:
+            break
+        rows += counts[number]
+        fit = number
     found: list[list[str]] = [[] for _ in range(fit)]
     if rows:
         some = {name: value[:fit] if isinstance(value, list) else value for name, value in ranges.items()}
