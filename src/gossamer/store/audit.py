@@ -1,8 +1,7 @@
-"""What the audit asks of the rows: sums, and the first few rows that should not be. All of it as of one moment."""
+"""What the audit asks of the rows: sums, and the first few rows that should not be. Records: store/audit_records.py."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 from uuid import UUID
 
@@ -24,16 +23,15 @@ from sqlalchemy import union_all as together
 
 from gossamer.model.checkpoint import Checkpoint
 from gossamer.model.job import Progress
-from gossamer.model.record import RecordKind
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.store import checkpoints, counters
-from gossamer.store.tables import jobs, pages, records, sites, visits
+from gossamer.store.tables import jobs, pages, sites, visits
 from gossamer.store.tx import Tx
 
 FEW = 3
 
-_JOB = bindparam("job", type_=jobs.c.id.type)
-_ONE: ColumnElement[Any] = literal_column("1")
+JOB = bindparam("job", type_=jobs.c.id.type)
+ONE: ColumnElement[Any] = literal_column("1")
 _ZERO: ColumnElement[Any] = literal_column("0")
 _IN_HAND = visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
 _TO_WALK = visits.c.state.in_((VisitState.READY, VisitState.ISSUED, VisitState.RUNNING))
@@ -61,20 +59,18 @@ class Tally:
     bytes_in: int
     sites: Mapping[str, int]  # the listed ones, by state
     visits: Mapping[str, int]
-    records: int
     counted: Progress
     checkpoint: Checkpoint | None
     is_hidden: bool  # of an archived job: its rows are being deleted
     offenders: Mapping[str, Offenders]
+    records: int = 0
 
 
-def tally(tx: Tx, job_id: UUID, kinds: Mapping[str, Sequence[RecordKind]]) -> Tally | None:
-    """The whole job; None if there is no such. `kinds` are those of the recipes at hand."""
-    if tx.dialect.row_locks:
-        # Without this each statement would see its own moment. One file has that by itself: a reader keeps its view.
-        tx.run(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
-    columns = (jobs.c.state, jobs.c.recipe, jobs.c.hidden_at)
-    job = tx.run(select(*columns).where(jobs.c.id == _JOB), {"job": job_id}).first()
+def tally(tx: Tx, job_id: UUID) -> Tally | None:
+    """Everything but its records, of which there may be as many as pages; None if there is no such job."""
+    take_room(tx)
+    columns = (jobs.c.state, jobs.c.hidden_at)
+    job = tx.run(select(*columns).where(jobs.c.id == JOB), {"job": job_id}).first()
     if job is None:
         return None
     by_state, bytes_in, offenders = _of_pages(tx, job_id)
@@ -84,12 +80,17 @@ def tally(tx: Tx, job_id: UUID, kinds: Mapping[str, Sequence[RecordKind]]) -> Ta
         bytes_in=bytes_in,
         sites=_counted(tx, job_id, sites, sites.c.listed),
         visits=_counted(tx, job_id, visits),
-        records=int(tx.run(select(func.count()).select_from(records).where(records.c.job_id == job_id)).scalar_one()),
         counted=counters.progress(tx, job_id),
         checkpoint=checkpoints.last(tx, job_id),
         is_hidden=job.hidden_at is not None,
-        offenders={**offenders, **_elsewhere(tx, job_id, JobState(job.state), kinds.get(job.recipe, ()))},
+        offenders={**offenders, **_elsewhere(tx, job_id, JobState(job.state))},
     )
+
+
+def take_room(tx: Tx) -> None:
+    """A million rows are sorted and joined: a server does it in memory only if it is told that it may."""
+    if tx.dialect.row_locks:
+        tx.run(text("SET LOCAL work_mem = '64MB'"))
 
 
 def _of_pages(tx: Tx, job_id: UUID) -> tuple[dict[str, int], int, dict[str, Offenders]]:
@@ -103,7 +104,7 @@ def _of_pages(tx: Tx, job_id: UUID) -> tuple[dict[str, int], int, dict[str, Offe
             func.sum(pages.c.bytes_in).label("bytes_in"),
             func.count(pages.c.identity).label("identified"),
         )
-        .where(pages.c.job_id == _JOB)
+        .where(pages.c.job_id == JOB)
         .group_by(pages.c.site_id, pages.c.visit_id, pages.c.state)
         .cte("held")
     )
@@ -121,31 +122,31 @@ def _of_pages(tx: Tx, job_id: UUID) -> tuple[dict[str, int], int, dict[str, Offe
         "open pages of sites": _unequal(held, waiting, held.c.site_id, sites.c.open_pages),
         "open pages of visits": _unequal(held, waiting, held.c.visit_id, visits.c.open_pages),
         "pages read of sites": _unequal(held, read, held.c.site_id, sites.c.pages_done),
-        "pages without identity": _named(sites.c.host, held.c.pages - held.c.identified)
+        "pages without identity": named(sites.c.host, held.c.pages - held.c.identified)
         .select_from(ended_site)
         .where(read, held.c.identified < held.c.pages),
-        "pages of ended sites": _named(sites.c.host, held.c.pages)
+        "pages of ended sites": named(sites.c.host, held.c.pages)
         .select_from(ended_site)
         .where(waiting, sites.c.state != SiteState.OPEN),
-        "pages of ended visits": _named(sites.c.host, held.c.pages).select_from(ended_visit).where(waiting, ~_TO_WALK),
+        "pages of ended visits": named(sites.c.host, held.c.pages).select_from(ended_visit).where(waiting, ~_TO_WALK),
     }
-    found = [_few(what, query).add_columns(_ZERO.label("bytes_in")).subquery() for what, query in wrong.items()]
+    found = [few(what, query).add_columns(_ZERO.label("bytes_in")).subquery() for what, query in wrong.items()]
     rows = tx.rows(together(sums, *(select(one) for one in found)), {"job": job_id})
     totals = [row for row in rows if not row.what]
     return (
         {row.name: int(row.total) for row in totals},
         sum(int(row.bytes_in) for row in totals),
-        {what: _offenders([row for row in rows if row.what == what]) for what in wrong},
+        {what: offenders_of([row for row in rows if row.what == what]) for what in wrong},
     )
 
 
 def _strays(held: CTE) -> Select[Any]:
     """Pages whose site or visit is not of this job, or whose visit is not of that site."""
-    placed = held.outerjoin(sites, (sites.c.id == held.c.site_id) & (sites.c.job_id == _JOB)).outerjoin(
-        visits, (visits.c.id == held.c.visit_id) & (visits.c.job_id == _JOB) & (visits.c.site_id == held.c.site_id)
+    placed = held.outerjoin(sites, (sites.c.id == held.c.site_id) & (sites.c.job_id == JOB)).outerjoin(
+        visits, (visits.c.id == held.c.visit_id) & (visits.c.job_id == JOB) & (visits.c.site_id == held.c.site_id)
     )
     host = func.coalesce(sites.c.host, "no domain of this job")
-    return _named(host, held.c.pages).select_from(placed).where(sites.c.id.is_(None) | visits.c.id.is_(None))
+    return named(host, held.c.pages).select_from(placed).where(sites.c.id.is_(None) | visits.c.id.is_(None))
 
 
 def _unequal(held: CTE, which: ColumnElement[bool], owner: ColumnElement[UUID], number: Column[int]) -> Select[Any]:
@@ -153,75 +154,48 @@ def _unequal(held: CTE, which: ColumnElement[bool], owner: ColumnElement[UUID], 
     kept = number.table
     both = together(
         select(owner.label("id"), held.c.pages.label("there"), _ZERO.label("kept")).where(which),
-        select(kept.c.id, _ZERO, number).where(kept.c.job_id == _JOB),
+        select(kept.c.id, _ZERO, number).where(kept.c.job_id == JOB),
     ).subquery()
     wrong = select(both.c.id).group_by(both.c.id).having(func.sum(both.c.there) != func.sum(both.c.kept)).subquery()
     found = wrong.join(kept, kept.c.id == wrong.c.id)
     if kept is not sites:
         found = found.join(sites, sites.c.id == kept.c.site_id)
-    return _named(sites.c.host).select_from(found)
+    return named(sites.c.host).select_from(found)
 
 
-def _elsewhere(tx: Tx, job_id: UUID, state: JobState, kinds: Sequence[RecordKind]) -> dict[str, Offenders]:
-    """What can be seen without the pages, or from a record to its page."""
-    homeless = visits.outerjoin(sites, (sites.c.id == visits.c.site_id) & (sites.c.job_id == _JOB))
+def _elsewhere(tx: Tx, job_id: UUID, state: JobState) -> dict[str, Offenders]:
+    """What can be seen without the pages, and which of them are double."""
+    homeless = visits.outerjoin(sites, (sites.c.id == visits.c.site_id) & (sites.c.job_id == JOB))
     mine = visits.join(sites, sites.c.id == visits.c.site_id)
-    ended = (visits.c.job_id == _JOB) & (sites.c.state != SiteState.OPEN)
-    walked = select(_ONE).where(visits.c.site_id == sites.c.id, _TO_WALK).exists()
-    source = records.outerjoin(pages, (pages.c.job_id == _JOB) & (pages.c.key == records.c.page_key))
-    elsewhere = (pages.c.site_id != records.c.site_id) | (_site_part(records.c.key) != _site_part(pages.c.key))
-    nowhere = pages.c.state.is_(None) | (pages.c.state != PageState.DONE) | elsewhere
-    open_site = (sites.c.job_id == _JOB) & (sites.c.state == SiteState.OPEN)
+    ended = (visits.c.job_id == JOB) & (sites.c.state != SiteState.OPEN)
+    walked = select(ONE).where(visits.c.site_id == sites.c.id, _TO_WALK).exists()
+    open_site = (sites.c.job_id == JOB) & (sites.c.state == SiteState.OPEN)
     # Who was walking when a job was cancelled, or failed, has a few seconds to hand back.
     over_by_force = state in (JobState.CANCELLED, JobState.FAILED)
     left = _IN_HAND & (visits.c.lease_until < tx.now) if over_by_force else _IN_HAND
     wrong = {
-        "stray visits": _named(visits.c.domain)
+        "stray visits": named(visits.c.domain)
         .select_from(homeless)
-        .where(visits.c.job_id == _JOB, sites.c.id.is_(None)),
-        "stuck sites": _named(sites.c.host).where(open_site, ~walked),
-        "open sites": _named(sites.c.host).where(open_site),
-        "visits to walk": _named(sites.c.host).select_from(mine).where(visits.c.job_id == _JOB, _TO_WALK),
-        "visits in hand": _named(sites.c.host).select_from(mine).where(visits.c.job_id == _JOB, left),
-        "visits to ended sites": _named(sites.c.host).select_from(mine).where(ended, _TO_WALK),
-        "unfit visits": _named(sites.c.host).select_from(mine).where(ended, ~_TO_WALK, ~_FITS),
-        "double pages": _named(pages.c.url, func.count() - 1)
-        .where(pages.c.job_id == _JOB)
+        .where(visits.c.job_id == JOB, sites.c.id.is_(None)),
+        "stuck sites": named(sites.c.host).where(open_site, ~walked),
+        "open sites": named(sites.c.host).where(open_site),
+        "visits to walk": named(sites.c.host).select_from(mine).where(visits.c.job_id == JOB, _TO_WALK),
+        "visits in hand": named(sites.c.host).select_from(mine).where(visits.c.job_id == JOB, left),
+        "visits to ended sites": named(sites.c.host).select_from(mine).where(ended, _TO_WALK),
+        "unfit visits": named(sites.c.host).select_from(mine).where(ended, ~_TO_WALK, ~_FITS),
+        "double pages": named(pages.c.url, func.count() - 1)
+        .where(pages.c.job_id == JOB)
         .group_by(pages.c.url)
         .having(func.count() > 1),
-        "loose records": _named(func.coalesce(pages.c.url, "no page of this job"))
-        .select_from(source)
-        .where(records.c.job_id == _JOB, nowhere),
-        **{f"double {kind.name}": _doubles(kind) for kind in kinds},
     }
-    return {what: _offenders(tx.rows(_few(what, query), {"job": job_id})) for what, query in wrong.items()}
+    return {what: offenders_of(tx.rows(few(what, query), {"job": job_id})) for what, query in wrong.items()}
 
 
-def _doubles(kind: RecordKind) -> Select[Any]:
-    """Records that say of themselves to be the same, whatever their key is.
-
-    Looked for site by site, which the first bytes of the key stand for: so the rows come nearly in the order wanted.
-    """
-    identity = [records.c.data[name].as_string() for name in kind.key]
-    name: ColumnElement[str] = reduce(lambda left, right: left + ", " + right, identity)
-    mine = (records.c.job_id == _JOB) & (records.c.kind == kind.name)
-    return (
-        _named(name, func.count() - 1)
-        .where(mine)
-        .group_by(_site_part(records.c.key), *identity)
-        .having(func.count() > 1)
-    )
-
-
-def _site_part(key: ColumnElement[bytes]) -> ColumnElement[bytes]:
-    return func.substr(key, 1, 4)
-
-
-def _named(name: ColumnElement[Any], weight: ColumnElement[Any] = _ONE) -> Select[Any]:
+def named(name: ColumnElement[Any], weight: ColumnElement[Any] = ONE) -> Select[Any]:
     return select(name.label("name"), weight.label("weight"))
 
 
-def _few(what: str, query: Select[Any]) -> Select[Any]:
+def few(what: str, query: Select[Any]) -> Select[Any]:
     """The first few of what a query finds, each with how many there are."""
     found = query.subquery()
     # Where rows are damaged, what they are called by may be missing too.
@@ -229,7 +203,7 @@ def _few(what: str, query: Select[Any]) -> Select[Any]:
     return select(literal(what).label("what"), name, func.sum(found.c.weight).over().label("total")).limit(FEW)
 
 
-def _offenders(rows: Sequence[Any]) -> Offenders:
+def offenders_of(rows: Sequence[Any]) -> Offenders:
     return Offenders(int(rows[0].total), tuple(row.name for row in rows)) if rows else Offenders()
 
 

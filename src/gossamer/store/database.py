@@ -28,6 +28,10 @@ class Database(Protocol):
 
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
 
+    async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
+        """Long reads of one and the same moment, side by side."""
+        ...
+
     async def close(self) -> None: ...
 
 

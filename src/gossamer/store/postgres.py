@@ -2,7 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Concatenate, ParamSpec, TypeVar
 
 import orjson
@@ -22,6 +23,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _TRIES = 6
+_ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _CONNECT = 10  # seconds for a connection to a server
 _RETRIED_STATES = frozenset({"40001", "40P01"})  # serialisation failure, deadlock
 _REFUSED_STATES = ("28", "3D000")  # who we say we are, and what we ask for
@@ -37,6 +39,7 @@ class PostgresDatabase:
         from sqlalchemy.ext.asyncio import create_async_engine
 
         self.patience = Patience(clock)
+        self._together = asyncio.Lock()
         self._clock = clock
         self._shown = make_url(url).render_as_string(hide_password=True)
         self._engine = create_async_engine(
@@ -50,16 +53,47 @@ class PostgresDatabase:
         )
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        async def whole() -> T:
+            async with self._engine.begin() as conn:
+                return await conn.run_sync(lambda sync: work(Tx(sync, POSTGRES, self._clock), *args, **kwargs))
+
         async def once() -> T:
-            return await self._once(lambda conn: work(Tx(conn, POSTGRES, self._clock), *args, **kwargs))
+            return await self._once(whole)
 
         return await self.patience.lend(once)
 
-    async def _once(self, work: Callable[[Connection], T]) -> T:
+    async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
+        """Each on a connection of its own, all of which see what the first one does."""
+
+        async def whole() -> list[T]:
+            # One at a time: two that waited for each other's connections would wait for ever.
+            async with self._together, AsyncExitStack() as stack:
+                first, *others = [await stack.enter_async_context(self._engine.begin()) for _ in works]
+                await first.exec_driver_sql(_ONE_MOMENT)
+                moment = (await first.exec_driver_sql("SELECT pg_export_snapshot()")).scalar_one()
+                for conn in others:
+                    await conn.exec_driver_sql(_ONE_MOMENT)
+                    await conn.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{moment}'")
+                reads = (conn.run_sync(self._reader(work)) for conn, work in zip((first, *others), works, strict=True))
+                # All of them are waited for, also if one fails: their connections are about to be given back.
+                found = await asyncio.gather(*reads, return_exceptions=True)
+            for one in found:
+                if isinstance(one, BaseException):
+                    raise one
+            return [one for one in found if not isinstance(one, BaseException)]
+
+        async def once() -> list[T]:
+            return await self._once(whole)
+
+        return await self.patience.lend(once)
+
+    def _reader(self, work: Callable[[Tx], T]) -> Callable[[Connection], T]:
+        return lambda conn: work(Tx(conn, POSTGRES, self._clock))
+
+    async def _once(self, whole: Callable[[], Awaitable[T]]) -> T:
         for attempt in range(_TRIES):
             try:
-                async with self._engine.begin() as conn:
-                    return await conn.run_sync(work)
+                return await whole()
             except DBAPIError as error:
                 state = str(getattr(error.orig, "sqlstate", None) or "")
                 if state.startswith(_REFUSED_STATES):

@@ -2,14 +2,14 @@
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import orjson
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.pool import StaticPool
 
@@ -48,6 +48,35 @@ class SqliteDatabase:
 
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._hop(self._read_thread, self._reader, nullcontext(), work, *args, **kwargs)
+
+    async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
+        """Each on a connection and a thread of its own: SQLite does its work without the interpreter."""
+
+        async def once() -> list[T]:
+            return await self._once(self._read_thread, lambda: self._side_by_side(works))
+
+        return await self.patience.lend(once)
+
+    def _side_by_side(self, works: Sequence[Callable[[Tx], T]]) -> list[T]:
+        with ExitStack() as stack:
+            engines = [self._reader, *(_engine(self.path, begin="BEGIN", checkpoints=False) for _ in works[1:])]
+            for engine in engines[1:]:
+                stack.callback(engine.dispose)
+            # In the thread that writes, whose turn it is: nobody writes between the first of them and the last.
+            opened = self._write_thread.submit(self._at_one_moment, engines, stack).result()
+            with ThreadPoolExecutor(len(works), thread_name_prefix="store-together") as threads:
+                found = [
+                    threads.submit(work, Tx(conn, SQLITE, self._clock))
+                    for work, conn in zip(works, opened, strict=True)
+                ]
+            return [one.result() for one in found]
+
+    def _at_one_moment(self, engines: Sequence[Engine], stack: ExitStack) -> list[Connection]:
+        with self._turn:
+            opened = [stack.enter_context(engine.begin()) for engine in engines]
+            for conn in opened:
+                conn.exec_driver_sql("SELECT COUNT(*) FROM sqlite_master")  # what it sees is settled by its first look
+        return opened
 
     async def _hop(
         self,

@@ -10,8 +10,9 @@ from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.recipe import Recipe
-from gossamer.store.audit import FEW, Offenders, Tally, tally
+from gossamer.store.audit import FEW, Offenders, Tally
 from gossamer.store.database import Database
+from gossamer.work.tally import read_tally
 
 _ENDED = (SiteState.DONE, SiteState.PARTIAL, SiteState.FAILED)
 _SETTLED = (PageState.DONE, PageState.FAILED, PageState.SKIPPED)
@@ -55,7 +56,7 @@ async def audit(
     Only a job's recipe knows what makes two of its records the same: without it they are not looked at for that.
     """
     kinds = {name: recipe.kinds for name, recipe in recipes.items()}
-    found = await database.read(tally, job_id, kinds)
+    found = await read_tally(database, job_id, kinds)
     if found is None:
         raise UserError("job.not_found", f"Job {short(job_id)} was deleted just now.", hint="See 'gossamer job list'.")
     wanted = _OF_ARCHIVED if found.state is JobState.ARCHIVED else _CHECKS

@@ -1,0 +1,41 @@
+"""What an audit is made from: everything the rows of a job add up to, as of one moment."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+from gossamer.model.record import RecordKind
+from gossamer.store import audit_records
+from gossamer.store.audit import Offenders, Tally, tally
+from gossamer.store.database import Database
+from gossamer.store.tx import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one of the readers has found."""
+
+    rows: Tally | None = None
+    records: int = 0
+    offenders: Mapping[str, Offenders] = field(default_factory=dict)
+
+
+async def read_tally(database: Database, job_id: UUID, kinds: Mapping[str, Sequence[RecordKind]]) -> Tally | None:
+    """The three things that take long at a million rows, side by side; None if there is no such job."""
+
+    def rows(tx: Tx) -> _Part:
+        return _Part(tally(tx, job_id))
+
+    def sources(tx: Tx) -> _Part:
+        number, loose = audit_records.count(tx, job_id)
+        return _Part(records=number, offenders={audit_records.LOOSE: loose})
+
+    def doubles(tx: Tx) -> _Part:
+        return _Part(offenders=audit_records.doubles(tx, job_id, kinds))
+
+    parts = await database.read_together(rows, sources, doubles)
+    whole = parts[0].rows
+    if whole is None:
+        return None
+    offenders = {what: wrong for part in parts for what, wrong in part.offenders.items()}
+    return replace(whole, records=parts[1].records, offenders={**whole.offenders, **offenders})
