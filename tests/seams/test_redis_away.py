@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.bus.redis import RedisBus
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.gate import NOW
 from gossamer.gate.redis import RedisGate
@@ -187,6 +188,40 @@ async def test_a_password_that_is_refused_is_an_outage_and_is_not_told(
         async with RedisGate(url.format("right-one"), SystemClock()).kept() as gate:
             assert not gate.outage()
         assert "-one" not in "".join(capfd.readouterr())
+
+
+async def test_the_rights_the_documents_name_are_enough_for_gate_and_bus(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "use-redis.md").read_text()
+    rights = next(part for part in page.split("`") if part.startswith("+evalsha")).split()
+    with redis(tmp_path / "redis") as server:
+        assert server.ask("ACL", "SETUSER", "worker", "on", ">right-one", *rights) == b"+OK"
+        url = server.url.replace("//", "//worker:right-one@").removesuffix("/0") + "/1"
+        async with RedisGate(url, SystemClock()).kept() as gate:
+            assert gate.outage() == ""
+            await gate.hold_off("a.example", SECOND * 9)
+            assert await gate.turn("a.example", SECOND, NOW) > SECOND
+            assert await gate.enter("cap", "a", 1, AGES)
+            await gate.leave("cap", "a")
+            assert gate.outage() == ""
+        async with RedisGate(url, SystemClock(), prefix="theirs").kept() as gate:
+            assert "permission" in gate.outage().lower()
+        bus = RedisBus(url)
+        async with asyncio.timeout(10), bus.subscribe("jobs") as news:
+            await bus.publish("jobs", {"heard": True})
+            assert await anext(news) == {"heard": True}
+        await bus.close()
+
+
+async def test_a_socket_on_this_machine_is_an_address_too(tmp_path: Path) -> None:
+    with redis(tmp_path / "redis", "--unixsocket", str(tmp_path / "r.sock")):
+        async with RedisGate(f"unix://{tmp_path}/r.sock", SystemClock()).kept() as gate:
+            assert await gate.enter("cap", "a", 1, AGES)
+
+
+async def test_an_option_that_means_nothing_is_an_outage_with_its_reason(redis_server: RedisServer) -> None:
+    async with RedisGate(f"{redis_server.url}?speed=11", SystemClock()).kept() as gate:
+        assert "speed" in gate.outage()
+        assert not await gate.enter("cap", "a", 1, AGES)
 
 
 async def test_one_line_is_said_when_it_goes_and_one_when_it_comes(

@@ -70,6 +70,28 @@ async def test_nobody_is_told_what_nobody_listens_to(
         assert await anext(news) == {"heard": True}
 
 
+async def test_many_may_join_at_once(redis_bus: RedisBus) -> None:
+    readers = {topic: redis_bus.subscribe(topic) for topic in ("jobs", "workers", "sites")}
+    async with asyncio.timeout(10):
+        hearing = [asyncio.create_task(anext(reader)) for reader in readers.values()]
+        while not all(task.done() for task in hearing):
+            for topic in readers:
+                await redis_bus.publish(topic, {"of": topic})
+            await asyncio.sleep(0.01)
+        assert [task.result() for task in hearing] == [{"of": topic} for topic in readers]
+
+
+async def test_it_can_be_closed_at_any_moment(redis_server: RedisServer) -> None:
+    async with asyncio.timeout(20):
+        for turns in range(40):
+            bus = RedisBus(redis_server.url)
+            await bus.publish("jobs", {"turns": turns})
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await bus.close()
+            assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("bus")]
+
+
 async def test_it_is_lost_without_a_server_and_comes_back_with_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -97,11 +97,12 @@ class RedisBus:
         for reader in [reader for readers in self._readers.values() for reader in readers]:
             reader.end()
         self._readers.clear()
-        tasks, self._tasks = list(self._tasks.values()), {}
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        pending, self._tasks = set(self._tasks.values()), {}
+        while pending:
+            for task in pending:
+                task.cancel()
+            # Before Python 3.12 a task in wait_for may not hear that it was cancelled: it is told again.
+            _, pending = await asyncio.wait(pending, timeout=_AGAIN)
         with suppress(*_TROUBLES):
             await self._client.aclose()
 
@@ -123,7 +124,7 @@ class RedisBus:
         self._readers.get(self._prefix + topic, WeakSet()).discard(reader)
 
     async def _speak(self) -> None:
-        while True:
+        while not self._closed:
             await self._something.wait()
             self._something.clear()
             pipeline = self._client.pipeline(transaction=False)
@@ -139,12 +140,14 @@ class RedisBus:
                 self._found(_SPEAK)
 
     async def _listen(self) -> None:
-        while True:
+        while not self._closed:
             pubsub = self._client.pubsub()
             try:
                 # One that is always heard: without any there is no connection to hear others on.
-                await pubsub.subscribe(self._prefix, *self._readers)
-                self._pubsub = pubsub
+                await pubsub.subscribe(self._prefix)
+                self._pubsub = pubsub  # who joins from here on asks for it themselves
+                if self._readers:
+                    await pubsub.subscribe(*self._readers)
                 await self._hear(pubsub)
             except _TROUBLES as error:
                 self._lost(_LISTEN, error)
@@ -157,7 +160,7 @@ class RedisBus:
     async def _hear(self, pubsub: PubSub) -> None:
         """Until the connection fails, or the server has not said a word for too long."""
         asked = False
-        while True:
+        while not self._closed:
             message = await pubsub.get_message(timeout=_SILENCE)
             if message is None:
                 if asked:

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 
 from gossamer.clock import Clock
 from gossamer.gate.scripts import HOLD_OFF, Script
-from gossamer.gate.wire import TROUBLES, Wire, make_connection, reason, run_of
+from gossamer.gate.wire import Wire, end, make_connection, reason, said_in
 from gossamer.telemetry import get_logger
 
-_CONNECT = 0.5  # seconds for the connection and its handshake
+_CONNECT = 0.5  # seconds for the connection, and again for its first answers
 _ANSWER = 1.0  # seconds for any answer
 _LOOKS = 4  # so often in that time it is looked whether there is one
 _AGAIN = 0.5  # seconds, about, until a server that is away is tried again
@@ -54,8 +54,7 @@ class Reach:
             await self._decided.wait()
             yield
         finally:
-            keeping.cancel()
-            await asyncio.wait({keeping})
+            await end(keeping)
 
     async def wire(self) -> Wire | None:
         """The connection; None while Redis is away. Waits a moment where that is not known."""
@@ -78,7 +77,7 @@ class Reach:
                 self._there_at = math.inf
                 try:
                     await self._serve()
-                except TROUBLES as error:
+                except Exception as error:  # noqa: BLE001 - an option the client does not know is an outage like any other
                     self._wire = None
                     if self._clock.monotonic() - self._there_at > _STEADY:
                         self._decided.clear()
@@ -99,7 +98,7 @@ class Reach:
             wire = Wire(connection)
             running = asyncio.create_task(wire.run())
             try:
-                async with asyncio.timeout(_ANSWER):
+                async with asyncio.timeout(_CONNECT):
                     await self._greet(wire)
                 self._take(wire)
                 while not running.done():
@@ -108,8 +107,7 @@ class Reach:
                         raise TimeoutError
                 await running
             finally:
-                running.cancel()
-                await asyncio.wait({running})
+                await end(running)
         finally:
             await connection.disconnect(nowait=True)
 
@@ -118,7 +116,7 @@ class Reach:
         info, *_ = await asyncio.gather(
             wire.call("INFO", "server"), *(wire.call("SCRIPT", "LOAD", script.text) for script in self._scripts)
         )
-        wire.server = run_of(info)
+        wire.server = said_in(info, "run_id")
         await wire.run_script(HOLD_OFF, self._probe, 0)
 
     def _take(self, wire: Wire) -> None:

@@ -21,7 +21,8 @@ from gossamer.gate.wire import TROUBLES, Wire
 
 ALONE = timedelta(seconds=2) * 1.02  # between two requests to a domain by a worker that cannot see the others
 _TRIES = 3
-_LATE = timedelta(milliseconds=10)  # by which an answer may be before somebody could come too close behind us
+_LATE = timedelta(milliseconds=10)  # by which an answer may be, or by this part of the spacing if that is more,
+_TOLERABLE = 0.015  # before somebody could come too close behind us: callers ask with 2 % to spare
 _SHORT = timedelta(milliseconds=100)  # spacings under this are no matter of politeness
 
 
@@ -73,9 +74,9 @@ class RedisGate:
             took = timedelta(seconds=self._clock.monotonic() - asked)
             if took < max(spacing, _SHORT):
                 break  # else somebody may have been let through after us, and gone before us
-        if took > _LATE and (wire := self._reach.present()):
+        if took > max(_LATE, spacing * _TOLERABLE) and (wire := self._reach.present()):
             # The next one is spaced from now, and not from when the server let us through.
-            wire.run_script(HOLD_OFF, self._light(key), _micros(spacing))
+            wire.post_script(HOLD_OFF, self._light(key), _micros(spacing))
         return NOW
 
     async def hold_off(self, key: str, wait: timedelta) -> None:
@@ -107,7 +108,7 @@ class RedisGate:
             try:
                 return int(await wire.run_script(script, keys, *arguments))
             except NoScriptError:
-                wire.call("SCRIPT", "LOAD", script.text)  # somebody has flushed them; this comes before our next try
+                wire.load(script)
             except TROUBLES:
                 self._reach.lose(wire)
         self._alone.distrust()
@@ -116,7 +117,7 @@ class RedisGate:
     def _confess(self, wire: Wire) -> None:
         """What we used while alone, before anybody asks the server again."""
         for key, wait in self._alone.busy():
-            wire.run_script(HOLD_OFF, self._light(key), _micros(wait))
+            wire.post_script(HOLD_OFF, self._light(key), _micros(wait))
 
     def _light(self, key: str) -> tuple[str, str]:
         return f"{self._prefix}:light:{key}", self._since

@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from hiredis import pack_command
 from redis.asyncio.connection import AbstractConnection, ConnectionPool
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -29,6 +30,7 @@ _WORDS: tuple[tuple[type[Exception], str], ...] = (
     (TimeoutError, "no answer in time"),
 )
 _LONGEST_REASON = 200
+_END = 0.5  # seconds
 
 Command = tuple[str | bytes | int, ...]
 
@@ -40,7 +42,7 @@ def make_connection(url: str, connect_timeout: float) -> AbstractConnection:
         protocol=2,
         socket_connect_timeout=connect_timeout,
         socket_timeout=None,  # the Gate sees to that, and knows a server that stands still from a loop that did
-        socket_keepalive=True,
+        **({} if url.startswith("unix:") else {"socket_keepalive": True}),
         retry=Retry(NoBackoff(), 0),
     )
     made: AbstractConnection = pool.make_connection()  # type: ignore[no-untyped-call]
@@ -59,13 +61,13 @@ def reason(error: BaseException) -> str:
     return said.strip(" .") or type(error).__name__
 
 
-def run_of(info: bytes) -> str:
-    """The server's name for its present run, out of what it says of itself."""
+def said_in(info: bytes, name: str) -> str:
+    """One thing of all that the server says of itself."""
     for line in info.decode().splitlines():
-        name, _, value = line.partition(":")
-        if name == "run_id":
+        label, _, value = line.partition(":")
+        if label == name:
             return value
-    raise RedisError("it does not say which run of the server it is")
+    raise RedisError(f"it does not tell its {name}")
 
 
 class Wire:
@@ -85,7 +87,6 @@ class Wire:
     def call(self, *command: str | bytes | int) -> "asyncio.Future[Any]":
         """What the server answers. Fails with one of `TROUBLES` if the connection does."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(_heard)
         if self._failure is not None:
             answer.set_exception(self._failure)
         else:
@@ -93,8 +94,16 @@ class Wire:
             self._wake.set()
         return answer
 
+    def load(self, script: Script) -> None:
+        """Bring back a script that somebody has flushed, before whatever is called next."""
+        self.call("SCRIPT", "LOAD", script.text).add_done_callback(_heard)
+
     def run_script(self, script: Script, keys: Sequence[str], *arguments: str | int) -> "asyncio.Future[Any]":
         return self.call("EVALSHA", script.sha, len(keys), *keys, self.server, *arguments)
+
+    def post_script(self, script: Script, keys: Sequence[str], *arguments: str | int) -> None:
+        """The same for somebody who does not wait for the answer."""
+        self.run_script(script, keys, *arguments).add_done_callback(_heard)
 
     async def run(self) -> None:
         """Until the connection fails, or the server refuses anything but an unknown script."""
@@ -115,7 +124,12 @@ class Wire:
 
     async def _exchange(self) -> None:
         self._sent, self._waiting = self._waiting, []
-        packed = self._connection.pack_commands([command for command, _ in self._sent])
+        packed = b"".join(
+            [
+                pack_command(command)  # type: ignore[arg-type]  # its stub knows only single words
+                for command, _ in self._sent
+            ]
+        )
         await self._connection.send_packed_command(packed, check_health=False)
         for _, answer in self._sent:
             try:
@@ -138,7 +152,14 @@ class Wire:
         return self._looks >= looks
 
 
+async def end(task: "asyncio.Task[None]") -> None:
+    """Cancel until it is over: a client library may miss that it was cancelled once."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=_END)
+
+
 def _heard(answer: "asyncio.Future[Any]") -> None:
-    """Nobody has to wait for an answer."""
+    """An error nobody waits for is no news: whoever asks next meets it too."""
     if not answer.cancelled():
         answer.exception()
