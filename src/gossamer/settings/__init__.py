@@ -23,6 +23,7 @@ from gossamer.settings.forms import (
     Servers,
     a_database,
     a_proxy,
+    a_redis,
     cores,
     default_home,
     folder,
@@ -33,7 +34,8 @@ from gossamer.settings.forms import (
 PREFIX = "GOSSAMER_"
 TOML_NAME = "gossamer.toml"
 
-_SECRET = frozenset({"database_url", "proxy"})  # never shown, not even when they are wrong
+_SECRET = frozenset({"database_url", "proxy", "redis_url"})  # never shown, not even when they are wrong
+_ALSO = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL"}  # what others call them
 
 
 class Settings(BaseSettings):
@@ -56,6 +58,18 @@ class Settings(BaseSettings):
         "postgresql://user:password@host/name or sqlite:///path",
         default=None,
         validation_alias=AliasChoices("GOSSAMER_DATABASE_URL", "DATABASE_URL"),
+    )
+    redis_url: Annotated[SecretStr, BeforeValidator(a_redis)] | None = setting(
+        "Redis that keeps the spacing of requests for several homes or machines; each home keeps its own when unset",
+        "redis://user:password@host:port/number, the same with rediss, or unix:///path",
+        default=None,
+        validation_alias=AliasChoices("GOSSAMER_REDIS_URL", "REDIS_URL"),
+    )
+    redis_prefix: str = setting(
+        "What all names in Redis begin with; homes with the same prefix space their requests together",
+        "letters, digits and . _ -",
+        default="gossamer",
+        pattern=r"^[A-Za-z0-9._-]{1,64}$",
     )
     domain_rate: float = setting(
         "Requests per second per registrable domain, over everything",
@@ -208,7 +222,7 @@ def _toml_values() -> dict[str, Any]:
 
 def _wrong_value(error: ValidationError, given: dict[str, Any]) -> UserError:
     where = str(error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"][0])
-    name = "database_url" if where.endswith("DATABASE_URL") else where
+    name = next((name for name, other in _ALSO.items() if where.endswith(other)), where)
     spelling, found = _origin(name, given)
     state = "cannot be used" if name in _SECRET else f"is {_shown(found)}"
     return UserError("settings.invalid", f"{spelling} {state}, expected {_expected(Settings.model_fields[name])}.")
@@ -218,7 +232,7 @@ def _origin(name: str, given: dict[str, Any]) -> tuple[str, object]:
     """The name and the value as the person wrote them, which is what they will look for."""
     if name in given:
         return name, given[name]
-    for variable in (f"{PREFIX}{name.upper()}", "DATABASE_URL" if name == "database_url" else ""):
+    for variable in (f"{PREFIX}{name.upper()}", _ALSO.get(name, "")):
         if value := os.environ.get(variable):
             return variable, value
     return f"{name} in {_toml_path()}", _toml_values().get(name)

@@ -20,6 +20,7 @@ from gossamer.work.governor import Governor
 from gossamer.work.hold import Holds, Renewer
 from gossamer.work.kit import Kit
 from gossamer.work.mistakes import Mistakes
+from gossamer.work.outage import OutageWatch
 from gossamer.work.pressure import Pressure
 from gossamer.work.walks import LANE, Walks, claim_and_load
 
@@ -54,6 +55,7 @@ class Shard:
         self._brake = Brake(kit.database, governor, watch or AddressWatch(kit.clock))
         self._mistakes = Mistakes(kit.database)
         self._pressure = Pressure(kit.database, self._settler, kit.limits.settle_patience)
+        self._outage = OutageWatch(kit.database, kit.clock, kit.gate_outage, home_of(worker))
         self._walks = Walks(kit, self._settler, self._holds, governor, self._brake, self._mistakes)
         self._walking: set[asyncio.Task[None]] = set()
         self._nudged: set[UUID] = set()  # sent and not yet claimed
@@ -157,6 +159,7 @@ class Shard:
                 self._holds.stop(await self._brake.look(running))
                 self._holds.stop(await self._mistakes.look())
                 self._holds.stop(await self._pressure.look(held & running))
+            await self._outage.look()
             self._holds.cut_off(GRACE)
             self._walks.forget(held)
             await asyncio.sleep(_STEER)
@@ -194,3 +197,7 @@ async def _cancel(tasks: Sequence["asyncio.Task[Any]"]) -> None:
 def worker_name(home: str, number: int) -> str:
     """Who holds a lease: the home it belongs to, then the process."""
     return f"{home}/{number}-{os.getpid()}"
+
+
+def home_of(worker: str) -> str:
+    return worker.rpartition("/")[0]
