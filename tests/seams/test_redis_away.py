@@ -14,7 +14,7 @@ from gossamer.bus.redis import RedisBus
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.gate import NOW
 from gossamer.gate.redis import RedisGate
-from tests.servers import RedisServer, free_port, redis
+from tests.servers import RedisServer, redis
 
 SECOND = timedelta(seconds=1)
 AGES = timedelta(hours=10)
@@ -252,13 +252,3 @@ async def test_a_server_that_was_never_there_is_found_when_it_comes(tmp_path: Pa
             assert NOW < await gate.turn("a.example", SECOND, NOW) <= timedelta(seconds=2.04)
     finally:
         server.kill()
-
-
-async def test_an_address_that_leads_nowhere_is_given_up_quickly() -> None:
-    gate = RedisGate(f"redis://127.0.0.1:{free_port()}", SystemClock())
-
-    async def look() -> None:
-        async with gate.kept():
-            assert not await gate.enter("cap", "a", 1, AGES)
-
-    assert await timed(look()) < 3

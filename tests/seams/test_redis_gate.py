@@ -75,7 +75,7 @@ async def test_a_crowd_of_clients_passes_one_by_one(redis_server: RedisServer, p
     passed: list[tuple[float, float]] = []
 
     async def visitor(gate: RedisGate) -> None:
-        for _ in range(5):
+        for _ in range(3):
             while True:
                 before = time.monotonic()
                 wait = await gate.turn("a.example", spacing, NOW)
@@ -90,11 +90,11 @@ async def test_a_crowd_of_clients_passes_one_by_one(redis_server: RedisServer, p
             for _ in range(6)
         ]
         await asyncio.gather(*(visitor(gate) for gate in gates for _ in range(2)))
-    assert len(passed) == 60
+    assert len(passed) == 36
     # Each slot lies between asking and answer, so this holds whatever the order in which they were given.
     asked, answered = (sorted(moments) for moments in zip(*passed, strict=True))
     assert all(later - earlier >= 0.030 for earlier, later in zip(asked, answered[1:], strict=False))
-    assert answered[-1] - asked[0] >= 59 * 0.030
+    assert answered[-1] - asked[0] >= 35 * 0.030
 
 
 async def test_places_are_shared_by_all_clients(redis_server: RedisServer, prefix: str) -> None:
