@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -62,6 +63,67 @@ def postgres(folder: Path) -> Iterator[str]:
             server.kill()
             server.wait()
         log.close()
+
+
+class RedisServer:
+    """A server that can be killed, stopped and started again, at one address all the while."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._options = options
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> "RedisServer":
+        """As it was left: what was written is there again if `--appendonly yes` is among the options."""
+        where = ("--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder), "--save", "")
+        command = [program("redis-server"), *where, *self._options]
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log)
+        until = time.monotonic() + 30
+        while self.ask("PING") != b"+PONG":
+            assert self._process.poll() is None, (self._folder / "log").read_text()
+            assert time.monotonic() < until, "the server did not come up"
+            time.sleep(0.01)
+        return self
+
+    def kill(self) -> None:
+        """As a power cut would."""
+        self.send(signal.SIGKILL)
+        if self._process:
+            self._process.wait(10)
+            self._process = None
+
+    def send(self, number: signal.Signals) -> None:
+        if self._process:
+            self._process.send_signal(number)
+
+    def ask(self, *command: str) -> bytes:
+        """The first line of the answer to a command; nothing if nobody answers."""
+        return self.tell(*command).partition("\r\n")[0].encode()
+
+    def tell(self, *command: str) -> str:
+        """All of the answer, as it comes over the line."""
+        parts = b"".join(b"$%d\r\n%s\r\n" % (len(part.encode()), part.encode()) for part in command)
+        quit_ = b"*1\r\n$4\r\nQUIT\r\n"
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+                connection.sendall(b"*%d\r\n%s%s" % (len(command), parts, quit_))
+                return connection.makefile("rb").read().decode()
+        except ConnectionError:
+            return ""
+
+
+@contextmanager
+def redis(folder: Path, *options: str) -> Iterator[RedisServer]:
+    """A fresh server, which may be killed and started again."""
+    server = RedisServer(folder, *options).start()
+    try:
+        yield server
+    finally:
+        server.kill()
 
 
 def wait_for(port: int, server: "subprocess.Popen[bytes]", seconds: float = 60) -> None:

@@ -2,6 +2,8 @@
 
 import io
 import logging
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -17,6 +19,7 @@ from gossamer.settings import Settings
 from gossamer.telemetry import get_logger
 from tests.fetch.forward_proxy import ForwardProxy
 from tests.fetch.loopback import Site
+from tests.servers import RedisServer, free_port
 
 
 @pytest.fixture
@@ -65,6 +68,61 @@ async def test_a_door_may_ask_the_list_or_learn_that_there_is_none(tmp_path: Pat
         never = app.never_visit()
         assert never is not None
         assert (never.covers("www.example.com"), never.covers("example.org")) == ("example.com", "")
+
+
+async def test_spacing_is_kept_in_redis_where_one_is_set(tmp_path: Path, redis_server: RedisServer) -> None:
+    second = timedelta(seconds=1)
+    homes = [Settings(home=tmp_path / name, redis_url=redis_server.url, redis_prefix="shared") for name in "ab"]
+    async with open_kit(homes[0], 1) as one, open_kit(homes[1], 1) as two:
+        await one.gate.hold_off("a.example", second * 60)
+        assert await two.gate.turn("a.example", second, second) > second * 50
+        assert await one.gate.enter("cap", "one", 1, second * 60)
+        assert not await two.gate.enter("cap", "two", 1, second * 60)
+        assert one.gate_outage() == ""
+    async with open_kit(Settings(home=tmp_path / "a"), 1) as alone:
+        assert await alone.gate.turn("a.example", second, second) <= second
+        assert alone.gate_outage() == ""
+
+
+async def test_without_the_server_a_worker_starts_all_the_same(tmp_path: Path) -> None:
+    async with open_kit(Settings(home=tmp_path, redis_url=f"redis://127.0.0.1:{free_port()}"), 1) as kit:
+        assert kit.gate_outage() == "Connection refused"
+        assert await kit.gate.turn("a.example", timedelta(), timedelta()) > timedelta(seconds=1.9)
+
+
+def test_a_worker_without_redis_does_not_load_it(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from gossamer.assembly import open_kit\n"
+        "from gossamer.settings import Settings\n"
+        "async def main():\n"
+        f"    async with open_kit(Settings(home=Path({str(tmp_path)!r})), 1): pass\n"
+        "asyncio.run(main())\n"
+        "print('redis' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]
+
+
+async def test_an_address_of_redis_without_its_package_is_refused_with_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gossamer.assembly.find_spec", lambda _: None)
+    async with open_app(Settings(home=tmp_path, redis_url="redis://127.0.0.1")) as app:
+        with pytest.raises(UserError) as caught:
+            app.check()
+    assert caught.value.code == "redis.missing"
+    assert "gossamer[cluster]" in str(caught.value.hint)
+
+
+@pytest.mark.usefixtures("logging_as_it_was")
+def test_the_password_of_redis_is_in_no_log(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    start_log(Settings(home=tmp_path, redis_url="redis://me:hush%40hush@redis.example:6379/0"), stream=stream)
+    get_logger("gossamer.test").warning("tried", what="hush@hush", where="redis://me:hush%40hush@redis.example")
+    assert "tried" in stream.getvalue()
+    assert "hush" not in stream.getvalue()
 
 
 async def test_the_proxy_is_used(tmp_path: Path) -> None:

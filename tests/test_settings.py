@@ -19,7 +19,7 @@ SECRET = "postgresql://gossamer:hunter2@db.example/gossamer"
 @pytest.fixture(autouse=True)
 def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An empty working folder, and no setting of whoever runs the tests."""
-    for name in [name for name in os.environ if name.startswith("GOSSAMER_") or name == "DATABASE_URL"]:
+    for name in [name for name in os.environ if name.startswith("GOSSAMER_") or name in ("DATABASE_URL", "REDIS_URL")]:
         monkeypatch.delenv(name)
     folder = tmp_path / "working"
     folder.mkdir()
@@ -50,6 +50,7 @@ def test_nothing_set_means_the_defaults(tmp_path: Path) -> None:
     assert (settings.http_timeout, settings.connect_timeout) == (timedelta(seconds=15), timedelta(seconds=10))
     assert settings.read_timeout == timedelta(seconds=15)
     assert (settings.domain_rates, settings.never_visit, settings.proxy) == ({}, None, None)
+    assert (settings.redis_url, settings.redis_prefix) == (None, "gossamer")
     assert settings.max_page_bytes == 10_000_000
     assert (settings.log_format, settings.log_level, settings.log_file) == ("line", "info", None)
     assert 1 <= settings.processes <= (os.cpu_count() or 1)
@@ -314,6 +315,52 @@ def test_a_proxy_that_cannot_be_used_is_refused_without_its_password(address: st
     said = refused(GOSSAMER_PROXY=address)
     assert said.startswith("GOSSAMER_PROXY cannot be used, expected http://user:password@host:port")
     assert "hunter2" not in said
+
+
+@pytest.mark.parametrize("variable", ["GOSSAMER_REDIS_URL", "REDIS_URL"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "redis://localhost",
+        "redis://redis.example:6380/3",
+        "redis://:hunter2@10.0.0.1:6379/0",
+        "rediss://me:hunter2@[fd00::1]:6379",
+        "unix:///run/redis/redis.sock?db=2",
+    ],
+)
+def test_redis_has_two_names_and_is_never_shown(variable: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, address)
+    settings, unknown = read_settings()
+    assert unknown == []
+    assert settings.redis_url is not None
+    assert settings.redis_url.get_secret_value() == address
+    assert "hunter2" not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
+
+
+@pytest.mark.parametrize("variable", ["GOSSAMER_REDIS_URL", "REDIS_URL"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "redis.example:6379",
+        "http://:hunter2@redis.example",
+        "redis://:hunter2@",
+        "redis://:hunter2@redis.example:port",
+        "redis://:hunter2@redis.example:65536",
+        "redis://:hunter2@redis.example:0",
+        "redis://:hunter2@redis.example/jobs",
+        "redis://:hunter2@two words",
+        "unix://",
+    ],
+)
+def test_an_address_of_redis_that_cannot_be_used_is_refused_without_its_password(variable: str, address: str) -> None:
+    said = refused(**{variable: address})
+    assert said.startswith(f"{variable} cannot be used, expected redis://user:password@host:port/number")
+    assert "hunter2" not in said
+
+
+@pytest.mark.parametrize("prefix", ["two words", "a:b", "x" * 65, "*"])
+def test_a_prefix_in_redis_is_one_plain_word(prefix: str) -> None:
+    assert refused(GOSSAMER_REDIS_PREFIX=prefix).endswith("expected letters, digits and . _ -.")
 
 
 def test_a_never_visit_list_is_named_by_its_whole_path(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,14 @@
 """The only place that picks technologies: from settings to parts that fit together."""
 
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from gossamer.clock import SteadyClock
 from gossamer.deliver.alerts import LogChannel
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from gossamer.blobs.objects import ObjectBlobs
     from gossamer.blobs.shelf import Shelf
     from gossamer.fetch.never import NeverVisit
+    from gossamer.gate import Gate
     from gossamer.work.exporting import Exporter
     from gossamer.work.kit import Kit
 
@@ -65,6 +67,8 @@ class App:
             from gossamer.fetch.http import read_trust
 
             read_trust(self.settings.ca_file)
+        if self.settings.redis_url:
+            require_redis()
         self.never_visit()
 
     def never_visit(self) -> "NeverVisit | None":
@@ -140,10 +144,21 @@ def _objects(settings: Settings) -> "ObjectBlobs | None":
     )
 
 
+def require_redis() -> None:
+    """Refuse an address of Redis where nothing here could talk to it."""
+    if not (find_spec("redis") and find_spec("hiredis")):
+        raise UserError(
+            "redis.missing",
+            "GOSSAMER_REDIS_URL (or REDIS_URL) is set, and the Python packages redis and hiredis are not installed.",
+            hint="Install it with \"pip install 'gossamer[cluster]'\", or unset the address.",
+        )
+
+
 def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
     """Send the log to a stream, or to the home's file; no secret of the settings appears in it."""
-    addresses = [secret.get_secret_value() for secret in (settings.database_url, settings.proxy) if secret]
-    secrets = [password for address in addresses if (password := urlsplit(address).password)]
+    kept = (settings.database_url, settings.proxy, settings.redis_url)
+    passwords = [urlsplit(secret.get_secret_value()).password or "" for secret in kept if secret]
+    secrets = [spelling for password in passwords for spelling in (password, unquote(password))]
     secrets += [settings.storage_secret_key.get_secret_value()] if settings.storage_secret_key else []
     if stream is not None:
         configure(settings.log_format, settings.log_level, stream=stream, secrets=secrets)
@@ -201,8 +216,6 @@ async def open_kit(settings: Settings, shards: int, clock: SteadyClock | None = 
     from gossamer.fetch.limits import capacity, raise_open_files
     from gossamer.fetch.never import NeverVisit
     from gossamer.fetch.resolve import Resolver
-    from gossamer.gate.local import LocalGate
-    from gossamer.store.places import StoredPlaces
     from gossamer.work.kit import Kit, Limits
 
     clock = clock or SteadyClock()
@@ -238,18 +251,39 @@ async def open_kit(settings: Settings, shards: int, clock: SteadyClock | None = 
     )
     try:
         await _agree(clock, database)
-        yield Kit(
-            clock=clock,
-            database=database,
-            reopen_database=lambda: open_database(url, clock, checkpoints=False),
-            gate=LocalGate(clock, StoredPlaces(database)),
-            dispatcher=LocalDispatcher(),
-            recipes=RECIPES,
-            open_session=rung.session,
-            outage=rung.outage,
-            limits=limits,
-            files_of="" if settings.storage_url else home_name(settings.home),
-        )
+        async with _open_gate(settings, clock, database) as (gate, outage):
+            yield Kit(
+                clock=clock,
+                database=database,
+                reopen_database=lambda: open_database(url, clock, checkpoints=False),
+                gate=gate,
+                gate_outage=outage,
+                dispatcher=LocalDispatcher(),
+                recipes=RECIPES,
+                open_session=rung.session,
+                outage=rung.outage,
+                limits=limits,
+                files_of="" if settings.storage_url else home_name(settings.home),
+            )
     finally:
         await resolver.close()
         await database.close()
+
+
+@asynccontextmanager
+async def _open_gate(
+    settings: Settings, clock: SteadyClock, database: SqliteDatabase | PostgresDatabase
+) -> AsyncIterator[tuple["Gate", Callable[[], str]]]:
+    """The traffic lights, and who says whether the server that keeps them is away."""
+    if settings.redis_url is None:
+        from gossamer.gate.local import LocalGate
+        from gossamer.store.places import StoredPlaces
+
+        yield LocalGate(clock, StoredPlaces(database)), lambda: ""
+        return
+    require_redis()
+    from gossamer.gate.redis import RedisGate
+
+    gate = RedisGate(settings.redis_url.get_secret_value(), clock, prefix=settings.redis_prefix)
+    async with gate.kept():
+        yield gate, gate.outage

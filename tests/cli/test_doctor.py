@@ -29,7 +29,7 @@ from gossamer.work.home import HomeLock, home_name
 from tests.conftest import AnyDatabase
 from tests.fetch.loopback import Name, NameServer
 from tests.jobs import make_job
-from tests.servers import free_port
+from tests.servers import free_port, redis
 from tests.stories.program import Terminal
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - nothing is written there
@@ -81,7 +81,7 @@ def test_the_doctor_leaves_no_trace_and_is_content_with_a_new_home(tmp_path: Pat
     assert answer["healthy"] is True
     assert {one["check"] for one in answer["checks"]} >= {
         "settings", "version", "home", "disk", "log", "database", "runner", "clock", "open files", "cores", "proxy",
-        "names", "browser", "providers",
+        "redis", "names", "browser", "providers",
     }  # fmt: skip
     assert all(one["next"] for one in answer["checks"] if one["level"] != "ok")
 
@@ -337,6 +337,34 @@ async def test_a_slip_in_the_path_of_the_database_is_a_warning(
     assert not (tmp_path / "hom").exists()
     monkeypatch.setenv("GOSSAMER_DATABASE_URL", f"sqlite:///{home}/gossamer.db")
     assert not await findings("database", Level.WARN)
+
+
+async def test_redis_is_asked_for_all_that_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "No Redis is set" in (await only("redis", Level.OK)).sentence
+    with redis(tmp_path / "redis") as server:
+        server.ask("CONFIG", "SET", "requirepass", "hush-hush")
+        monkeypatch.setenv("REDIS_URL", server.url.replace("//", "//:hush-hush@"))
+        said = (await only("redis", Level.OK)).sentence
+        assert said.startswith("Redis ")
+        assert f"at 127.0.0.1:{server.port} answers in " in said
+        assert await findings("redis", Level.WARN) == []
+        monkeypatch.setenv("REDIS_URL", server.url.replace("//", "//:hush-wrong@"))
+        refused = await only("redis", Level.WARN)
+        assert "cannot be used: it refuses the user or the password." in refused.sentence
+        assert refused.next_step
+    gone = await only("redis", Level.WARN)
+    assert "cannot be used: Connection refused." in gone.sentence
+    assert "hush" not in f"{said} {refused} {gone}"
+
+
+async def test_a_redis_that_forgets_under_pressure_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with redis(tmp_path / "redis", "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru") as server:
+        monkeypatch.setenv("GOSSAMER_REDIS_URL", server.url)
+        assert "may forget what was asked when its memory is full (allkeys-lru)" in (
+            (await only("redis", Level.WARN)).sentence
+        )
 
 
 async def test_a_proxy_is_knocked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,11 @@ class Terminal:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("GOSSAMER_") and name != "REDIS_URL"
+        }
         connect = {"GOSSAMER_CONNECT_TO": f"*.test=127.0.0.1:{self.web.port}"} if self.web else {}
         return {**kept, **connect, "GOSSAMER_HOME": str(self.home), "NO_COLOR": "1", **self.settings}
 

@@ -57,6 +57,20 @@ class LocalGate:
     async def leave(self, place: str, holder: str) -> None:
         await self._places.leave(place, holder)
 
+    def distrust(self) -> None:
+        """Somebody else may have used any key until now."""
+        now = self._clock.monotonic()
+        self._ignorant_before = now
+        for light in self._lights.values():
+            light.last = max(light.last, now)
+
+    def busy(self) -> list[tuple[str, timedelta]]:
+        """The keys nobody may use just now, and for how long."""
+        now = self._clock.monotonic()
+        return [
+            (key, _rounded_up(light.opens(0.0) - now)) for key, light in self._lights.items() if not light.is_idle(now)
+        ]
+
     def _unknown(self) -> _Light:
         return _Light(last=self._ignorant_before, owed=0.0, held_until=self._ignorant_before)
 

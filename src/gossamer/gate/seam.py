@@ -40,6 +40,8 @@ class Gate(Protocol):
         A key the Gate knows nothing of counts as used at the latest moment of which it knows nothing, at worst just
         now: a restarted worker, or a server that lost its memory, is never less polite than before.
 
+        Where the others cannot be seen for a time, each worker goes alone, and slower.
+
         The slots are spaced exactly, the moments at which callers wake up for them are not. Somebody who goes late
         comes close to the next, and a timer may fire early. Where the smallest gap matters use `pass_gate`, or ask
         with a spacing that is 2 % larger and look at the clock again after sleeping.
@@ -57,7 +59,9 @@ class Gate(Protocol):
         """Hold a place for `ttl`, or renew it; False if `limit` others hold one.
 
         May repeat: a holder counts once, and each call counts its `ttl` from now. A holder who died drops out when its
-        `ttl` is over.
+        `ttl` is over. So holders with names of their own that never leave are a count: at most `limit` in any `ttl`.
+
+        Where it cannot be known who holds a place nobody gets one: what must not happen too often does not happen.
         """
         ...
 

@@ -15,6 +15,7 @@ class AlertKind(StrEnum):
     ADDRESS = "address"  # many sites block our address
     DEAD_LETTER = "dead-letter"  # a visit was given up after killing its workers
     WORKERS = "workers"  # the working processes do not live
+    REDIS = "redis"  # the server that keeps the spacing for all is away
     AUDIT = "audit"  # the rows of a job do not add up
 
 

@@ -49,6 +49,10 @@ ALERTS: Mapping[str, str] = {
         "Look with 'gossamer system dead-letters show {visit}'."
     ),
     "workers": "The working processes end as soon as they start. The reason is in the lines before this one in {log}",
+    "redis": (
+        "Redis is away ({why}). Until it is back every worker asks a domain at most once in two seconds, and nothing "
+        "that costs money is begun. See that it runs and that GOSSAMER_REDIS_URL is right: 'gossamer doctor'."
+    ),
     "audit": (
         "The rows of job {job} do not add up: {found}. Its results may be incomplete: see 'gossamer job audit {job}'."
     ),

@@ -23,6 +23,7 @@ from gossamer.settings.forms import (
     Servers,
     a_database,
     a_proxy,
+    a_redis,
     a_storage,
     an_endpoint,
     cores,
@@ -36,7 +37,7 @@ PREFIX = "GOSSAMER_"
 TOML_NAME = "gossamer.toml"
 
 _SECRET = frozenset(
-    {"database_url", "proxy", "storage_access_key", "storage_secret_key"}
+    {"database_url", "proxy", "redis_url", "storage_access_key", "storage_secret_key"}
 )  # never shown, not even when they are wrong
 
 
@@ -60,6 +61,18 @@ class Settings(BaseSettings):
         "postgresql://user:password@host/name or sqlite:///path",
         default=None,
         validation_alias=AliasChoices("GOSSAMER_DATABASE_URL", "DATABASE_URL"),
+    )
+    redis_url: Annotated[SecretStr, BeforeValidator(a_redis)] | None = setting(
+        "Redis that keeps the spacing of requests for several homes or machines; each home keeps its own when unset",
+        "redis://user:password@host:port/number, the same with rediss, or unix:///path",
+        default=None,
+        validation_alias=AliasChoices("GOSSAMER_REDIS_URL", "REDIS_URL"),
+    )
+    redis_prefix: str = setting(
+        "What all names in Redis begin with; homes with the same prefix space their requests together",
+        "letters, digits and . _ -",
+        default="gossamer",
+        pattern=r"^[A-Za-z0-9._-]{1,64}$",
     )
     domain_rate: float = setting(
         "Requests per second per registrable domain, over everything",

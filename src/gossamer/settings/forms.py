@@ -7,6 +7,7 @@ from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
@@ -58,6 +59,18 @@ def a_database(value: object) -> object:
     text = value.get_secret_value() if isinstance(value, SecretStr) else value
     if not isinstance(text, str) or _DATABASE.fullmatch(text) is None:
         raise ValueError("not a database address")
+    return value
+
+
+def a_redis(value: object) -> object:
+    text = value.get_secret_value() if isinstance(value, SecretStr) else value
+    address = urlsplit(text) if isinstance(text, str) and not re.search(r"\s", text) else None
+    if address is None or address.scheme not in ("redis", "rediss", "unix"):
+        raise ValueError("not an address of Redis")
+    number = "" if address.scheme == "unix" else address.path.strip("/")
+    place = address.path if address.scheme == "unix" else address.hostname
+    if not place or address.port == 0 or (number and not number.isdecimal()):  # a port that is no number raises itself
+        raise ValueError("not an address of Redis")
     return value
 
 

@@ -39,6 +39,7 @@ class Kit:
     database: SqliteDatabase | PostgresDatabase
     reopen_database: Callable[[], SqliteDatabase | PostgresDatabase]
     gate: Gate
+    gate_outage: Callable[[], str]  # why the server behind the Gate is away; nothing while it is there, or has none
     dispatcher: Dispatcher
     recipes: Mapping[str, Recipe[Any]]
     open_session: Callable[[int], Fetcher]  # a seed picks the identity

@@ -1,38 +1,42 @@
-"""A proxy that is away fails no page: the visits wait for it, and where that takes too long, their jobs pause."""
+"""Beside the walks: says once that the server behind the Gate is away, and takes it back when it is there to stay."""
 
-from collections.abc import Set
-from datetime import timedelta
-from uuid import UUID
+from collections.abc import Callable
 
-from gossamer.fetch.outage import Outage
+from gossamer.clock import Clock
 from gossamer.model.alert import AlertKind
-from gossamer.model.ids import short
-from gossamer.model.sentences import PAUSES
+from gossamer.model.sentences import ALERTS
+from gossamer.store import alerts
 from gossamer.store.database import Database
-from gossamer.store.pausing import pause_by_itself
-from gossamer.telemetry import get_logger
 
-log = get_logger(__name__)
+_REPEAT = 10.0  # seconds: another process may have taken back what still holds for this one
+_CALM = 5.0  # seconds; longer than it takes all processes to find a server that came back
 
 
-class OutageGuard:
-    """Of one process, all of whose requests go through the same proxy."""
+class OutageWatch:
+    """One per process. All processes of a home share one alert: it is one server."""
 
-    def __init__(self, database: Database, outage: Outage, patience: timedelta) -> None:
+    def __init__(self, database: Database, clock: Clock, outage: Callable[[], str], home: str) -> None:
         self._database = database
+        self._clock = clock
         self._outage = outage
-        self._patience = patience.total_seconds()
+        self._home = home
+        self._there_since: float | None = clock.monotonic()
+        self._fires_at = clock.monotonic()
+        self._open = True  # for all we know: whoever was here before us may have left one
 
-    async def look(self, running: Set[UUID]) -> set[UUID]:
-        """Once a second. The jobs it has paused, whose walks are to end."""
-        lasted = self._outage.lasts()
-        if not running:
-            self._outage.end()  # another process has paused them: whoever resumes them has the whole time again
-        if not running or lasted <= self._patience:
-            return set()
-        log.error("proxy.away", why=self._outage.why, seconds=round(lasted))
-        for job_id in sorted(running):
-            why = PAUSES[AlertKind.PROXY].format(why=self._outage.why, job=short(job_id))
-            await self._database.write(pause_by_itself, job_id, AlertKind.PROXY, why)
-        self._outage.end()
-        return set(running)
+    async def look(self) -> None:
+        """Once a second."""
+        why, now = self._outage(), self._clock.monotonic()
+        if why:
+            self._there_since = None
+            if now >= self._fires_at:
+                self._fires_at = now + _REPEAT
+                self._open = True
+                sentence = ALERTS[AlertKind.REDIS].format(why=why)
+                await self._database.write(alerts.fire, AlertKind.REDIS, self._home, sentence)
+            return
+        if self._there_since is None:
+            self._there_since = self._fires_at = now
+        if self._open and now - self._there_since >= _CALM:
+            self._open = False
+            await self._database.write(alerts.clear, AlertKind.REDIS, self._home)

@@ -21,8 +21,9 @@ from gossamer.work.governor import Governor
 from gossamer.work.hold import Holds, Renewer
 from gossamer.work.kit import Kit
 from gossamer.work.mistakes import Mistakes
-from gossamer.work.outage import OutageGuard
+from gossamer.work.outage import OutageWatch
 from gossamer.work.pressure import Pressure
+from gossamer.work.proxy_outage import ProxyGuard
 from gossamer.work.walks import LANE, Walks, claim_and_load
 
 log = get_logger(__name__)
@@ -58,7 +59,8 @@ class Shard:
         self._brake = Brake(kit.database, governor, watch or AddressWatch(kit.clock))
         self._mistakes = Mistakes(kit.database)
         self._pressure = Pressure(kit.database, self._settler, kit.limits.settle_patience)
-        self._outage = OutageGuard(kit.database, kit.outage, kit.limits.proxy_patience)
+        self._proxy = ProxyGuard(kit.database, kit.outage, kit.limits.proxy_patience)
+        self._outage = OutageWatch(kit.database, kit.clock, kit.gate_outage, home_of(worker))
         self._walks = Walks(kit, self._settler, self._holds, governor, self._brake, self._mistakes)
         self._walking: set[asyncio.Task[None]] = set()
         self._nudged: set[UUID] = set()  # sent and not yet claimed
@@ -166,6 +168,7 @@ class Shard:
                 self._holds.stop(await self._pressure.look(held & running))
             # Its visits may all be waiting for the proxy: then none of them is held.
             self._holds.stop(await self._look_for_the_proxy())
+            await self._outage.look()
             self._holds.cut_off(GRACE)
             self._walks.forget(held)
             await asyncio.sleep(_STEER)
@@ -174,7 +177,7 @@ class Shard:
         if not self._kit.outage.lasts():
             return set()
         running = await self._kit.database.read(jobs.in_states, JobState.RUNNING)
-        return await self._outage.look({job.id for job in running})
+        return await self._proxy.look({job.id for job in running})
 
     async def _close(self) -> None:
         """One process of a home brings jobs to their end; on a connection of its own, since auditing takes its time."""
@@ -209,3 +212,7 @@ async def _cancel(tasks: Sequence["asyncio.Task[Any]"]) -> None:
 def worker_name(home: str, number: int) -> str:
     """Who holds a lease: the home it belongs to, then the process."""
     return f"{home}/{number}-{os.getpid()}"
+
+
+def home_of(worker: str) -> str:
+    return worker.rpartition("/")[0]

@@ -50,6 +50,11 @@ class PlacesContract:
         assert await places.enter("cap", "new", 1, self.ttl)
         assert not await places.enter("cap", "late", 1, self.ttl)
 
+    async def test_holders_that_never_leave_are_a_count_over_a_window(self, places: Places, let_pass: LetPass) -> None:
+        assert [await places.enter("asked", str(number), 2, self.ttl) for number in range(3)] == [True, True, False]
+        await let_pass(self.ttl * 1.1)
+        assert [await places.enter("asked", str(number), 2, self.ttl) for number in range(3, 6)] == [True, True, False]
+
     async def test_leaving_without_holding_takes_nothing_from_others(self, places: Places) -> None:
         assert await places.enter("cap", "a", 1, self.ttl)
         await places.leave("cap", "b")

@@ -1,0 +1,137 @@
+"""Below the Gate: whether Redis is there, and the way back to it when it was not."""
+
+import asyncio
+import math
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from gossamer.clock import Clock
+from gossamer.gate.scripts import HOLD_OFF, Script
+from gossamer.gate.wire import Wire, end, make_connection, reason, said_in
+from gossamer.telemetry import get_logger
+
+_CONNECT = 0.5  # seconds for the connection, and again for its first answers
+_ANSWER = 1.0  # seconds for any answer
+_LOOKS = 4  # so often in that time it is looked whether there is one
+_AGAIN = 0.5  # seconds, about, until a server that is away is tried again
+_STEADY = 0.2  # seconds; a connection that lived for less was no accident
+
+log = get_logger(__name__)
+
+
+class Reach:
+    """Looks after one connection. A single lost one is replaced before anybody notices; only then is Redis away."""
+
+    def __init__(
+        self,
+        url: str,
+        clock: Clock,
+        probe: tuple[str, ...],
+        scripts: Sequence[Script],
+        on_away: Callable[[], None],
+        on_there: Callable[[Wire], None],
+    ) -> None:
+        """`probe`: the keys of a light nobody needs. Callbacks come before anybody hears of it and must not wait."""
+        self._url = url
+        self._clock = clock
+        self._probe = probe
+        self._scripts = scripts
+        self._on_away = on_away
+        self._on_there = on_there
+        self._wire: Wire | None = None
+        self._decided = asyncio.Event()  # whether it is there or away
+        self._there_at = math.inf
+        self._away_since = 0.0
+        self.outage = ""
+        """Why Redis is away, in a few words; nothing while it is there."""
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """Reach it, or know that it is away, and go on trying until the end."""
+        keeping = asyncio.create_task(self._keep(), name="redis")
+        try:
+            await self._decided.wait()
+            yield
+        finally:
+            await end(keeping)
+
+    async def wire(self) -> Wire | None:
+        """The connection; None while Redis is away. Waits a moment where that is not known."""
+        if self._wire is None:
+            await self._decided.wait()
+        return self._wire
+
+    def present(self) -> Wire | None:
+        return self._wire
+
+    def lose(self, wire: Wire) -> None:
+        """It has failed somebody. Until it is replaced or given up nobody knows."""
+        if self._wire is wire:
+            self._wire = None
+            self._decided.clear()
+
+    async def _keep(self) -> None:
+        try:
+            while True:
+                self._there_at = math.inf
+                try:
+                    await self._serve()
+                except Exception as error:  # noqa: BLE001 - an option the client does not know is an outage like any other
+                    self._wire = None
+                    if self._clock.monotonic() - self._there_at > _STEADY:
+                        self._decided.clear()
+                        continue
+                    self._give_up(reason(error))
+                await asyncio.sleep(_AGAIN * random.uniform(0.7, 1.3))
+        finally:
+            self._wire = None
+            self._on_away()
+            self._decided.set()
+
+    async def _serve(self) -> None:
+        """From connecting to the end of the connection; raises what ended it."""
+        connection = make_connection(self._url, _CONNECT)
+        try:
+            async with asyncio.timeout(_CONNECT):
+                await connection.connect()  # type: ignore[no-untyped-call]
+            wire = Wire(connection)
+            running = asyncio.create_task(wire.run())
+            try:
+                async with asyncio.timeout(_CONNECT):
+                    await self._greet(wire)
+                self._take(wire)
+                while not running.done():
+                    await asyncio.wait({running}, timeout=_ANSWER / _LOOKS)
+                    if wire.stands_still(_LOOKS):
+                        raise TimeoutError
+                await running
+            finally:
+                await end(running)
+        finally:
+            await connection.disconnect(nowait=True)
+
+    async def _greet(self, wire: Wire) -> None:
+        """Ask for all we shall need, so that a server which cannot be used is not taken for one that can."""
+        info, *_ = await asyncio.gather(
+            wire.call("INFO", "server"), *(wire.call("SCRIPT", "LOAD", script.text) for script in self._scripts)
+        )
+        wire.server = said_in(info, "run_id")
+        await wire.run_script(HOLD_OFF, self._probe, 0)
+
+    def _take(self, wire: Wire) -> None:
+        self._on_there(wire)
+        self._there_at = self._clock.monotonic()
+        self._wire = wire
+        if self.outage:
+            log.info("gate.back", seconds=round(self._there_at - self._away_since))
+        self.outage = ""
+        self._decided.set()
+
+    def _give_up(self, why: str) -> None:
+        if not self.outage:
+            self._on_away()
+            self._away_since = self._clock.monotonic()
+            log.warning("gate.away", why=why)
+        self.outage = why
+        self._decided.set()

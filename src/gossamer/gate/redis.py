@@ -1,0 +1,130 @@
+"""The Gate of several homes or machines: lights and places in Redis, and what holds while Redis is away.
+
+While it cannot be reached a worker goes by its own memory, at half a request per second and domain at most, and no
+place can be entered. It goes back to Redis by itself.
+"""
+
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Self
+
+from redis.exceptions import NoScriptError
+
+from gossamer.clock import Clock
+from gossamer.gate.local import LocalGate
+from gossamer.gate.reach import Reach
+from gossamer.gate.scripts import ALL, ENTER, HOLD_OFF, LEAVE, TURN, Script
+from gossamer.gate.seam import NOW
+from gossamer.gate.wire import TROUBLES, Wire
+
+ALONE = timedelta(seconds=2) * 1.02  # between two requests to a domain by a worker that cannot see the others
+_TRIES = 3
+_LATE = timedelta(milliseconds=10)  # by which an answer may be, or by this part of the spacing if that is more,
+_TOLERABLE = 0.015  # before somebody could come too close behind us: callers ask with 2 % to spare
+_SHORT = timedelta(milliseconds=100)  # spacings under this are no matter of politeness
+
+
+class Away(Exception):
+    """Redis did not do what it was asked, or did and could not say so."""
+
+
+class ClosedPlaces:
+    """Nobody knows who holds a place, so none can be entered."""
+
+    async def enter(self, place: str, holder: str, limit: int, ttl: timedelta) -> bool:
+        return False
+
+    async def leave(self, place: str, holder: str) -> None:
+        return
+
+
+class RedisGate:
+    """For one event loop. Whoever has the same server and `prefix` shares all lights and places."""
+
+    def __init__(self, url: str, clock: Clock, *, prefix: str = "gossamer") -> None:
+        self._clock = clock
+        self._prefix = prefix
+        self._since = f"{prefix}:since"
+        self._alone = LocalGate(clock, ClosedPlaces())
+        self._reach = Reach(url, clock, self._light("probe"), ALL, self._alone.distrust, self._confess)
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[Self]:
+        """Connected, or known to be away and tried again and again, until the end."""
+        async with self._reach.kept():
+            yield self
+
+    def outage(self) -> str:
+        """Why Redis is away, in a few words; nothing while it is there."""
+        return self._reach.outage
+
+    async def turn(self, key: str, spacing: timedelta, patience: timedelta) -> timedelta:
+        spacing, patience = max(spacing, NOW), max(patience, NOW)
+        took = NOW
+        for _ in range(_TRIES):
+            asked = self._clock.monotonic()
+            try:
+                wait = await self._ask(TURN, self._light(key), _micros(spacing), _micros(patience))
+            except Away:
+                return await self._alone.turn(key, max(spacing, ALONE), patience)
+            if wait:
+                return timedelta(microseconds=wait)
+            took = timedelta(seconds=self._clock.monotonic() - asked)
+            if took < max(spacing, _SHORT):
+                break  # else somebody may have been let through after us, and gone before us
+        if took > max(_LATE, spacing * _TOLERABLE) and (wire := self._reach.present()):
+            # The next one is spaced from now, and not from when the server let us through.
+            wire.post_script(HOLD_OFF, self._light(key), _micros(spacing))
+        return NOW
+
+    async def hold_off(self, key: str, wait: timedelta) -> None:
+        if wait > ALONE:
+            # Known here too for when the server is away. All keys wait for less then, anyhow.
+            await self._alone.hold_off(key, wait)
+        try:
+            await self._ask(HOLD_OFF, self._light(key), _micros(wait))
+        except Away:
+            await self._alone.hold_off(key, wait)
+
+    async def enter(self, place: str, holder: str, limit: int, ttl: timedelta) -> bool:
+        try:
+            return bool(await self._ask(ENTER, (self._place(place),), holder, limit, _micros(ttl)))
+        except Away:
+            return False
+
+    async def leave(self, place: str, holder: str) -> None:
+        try:
+            await self._ask(LEAVE, (self._place(place),), holder)
+        except Away:
+            return  # it drops out by itself
+
+    async def _ask(self, script: Script, keys: tuple[str, ...], *arguments: str | int) -> int:
+        for _ in range(_TRIES):
+            wire = await self._reach.wire()
+            if wire is None:
+                raise Away
+            try:
+                return int(await wire.run_script(script, keys, *arguments))
+            except NoScriptError:
+                wire.load(script)
+            except TROUBLES:
+                self._reach.lose(wire)
+        self._alone.distrust()
+        raise Away
+
+    def _confess(self, wire: Wire) -> None:
+        """What we used while alone, before anybody asks the server again."""
+        for key, wait in self._alone.busy():
+            wire.post_script(HOLD_OFF, self._light(key), _micros(wait))
+
+    def _light(self, key: str) -> tuple[str, str]:
+        return f"{self._prefix}:light:{key}", self._since
+
+    def _place(self, place: str) -> str:
+        return f"{self._prefix}:place:{place}"
+
+
+def _micros(time: timedelta) -> int:
+    return math.ceil(time / timedelta(microseconds=1))

@@ -1,0 +1,72 @@
+"""Spacing kept in Redis: by two homes together, and by one home that loses Redis in the middle of a job."""
+
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from gossamer.testing.web.proof import compare, forbidden_requests, read_log, smallest_gaps
+from tests.servers import RedisServer, redis
+from tests.stories.program import Terminal, finish, sample_web
+
+WEB = ("--seed", "6", "--nasty", "0")
+
+
+@pytest.mark.story
+def test_two_homes_that_share_nothing_but_redis_are_polite_together(tmp_path: Path, redis_server: RedisServer) -> None:
+    with sample_web(tmp_path / "web", "--sites", "3", "--size-max", "4", "--pages-per-site", "3", *WEB) as web:
+        settings = {"REDIS_URL": redis_server.url, "GOSSAMER_REDIS_PREFIX": "two-homes", "GOSSAMER_DOMAIN_RATE": "4"}
+        homes = [Terminal(tmp_path / name, web, settings) for name in ("one", "two")]
+        started = [home.begin(*home.prospect("--max-pages-per-domain", "3", "--processes", "1")) for home in homes]
+        for process in started:
+            code, output = finish(process)
+            assert code == 0, output
+        gaps = smallest_gaps(web.log)
+        assert len(gaps) >= 3
+        assert min(gaps.values()) >= 0.95 / 4, gaps
+        found = [[(row["url"], row["keyword"], row["frequency"]) for row in home.rows(home.newest())] for home in homes]
+        assert all(compare(rows, web.truth).exact for rows in found)
+        assert found[0]
+
+
+@pytest.mark.story
+def test_a_job_whose_redis_is_killed_and_comes_back_stays_true_and_polite(tmp_path: Path) -> None:
+    arguments = ("--sites", "5", "--size-max", "6", "--pages-per-site", "6", *WEB)
+    with redis(tmp_path / "redis") as server, sample_web(tmp_path / "web", *arguments) as web:
+        settings = {"GOSSAMER_REDIS_URL": server.url, "GOSSAMER_DOMAIN_RATE": "3"}
+        terminal = Terminal(tmp_path / "home", web, settings)
+        running = terminal.begin(*terminal.prospect("--max-pages-per-domain", "6", "--processes", "2"))
+        job = terminal.until_read(3)
+        killed = time.time()
+        server.kill()
+        time.sleep(4.5)
+        back = time.time()
+        server.start()
+        code, output = finish(running)
+        assert code == 0, output
+        rows = [(row["url"], row["keyword"], row["frequency"]) for row in terminal.rows(job)]
+        assert compare(rows, web.truth).exact
+        assert rows
+        assert min(smallest_gaps(web.log).values()) >= 0.95 / 3
+        assert forbidden_requests(web.log, web.truth) == []
+        alone = _moments(web.log, killed + 0.1, back)
+        assert sum(map(len, alone.values())) > 4, "nobody went on without Redis"
+        gaps = [later - earlier for moments in alone.values() for earlier, later in pairwise(moments)]
+        assert gaps
+        assert min(gaps) >= 1.95
+        log = (terminal.home / "logs" / "gossamer.log").read_text()
+        said = [log.count(event) for event in ("gate.away", "gate.back")]
+        # One per process and change; a machine with too much to do may lose sight of the server once more.
+        assert 2 <= said[0] == said[1] <= 6
+        # Also of its audit, that is, which every job has when it ends.
+        assert [alert["kind"] for alert in terminal.ask("system", "alerts", "--all")] == ["redis"]
+
+
+def _moments(log: Path, after: float, before: float) -> dict[str, list[float]]:
+    """When each domain was asked for anything between two moments."""
+    found: dict[str, list[float]] = {}
+    for request in read_log(log):
+        if after < request.t < before:
+            found.setdefault(request.domain, []).append(request.t)
+    return {domain: sorted(moments) for domain, moments in found.items()}
