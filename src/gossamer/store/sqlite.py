@@ -1,6 +1,7 @@
 """A database that is one file, beside other processes that have it open too."""
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -136,6 +137,8 @@ def _make_private(path: Path) -> None:
     One that is there is not touched. To close it would take away the locks of every connection this process has to it,
     and the next process to leave would remove the log that they still write to.
     """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
