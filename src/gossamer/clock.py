@@ -44,8 +44,7 @@ class SteadyClock(SystemClock):
         self.offset = now.timestamp() - _since_boot()
 
     def now(self) -> datetime:
-        at = datetime.fromtimestamp(self.offset + _since_boot(), UTC)
-        return at.replace(microsecond=at.microsecond // 1000 * 1000)
+        return datetime.fromtimestamp(int((self.offset + _since_boot()) * 1000) / 1000, UTC)
 
 
 class FrozenClock:

@@ -4,6 +4,7 @@ import re
 from datetime import date, timedelta
 
 from gossamer.model.document import Document
+from gossamer.parse.parts import Landmarks
 
 # Meta elements that speak of the page, by `property` or `name`.
 _STATED = frozenset(
@@ -34,12 +35,13 @@ def page_date(doc: Document) -> str:
     Read are meta elements, and the structured data inside the page. Days before the web or after the visit are not
     believed. The Last-Modified header is not asked: most servers make it up.
     """
+    landmarks: Landmarks = doc.landmarks
     stated = [
         meta.attr("content") or ""
-        for meta in doc.tree.find_all("meta")
+        for meta in landmarks.metas
         if (meta.attr("property") or meta.attr("name") or "").strip().lower() in _STATED
     ]
-    for script in doc.tree.find_all("script"):
+    for script in landmarks.scripts:
         if (script.attr("type") or "").strip().lower() == _LINKED_DATA:
             stated += _LINKED_DATE.findall(script.text)
     latest = doc.fetched_at.date() + _TIME_ZONES

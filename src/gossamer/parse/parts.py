@@ -45,6 +45,8 @@ class Landmarks(NamedTuple):
     headings: list[Element]  # every one, wherever it stands
     menus: list[Element]
     ends: list[Element]  # headers and footers, of whatever
+    metas: list[Element]
+    scripts: list[Element]
     has_readings: bool  # small ones beside characters, in the middle of words
 
 
@@ -54,6 +56,8 @@ def find_landmarks(tree: Tree) -> Landmarks:
         list(islice(chain.from_iterable(map(all_of, _LEVELS)), MOST_HEADINGS)),
         all_of("nav"),
         [*all_of("header"), *all_of("footer")],
+        all_of("meta"),
+        all_of("script"),
         bool(all_of("rt")),
     )
 
