@@ -101,25 +101,28 @@ _NOT_BEGUN = exists().where(
 )
 
 
+# Prepared once: whoever follows a job asks four times a second.
+_SUMS = select(
+    *(func.coalesce(func.sum(counters.c[name]), 0).label(name) for name in NAMES),
+    func.max(counters.c.last_at).label("last_at"),
+).where(counters.c.job_id == bindparam("job"))
+_OF_JOB = select(jobs.c.sites_total, jobs.c.started_at, _NOT_BEGUN.label("not_begun")).where(
+    jobs.c.id == bindparam("job")
+)
+_SINCE, _LATELY = (bindparam(name, type_=minutes.c.minute.type) for name in ("since", "lately"))
+_RECENT = select(
+    func.coalesce(func.sum(minutes.c.sites), 0).label("sites"),
+    func.min(minutes.c.minute).label("since"),
+    func.coalesce(func.sum(case((minutes.c.minute >= _LATELY, minutes.c.pages), else_=0)), 0).label("pages"),
+).where(minutes.c.job_id == bindparam("job"), minutes.c.minute >= _SINCE)
+
+
 def progress(tx: Tx, job_id: UUID) -> Progress:
     """How far a job has come: 16 counter rows, at most 16 minutes, and the first visit that has not begun."""
-    sums = tx.run(
-        select(
-            *(func.coalesce(func.sum(counters.c[name]), 0).label(name) for name in NAMES),
-            func.max(counters.c.last_at).label("last_at"),
-        ).where(counters.c.job_id == job_id)
-    ).one()
-    job = tx.run(
-        select(jobs.c.sites_total, jobs.c.started_at, _NOT_BEGUN.label("not_begun")).where(jobs.c.id == job_id)
-    ).one()
+    sums = tx.run(_SUMS, {"job": job_id}).one()
+    job = tx.run(_OF_JOB, {"job": job_id}).one()
     lately = tx.now.replace(second=0, microsecond=0) - PAGES_WINDOW
-    recent = tx.run(
-        select(
-            func.coalesce(func.sum(minutes.c.sites), 0).label("sites"),
-            func.min(minutes.c.minute).label("since"),
-            func.coalesce(func.sum(case((minutes.c.minute >= lately, minutes.c.pages), else_=0)), 0).label("pages"),
-        ).where(minutes.c.job_id == job_id, minutes.c.minute >= tx.now - WINDOW)
-    ).one()
+    recent = tx.run(_RECENT, {"job": job_id, "since": tx.now - WINDOW, "lately": lately}).one()
     return Progress(
         sites_total=job.sites_total,
         sites_recently=int(recent.sites),

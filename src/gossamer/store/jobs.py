@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, exists, insert, select, update
+from sqlalchemy import Row, bindparam, exists, insert, select, update
 
 from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.ids import new_id
@@ -44,8 +44,11 @@ def create(tx: Tx, name: str, recipe: str, params: Mapping[str, Any], sites_tota
     return Job(identifier, name, recipe, params, JobState.PENDING, "", tx.now, None, None)
 
 
+_GET = select(jobs).where(jobs.c.id == bindparam("id"))
+
+
 def get(tx: Tx, identifier: UUID) -> Job | None:
-    row = tx.run(select(jobs).where(jobs.c.id == identifier)).first()
+    row = tx.run(_GET, {"id": identifier}).first()
     return _job(row) if row else None
 
 
@@ -124,16 +127,22 @@ def complete(tx: Tx, identifier: UUID, why: str = "") -> bool:
     return not tx.run(open_site).scalar() and move(tx, identifier, JobState.COMPLETED, why)
 
 
+_BUSY = exists().where(visits.c.job_id == jobs.c.id, visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING)))
+_READY_TO_REST = select(jobs.c.id).where(jobs.c.state == JobState.PAUSING, ~_BUSY)
+
+
 def ready_to_rest(tx: Tx) -> list[UUID]:
     """Pausing jobs whose last visit has been handed back."""
-    busy = exists().where(visits.c.job_id == jobs.c.id, visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING)))
-    return list(tx.run(select(jobs.c.id).where(jobs.c.state == JobState.PAUSING, ~busy)).scalars())
+    return list(tx.run(_READY_TO_REST).scalars())
+
+
+_OPEN_SITE = exists().where(sites.c.job_id == jobs.c.id, sites.c.state == SiteState.OPEN)
+_READY_TO_CLOSE = select(jobs.c.id).where(jobs.c.state == JobState.RUNNING, ~_OPEN_SITE)
 
 
 def ready_to_close(tx: Tx) -> list[UUID]:
     """Running jobs without an open site."""
-    open_site = exists().where(sites.c.job_id == jobs.c.id, sites.c.state == SiteState.OPEN)
-    return list(tx.run(select(jobs.c.id).where(jobs.c.state == JobState.RUNNING, ~open_site)).scalars())
+    return list(tx.run(_READY_TO_CLOSE).scalars())
 
 
 def _job(row: Row[Any]) -> Job:

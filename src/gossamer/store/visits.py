@@ -224,7 +224,11 @@ def busy_of_job(tx: Tx, job_id: UUID) -> int:
     return int(tx.run(select(func.count()).select_from(visits).where(mine, _IN_HAND)).scalar_one())
 
 
+_EXPIRED = select(visits.c.id, visits.c.lease).where(
+    visits.c.state == VisitState.RUNNING, visits.c.lease_until < bindparam("now", type_=visits.c.lease_until.type)
+)
+
+
 def expired(tx: Tx) -> dict[UUID, UUID]:
     """Running visits whose lease has run out: id and token."""
-    late = (visits.c.state == VisitState.RUNNING) & (visits.c.lease_until < tx.now)
-    return {row.id: row.lease for row in tx.run(select(visits.c.id, visits.c.lease).where(late))}
+    return {row.id: row.lease for row in tx.run(_EXPIRED, {"now": tx.now})}
