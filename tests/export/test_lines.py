@@ -20,7 +20,6 @@ from tests.conftest import AnyDatabase
 from tests.export.lines import file_of
 from tests.jobs import claim_all, done, make_job, settle
 
-
 MATCH: dict[str, Any] = {
     "frequency": 1,
     "context_snippet": "x",
