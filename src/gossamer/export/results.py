@@ -24,7 +24,7 @@ UNLINKED = "unlinked"
 
 _KIND = "match"
 _ORDER = ("url", "keyword")
-_SITES = 200  # asked for in one read, however few rows they have
+_SITES = 10  # asked for in one read at least
 ENOUGH = AT_ONCE // 2  # rows of one read, after which no further site is read
 LARGE = 10_000  # rows of a site, above which they are not all held at once
 
@@ -38,9 +38,9 @@ async def lines(database: Database, asked: Asked) -> Lines:
         places = [place for place in places if not is_covered(place.host, asked.excluded)]
     if asked.domains:
         places = [place for place in places if is_covered(place.host, asked.domains)]
-    at = 0
+    at, several = 0, _SITES
     while at < len(places):
-        step = places[at : at + _SITES]
+        step = places[at : at + several]
         found, done = await database.read(_step, asked, step)
         for some in _batches(found):
             yield some
@@ -48,6 +48,7 @@ async def lines(database: Database, asked: Asked) -> Lines:
             async for some in _large_site(database, asked, step[0]):
                 yield some
         at += max(1, done)
+        several = done + done // 4 + _SITES  # about as many as there is room for, and some more to find out
 
 
 def _step(tx: Tx, asked: Asked, wanted: Sequence[SitePlace]) -> tuple[list[Line], int]:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, LargeBinary, Uuid, bindparam, select, text
+from sqlalchemy import select
+from sqlalchemy.util import await_only
 
 from gossamer.model.url import url_key
 from gossamer.store.lookup import Lookup
@@ -16,37 +17,28 @@ _UNTIL = b"\xff" * 16
 
 # Asked of the driver: a job may have tens of thousands of sites, and the library's part would be the larger one.
 _OF_SITE = "SELECT data FROM records WHERE job_id = ? AND kind = ? AND key >= ? AND key <= ? AND site_id = ? LIMIT ?"
-_TYPED = (
-    bindparam("lows", type_=ARRAY(LargeBinary)),
-    bindparam("highs", type_=ARRAY(LargeBinary)),
-    bindparam("sites", type_=ARRAY(Uuid)),
-    bindparam("job", type_=Uuid),
-)
-# The limit and the offset keep the inner question what it is: one about a single site.
-_COUNT_EACH = text(
-    """
-    SELECT w.n, c.rows
-    FROM unnest(:lows, :highs, :sites) WITH ORDINALITY AS w(low, high, site, n)
+# The limit and the offset keep the inner question what it is: one about a single site. What is counted may be a few too
+# many, of another site whose keys begin alike; so the index alone can answer.
+_COUNT_EACH = """
+    SELECT w.n, c.found
+    FROM unnest($3::bytea[], $4::bytea[]) WITH ORDINALITY AS w(low, high, n)
     CROSS JOIN LATERAL (
-        SELECT count(*) AS rows FROM (
+        SELECT count(*) AS found FROM (
             SELECT 1 FROM records r
-            WHERE r.job_id = :job AND r.kind = :kind AND r.key >= w.low AND r.key <= w.high AND r.site_id = w.site
-            LIMIT :most
+            WHERE r.job_id = $1 AND r.kind = $2 AND r.key >= w.low AND r.key <= w.high
+            LIMIT $5
         ) AS few
     ) AS c
-    """
-).bindparams(*_TYPED)
-_READ_EACH = text(
-    """
+"""
+_READ_EACH = """
     SELECT w.n, d.data
-    FROM unnest(:lows, :highs, :sites) WITH ORDINALITY AS w(low, high, site, n)
+    FROM unnest($3::bytea[], $4::bytea[], $5::uuid[]) WITH ORDINALITY AS w(low, high, site, n)
     CROSS JOIN LATERAL (
-        SELECT CAST(r.data AS text) AS data FROM records r
-        WHERE r.job_id = :job AND r.kind = :kind AND r.key >= w.low AND r.key <= w.high AND r.site_id = w.site
+        SELECT r.data::text AS data FROM records r
+        WHERE r.job_id = $1 AND r.kind = $2 AND r.key >= w.low AND r.key <= w.high AND r.site_id = w.site
         OFFSET 0
     ) AS d
-    """
-).bindparams(*_TYPED)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +94,8 @@ def _many_asked_at_once(
     tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], enough: int, large: int
 ) -> list[list[str]]:
     lows = [place.prefix for place in wanted]
-    ranges = {
-        "lows": lows,
-        "highs": [low + _UNTIL for low in lows],
-        "sites": [place.id for place in wanted],
-        "job": job_id,
-        "kind": kind,
-    }
-    counts = dict(tx.rows(_COUNT_EACH, {**ranges, "most": large + 1}))
+    highs = [low + _UNTIL for low in lows]
+    counts = dict(_asked(tx, _COUNT_EACH, job_id, kind, lows, highs, large + 1))
     fit, rows = 0, 0
     for number in range(1, len(wanted) + 1):
         if counts[number] > large or rows >= enough:
@@ -118,10 +104,16 @@ def _many_asked_at_once(
         fit = number
     found: list[list[str]] = [[] for _ in range(fit)]
     if rows:
-        some = {name: value[:fit] if isinstance(value, list) else value for name, value in ranges.items()}
-        for number, data in tx.rows(_READ_EACH, some):
+        sites_wanted = [place.id for place in wanted[:fit]]
+        for number, data in _asked(tx, _READ_EACH, job_id, kind, lows[:fit], highs[:fit], sites_wanted):
             found[number - 1].append(data)
     return found
+
+
+def _asked(tx: Tx, query: str, *values: Any) -> Any:
+    """Asked of the driver; there is nothing to be told by rows that were not read in the same moment."""
+    driver: Any = tx.conn.connection.driver_connection
+    return await_only(driver.fetch(query, *values))
 
 
 def named(

@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -87,7 +88,9 @@ class Exporter:
             else:
                 await self._shelf.delete(_lying(export, kept))
         except asyncio.CancelledError:
-            await asyncio.shield(self._database.write(exports.give_back, export))
+            self._database.patience.lasts = timedelta()  # somebody waits for us to end
+            with suppress(StorageAway):  # then it is taken back from us
+                await asyncio.shield(self._database.write(exports.give_back, export))
             raise
         except StorageAway:
             raise
