@@ -61,14 +61,14 @@ class SqliteDatabase:
 
     dialect = SQLITE
 
-    def __init__(self, path: Path, clock: Clock, *, checkpoints: bool = True) -> None:
+    def __init__(self, path: Path, clock: Clock, *, checkpoints: bool = True, cache_kb: int = 16_000) -> None:
         self.path = path
         self.patience = Patience(clock)
         self._clock = clock
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_private(path)
-        self._writer = sqlite_engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints)
-        self._reader = sqlite_engine(path, begin="BEGIN", checkpoints=checkpoints)
+        self._writer = sqlite_engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints, cache_kb=cache_kb)
+        self._reader = sqlite_engine(path, begin="BEGIN", checkpoints=checkpoints, cache_kb=cache_kb)
         self._turn = Turn(path)
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
         self._read_thread = ThreadPoolExecutor(1, thread_name_prefix="store-read")
@@ -141,7 +141,7 @@ def _make_private(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
-def sqlite_engine(path: Path, *, begin: str, checkpoints: bool = True) -> Engine:
+def sqlite_engine(path: Path, *, begin: str, checkpoints: bool = True, cache_kb: int = 16_000) -> Engine:
     engine = create_engine(
         f"sqlite:///{path}",
         poolclass=StaticPool,
@@ -161,7 +161,7 @@ def sqlite_engine(path: Path, *, begin: str, checkpoints: bool = True) -> Engine
             "synchronous = FULL",
             "foreign_keys = ON",
             "journal_size_limit = 67108864",
-            "cache_size = -16000",
+            f"cache_size = -{cache_kb}",
             "temp_store = MEMORY",
             "trusted_schema = OFF",
             f"wal_autocheckpoint = {1000 if checkpoints else 0}",
@@ -237,10 +237,12 @@ class PostgresDatabase:
         await self._engine.dispose()
 
 
-def open_database(url: str, clock: Clock, *, checkpoints: bool = True) -> SqliteDatabase | PostgresDatabase:
-    """`sqlite:///path` or `postgresql://...`."""
+def open_database(
+    url: str, clock: Clock, *, checkpoints: bool = True, cache_kb: int = 16_000
+) -> SqliteDatabase | PostgresDatabase:
+    """`sqlite:///path` or `postgresql://...`. Who reads everything once needs hardly any cache."""
     if url.startswith("sqlite:///"):
-        return SqliteDatabase(Path(url.removeprefix("sqlite:///")), clock, checkpoints=checkpoints)
+        return SqliteDatabase(Path(url.removeprefix("sqlite:///")), clock, checkpoints=checkpoints, cache_kb=cache_kb)
     scheme, _, rest = url.partition("://")
     if scheme in ("postgresql", "postgres", "postgresql+asyncpg", "postgres+asyncpg"):
         return PostgresDatabase(f"postgresql://{rest}", clock)
