@@ -49,7 +49,7 @@ def _largest() -> int:
 
 
 async def _ours(url: str, job_id: UUID, table: str, form: str, out: Path) -> None:
-    database = open_database(url, SystemClock())
+    database = open_database(url, SystemClock(), cache_kb=2_000)  # as the exporter has it
     job = await database.read(jobs.get, job_id)
     assert job
     order = Order(job, TABLES[table], FORMATS[form])

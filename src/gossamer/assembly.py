@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from gossamer.work.exporting import Exporter
     from gossamer.work.kit import Kit
 
+_READ_ONCE = 2_000  # KB of cache for who reads everything once
+
 RECIPES: Mapping[str, Recipe[Any]] = {Prospect.name: Prospect()}
 
 
@@ -94,7 +96,7 @@ class App:
         """What makes the files of this home, with a database connection of its own. `who` tells one from the others."""
         from gossamer.work.exporting import Exporter, worker_name
 
-        database = open_database(database_url(self.settings), self.clock, checkpoints=False)
+        database = open_database(database_url(self.settings), self.clock, checkpoints=False, cache_kb=_READ_ONCE)
         database.patience.lasts = self.database.patience.lasts
         try:
             yield Exporter(database, self.shelf(), worker_name(self.home_name, who))

@@ -9,6 +9,8 @@ from gossamer.export.draft import Draft
 from gossamer.export.table import Line, Lines
 from gossamer.export.threads import chunks_of, write_in_thread
 
+_GROUP = 2_500  # rows; a million of them in smaller groups, or in larger ones, takes more memory
+
 
 def refuse_without_library() -> None:
     try:
@@ -31,7 +33,7 @@ async def encode_parquet(lines: Lines, draft: Draft) -> AsyncIterator[bytes]:
 
 
 def _write(file: IO[bytes], draft: Draft, batches: Iterator[list[Line]]) -> None:
-    """A row group per batch: memory counts for more here than the last tenth of the size."""
+    """In small row groups: memory counts for more here than the last tenth of the size."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -43,12 +45,27 @@ def _write(file: IO[bytes], draft: Draft, batches: Iterator[list[Line]]) -> None
         "time": pa.timestamp("ms", "UTC"),
     }
     schema = pa.schema([(column.name, kinds[column.kind]) for column in draft.columns])
-    # The library's own pool keeps what it once had.
-    pool = pa.system_memory_pool()
+    pool = _frugal_pool()
     with parquet.ParquetWriter(file, schema, compression="zstd", memory_pool=pool) as writer:
-        for some in batches:
+        for some in _groups(batches):
             arrays = [
                 pa.array(cells, pa.string() if column.kind == "time" else kind, memory_pool=pool).cast(kind)
                 for column, kind, cells in zip(draft.columns, schema.types, zip(*some, strict=True), strict=True)
             ]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+
+
+def _groups(batches: Iterator[list[Line]]) -> Iterator[list[Line]]:
+    return (batch[at : at + _GROUP] for batch in batches for at in range(0, len(batch), _GROUP))
+
+
+def _frugal_pool() -> Any:
+    """The library's usual pool keeps what it once had. Not every build has the one that gives it back at once."""
+    import pyarrow as pa
+
+    try:
+        pool = pa.jemalloc_memory_pool()
+    except NotImplementedError:
+        return pa.system_memory_pool()
+    pa.jemalloc_set_decay_ms(0)
+    return pool

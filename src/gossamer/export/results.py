@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from gossamer.export.table import AT_ONCE, Asked, Column, Line, Lines, Looks, Table
-from gossamer.export.whole_site import BEFORE, WHOLE_SITE, with_whole_site
+from gossamer.export.whole_site import BEFORE, WHOLE_SITE, complete
 from gossamer.model.url import is_covered
 from gossamer.store import counters, record_lines
 from gossamer.store.database import Database
@@ -28,7 +28,7 @@ _SITES = 10  # asked for in one read at least
 ENOUGH = AT_ONCE // 2  # rows of one read, after which no further site is read
 LARGE = 10_000  # rows of a site, above which they are not all held at once
 
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 
 async def lines(database: Database, asked: Asked) -> Lines:
@@ -80,7 +80,7 @@ def _picker(asked: Asked) -> Pick:
         if asked.only == UNLINKED:
             rows = [row for row in rows if row.get("verdict") == UNLINKED]
         if whole and keyword_pages is not None:
-            rows = with_whole_site(rows, keyword_pages, place.pages_read)
+            complete(rows, keyword_pages, place.pages_read)
         try:
             return list(map(cells, rows))
         except KeyError:  # from before there were verdicts

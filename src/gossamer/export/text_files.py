@@ -1,6 +1,6 @@
 """Lines as CSV, JSON and JSON lines: from batches of lines to bytes, one batch in memory at a time."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -12,6 +12,7 @@ from gossamer.export.formula import PREFIX, RISKY
 from gossamer.export.table import Line, Lines
 
 _BOM = "\ufeff"
+_FEW = 250  # lines
 
 
 async def encode_csv(lines: Lines, draft: Draft) -> AsyncIterator[bytes]:
@@ -69,9 +70,15 @@ def _plain(cells: Sequence[Any]) -> list[str]:
 async def encode_jsonl(lines: Lines, draft: Draft) -> AsyncIterator[bytes]:
     """One flat object a line."""
     names = [column.name for column in draft.columns]
-    async for some in lines:
-        ended = orjson.OPT_APPEND_NEWLINE
-        yield b"".join([orjson.dumps(dict(zip(names, line, strict=False)), None, ended) for line in some])
+    ended = orjson.OPT_APPEND_NEWLINE
+    async for batch in lines:
+        for some in _few(batch):
+            yield b"".join([orjson.dumps(dict(zip(names, line, strict=False)), None, ended) for line in some])
+
+
+def _few(batch: Sequence[Line]) -> Iterator[Sequence[Line]]:
+    """Each piece that is written takes ten times its size for a moment, so not many at a time."""
+    return (batch[at : at + _FEW] for at in range(0, len(batch), _FEW))
 
 
 def encode_json(lines: Lines, draft: Draft) -> AsyncIterator[bytes]:
@@ -82,9 +89,10 @@ def encode_json(lines: Lines, draft: Draft) -> AsyncIterator[bytes]:
 async def _listed(lines: Lines, draft: Draft) -> AsyncIterator[bytes]:
     names = [column.name for column in draft.columns]
     before = b"[\n"
-    async for some in lines:
-        yield before + b",\n".join([orjson.dumps(dict(zip(names, line, strict=False))) for line in some])
-        before = b",\n"
+    async for batch in lines:
+        for some in _few(batch):
+            yield before + b",\n".join([orjson.dumps(dict(zip(names, line, strict=False))) for line in some])
+            before = b",\n"
     yield b"[]\n" if before == b"[\n" else b"\n]\n"
 
 

@@ -1,7 +1,7 @@
 """What only all rows of a site together can say: how many of its pages mention a keyword, and what to be wary of."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MANY_ON_ONE_PAGE = 200
@@ -30,29 +30,26 @@ WHOLE_SITE = frozenset({"flags", "keyword_pages", "site_pages"})
 
 def completed(rows: Sequence[Mapping[str, Any]], pages_read: int) -> list[Mapping[str, Any]]:
     """All rows of a site with `flags`, `keyword_pages` and `site_pages`. There is one row per page and keyword."""
-    return with_whole_site(rows, Counter(row["keyword"] for row in rows), pages_read)
+    whole = [{**BEFORE, **row} for row in rows]
+    complete(whole, Counter(row["keyword"] for row in rows), pages_read)
+    return list(whole)
 
 
-def with_whole_site(
-    rows: Sequence[Mapping[str, Any]], keyword_pages: Mapping[str, int], pages_read: int
-) -> list[Mapping[str, Any]]:
-    """Some rows of a site, of which it is known on how many pages each keyword is."""
-    return [
-        {
-            **BEFORE,
-            **row,
-            "flags": ";".join(_flags(row, keyword_pages[row["keyword"]], pages_read)),
-            "keyword_pages": keyword_pages[row["keyword"]],
-            "site_pages": pages_read,
-        }
-        for row in rows
-    ]
+def complete(rows: Iterable[dict[str, Any]], keyword_pages: Mapping[str, int], pages_read: int) -> None:
+    """Add them to some rows of a site, of which it is known on how many pages each keyword is."""
+    for row in rows:
+        pages = keyword_pages[row["keyword"]]
+        row["flags"] = ";".join(_flags(row, pages, pages_read))
+        row["keyword_pages"] = pages
+        row["site_pages"] = pages_read
 
 
 def _flags(row: Mapping[str, Any], keyword_pages: int, pages_read: int) -> list[str]:
-    flags = {
-        NAVIGATION_ONLY: row.get("position") == "navigation",
-        ON_ONE_PAGE: row.get("frequency", 0) >= MANY_ON_ONE_PAGE,
-        ON_EVERY_PAGE: pages_read >= ENOUGH_PAGES and keyword_pages >= NEARLY_EVERY * pages_read,
-    }
-    return [flag for flag, holds in flags.items() if holds]
+    flags = []
+    if row.get("position") == "navigation":
+        flags.append(NAVIGATION_ONLY)
+    if row.get("frequency", 0) >= MANY_ON_ONE_PAGE:
+        flags.append(ON_ONE_PAGE)
+    if pages_read >= ENOUGH_PAGES and keyword_pages >= NEARLY_EVERY * pages_read:
+        flags.append(ON_EVERY_PAGE)
+    return flags

@@ -35,10 +35,12 @@ class Database(Protocol):
     async def close(self) -> None: ...
 
 
-def open_database(url: str, clock: Clock, *, checkpoints: bool = True) -> SqliteDatabase | PostgresDatabase:
-    """`sqlite:///path` or `postgresql://...`."""
+def open_database(
+    url: str, clock: Clock, *, checkpoints: bool = True, cache_kb: int = 16_000
+) -> SqliteDatabase | PostgresDatabase:
+    """`sqlite:///path` or `postgresql://...`. Who reads everything once needs hardly any cache."""
     if url.startswith("sqlite:///"):
-        return SqliteDatabase(Path(url.removeprefix("sqlite:///")), clock, checkpoints=checkpoints)
+        return SqliteDatabase(Path(url.removeprefix("sqlite:///")), clock, checkpoints=checkpoints, cache_kb=cache_kb)
     scheme, _, rest = url.partition("://")
     if scheme in ("postgresql", "postgres", "postgresql+asyncpg", "postgres+asyncpg"):
         return PostgresDatabase(f"postgresql://{rest}", clock)

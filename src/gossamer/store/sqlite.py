@@ -32,14 +32,14 @@ class SqliteDatabase:
 
     dialect = SQLITE
 
-    def __init__(self, path: Path, clock: Clock, *, checkpoints: bool = True) -> None:
+    def __init__(self, path: Path, clock: Clock, *, checkpoints: bool = True, cache_kb: int = 16_000) -> None:
         self.path = path
         self.patience = Patience(clock)
         self._clock = clock
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_private(path)
-        self._writer = _engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints)
-        self._reader = _engine(path, begin="BEGIN", checkpoints=checkpoints)
+        self._writer = _engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints, cache_kb=cache_kb)
+        self._reader = _engine(path, begin="BEGIN", checkpoints=checkpoints, cache_kb=cache_kb)
         self._turn = Turn(path)
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
         self._read_thread = ThreadPoolExecutor(1, thread_name_prefix="store-read")
@@ -143,7 +143,7 @@ def _make_private(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
-def _engine(path: Path, *, begin: str, checkpoints: bool = True) -> Engine:
+def _engine(path: Path, *, begin: str, checkpoints: bool = True, cache_kb: int = 16_000) -> Engine:
     engine = create_engine(
         f"sqlite:///{path}",
         poolclass=StaticPool,
@@ -163,7 +163,7 @@ def _engine(path: Path, *, begin: str, checkpoints: bool = True) -> Engine:
             "synchronous = FULL",
             "foreign_keys = ON",
             "journal_size_limit = 67108864",
-            "cache_size = -16000",
+            f"cache_size = -{cache_kb}",
             "temp_store = MEMORY",
             "trusted_schema = OFF",
             f"wal_autocheckpoint = {1000 if checkpoints else 0}",
