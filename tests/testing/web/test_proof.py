@@ -1,6 +1,9 @@
 """Proof that proof can fail: each kind of wrong is found, and nothing else is."""
 
+import asyncio
 import json
+import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +142,23 @@ def test_gaps_are_by_domain_not_by_host(tmp_path: Path) -> None:
         (14.0, "blog.pair-0015.test", "/x"),
     )
     assert smallest_gaps(log) == {"pair-0015.test": pytest.approx(1.0)}
+
+
+async def test_a_web_that_did_not_look_proves_no_gap(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    async with serve(WEB, log=log) as running:
+        clients = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(2)]
+        await asyncio.sleep(0.1)
+        for client in clients:
+            client.sendall(b"GET /robots.txt HTTP/1.1\r\nHost: site-0001.test\r\n\r\n")
+        time.sleep(0.3)
+        await asyncio.sleep(0.1)
+        for client in clients:
+            client.close()
+    first, second = read_log(log)
+    assert second.t - first.t < 0.1
+    assert first.late > 0.2
+    assert smallest_gaps(log)["site-0001.test"] > 0.2
 
 
 def test_a_line_cut_short_is_left_out(tmp_path: Path) -> None:

@@ -1,4 +1,8 @@
-"""Who asked for what and when: one JSON object per line, written in batches."""
+"""Who asked for what and when: one JSON object per line, written in batches.
+
+A web that makes its sites when they are first asked for, on a machine with other things to do, may not look for
+requests for seconds. What it finds then has come at some time since: `late` says since when at the most.
+"""
 
 import asyncio
 import os
@@ -10,6 +14,8 @@ from gossamer.model.url import domain_of
 
 FLUSH_SECONDS = 0.2
 _FLUSH_LINES = 2_000
+_BEAT = 0.02  # seconds
+_LATE = 0.1  # seconds without a look that are worth saying
 
 
 class AccessLog:
@@ -20,11 +26,22 @@ class AccessLog:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644) if path else -1
         self._lines: list[bytes] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._pulse: asyncio.TimerHandle | None = None
+        self._looked = 0.0  # when the event loop last turned
+
+    def watch(self) -> None:
+        """Begin to notice when nobody looks for requests."""
+        loop = asyncio.get_running_loop()
+        self._looked = loop.time()
+        self._pulse = loop.call_later(_BEAT, self.watch)
 
     def add(self, at: float, host: str, path: str, status: int, agent: str) -> None:
         if self._file < 0:
             return
         entry = {"t": at, "host": host, "path": path, "status": status, "ua": agent, "domain": domain_of(host)}
+        late = asyncio.get_running_loop().time() - self._looked if self._pulse else 0.0
+        if late > _LATE:
+            entry["late"] = late
         self._lines.append(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
         if len(self._lines) >= _FLUSH_LINES:
             self.flush()
@@ -41,6 +58,9 @@ class AccessLog:
             waiting = waiting[os.write(self._file, waiting) :]
 
     def close(self) -> None:
+        if self._pulse is not None:
+            self._pulse.cancel()
+            self._pulse = None
         self.flush()
         if self._file >= 0:
             os.close(self._file)

@@ -51,6 +51,7 @@ async def serve(
     """Answer for every host of the web until the block is left. The log is complete then."""
     replies = Replies(web.sites, patience or Patience())
     access = AccessLog(log)
+    access.watch()
     connections: set[Connection] = set()
     loop = asyncio.get_running_loop()
     listener = sock or listening_socket(port)
