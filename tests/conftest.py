@@ -15,17 +15,18 @@ import pytest
 from gossamer.clock import SystemClock
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.store.schema import upgrade
-from tests.servers import RedisServer, postgres, redis
+from tests.servers import RedisServer, object_storage, postgres, redis
 
 AnyDatabase = SqliteDatabase | PostgresDatabase
 
+_URLS = ("DATABASE_URL", "REDIS_URL")
 _numbers = count(1)
 
 
 @pytest.fixture(autouse=True)
 def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Tests do not see the settings, nor the home, of whoever runs them."""
-    for name in [name for name in os.environ if name.startswith("GOSSAMER_") or name in ("DATABASE_URL", "REDIS_URL")]:
+    for name in [name for name in os.environ if name.startswith(("GOSSAMER_", "S3_")) or name in _URLS]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("GOSSAMER_HOME", str(tmp_path / "home"))
 
@@ -44,6 +45,13 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
     """Shared by tests that keep it alive and use names of their own."""
     with redis(tmp_path_factory.mktemp("redis")) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def storage_server() -> Iterator[str]:
+    """The address of a server that speaks S3."""
+    with TemporaryDirectory(prefix="gossamer-storage-") as folder, object_storage(Path(folder) / "server") as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,15 @@
 """Private servers the tests start, use and stop: in temporary folders, on free ports."""
 
+import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -133,3 +137,44 @@ def wait_for(port: int, server: "subprocess.Popen[bytes]", seconds: float = 60) 
             return
         time.sleep(0.05)
     raise RuntimeError("the server did not come up")
+
+
+@contextmanager
+def object_storage(folder: Path) -> Iterator[str]:
+    """A server that speaks S3 and lets in only `key` with `secret`; yields its address. Buckets are made when used."""
+    folder.mkdir(parents=True)
+    rights = {
+        "name": "tests",
+        "credentials": [{"accessKey": "key", "secretKey": "secret"}],
+        "actions": ["Admin", "Read", "Write", "List"],
+    }
+    (folder / "s3.json").write_text(json.dumps({"identities": [rights]}))
+    ports = [free_port() for _ in range(8)]
+    names = ("s3.port", "master.port", "volume.port", "filer.port")
+    options: dict[str, object] = dict(zip((*names, *(f"{name}.grpc" for name in names)), ports, strict=True))
+    options |= {"dir": folder, "ip": "127.0.0.1", "ip.bind": "127.0.0.1", "s3.config": folder / "s3.json"}
+    options |= {"master.telemetry": "false", "volume.max": 20, "master.volumeSizeLimitMB": 64}
+    command = [str(Path(sys.executable).with_name("weed")), "server", "-s3"]
+    command += [f"-{name}={value}" for name, value in options.items()]
+    with (folder / "log").open("wb") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
+    try:
+        _wait_for_storage(f"http://127.0.0.1:{ports[0]}", server)
+        yield f"http://127.0.0.1:{ports[0]}"
+    finally:
+        server.kill()  # nothing in it is worth a farewell
+        server.wait()
+
+
+def _wait_for_storage(address: str, server: "subprocess.Popen[bytes]", seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if server.poll() is not None:
+            raise RuntimeError(f"the storage ended with {server.returncode}")
+        try:
+            urllib.request.urlopen(address, timeout=5)
+        except urllib.error.HTTPError:
+            return  # it refuses strangers, so it is there
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("the storage did not come up")

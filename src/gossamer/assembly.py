@@ -16,6 +16,7 @@ from gossamer.errors import UserError
 from gossamer.recipe import Recipe
 from gossamer.recipes.prospect import Prospect
 from gossamer.retain.classes import Terms
+from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
 from gossamer.settings import Settings
 from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
@@ -27,8 +28,11 @@ from gossamer.work.home import HomeLock, home_name
 from gossamer.work.runner import Rules, Runner
 
 if TYPE_CHECKING:
+    from gossamer.blobs.objects import ObjectBlobs
+    from gossamer.blobs.shelf import Shelf
     from gossamer.fetch.never import NeverVisit
     from gossamer.gate import Gate
+    from gossamer.work.exporting import Exporter
     from gossamer.work.kit import Kit
 
 RECIPES: Mapping[str, Recipe[Any]] = {Prospect.name: Prospect()}
@@ -75,6 +79,28 @@ class App:
 
         return NeverVisit(self.settings.never_visit, self.clock)
 
+    def shelf(self) -> "Shelf":
+        """Where exported files are kept."""
+        from gossamer.blobs.folder import FolderBlobs
+        from gossamer.blobs.private import make_secret
+        from gossamer.blobs.shelf import Shelf
+
+        home = self.settings.home
+        local = FolderBlobs(home / "files", make_secret(home / "secret"), self.clock)
+        return Shelf(self.home_name, local, _objects(self.settings))
+
+    @asynccontextmanager
+    async def exporter(self, who: str) -> AsyncIterator["Exporter"]:
+        """What makes the files of this home, with a database connection of its own. `who` tells one from the others."""
+        from gossamer.work.exporting import Exporter, worker_name
+
+        database = open_database(database_url(self.settings), self.clock, checkpoints=False)
+        database.patience.lasts = self.database.patience.lasts
+        try:
+            yield Exporter(database, self.shelf(), worker_name(self.home_name, who))
+        finally:
+            await database.close()
+
     def runner(self, processes: int | None = None) -> Runner:
         """The runner of this home; it may be started once the lock is held."""
         return Runner(
@@ -94,6 +120,8 @@ class App:
             ),
             (LogChannel(),),
             Retainer(self.database, self.terms),
+            FileSweeper(self.database, self.shelf()),
+            lambda: self.exporter("runner"),
         )
 
 
@@ -113,11 +141,25 @@ def require_redis() -> None:
         )
 
 
+def _objects(settings: Settings) -> "ObjectBlobs | None":
+    """Object storage, if the operator has named one; its library is loaded only then."""
+    if not settings.storage_url:
+        return None
+    from gossamer.blobs.objects import Access, open_objects
+
+    keys = (settings.storage_access_key, settings.storage_secret_key)
+    access, secret = (key.get_secret_value() if key else "" for key in keys)
+    return open_objects(
+        Access(settings.storage_url, settings.storage_endpoint or "", settings.storage_region, access, secret)
+    )
+
+
 def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
     """Send the log to a stream, or to the home's file; no secret of the settings appears in it."""
     kept = (settings.database_url, settings.proxy, settings.redis_url)
     passwords = [urlsplit(secret.get_secret_value()).password or "" for secret in kept if secret]
     secrets = [spelling for password in passwords for spelling in (password, unquote(password))]
+    secrets += [settings.storage_secret_key.get_secret_value()] if settings.storage_secret_key else []
     if stream is not None:
         configure(settings.log_format, settings.log_level, stream=stream, secrets=secrets)
         return
@@ -219,6 +261,7 @@ async def open_kit(settings: Settings, shards: int, clock: SteadyClock | None = 
                 recipes=RECIPES,
                 open_session=rung.session,
                 limits=limits,
+                files_of="" if settings.storage_url else home_name(settings.home),
             )
     finally:
         await resolver.close()

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from gossamer.export.results import RESULTS
 from gossamer.testing.web.proof import forbidden_requests, read_log, smallest_gaps
 from tests.chaos.ground import PROCESSES, Ground
 from tests.stories.program import Terminal, Web
@@ -50,7 +51,9 @@ def undisturbed(ground: Ground, folder: Path) -> Reference:
 
 
 def what_is_left(terminal: Terminal, job: str, web: Web) -> Left:
-    exported = orjson.loads(terminal.type("job", "export", job, "--format", "json", "--output", "-").stdout)
+    columns = ",".join(column.name for column in RESULTS.columns)
+    command = ("job", "export", job, "--format", "json", "--columns", columns, "--output", "-")
+    exported = orjson.loads(terminal.type(*command).stdout)
     listed = terminal.ask("job", "sites", job, "--limit", "50000")
     sites = sorted(listed, key=lambda site: str(site["domain"]))
     time.sleep(0.5)  # the access log is written a moment later

@@ -30,10 +30,14 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
         _add(rows["pages"], attempts=[])
         # As the revision's own program wrote them, and as its migration left those of 0001: as text.
         rows["sites"][0]["notes"], rows["sites"][1]["notes"] = b"", ""
+    if revision >= "0003":
+        _add(rows["jobs"], ran_ms=0, submit_key=None, submit_digest=None, hidden_at=None)
+        rows["sites"][1]["notes"] = b""
+        rows |= _of_0003()
     return rows
 
 
-FILLED = ("0001", "0002")
+FILLED = ("0001", "0002", "0003")
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 
@@ -152,6 +156,34 @@ def _visit(identifier: UUID, site: UUID, host: str, open_pages: int, **more: Any
         "last_error": "",
         **more,
     }
+
+
+def _of_0003() -> Rows:
+    counted = {"sites_done": 0, "sites_failed": 0, "sites_partial": 0, "pages_done": 1, "pages_failed": 0}
+    checkpoint = {
+        "job_id": JOB,
+        "id": UUID("019a0000-0000-7000-8000-0000000000d1"),
+        "at": BEGAN,
+        "cause": "shutdown",
+        "state": "running",
+        "sites_total": 2,
+        **counted,
+        "pages_skipped": 0,
+        "records": 1,
+        "last_at": BEGAN,
+    }
+    alert = {
+        "id": UUID("019a0000-0000-7000-8000-0000000000e1"),
+        "kind": "workers",
+        "subject": HOME,
+        "job_id": None,
+        "sentence": "No worker comes up.",
+        "fired_at": BEGAN,
+        "cleared_at": BEGAN,
+        "delivered_at": BEGAN,
+        "holds": None,
+    }
+    return {"checkpoints": [checkpoint], "alerts": [alert]}
 
 
 def _page(site: UUID, visit: UUID, url: str, **more: Any) -> dict[str, Any]:

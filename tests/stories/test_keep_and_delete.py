@@ -4,7 +4,9 @@ import os
 import pty
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import orjson
 import pytest
@@ -52,12 +54,20 @@ def test_results_are_kept_warned_of_hidden_had_back_forgotten_and_deleted(tmp_pa
         assert "1 to 200 visible characters" in blank.stderr
     assert len(terminal.ask("job", "list")) == 1
 
+    # What failed is written down without anybody asking.
+    made = terminal.ask("job", "exports", short)
+    assert [(one["name"], one["state"]) for one in made] == [
+        ("failed_domains.csv", "done"),
+        ("failed_domains.json", "done"),
+    ]
+    assert Path(urlsplit(made[0]["url"]).path).read_text().startswith("domain,failure_reason,http_status,retry_count,")
+
     # Warned of, on the error stream.
     csv = str(tmp_path / "results.csv")
-    assert terminal.ask("job", "export", short, "--output", csv)["deleted_on"] is None
-    soon = Terminal(terminal.home, None, {**settings, "GOSSAMER_RETENTION": "10d"})
-    warned = soon.type("job", "export", short, "--output", csv)
-    assert "Download your results now." in warned.stderr
+    day = f"{datetime.now(UTC).astimezone() + timedelta(days=90):%Y-%m-%d}"
+    assert terminal.ask("job", "export", short, "--output", csv)["deleted_on"] == day
+    warned = terminal.type("job", "export", short, "--output", csv)
+    assert warned.stderr == f"This job will be auto-deleted on {day}. Download your results now.\n"
     assert "auto-deleted" not in warned.stdout
 
     # Hidden, and had back.
@@ -96,6 +106,7 @@ def test_results_are_kept_warned_of_hidden_had_back_forgotten_and_deleted(tmp_pa
     assert terminal.rows(short) == left
     deleted = answered(terminal, "y", "job", "delete", short)
     assert deleted.returncode == 0, deleted.stderr
+    assert [path for path in (terminal.home / "files").rglob("*") if path.is_file()] == []
     assert terminal.ask("job", "list") == []
     assert "(Results deleted)" in terminal.type("job", "list", "--include-archived").stdout
     gone = terminal.type("job", "results", short, check=False)

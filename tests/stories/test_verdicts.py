@@ -56,7 +56,9 @@ def test_only_unlinked_pages_can_be_asked_for(prospected: tuple[Terminal, str, l
     exported = terminal.type("job", "export", job, "--unlinked-only", "--output", "-").stdout
     table = list(csv.DictReader(io.StringIO(exported)))
     assert [(row["url"], row["keyword"]) for row in table] == [(row["url"], row["keyword"]) for row in wanted]
-    in_json = orjson.loads(terminal.type("job", "export", job, "--format", "json", "--output", "-").stdout)
+    in_json = orjson.loads(
+        terminal.type("job", "export", job, "--columns", "verdict", "--format", "json", "--output", "-").stdout
+    )
     pages = [page for keywords in in_json["results"].values() for pages in keywords.values() for page in pages]
     assert sorted(page["verdict"] for page in pages) == sorted(row["verdict"] for row in rows)
 

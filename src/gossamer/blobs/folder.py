@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from gossamer.blobs.chunks import CHUNK, in_chunks
-from gossamer.blobs.private import UNFINISHED, PartFile, open_private, sync_folder
+from gossamer.blobs.private import UNFINISHED, PartFile, make_folders, open_private, sync_folder
 from gossamer.blobs.seam import Blob, NoSuchBlob, checked_key
 from gossamer.clock import Clock
 
@@ -66,6 +66,15 @@ class FolderBlobs:
     async def link(self, key: str, expires: timedelta) -> str:
         return self._signed(checked_key(key), int((self._clock.now() + expires).timestamp()))
 
+    def workroom(self) -> Path:
+        """A folder for what is not complete yet: what is left there by somebody who died is removed with the rest."""
+        make_folders(self._root)
+        return self._root
+
+    def path(self, key: str) -> Path:
+        """Where the file is, for whoever sits at this machine and may read it anyway."""
+        return self._path(key)
+
     def verify(self, link: str, now: datetime) -> str | None:
         """The key a link of ours leads to, or None if it is not ours, was changed, or is over."""
         parts = _LINK.fullmatch(link)
@@ -83,6 +92,11 @@ class FolderBlobs:
         """Remove what writers that died left behind; younger ones may still be at work. Says how many there were."""
         before = (self._clock.now() - older_than).timestamp()
         return await asyncio.to_thread(_remove_unfinished, self._root, before)
+
+    async def remove_old(self, older_than: timedelta) -> int:
+        """Remove files that were put so long ago; how many. Folders that are empty then go with them."""
+        before = (self._clock.now() - older_than).timestamp()
+        return await asyncio.to_thread(_remove_old, self._root, before)
 
     def _path(self, key: str) -> Path:
         return self._root / checked_key(key)
@@ -103,6 +117,20 @@ def _remove_unfinished(root: Path, before: float) -> int:
     for path in root.rglob(UNFINISHED):
         with suppress(FileNotFoundError):
             if path.stat().st_mtime < before:
+                path.unlink()
+                removed += 1
+    return removed
+
+
+def _remove_old(root: Path, before: float) -> int:
+    removed = 0
+    # Deepest first, so that a folder is looked at after what was in it.
+    for path in sorted(root.rglob("*"), reverse=True):
+        with suppress(OSError):  # not empty, or somebody was faster
+            if path.is_dir():
+                if path.stat().st_mtime < before:
+                    path.rmdir()
+            elif path.stat().st_mtime < before:
                 path.unlink()
                 removed += 1
     return removed

@@ -23,6 +23,10 @@ class BadBlobKey(GossamerError, ValueError):
     """A key that is not letters, digits and ``_ - . + = @`` in segments divided by ``/``."""
 
 
+class BlobsAway(GossamerError):
+    """The storage does not answer, or does not let us in. It may be otherwise later."""
+
+
 @dataclass(frozen=True, slots=True)
 class Blob:
     """What was stored."""

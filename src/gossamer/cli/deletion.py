@@ -21,6 +21,7 @@ from gossamer.model.ids import short
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of
 from gossamer.retain.delete import delete_job, refuse_at_work
+from gossamer.retain.files import FileSweeper
 from gossamer.retain.mention import Mention, of_domain, of_page
 from gossamer.retain.retainer import NextStep, Outlook, Retainer, RetentionReport
 from gossamer.store import counters, jobs, retention
@@ -48,6 +49,7 @@ async def delete_results(app: App, text: str, *, yes: bool, as_json: bool) -> in
     if job.state is not JobState.ARCHIVED and not _is_meant(question, yes=yes):
         return 0
     rows = await delete_job(app.database, job)
+    await FileSweeper(app.database, app.shelf()).sweep()
     if as_json:
         say_json({"id": str(job.id), "short_id": identifier, "state": str(JobState.ARCHIVED), "rows": rows})
     elif job.state is JobState.ARCHIVED and not rows:
@@ -80,6 +82,7 @@ async def forget_mentions(
         for one in found:
             await forget_in_job(app.database, one, app.recipes[one.job.recipe].kinds, mention)
         answers = await forget_robots(app.database, mention)
+        await FileSweeper(app.database, app.shelf()).sweep()
     if as_json:
         say_json({"forgotten": bool(found or answers) and not dry_run, "jobs": [_as_json(one) for one in found]})
     elif not (found or answers):
@@ -123,6 +126,7 @@ async def run_retention(app: App, *, as_json: bool) -> int:
             deleted=done.deleted + more.deleted,
             rows=done.rows + more.rows,
         )
+    await FileSweeper(app.database, app.shelf()).sweep()
     if as_json:
         ids = {name: [str(one) for one in getattr(done, name)] for name in ("hidden", "shown", "deleted")}
         say_json({**ids, "rows": done.rows})

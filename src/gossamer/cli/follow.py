@@ -14,11 +14,12 @@ from gossamer.intake import control
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
-from gossamer.store import counters, jobs, visits
+from gossamer.store import counters, exports, jobs, visits
 from gossamer.store.health import working_home
 from gossamer.work.runner import Runner
 
 _LOOK = 0.25  # seconds between looks at the rows
+_FOR_FILES = 60.0  # seconds that the files of a job may take which are made by themselves
 
 
 async def runner_of(app: App) -> int | None:
@@ -91,6 +92,7 @@ class Follower:
         while True:
             job = await self._show()
             if job.state in OVER or job.state is JobState.PAUSED or self._leave:
+                await self._let_files_be_made()
                 return job
             if self._interrupts > 1:
                 return await self._stop_at_once(job)
@@ -100,6 +102,16 @@ class Follower:
                     await control.pause(self._app.database, job)
             await self._keep_working()
             await asyncio.sleep(_LOOK)
+
+    async def _let_files_be_made(self) -> None:
+        """What is made by itself at the end of a job: if we work it, nobody else will."""
+        until = asyncio.get_running_loop().time() + _FOR_FILES
+        while self._runner and not self._leave and not self._interrupts:
+            home = self._app.home_name
+            in_time = asyncio.get_running_loop().time() < until
+            if not in_time or not await self._app.database.read(exports.any_open, home, self._job_id):
+                return
+            await asyncio.sleep(_LOOK / 5)
 
     async def _show(self) -> Job:
         job = await self._app.database.read(jobs.get, self._job_id)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from gossamer.cli import audit, history, retention, retry, views, watch
+from gossamer.cli import audit, exports, history, retention, retry, views, watch
 from gossamer.cli.main import StrictCommand
 from gossamer.cli.views import DETACH, JOB, JSON, PROCESSES
 
@@ -158,5 +158,5 @@ def cancel(job: str = JOB, as_json: bool = JSON) -> None:
     run_command(lambda app: cancel_job(app, job, as_json=as_json))
 
 
-for more in (views.app, watch.app, history.app, audit.app, retry.app, retention.app):
+for more in (views.app, exports.app, watch.app, history.app, audit.app, retry.app, retention.app):
     app.add_typer(more)

@@ -1,6 +1,6 @@
 """How long a job's results are to be had, for the commands that show them."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import typer
 
@@ -11,8 +11,6 @@ from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.retain.retainer import NextStep, look_ahead
 from gossamer.store import retention
-
-_WARNED_BEFORE = timedelta(days=30)
 
 
 def date(at: datetime) -> str:
@@ -46,16 +44,14 @@ async def refuse_gone(app: App, job: Job) -> None:
     )
 
 
-async def deletion_near(app: App, job: Job) -> datetime | None:
-    """When a completed job's results are hidden, if that is soon."""
+async def deletion_date(app: App, job: Job) -> datetime | None:
+    """When a completed job's results are hidden."""
     if job.state is not JobState.COMPLETED:
         return None
     kept = await app.database.read(retention.kept_job, job.id)
     if kept is None:
         return None
-    now = app.clock.now()
-    hides_at = look_ahead(kept, app.terms, now).hides_at
-    return hides_at if hides_at - now <= _WARNED_BEFORE else None
+    return look_ahead(kept, app.terms, app.clock.now()).hides_at
 
 
 def warn(at: datetime | None) -> None:

@@ -1,8 +1,5 @@
 """The commands that only look."""
 
-import sys
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -13,8 +10,7 @@ from gossamer.cli import kept, report, tables, words
 from gossamer.cli.follow import runner_of
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
-from gossamer.export.rows import Row, rows_by_site
-from gossamer.export.write import ENCODERS, write_file, write_stream
+from gossamer.export.rows import rows_by_site
 from gossamer.intake.control import find_job
 from gossamer.model.ids import short
 from gossamer.model.job import Job
@@ -94,49 +90,6 @@ async def show_results(app: App, text: str, limit: int, *, unlinked_only: bool, 
     else:
         progress = await app.database.read(counters.progress, job.id)
         say(f"{len(rows):,} of {progress.records:,} matches. All of them: '{export} --output results.csv'.")
-    return 0
-
-
-async def export_results(
-    app: App, text: str, form: str | None, output: Path, *, unlinked_only: bool, as_json: bool
-) -> int:
-    form = form or ("json" if output.suffix.lower() == ".json" else "csv")
-    if str(output) in ("", "."):
-        raise UserError("export.output", "--output names no file.", hint="For example --output results.csv.")
-    if str(output) == "-" and as_json:
-        raise UserError(
-            "usage", "--json has nothing to say when the export itself goes to standard output.", hint="Give one."
-        )
-    if form not in ENCODERS:
-        known = " or ".join(ENCODERS)
-        raise UserError("export.format", f"{form!r} is not a format.", hint=f"Use --format {known}.")
-    job = await find_job(app.database, text)
-    await kept.refuse_gone(app, job)
-    kind, verdict = _kind(app, job), _wanted(job, unlinked_only)
-    near = await kept.deletion_near(app, job)
-    written = 0
-
-    async def counted() -> AsyncIterator[list[Row]]:
-        nonlocal written
-        async for rows in rows_by_site(app.database, job.id, kind, verdict=verdict):
-            written += len(rows)
-            yield rows
-
-    chunks = ENCODERS[form](counted(), kind)
-    if str(output) == "-":
-        await write_stream(sys.stdout, chunks)
-        kept.warn(near)
-        return 0
-    size = await write_file(output, chunks)
-    partial = job.state not in OVER
-    if as_json:
-        answer = {"path": str(output), "format": form, "rows": written, "bytes": size, "partial": partial}
-        say_json({**answer, "deleted_on": kept.date(near) if near else None})
-        return 0
-    say(f"Wrote {written:,} {'unlinked ' if unlinked_only else ''}matches to {output} ({size:,} bytes)")
-    if partial:
-        say(f"The job is {job.state}: these are the results so far.")
-    kept.warn(near)
     return 0
 
 

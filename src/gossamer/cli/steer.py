@@ -1,17 +1,15 @@
 """The commands that change a job, and follow what comes of it."""
 
 import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from gossamer.assembly import App, log_path
+from gossamer.assembly import App
 from gossamer.cli import report, words
+from gossamer.cli.background import start_worker
 from gossamer.cli.follow import Follower, runner_of
 from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say, say_json
@@ -179,19 +177,8 @@ async def _follow(app: App, job_id: UUID, *, processes: int | None, as_json: boo
 
 
 def _run_in_background(app: App, processes: int | None) -> None:
-    """A runner of its own session, so that it survives this terminal. It waits its turn if the home has one."""
-    command = [sys.executable, "-m", "gossamer.worker", "--runner"]
-    if processes:
-        command += ["--processes", str(processes)]
-    with log_path(app.settings).open("ab") as sink:
-        subprocess.Popen(  # noqa: S603 - our own program
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=sink,
-            stderr=sink,
-            start_new_session=True,
-            env={**os.environ, "GOSSAMER_HOME": str(app.settings.home)},
-        )
+    """A runner that waits its turn if the home has one."""
+    start_worker(app, "--runner", *(("--processes", str(processes)) if processes else ()))
 
 
 async def _answer(app: App, job_id: UUID, as_json: bool, lines: list[str]) -> int:

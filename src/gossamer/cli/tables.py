@@ -64,6 +64,23 @@ def domains(found: Sequence[SiteSummary], room: int) -> Table:
     return _table(titles, cells, widths, right=("Read", "Size"))
 
 
+def failures(found: Sequence[SiteSummary], room: int) -> Table:
+    """Domains that failed: why, with which answer, after how many further tries, and when last."""
+    titles = ["Domain", "Reason", "HTTP", "Retries", "Last attempt"]
+    cells = [
+        [
+            site.host,
+            site.trouble.sentence if site.trouble else "",
+            str(site.trouble.http_status) if site.trouble and site.trouble.http_status else "",
+            f"{site.retries:,}",
+            words.moment(site.last_attempt_at)[:19] if site.last_attempt_at else "",
+        ]
+        for site in found
+    ]
+    widths = fit(titles, cells, [40, 80, 4, 7, 19], [12, 12, 4, 7, 10], room)
+    return _table(titles, cells, widths, right=("HTTP", "Retries"))
+
+
 def pages(found: Sequence[PageHistory], room: int) -> Table:
     """A job's pages: what became of each, after how many tries, and why."""
     titles = ["Page", "State", "Tries", "Reason"]

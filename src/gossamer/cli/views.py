@@ -1,7 +1,5 @@
 """The half of `gossamer job` that only looks."""
 
-from pathlib import Path
-
 import typer
 
 from gossamer.cli.main import StrictCommand
@@ -116,37 +114,6 @@ def results(
     from gossamer.cli.session import run as run_command
 
     run_command(lambda app: show_results(app, job, limit, unlinked_only=unlinked_only, as_json=as_json))
-
-
-@app.command(cls=StrictCommand)
-def export(
-    job: str = JOB,
-    form: str | None = typer.Option(
-        None,
-        "--format",
-        help="csv or json; by the ending of the file if not given.",
-        metavar="csv|json",
-        show_default=False,
-    ),
-    output: Path = typer.Option(
-        ..., "--output", help="The file to write; '-' for standard output.", show_default=False
-    ),
-    unlinked_only: bool = UNLINKED_ONLY,
-    as_json: bool = JSON,
-) -> None:
-    """Write a job's results to a file; what there is so far, if it still runs.
-
-    Examples:
-
-    \b
-        gossamer job export 3f9a2c71 --format csv --output results.csv
-
-        gossamer job export 3f9a2c71 --unlinked-only --output prospects.csv
-    """
-    from gossamer.cli.look import export_results
-    from gossamer.cli.session import run as run_command
-
-    run_command(lambda app: export_results(app, job, form, output, unlinked_only=unlinked_only, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)

@@ -14,18 +14,28 @@ ON_ONE_PAGE = f"{MANY_ON_ONE_PAGE}+ on one page"
 ON_EVERY_PAGE = "nearly every page"
 
 # What rows from before there were verdicts do not have.
-_BEFORE = {"verdict": "", "link_url": "", "anchor_text": "", "position": ""}
+BEFORE = {"verdict": "", "link_url": "", "anchor_text": "", "position": ""}
+
+
+# Columns that say something of the whole site.
+WHOLE_SITE = frozenset({"flags", "keyword_pages", "site_pages"})
 
 
 def completed(rows: Sequence[Mapping[str, Any]], pages_read: int) -> list[Mapping[str, Any]]:
-    """The rows of a site with `flags`, `keyword_pages` and `site_pages`. There is one row per page and keyword."""
-    pages = Counter(row["keyword"] for row in rows)
+    """All rows of a site with `flags`, `keyword_pages` and `site_pages`. There is one row per page and keyword."""
+    return with_whole_site(rows, Counter(row["keyword"] for row in rows), pages_read)
+
+
+def with_whole_site(
+    rows: Sequence[Mapping[str, Any]], keyword_pages: Mapping[str, int], pages_read: int
+) -> list[Mapping[str, Any]]:
+    """Some rows of a site, of which it is known on how many pages each keyword is."""
     return [
         {
-            **_BEFORE,
+            **BEFORE,
             **row,
-            "flags": ";".join(_flags(row, pages[row["keyword"]], pages_read)),
-            "keyword_pages": pages[row["keyword"]],
+            "flags": ";".join(_flags(row, keyword_pages[row["keyword"]], pages_read)),
+            "keyword_pages": keyword_pages[row["keyword"]],
             "site_pages": pages_read,
         }
         for row in rows

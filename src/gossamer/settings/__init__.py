@@ -24,6 +24,8 @@ from gossamer.settings.forms import (
     a_database,
     a_proxy,
     a_redis,
+    a_storage,
+    an_endpoint,
     cores,
     default_home,
     folder,
@@ -34,8 +36,9 @@ from gossamer.settings.forms import (
 PREFIX = "GOSSAMER_"
 TOML_NAME = "gossamer.toml"
 
-_SECRET = frozenset({"database_url", "proxy", "redis_url"})  # never shown, not even when they are wrong
-_ALSO = {"database_url": "DATABASE_URL", "redis_url": "REDIS_URL"}  # what others call them
+_SECRET = frozenset(
+    {"database_url", "proxy", "redis_url", "storage_access_key", "storage_secret_key"}
+)  # never shown, not even when they are wrong
 
 
 class Settings(BaseSettings):
@@ -144,6 +147,31 @@ class Settings(BaseSettings):
     retention_grace: Duration = setting(
         "How long hidden results can still be had back", SOME_TIME, default=timedelta(days=7)
     )
+    storage_url: Annotated[str, BeforeValidator(a_storage)] | None = setting(
+        "Where exported files are kept; the files folder of the home when unset",
+        "s3://bucket/prefix, gs://bucket/prefix or az://container/prefix",
+        default=None,
+        validation_alias=AliasChoices("GOSSAMER_STORAGE_URL", "S3_BUCKET"),
+    )
+    storage_endpoint: Annotated[str, BeforeValidator(an_endpoint)] | None = setting(
+        "Server of the storage, where it is not the provider's own",
+        "an address such as https://minio.example.com:9000",
+        default=None,
+        validation_alias=AliasChoices("GOSSAMER_STORAGE_ENDPOINT", "S3_ENDPOINT"),
+    )
+    storage_region: str = setting("Region of the storage", "a name such as eu-central-1", default="")
+    storage_access_key: SecretStr | None = setting(
+        "Name of the key to the storage; what its own tools use when unset",
+        "a key's name",
+        default=None,
+        validation_alias=AliasChoices("GOSSAMER_STORAGE_ACCESS_KEY", "S3_ACCESS_KEY"),
+    )
+    storage_secret_key: SecretStr | None = setting(
+        "The key to the storage",
+        "a key",
+        default=None,
+        validation_alias=AliasChoices("GOSSAMER_STORAGE_SECRET_KEY", "S3_SECRET_KEY"),
+    )
     http_timeout: Duration = setting(
         "Time for one request in all, from the name to the last byte",
         SOME_TIME,
@@ -195,6 +223,15 @@ class Settings(BaseSettings):
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=_toml_path())
 
 
+# Which setting a variable with a name of its own is.
+_NAMES = {
+    str(variable): name
+    for name, field in Settings.model_fields.items()
+    if isinstance(field.validation_alias, AliasChoices)
+    for variable in field.validation_alias.choices
+}
+
+
 def read_settings() -> tuple[Settings, list[str]]:
     """The settings in force, and the names somebody set that mean nothing here, for the door to warn about."""
     settings = Settings()
@@ -222,7 +259,7 @@ def _toml_values() -> dict[str, Any]:
 
 def _wrong_value(error: ValidationError, given: dict[str, Any]) -> UserError:
     where = str(error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"][0])
-    name = next((name for name, other in _ALSO.items() if where.endswith(other)), where)
+    name = _NAMES.get(where, where)
     spelling, found = _origin(name, given)
     state = "cannot be used" if name in _SECRET else f"is {_shown(found)}"
     return UserError("settings.invalid", f"{spelling} {state}, expected {_expected(Settings.model_fields[name])}.")
@@ -232,7 +269,7 @@ def _origin(name: str, given: dict[str, Any]) -> tuple[str, object]:
     """The name and the value as the person wrote them, which is what they will look for."""
     if name in given:
         return name, given[name]
-    for variable in (f"{PREFIX}{name.upper()}", _ALSO.get(name, "")):
+    for variable in (f"{PREFIX}{name.upper()}", *(other for other, field in _NAMES.items() if field == name)):
         if value := os.environ.get(variable):
             return variable, value
     return f"{name} in {_toml_path()}", _toml_values().get(name)

@@ -18,6 +18,9 @@ _DATABASE = re.compile(r"(?:postgres(?:ql)?(?:\+asyncpg)?://\S+|sqlite:///\S+)")
 _PROXY = re.compile(
     r"(?:https?|socks5h?)://(?:[^\s/@]+@)?(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?/?"
 )
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,62}")
+_STORAGE = re.compile(r"(?:s3|gs|az)://[A-Za-z0-9._-]+(?:/[A-Za-z0-9._=+@-]+)*/?")
+_ENDPOINT = re.compile(r"https?://[^\s/@]+(?:/[^\s]*)?")
 _SERVER = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<four>[0-9.]+))(?::(?P<port>\d{1,5}))?")
 
 
@@ -77,6 +80,20 @@ def a_proxy(value: object) -> object:
     if match is None or (match["port"] and not 0 < int(match["port"]) < 65_536):
         raise ValueError("not a proxy's address")
     return value
+
+
+def a_storage(value: object) -> object:
+    """A bucket alone is one of S3's."""
+    text = f"s3://{value}" if isinstance(value, str) and _BUCKET.fullmatch(value) else value
+    if not isinstance(text, str) or _STORAGE.fullmatch(text) is None:
+        raise ValueError("not the address of a storage")
+    return text.rstrip("/")
+
+
+def an_endpoint(value: object) -> object:
+    if not isinstance(value, str) or _ENDPOINT.fullmatch(value) is None:
+        raise ValueError("not the address of a server")
+    return value.rstrip("/")
 
 
 def _rates(value: object) -> dict[str, float]:

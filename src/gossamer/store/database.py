@@ -66,8 +66,7 @@ class SqliteDatabase:
         self.patience = Patience(clock)
         self._clock = clock
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Made by us and not by the driver, so that only its owner may read it; its log files take after it.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        _make_private(path)
         self._writer = sqlite_engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints)
         self._reader = sqlite_engine(path, begin="BEGIN", checkpoints=checkpoints)
         self._turn = Turn(path)
@@ -130,6 +129,16 @@ class SqliteDatabase:
         self._writer.dispose()
         self._reader.dispose()
         self._turn.close()
+
+
+def _make_private(path: Path) -> None:
+    """Make the file if there is none: by us and not by the driver, so that only its owner may read it.
+
+    One that is there is not touched. To close it would take away the locks of every connection this process has to it,
+    and the next process to leave would remove the log that they still write to.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def sqlite_engine(path: Path, *, begin: str, checkpoints: bool = True) -> Engine:

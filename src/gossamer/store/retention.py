@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Table, Text, cast, delete, func, select, tuple_, update
 
 from gossamer.model.states import JobState, VisitState
-from gossamer.store import events, jobs
+from gossamer.store import events, exports, jobs
 from gossamer.store import tables as t
 from gossamer.store.moves import FREED, Moving, moving, tell
 from gossamer.store.tx import Tx
@@ -84,6 +84,7 @@ def hide(tx: Tx, job: KeptJob, at: datetime, why: str) -> bool:
     ended = (t.jobs.c.id == job.id) & t.jobs.c.state.in_(_ENDED) & t.jobs.c.hidden_at.is_(None)
     if not tx.run(update(t.jobs).where(ended).values(hidden_at=at)).rowcount:
         return False
+    exports.expire_of_job(tx, job.id)
     events.add(tx, job.id, "job.hidden", why, who="retention")
     return True
 
@@ -106,6 +107,7 @@ def archive(tx: Tx, job_id: UUID, at: datetime, why: str, who: str) -> bool:
     if not jobs.move(tx, job_id, JobState.ARCHIVED, why, who=who):
         return False
     tx.run(update(t.jobs).where(t.jobs.c.id == job_id).values(hidden_at=at))
+    exports.expire_of_job(tx, job_id)
     about = (t.alerts.c.job_id == job_id) & t.alerts.c.cleared_at.is_(None)
     tx.run(update(t.alerts).where(about).values(cleared_at=tx.now, holds=None))
     return True
@@ -126,7 +128,7 @@ def purge_step(tx: Tx, job_id: UUID, most: int) -> int:
     """Delete up to `most` rows of an archived job; how many. After the last one it is only what `job list` shows."""
     if jobs.states(tx, [job_id]).get(job_id) is not JobState.ARCHIVED:
         return 0
-    for table in (t.records, t.pages, t.events, t.minutes, t.checkpoints, t.visits, t.sites):
+    for table in (t.records, t.pages, t.events, t.minutes, t.checkpoints, t.visits, t.sites, t.exports):
         gone = _delete(tx, table, job_id, most)
         if gone:
             return gone
@@ -147,6 +149,8 @@ def _delete(tx: Tx, table: Table, job_id: UUID, most: int) -> int:
     wanted = table.c.job_id == job_id
     if table is t.events:
         wanted &= table.c.site_id.is_not(None) | table.c.visit_id.is_not(None)  # what happened to the job itself stays
+    if table is t.exports:
+        wanted &= table.c.blob_key.is_(None)  # the others go with their files
     if table is t.sites:
         wanted &= ~table.c.listed  # what a person listed stays
     key = list(table.primary_key)

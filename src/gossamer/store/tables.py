@@ -239,3 +239,34 @@ alerts = Table(
     Column("holds", Boolean),  # nothing once it is cleared: of those there may be many
     UniqueConstraint("kind", "subject", "holds"),
 )
+
+# Files made of a job's rows, asked for by a person or made by themselves. One row is one file.
+exports = Table(
+    "exports",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("job_id", Id, ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
+    Column("type", String(24), nullable=False),
+    Column("format", String(8), nullable=False),
+    Column("options", Json, nullable=False),  # columns, filter, looks
+    Column("name", Text, nullable=False),  # of the file
+    Column("partial", Boolean, nullable=False),  # the job was not over
+    Column("state", String(12), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("home", Text, nullable=False),  # on whose disk the file lies or shall lie; empty: in object storage
+    Column("spooled", Boolean, nullable=False),  # lies there only until object storage is back
+    Column("lease", Id),
+    Column("lease_until", Instant),
+    Column("worker", Text),
+    Column("tries", SmallInteger, nullable=False),  # that ended with the death of whoever worked it
+    Column("rows_done", BigInteger, nullable=False),
+    Column("rows_total", BigInteger, nullable=False),
+    Column("blob_key", Text),  # nothing once the file is gone
+    Column("size", BigInteger),
+    Column("sha256", String(64)),
+    Column("created_at", Instant, nullable=False),
+    Column("finished_at", Instant),
+    Column("expires_at", Instant),
+    Index(None, "job_id"),
+    Index(None, "state"),
+)

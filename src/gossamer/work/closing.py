@@ -5,11 +5,12 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.errors import StorageAway
+from gossamer.export.asking import BY_ITSELF
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import ALERTS
 from gossamer.recipe import Recipe
-from gossamer.store import alerts, jobs
+from gossamer.store import alerts, exports, jobs
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
@@ -26,16 +27,17 @@ log = get_logger(__name__)
 class Closer:
     """Looks for running jobs without an open site."""
 
-    def __init__(self, database: Database, recipes: Mapping[str, Recipe[Any]]) -> None:
+    def __init__(self, database: Database, recipes: Mapping[str, Recipe[Any]], files_of: str = "") -> None:
         self._database = database
         self._recipes = recipes
+        self._files_of = files_of
 
     async def look(self) -> None:
         for job_id in await self._database.read(jobs.ready_to_close):
             await self._close(job_id)
 
     async def _close(self, job_id: UUID) -> None:
-        await self._database.write(_complete, job_id, await self._doubt(job_id))
+        await self._database.write(_complete, job_id, await self._doubt(job_id), self._files_of)
 
     async def _doubt(self, job_id: UUID) -> str:
         """What speaks against the rows of a job, as a sentence; "" if nothing does.
@@ -55,6 +57,9 @@ class Closer:
         return ALERTS[AlertKind.AUDIT].format(job=short(job_id), found=report.sentence)
 
 
-def _complete(tx: Tx, job_id: UUID, why: str) -> None:
-    if jobs.complete(tx, job_id, why) and why:
+def _complete(tx: Tx, job_id: UUID, why: str, files_of: str) -> None:
+    if not jobs.complete(tx, job_id, why):
+        return
+    exports.add(tx, job_id, BY_ITSELF, files_of)
+    if why:
         alerts.fire(tx, AlertKind.AUDIT, str(job_id), why, job_id=job_id)

@@ -17,7 +17,7 @@ from gossamer.model.states import OVER, JobState, PageState
 from gossamer.model.url import site_of_url
 from gossamer.retain.delete import refuse_at_work
 from gossamer.retain.mention import Mention
-from gossamer.store import checkpoints, counters, events, forget, jobs, retention, sites, visits
+from gossamer.store import checkpoints, counters, events, exports, forget, jobs, retention, sites, visits
 from gossamer.store.counters import Change
 from gossamer.store.database import Database
 from gossamer.store.forget import NamingPage, NamingRecord
@@ -187,6 +187,7 @@ def _rewrite_records(tx: Tx, job: Job, records: Sequence[NamingRecord]) -> None:
 
 def _say(tx: Tx, job: Job, why: str) -> None:
     events.add(tx, job.id, "job.forgot", why, who="user")
+    exports.expire_of_job(tx, job.id)  # they were made of what it said before
 
 
 def _drop_robots(tx: Tx, mention: Mention) -> int:

@@ -42,3 +42,4 @@ class Kit:
     recipes: Mapping[str, Recipe[Any]]
     open_session: Callable[[int], Fetcher]  # a seed picks the identity
     limits: Limits
+    files_of: str = ""  # the home that keeps the files of jobs that end; "" for object storage

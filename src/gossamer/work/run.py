@@ -170,7 +170,7 @@ class Shard:
             await asyncio.Event().wait()
         database = self._kit.reopen_database()
         database.patience.lasts = self._kit.database.patience.lasts
-        closer = Closer(database, self._kit.recipes)
+        closer = Closer(database, self._kit.recipes, self._kit.files_of)
         try:
             while True:
                 await closer.look()

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from gossamer.errors import GossamerError, StorageAway
 from gossamer.model.alert import AlertKind
 from gossamer.model.sentences import ALERTS
 from gossamer.model.states import JobState
+from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
 from gossamer.store import alerts, checkpoints, events, jobs, reclaim, robots, schema, waits
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
@@ -23,6 +25,7 @@ from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work import surrender
 from gossamer.work.child import Child
+from gossamer.work.exporting import Exporter
 from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard
 from gossamer.work.home import HomeLock
 from gossamer.work.sweep import Sweeper
@@ -30,6 +33,7 @@ from gossamer.work.sweep import Sweeper
 _EVERY = 0.5  # seconds between looks
 _CHECKPOINT = 5.0
 _RETAIN, _RETAIN_MORE = 300.0, 5.0  # seconds between passes over what is to be deleted
+_SWEEP_FILES = 60.0
 _PLACE, _PLACE_KEPT = "runner", timedelta(seconds=30)
 _ALIVE = 10.0  # seconds after which a child counts as having started
 _STILLBORN = 6  # so many that did not, one after the other, and it is no accident
@@ -66,6 +70,8 @@ class Runner:
         rules: Rules,
         channels: Sequence[Channel],
         retainer: Retainer,
+        files: FileSweeper,
+        open_exporter: Callable[[], AbstractAsyncContextManager[Exporter]],
     ) -> None:
         self._database = database
         self._clock = clock
@@ -77,6 +83,9 @@ class Runner:
         self._rules = rules
         self._post = Post(database, clock, channels)
         self._retainer = retainer
+        self._files = files
+        self._open_exporter = open_exporter
+        self._sweeps_files_at = clock.monotonic()
         self._retains_at = clock.monotonic() + _RETAIN
         self._children: list[Child] = []
         self._stillborn = 0
@@ -112,10 +121,17 @@ class Runner:
         return Child(self._command, self._lock, self._home, number, self._rules.processes, self._output)
 
     async def look_after(self) -> None:
-        """For ever: replace dead children, sweep, guard, keep the log file of SQLite small."""
-        while True:
-            await self._look()
-            await asyncio.sleep(_EVERY)
+        """For ever: replace dead children, sweep, guard, make files, keep the log file of SQLite small."""
+        async with self._open_exporter() as exporter:
+            exporting = asyncio.create_task(exporter.run())
+            try:
+                while not exporting.done():
+                    await self._look()
+                    await asyncio.sleep(_EVERY)
+                exporting.result()
+            finally:
+                exporting.cancel()
+                await asyncio.wait([exporting])
 
     async def _look(self) -> None:
         self._end_standing()
@@ -128,6 +144,9 @@ class Runner:
             report = await self._retainer.pass_once(self._clock.now())
             # What is left of a large job goes soon, but not so that it keeps others from writing.
             self._retains_at = self._clock.monotonic() + (_RETAIN if report.is_over else _RETAIN_MORE)
+        if self._clock.monotonic() >= self._sweeps_files_at:
+            self._sweeps_files_at = self._clock.monotonic() + _SWEEP_FILES
+            await self._files.sweep()
         if self._clock.monotonic() - self._checkpointed > _CHECKPOINT:
             self._checkpointed = self._clock.monotonic()
             if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):

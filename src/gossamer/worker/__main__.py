@@ -15,7 +15,7 @@ from gossamer.clock import SteadyClock
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.model.states import JobState
 from gossamer.settings import Settings, read_settings
-from gossamer.store import jobs
+from gossamer.store import exports, jobs
 from gossamer.telemetry import bound, get_logger
 from gossamer.work.runner import NO_DATABASE
 
@@ -32,6 +32,7 @@ def main() -> int:
     parser.add_argument("--clock", type=float, help="what the runner's clock adds to the monotonic one")
     parser.add_argument("--pulse", type=int, help="a pipe to the runner that gets a byte for every sign of life")
     parser.add_argument("--runner", action="store_true", help="work all running jobs of the home, then end")
+    parser.add_argument("--exports", action="store_true", help="make the files that wait in the home, then end")
     parser.add_argument("--processes", type=int)
     chosen = parser.parse_args()
     try:
@@ -39,6 +40,8 @@ def main() -> int:
         start_log(settings, stream=sys.stderr)  # the runner has pointed it at the home's file
         if chosen.runner:
             asyncio.run(_run_home(settings, chosen.processes))
+        elif chosen.exports:
+            asyncio.run(_make_exports(settings))
         else:
             import uvloop
 
@@ -128,8 +131,15 @@ async def _run_home(settings: Settings, processes: int | None) -> None:
 
 
 async def _something_runs(app: App) -> bool:
-    found = await app.database.read(jobs.in_states, JobState.RUNNING, JobState.PAUSING)
-    return bool(found)
+    if await app.database.read(jobs.in_states, JobState.RUNNING, JobState.PAUSING):
+        return True
+    return await app.database.read(exports.any_open, app.home_name)
+
+
+async def _make_exports(settings: Settings) -> None:
+    """Files have leases of their own, so this may go on beside a runner, and beside another one of its kind."""
+    async with open_app(settings) as app, app.exporter("exports") as exporter:
+        await exporter.make_all()
 
 
 if __name__ == "__main__":

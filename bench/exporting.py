@@ -1,0 +1,118 @@
+"""One export in a process of its own, ours or the barest loop that gives the same table: `python -m bench.exporting`.
+
+Prints seconds, bytes and the largest memory of the process as JSON. The barest loops sort nothing, defuse nothing, and
+hold one long read open.
+"""
+
+import asyncio
+import csv
+import io
+import resource
+import sqlite3
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from gossamer.clock import SystemClock
+from gossamer.export.formats import FORMATS
+from gossamer.export.make import Order, expected, make_file
+from gossamer.export.results import RESULTS
+from gossamer.export.types import TABLES
+from gossamer.export.write import write_file
+from gossamer.store import jobs
+from gossamer.store.database import open_database
+
+NAMES = RESULTS.usual
+
+
+def main() -> None:
+    url, job_id, what, form, out = sys.argv[1:]
+    began = time.perf_counter()
+    if what == "bare":
+        _bare(url, UUID(job_id), form, Path(out))
+    else:
+        asyncio.run(_ours(url, UUID(job_id), what, form, Path(out)))
+    seconds = time.perf_counter() - began
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(orjson.dumps({"seconds": seconds, "bytes": Path(out).stat().st_size, "memory": memory}).decode())
+
+
+async def _ours(url: str, job_id: UUID, table: str, form: str, out: Path) -> None:
+    database = open_database(url, SystemClock())
+    job = await database.read(jobs.get, job_id)
+    assert job
+    order = Order(job, TABLES[table], FORMATS[form])
+    total = await expected(database, order)
+    await write_file(out, make_file(database, order, lambda _: None, lines_expected=total, folder=out.parent))
+    await database.close()
+
+
+def _bare(url: str, job_id: UUID, form: str, out: Path) -> None:
+    if url.startswith("sqlite") or form == "json":
+        rows = _sqlite(url, job_id) if url.startswith("sqlite") else _postgres(url, job_id)
+        with out.open("wb") as file:
+            _write_csv(file, rows) if form == "csv" else _write_json(file, rows)
+    else:
+        asyncio.run(_copy(url, job_id, out))
+
+
+def _sqlite(url: str, job_id: UUID) -> Iterator[Any]:
+    connection = sqlite3.connect(url.removeprefix("sqlite:///"))
+    yield from connection.execute("SELECT data FROM records WHERE job_id = ? AND kind = 'match'", (job_id.bytes,))
+
+
+def _postgres(url: str, job_id: UUID) -> Iterator[Any]:
+    """Read in one go, a thousand rows at a time, and given on as they come."""
+    import asyncpg
+
+    loop = asyncio.new_event_loop()
+    connection = loop.run_until_complete(asyncpg.connect(url))  # type: ignore[no-untyped-call]
+    transaction = connection.transaction()
+    loop.run_until_complete(transaction.start())
+    query = "SELECT data FROM records WHERE job_id = $1 AND kind = 'match'"
+    cursor = loop.run_until_complete(connection.cursor(query, job_id))
+    while some := loop.run_until_complete(cursor.fetch(1_000)):
+        yield from some
+    loop.run_until_complete(connection.close())
+    loop.close()
+
+
+def _write_csv(file: Any, rows: Iterator[Any]) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    writer = csv.writer(text)
+    writer.writerow(NAMES)
+    for (data,) in rows:
+        row = orjson.loads(data)
+        writer.writerow([row[name] for name in NAMES])
+    text.flush()
+    text.detach()
+
+
+def _write_json(file: Any, rows: Iterator[Any]) -> None:
+    file.write(b"[")
+    for (data,) in rows:
+        row = orjson.loads(data)
+        file.write(orjson.dumps({name: row[name] for name in NAMES}) + b",\n")
+    file.write(b"]")
+
+
+async def _copy(url: str, job_id: UUID, out: Path) -> None:
+    import asyncpg
+
+    typed = ", ".join(
+        f'"{column.name}" {"int" if column.kind == "number" else "text"}' for column in RESULTS.columns[:8]
+    )
+    table = f"records r, json_to_record(r.data) AS d({typed})"
+    query = f"SELECT d.* FROM {table} WHERE r.job_id = $1 AND r.kind = 'match'"  # noqa: S608
+    connection = await asyncpg.connect(url)  # type: ignore[no-untyped-call]
+    await connection.copy_from_query(query, job_id, output=out, format="csv", header=True)
+    await connection.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""Files in object storage (S3, GCS, Azure): private, complete or absent, fetched by presigned links."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gossamer.blobs.chunks import CHUNK, in_chunks
+from gossamer.blobs.seam import Blob, BlobsAway, NoSuchBlob, checked_key
+from gossamer.errors import UserError
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+T = TypeVar("T")
+
+PART = 8 * 1024 * 1024  # bytes sent at once; S3 wants 5 MB at least
+LONGEST_LINK = timedelta(days=7)  # no object storage signs for longer
+
+# Somebody waits, or the file is kept here and sent later: long patience would help neither.
+_RETRIES = {"max_retries": 2, "retry_timeout": timedelta(seconds=10)}
+_TIMES = {"connect_timeout": timedelta(seconds=5), "timeout": timedelta(minutes=5)}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What the operator says of the storage. What is not said is looked for where the storage's own tools look."""
+
+    url: str  # s3://bucket/prefix, gs://bucket/prefix, az://container/prefix
+    endpoint: str = ""
+    region: str = ""
+    access_key: str = ""
+    secret_key: str = ""
+
+
+def open_objects(access: Access) -> "ObjectBlobs":
+    try:
+        from obstore.store import from_url
+    except ImportError:
+        raise UserError(
+            "storage.library",
+            f"Files in {access.url.partition(':')[0]} storage need a library that is not installed.",
+            hint="Install it: pip install 'gossamer[s3]'.",
+        ) from None
+    named = {
+        "endpoint": access.endpoint,
+        "region": access.region,
+        "access_key_id": access.access_key,
+        "secret_access_key": access.secret_key,
+    }
+    config: Any = {name: value for name, value in named.items() if value}
+    options: Any = {**_TIMES, "allow_http": access.endpoint.startswith("http://")}
+    retries: Any = _RETRIES
+    try:
+        store = from_url(access.url, config=config or None, client_options=options, retry_config=retries)
+    except Exception as error:
+        raise UserError(
+            "storage.unusable",
+            f"GOSSAMER_STORAGE_URL cannot be used: {_first_line(error)}.",
+            hint="Give s3://bucket/prefix, gs://bucket/prefix or az://container/prefix, and the keys it needs.",
+        ) from error
+    return ObjectBlobs(store)
+
+
+class ObjectBlobs:
+    """One bucket, or a part of one. Every call is waited for to its end: the library does not bear to be left."""
+
+    def __init__(self, store: "ObjectStore") -> None:
+        self._store = store
+
+    async def put(self, key: str, chunks: AsyncIterator[bytes] | Iterable[bytes]) -> Blob:
+        source = _Source(chunks)
+        sending = asyncio.ensure_future(self._send(checked_key(key), source))
+        try:
+            return await asyncio.shield(sending)
+        except asyncio.CancelledError:
+            source.stopped = True
+            await asyncio.wait([sending])
+            sending.exception()  # looked at, so that nobody complains of it
+            raise
+
+    async def _send(self, key: str, source: "_Source") -> Blob:
+        import obstore
+
+        # Small files in one request; of large ones nothing is there before the last part is.
+        first = await source.first()
+        with _translated(source):
+            if source.ended:
+                await obstore.put_async(self._store, key, first, use_multipart=False)
+            else:
+                whole = source.whole(first)
+                await obstore.put_async(self._store, key, whole, use_multipart=True, chunk_size=PART, max_concurrency=2)
+        return Blob(key, source.size, source.digest.hexdigest())
+
+    async def open(self, key: str) -> AsyncIterator[bytes]:
+        import obstore
+
+        checked_key(key)
+        with _translated():
+            try:
+                found = await _finished(obstore.get_async(self._store, key))
+            except FileNotFoundError:
+                raise NoSuchBlob(f"There is no file {key}.") from None
+        stream = found.stream(CHUNK).__aiter__()
+        while True:
+            with _translated():
+                try:
+                    chunk = await _finished(_next(stream))
+                except StopAsyncIteration:
+                    return
+            if chunk is None:
+                return
+            yield chunk
+
+    async def delete(self, key: str) -> None:
+        import obstore
+
+        checked_key(key)
+        with _translated():
+            try:
+                await _finished(obstore.delete_async(self._store, key))
+            except FileNotFoundError:
+                return
+
+    async def link(self, key: str, expires: timedelta) -> str:
+        import obstore
+
+        checked_key(key)
+        store: Any = self._store
+        with _translated():
+            return await _finished(obstore.sign_async(store, "GET", key, min(expires, LONGEST_LINK)))
+
+
+class _Source:
+    """What is to be stored, weighed while it goes by."""
+
+    def __init__(self, chunks: AsyncIterator[bytes] | Iterable[bytes]) -> None:
+        self._chunks = in_chunks(chunks)
+        self.digest = hashlib.sha256()
+        self.size = 0
+        self.ended = False
+        self.stopped = False
+        self.error: BaseException | None = None
+
+    async def first(self) -> bytes:
+        """As much as goes into one request."""
+        gathered = bytearray()
+        while len(gathered) < PART:
+            chunk = await anext(self._chunks, None)
+            if chunk is None:
+                self.ended = True
+                break
+            self._weigh(chunk)
+            gathered += chunk
+            if self.stopped:
+                raise asyncio.CancelledError
+        return bytes(gathered)
+
+    async def whole(self, first: bytes) -> AsyncIterator[bytes]:
+        yield first
+        try:
+            async for chunk in self._chunks:
+                if self.stopped:
+                    raise asyncio.CancelledError
+                self._weigh(chunk)
+                yield chunk
+        except BaseException as error:
+            # The library makes an error of its own of it.
+            self.error = error
+            raise
+
+    def _weigh(self, chunk: bytes) -> None:
+        self.digest.update(chunk)
+        self.size += len(chunk)
+
+
+async def _next(stream: Any) -> bytes | None:
+    try:
+        return bytes(await stream.__anext__())
+    except StopAsyncIteration:
+        return None
+
+
+async def _finished(call: Coroutine[Any, Any, T]) -> T:
+    """Wait for a call even if we are cancelled meanwhile."""
+    calling = asyncio.ensure_future(_wrapped(call))
+    try:
+        return await asyncio.shield(calling)
+    except asyncio.CancelledError:
+        await asyncio.wait([calling])
+        calling.exception()
+        raise
+
+
+async def _wrapped(call: Coroutine[Any, Any, T]) -> T:
+    return await call
+
+
+@contextmanager
+def _translated(source: _Source | None = None) -> Iterator[None]:
+    """The library's errors as ours; that of a source stays what it was."""
+    from obstore.exceptions import BaseError
+
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise BlobsAway(f"Object storage has no such bucket: {_first_line(error)}.") from error
+    except (BaseError, OSError) as error:
+        if source and source.error:
+            raise source.error from None
+        raise BlobsAway(f"Object storage cannot be used: {_first_line(error)}.") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return " ".join(str(error).split("\n\n")[0].split())[:300].rstrip(".")

@@ -1,0 +1,80 @@
+"""Where finished files are kept: on the disk of a home, or in object storage with that disk as its waiting room."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from gossamer.blobs.folder import FolderBlobs
+from gossamer.blobs.seam import Blob, Blobs, BlobsAway
+from gossamer.model.export import Export
+from gossamer.telemetry import get_logger
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file that is complete, and where it lies."""
+
+    blob: Blob
+    home: str  # "" for object storage
+    spooled: bool = False  # lies here because object storage is away
+
+
+class Shelf:
+    """The place for files of one home."""
+
+    def __init__(self, home: str, local: FolderBlobs, remote: Blobs | None = None) -> None:
+        self.home = home
+        self.local = local
+        self.remote = remote
+
+    @property
+    def owner(self) -> str:
+        """Who has to make a file so that it lies where it should: this home, or "" for anybody."""
+        return "" if self.remote else self.home
+
+    async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> Kept:
+        """Store a file. First on the disk: reading rows does not wait for a network, and nothing is lost with it."""
+        blob = await self.local.put(key, chunks)
+        if self.remote is None:
+            return Kept(blob, self.home)
+        try:
+            await self.remote.put(key, self.local.open(key))
+        except BlobsAway as error:
+            log.warning("storage.away", key=key, why=str(error))
+            return Kept(blob, self.home, spooled=True)
+        await self.local.delete(key)
+        return Kept(blob, "")
+
+    async def send(self, key: str) -> None:
+        """Bring a file that waits here into object storage; the one here stays until it is `dropped`."""
+        if self.remote is not None:
+            await self.remote.put(key, self.local.open(key))
+
+    async def drop(self, key: str) -> None:
+        """Remove the file from the disk."""
+        await self.local.delete(key)
+
+    async def delete(self, export: Export) -> None:
+        """Remove a file from wherever it lies, as far as that can be reached from here."""
+        if export.blob_key and export.home == self.home:
+            await self.local.delete(export.blob_key)
+        elif export.blob_key and not export.home and self.remote:
+            await self.remote.delete(export.blob_key)
+
+    def path(self, export: Export) -> Path | None:
+        """Where the file is, if it is on this home's disk."""
+        return self.local.path(export.blob_key) if export.blob_key and export.home == self.home else None
+
+    async def link(self, export: Export, now: datetime) -> str | None:
+        """An address to fetch the file from, made anew each time; None if it cannot be had from here."""
+        if not export.is_there or not export.expires_at or export.expires_at <= now:
+            return None
+        path = self.path(export)
+        if path is not None:
+            return path.as_uri() if path.exists() else None
+        if export.home or not self.remote or not export.blob_key:
+            return None
+        return await self.remote.link(export.blob_key, max(export.expires_at - now, timedelta(seconds=1)))

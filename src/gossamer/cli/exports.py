@@ -1,0 +1,143 @@
+"""The files of a job: `gossamer job export`, `export-status`, `exports`, `export-cancel`, `errors`."""
+
+from pathlib import Path
+
+import typer
+
+from gossamer.cli.main import StrictCommand
+from gossamer.cli.views import JOB, JSON, UNLINKED_ONLY
+
+app = typer.Typer(rich_markup_mode=None)
+
+OUTPUT = typer.Option(
+    None, "--output", help="Write this file at once, '-' for standard output, instead.", show_default=False
+)
+FORMATS = "csv|json|jsonl|xlsx|parquet"
+
+
+@app.command(cls=StrictCommand)
+def export(
+    job: str = JOB,
+    form: str | None = typer.Option(
+        None,
+        "--format",
+        help="One or more, separated by commas. By the ending of --output, else csv, if not given.",
+        metavar=FORMATS,
+        show_default=False,
+    ),
+    kind: str = typer.Option("results", "--type", help="Which table.", metavar="results|prospects|errors|pages"),
+    columns: str | None = typer.Option(
+        None, "--columns", help="Only these columns, in this order.", metavar="NAME,NAME,...", show_default=False
+    ),
+    only: str | None = typer.Option(None, "--filter", help="Only such rows.", metavar="unlinked", show_default=False),
+    unlinked_only: bool = UNLINKED_ONLY,
+    wait: bool = typer.Option(False, "--wait", help="Return when the files are there, with their links."),
+    output: Path | None = OUTPUT,
+    bom: bool = typer.Option(False, "--bom", help="Begin CSV with a byte order mark, as some spreadsheets like it."),
+    raw: bool = typer.Option(False, "--raw", help="Leave text that looks like a formula as it is."),
+    as_json: bool = JSON,
+) -> None:
+    """Make files of a job's results, in the background; of what there is so far, if it still runs.
+
+    The files are kept for 7 days. With --output there is one file, at the place you name, when the command returns.
+
+    Examples:
+
+    \b
+        gossamer job export 3f9a2c71 --format csv,json
+
+        gossamer job export 3f9a2c71 --format xlsx --wait
+
+        gossamer job export 3f9a2c71 --filter unlinked --output unlinked.csv
+    """
+    from gossamer.cli.export_files import Asking, export_files
+    from gossamer.cli.session import run as run_command
+    from gossamer.errors import UserError
+
+    if only and unlinked_only:
+        raise UserError("usage", "--unlinked-only is --filter unlinked.", hint="Give one of them.")
+    asking = Asking(
+        kind,
+        form,
+        tuple(name.strip() for name in (columns or "").split(",") if name.strip()),
+        "unlinked" if unlinked_only else only or "",
+        bom=bom,
+        raw=raw,
+    )
+    run_command(lambda app: export_files(app, job, asking, output, wait=wait, as_json=as_json))
+
+
+@app.command("export-status", cls=StrictCommand)
+def export_status(
+    job: str = JOB,
+    wait: bool = typer.Option(False, "--wait", help="Return when no file is being made any more."),
+    as_json: bool = JSON,
+) -> None:
+    """How far the files of a job are, and where those are that are ready.
+
+    Examples:
+
+    \b
+        gossamer job export-status 3f9a2c71
+
+        gossamer job export-status 3f9a2c71 --wait
+    """
+    from gossamer.cli.export_files import show_export_status
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: show_export_status(app, job, wait=wait, as_json=as_json))
+
+
+@app.command("exports", cls=StrictCommand)
+def list_exports(job: str = JOB, as_json: bool = JSON) -> None:
+    """All files that were made of a job, also those that are gone.
+
+    Example:
+
+    \b
+        gossamer job exports 3f9a2c71
+    """
+    from gossamer.cli.export_files import list_files
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: list_files(app, job, as_json=as_json))
+
+
+@app.command("export-cancel", cls=StrictCommand)
+def export_cancel(job: str = JOB, as_json: bool = JSON) -> None:
+    """Stop making files of a job. Those that are ready stay.
+
+    Example:
+
+    \b
+        gossamer job export-cancel 3f9a2c71
+    """
+    from gossamer.cli.export_files import cancel_exports
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: cancel_exports(app, job, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def errors(
+    job: str = JOB,
+    limit: int = typer.Option(50, min=1, max=50_000, help="Domains shown at most."),
+    form: str | None = typer.Option(
+        None, "--format", help="Write all of them in this format instead.", metavar=FORMATS, show_default=False
+    ),
+    output: Path | None = typer.Option(None, "--output", help="Where to; '-' or none: here.", show_default=False),
+    as_json: bool = JSON,
+) -> None:
+    """Which domains of a job failed, and why.
+
+    Examples:
+
+    \b
+        gossamer job errors 3f9a2c71
+
+        gossamer job errors 3f9a2c71 --format csv --output failed.csv
+    """
+    from gossamer.cli.failed_domains import show_errors
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: show_errors(app, job, limit, form, output, as_json=as_json))

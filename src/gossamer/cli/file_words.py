@@ -1,0 +1,81 @@
+"""What is said of a file that is being made, is ready or is gone."""
+
+from datetime import timedelta
+from typing import Any
+
+from gossamer.assembly import App
+from gossamer.cli import words
+from gossamer.model.export import Export, ExportState
+from gossamer.model.ids import short
+
+_TAKEN_UP = timedelta(seconds=10)  # after which a file should have been begun
+
+
+def state(export: Export) -> str:
+    """One or two words."""
+    if export.state is ExportState.DONE and not export.is_there:
+        return "expired"
+    if export.state is ExportState.RUNNING:
+        return f"running {words.percent(export.rows_done, export.rows_total)}%"
+    return str(export.state)
+
+
+async def lines(app: App, export: Export, *, alone: bool) -> list[str]:
+    """How it stands with one file, and where it is."""
+    identifier = short(export.job_id)
+    match export.state:
+        case ExportState.DONE:
+            return await _ready(app, export)
+        case ExportState.RUNNING:
+            of = f"{export.rows_done:,} of {export.rows_total:,} rows"
+            return [f"{export.name}: {words.percent(export.rows_done, export.rows_total)}% ({of})"]
+        case ExportState.PENDING:
+            said = [f"{export.name}: waiting for its turn"]
+            if alone and app.clock.now() - export.created_at > _TAKEN_UP:
+                said.append(f"Nobody works here now: 'gossamer job export-status {identifier} --wait' makes it.")
+            return said
+        case ExportState.FAILED:
+            return [f"{export.name}: failed. {export.reason}"]
+        case ExportState.CANCELLED:
+            return [f"{export.name}: cancelled"]
+
+
+async def _ready(app: App, export: Export) -> list[str]:
+    link = await app.shelf().link(export, app.clock.now())
+    if link is None and export.is_there and export.home not in ("", app.home_name):
+        return [f"{export.name}: ready on the home {export.home}, which made it"]
+    if link is None or export.expires_at is None:
+        return [f"{export.name}: no longer there. Make it anew with 'gossamer job export {short(export.job_id)}'."]
+    said = [f"Export ready: {link} (expires in {_left(export.expires_at - app.clock.now())})"]
+    if export.partial:
+        said.append("The job was not over when it was made: these are the results up to then.")
+    if export.spooled:
+        said.append("Object storage does not answer: the file is kept here and moved there later.")
+    return said
+
+
+def _left(time: timedelta) -> str:
+    hours = max(1, round(time.total_seconds() / 3600))
+    return words.several(round(hours / 24), "day") if hours >= 24 else words.several(hours, "hour")
+
+
+async def as_json(app: App, export: Export) -> dict[str, Any]:
+    return {
+        "id": str(export.id),
+        "job_id": str(export.job_id),
+        "type": export.type,
+        "format": export.format,
+        "name": export.name,
+        "state": state(export).partition(" ")[0],
+        "reason": export.reason,
+        "partial": export.partial,
+        "rows": export.rows_done,
+        "rows_total": export.rows_total,
+        "size_bytes": export.size,
+        "sha256": export.sha256,
+        "created_at": words.stamp(export.created_at),
+        "finished_at": words.stamp(export.finished_at),
+        "expires_at": words.stamp(export.expires_at),
+        "spooled": export.spooled,
+        "url": await app.shelf().link(export, app.clock.now()) if export.is_there else None,
+    }

@@ -1,0 +1,82 @@
+"""Between people and files: what was asked for, as a row keeps it and as the file is made by it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gossamer.errors import UserError
+from gossamer.export.formats import FORMATS, Format
+from gossamer.export.make import Order
+from gossamer.export.results import UNLINKED
+from gossamer.export.table import Looks
+from gossamer.export.types import table_named
+from gossamer.model.export import Export, ExportRequest
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.states import OVER
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person wants, for one or more formats."""
+
+    type: str
+    formats: Sequence[Format]
+    columns: tuple[str, ...] = ()
+    only: str = ""
+    looks: Looks = Looks()
+    since: Job | None = None
+
+    def orders(self, job: Job) -> list[Order]:
+        """One per file; refused here if it cannot be made."""
+        table = table_named(self.type)
+        table.choose(self.columns)
+        if self.only and self.only not in table.filters:
+            known = f"Use one of {', '.join(table.filters)}." if table.filters else "It has none."
+            raise UserError("export.filter", f"{self.only!r} is no filter of {self.type}.", hint=known)
+        if self.only == UNLINKED and not job.params.get("client_domains"):
+            raise UserError(
+                "results.no_client",
+                f"Job {short(job.id)} was run without a client's domain, so it does not know who links to it.",
+                hint="Run it again with --client-domain.",
+            )
+        return [Order(job, table, form, self.columns, self.only, self.looks, self.since) for form in self.formats]
+
+
+def request_of(order: Order) -> ExportRequest:
+    """An order as a row keeps it."""
+    options = {
+        "columns": list(order.columns),
+        "filter": order.only,
+        "bom": order.looks.bom,
+        "raw": order.looks.raw,
+        "since": str(order.since.id) if order.since else None,
+    }
+    return ExportRequest(
+        order.table.name, order.form.name, file_name(order), options, partial=order.job.state not in OVER
+    )
+
+
+def order_of(job: Job, export: Export, since: Job | None = None) -> Order:
+    """The order a row was made of."""
+    options = export.options
+    return Order(
+        job,
+        table_named(export.type),
+        FORMATS[export.format],
+        tuple(options.get("columns") or ()),
+        options.get("filter") or "",
+        Looks(bom=bool(options.get("bom")), raw=bool(options.get("raw"))),
+        since,
+    )
+
+
+def file_name(order: Order) -> str:
+    """`results-3f9a2c71.csv`; what is not all says so."""
+    filtered = f"-{order.only}" if order.only else ""
+    partial = "" if order.job.state in OVER else "-partial"
+    name = order.table.file_name or order.table.name
+    return f"{name}{filtered}-{short(order.job.id)}{partial}.{order.form.name}"
+
+
+# Made when a job is completed, without anybody asking.
+BY_ITSELF = tuple(ExportRequest("errors", form, f"failed_domains.{form}", {}) for form in ("csv", "json"))

@@ -1,0 +1,50 @@
+"""The table `errors`: the domains that failed, and why. `failed_domains.csv` is this one."""
+
+from gossamer.export.moments import iso
+from gossamer.export.table import AT_ONCE, Asked, Column, Line, Lines, Table
+from gossamer.model.states import SiteState
+from gossamer.store import counters, sites
+from gossamer.store.database import Database
+from gossamer.store.sites import SiteSummary
+
+
+async def lines(database: Database, asked: Asked) -> Lines:
+    """By domain."""
+    after = ""
+    while True:
+        found = await database.read(sites.summaries, asked.job.id, SiteState.FAILED, after=after, limit=AT_ONCE)
+        if found:
+            yield [_line(site, asked) for site in found]
+        if len(found) < AT_ONCE:
+            return
+        after = found[-1].host
+
+
+def _line(site: SiteSummary, asked: Asked) -> Line:
+    cells = {
+        "domain": site.host,
+        "failure_reason": site.trouble.sentence if site.trouble else "",
+        "http_status": site.trouble.http_status if site.trouble else None,
+        "retry_count": site.retries,
+        "last_attempt_timestamp": iso(site.last_attempt_at),
+    }
+    return tuple(cells[column.name] for column in asked.columns)
+
+
+async def count(database: Database, asked: Asked) -> int:
+    return (await database.read(counters.progress, asked.job.id)).sites_failed
+
+
+ERRORS = Table(
+    "errors",
+    columns=(
+        Column("domain"),
+        Column("failure_reason"),
+        Column("http_status", "number"),
+        Column("retry_count", "number"),
+        Column("last_attempt_timestamp", "time"),
+    ),
+    lines=lines,
+    count=count,
+    file_name="failed_domains",
+)

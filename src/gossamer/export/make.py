@@ -1,0 +1,81 @@
+"""From what somebody asked for to the bytes of the file, streamed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from gossamer.export.draft import Draft
+from gossamer.export.formats import Format
+from gossamer.export.table import Asked, Column, Lines, Looks, Table
+from gossamer.export.threads import chunks_of
+from gossamer.model.job import Job
+from gossamer.store.database import Database
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One file: which table of which job, how."""
+
+    job: Job
+    table: Table
+    form: Format
+    columns: tuple[str, ...] = ()  # none: the usual ones
+    only: str = ""
+    looks: Looks = Looks()
+    since: Job | None = None
+
+    def chosen(self) -> tuple[Column, ...]:
+        """The columns of the file, in its order."""
+        if not self.columns and self.form.whole:
+            return self.table.columns
+        return self.table.choose(self.columns)
+
+    def asked(self) -> Asked:
+        """What to ask the table for: where the file is keyed by columns, these come first, and order the lines."""
+        columns = self.chosen()
+        nested = self.table.nested if self.form.keyed else ()
+        keys = self.table.choose(nested) if nested else ()
+        others = tuple(column for column in columns if column not in keys)
+        order = (nested[-1], "url") if nested else ()
+        return Asked(self.job, keys + others if keys else columns, self.only, order, self.since)
+
+
+async def expected(database: Database, order: Order) -> int:
+    """How many lines there will be, as far as is quick to say."""
+    return await order.table.count(database, order.asked())
+
+
+async def make_file(
+    database: Database,
+    order: Order,
+    told: Progress,
+    *,
+    lines_expected: int = 0,
+    folder: Path | None = None,
+) -> AsyncIterator[bytes]:
+    """The file in pieces. `told` hears how many lines are in it so far; nothing is kept but the present batch."""
+    asked = order.asked()
+    if order.form.name == "xlsx" and order.table.workbook:
+        with NamedTemporaryFile(dir=folder, prefix=".", suffix=".part") as file:
+            whole = replace(asked, columns=order.table.columns) if not order.columns else asked
+            told(await order.table.workbook(Path(file.name), database, whole, order.looks))
+            # Whoever wrote it may have put another file in its place.
+            with await asyncio.to_thread(Path(file.name).open, "rb") as written:
+                async for chunk in chunks_of(written):
+                    yield chunk
+        return
+    draft = Draft(order.table, asked.columns, order.looks, lines_expected, folder)
+    async for chunk in order.form.encode(_counted(order.table.lines(database, asked), told), draft):
+        yield chunk
+
+
+async def _counted(lines: Lines, told: Progress) -> Lines:
+    done = 0
+    async for some in lines:
+        done += len(some)
+        yield some
+        told(done)

@@ -1,0 +1,72 @@
+"""A file made of a job's rows: what was asked for, and how far it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from gossamer.model.ids import short
+
+KEPT = timedelta(days=7)
+"""How long a file is there to be fetched."""
+
+
+class ExportState(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+OPEN = (ExportState.PENDING, ExportState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """One file somebody wants, or that is made by itself."""
+
+    type: str
+    format: str
+    name: str
+    options: Mapping[str, Any]
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    id: UUID
+    job_id: UUID
+    type: str
+    format: str
+    options: Mapping[str, Any]
+    name: str
+    partial: bool
+    state: ExportState
+    reason: str
+    home: str  # on whose disk the file lies or shall lie; "" for object storage
+    spooled: bool  # lies there only until object storage is back
+    rows_done: int
+    rows_total: int
+    blob_key: str | None  # None: not there yet, or gone
+    size: int | None
+    sha256: str | None
+    created_at: datetime
+    finished_at: datetime | None
+    expires_at: datetime | None
+    lease: UUID | None = None
+
+    @property
+    def key(self) -> str:
+        """Where the file is put: a place of its own, so that it is called what people expect."""
+        return f"exports/{short(self.job_id)}/{short(self.id)}/{self.name}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN
+
+    @property
+    def is_there(self) -> bool:
+        return self.state is ExportState.DONE and self.blob_key is not None

@@ -1,0 +1,214 @@
+"""Exports: rows that become files. Whoever makes one holds a lease on it, and its token fences every write."""
+
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Row, delete, exists, insert, or_, select, update
+
+from gossamer.model.export import OPEN, Export, ExportRequest, ExportState
+from gossamer.model.ids import new_id
+from gossamer.model.states import JobState
+from gossamer.store.tables import exports, jobs
+from gossamer.store.tx import Tx
+
+MOST_TRIES = 3  # that ended with the death of whoever made the file
+
+_FREED = {"lease": None, "lease_until": None, "worker": None}
+
+
+def add(tx: Tx, job_id: UUID, wanted: Sequence[ExportRequest], home: str) -> list[Export]:
+    """One row per file, to be made by `home`, or by anybody if that is empty."""
+    rows = [
+        {
+            "id": new_id(tx.now),
+            "job_id": job_id,
+            "type": one.type,
+            "format": one.format,
+            "options": dict(one.options),
+            "name": one.name,
+            "partial": one.partial,
+            "state": ExportState.PENDING,
+            "reason": "",
+            "home": home,
+            "spooled": False,
+            "tries": 0,
+            "rows_done": 0,
+            "rows_total": 0,
+            "created_at": tx.now,
+        }
+        for one in wanted
+    ]
+    tx.run_many(insert(exports), rows)
+    ids = [row["id"] for row in rows]
+    return _found(tx, exports.c.id.in_(ids))
+
+
+def get(tx: Tx, export_id: UUID) -> Export | None:
+    return next(iter(_found(tx, exports.c.id == export_id)), None)
+
+
+def of_job(tx: Tx, job_id: UUID) -> list[Export]:
+    """Oldest first."""
+    return _found(tx, exports.c.job_id == job_id)
+
+
+def any_open(tx: Tx, home: str, job_id: UUID | None = None) -> bool:
+    """Whether there is something to make for this home, or somebody makes it."""
+    wanted = exports.c.state.in_(OPEN) & exports.c.home.in_(("", home))
+    if job_id:
+        wanted &= exports.c.job_id == job_id
+    return bool(tx.run(select(exists().where(wanted))).scalar())
+
+
+def claim(
+    tx: Tx, worker: str, home: str, token: UUID, lease: timedelta, only: Collection[UUID] | None = None
+) -> Export | None:
+    """The oldest that waits for this home, or one of `only`; nobody else gets it as long as the lease is renewed."""
+    if ours := _found(tx, (exports.c.state == ExportState.RUNNING) & (exports.c.lease == token)):
+        return ours[0]  # said twice: the first time was not heard of
+    wanted = (exports.c.state == ExportState.PENDING) & exports.c.home.in_(("", home))
+    if only is not None:
+        wanted &= exports.c.id.in_(only)
+    oldest = select(exports.c.id).where(wanted).order_by(exports.c.id).limit(1)
+    found = tx.run(oldest.with_for_update(skip_locked=True) if tx.dialect.row_locks else oldest).scalar()
+    if found is None:
+        return None
+    held = {"lease": token, "lease_until": tx.now + lease, "worker": worker}
+    start = update(exports).where(exports.c.id == found, exports.c.state == ExportState.PENDING)
+    if not tx.run(start.values(**held, state=ExportState.RUNNING, rows_done=0)).rowcount:
+        return None
+    return get(tx, found)
+
+
+def beat(tx: Tx, export: Export, rows_done: int, rows_total: int, lease: timedelta) -> bool:
+    """Say that it is still being made, and how far it is. False: it was cancelled, or somebody else has it."""
+    values = {"rows_done": rows_done, "rows_total": max(rows_done, rows_total), "lease_until": tx.now + lease}
+    return bool(tx.run(update(exports).where(_held(export)).values(**values)).rowcount)
+
+
+def finish(
+    tx: Tx, export: Export, *, rows: int, size: int, sha256: str, home: str, spooled: bool, kept: timedelta
+) -> bool:
+    """The file is there. False: nobody wants it any more, or somebody else makes it."""
+    values = {
+        "state": ExportState.DONE,
+        "rows_done": rows,
+        "rows_total": rows,
+        "blob_key": export.key,
+        "size": size,
+        "sha256": sha256,
+        "home": home,
+        "spooled": spooled,
+        "finished_at": tx.now,
+        "expires_at": tx.now + kept,
+    }
+    return bool(tx.run(update(exports).where(_held(export)).values(**_FREED, **values)).rowcount)
+
+
+def fail(tx: Tx, export: Export, reason: str) -> bool:
+    values = {"state": ExportState.FAILED, "reason": reason, "finished_at": tx.now}
+    return bool(tx.run(update(exports).where(_held(export)).values(**_FREED, **values)).rowcount)
+
+
+def give_back(tx: Tx, export: Export) -> bool:
+    """We stop, and it is not to blame: the next one begins anew."""
+    values = {"state": ExportState.PENDING, "rows_done": 0}
+    return bool(tx.run(update(exports).where(_held(export)).values(**_FREED, **values)).rowcount)
+
+
+def _held(export: Export) -> ColumnElement[bool]:
+    return (exports.c.id == export.id) & (exports.c.state == ExportState.RUNNING) & (exports.c.lease == export.lease)
+
+
+def cancel(tx: Tx, job_id: UUID, only: Collection[UUID] | None = None) -> int:
+    """Those of a job that are not made yet shall not be; how many."""
+    wanted = (exports.c.job_id == job_id) & exports.c.state.in_(OPEN)
+    if only is not None:
+        wanted &= exports.c.id.in_(only)
+    values = {"state": ExportState.CANCELLED, "finished_at": tx.now}
+    return tx.run(update(exports).where(wanted).values(**_FREED, **values)).rowcount
+
+
+def take_back(tx: Tx, worker: str = "") -> int:
+    """Those whose makers are gone wait again: all of one worker, or all whose lease has run out."""
+    lost = exports.c.worker == worker if worker else exports.c.lease_until < tx.now
+    lost &= exports.c.state == ExportState.RUNNING
+    values = {"state": ExportState.FAILED, "finished_at": tx.now, "reason": f"Given up after {MOST_TRIES} tries."}
+    tx.run(update(exports).where(lost, exports.c.tries >= MOST_TRIES - 1).values(**_FREED, **values))
+    again = {"state": ExportState.PENDING, "rows_done": 0, "tries": exports.c.tries + 1}
+    return tx.run(update(exports).where(lost).values(**_FREED, **again)).rowcount
+
+
+def makers(tx: Tx) -> list[str]:
+    """Who makes something now, as far as the rows know."""
+    query = select(exports.c.worker).where(exports.c.state == ExportState.RUNNING).distinct()
+    return [worker for (worker,) in tx.run(query) if worker]
+
+
+def expire_of_job(tx: Tx, job_id: UUID) -> None:
+    """The job's results shall not be had any longer: whatever is made of them goes with the next sweep."""
+    cancel(tx, job_id)
+    there = (exports.c.job_id == job_id) & exports.c.blob_key.is_not(None)
+    tx.run(update(exports).where(there).values(expires_at=tx.now))
+
+
+def expired(tx: Tx, home: str, *, remote: bool, limit: int = 100) -> list[Export]:
+    """Files this home can reach that have been kept long enough."""
+    due = exports.c.blob_key.is_not(None) & (exports.c.expires_at <= tx.now)
+    return _found(tx, due & _reachable(home, remote=remote), limit)
+
+
+def spooled(tx: Tx, home: str, limit: int = 100) -> list[Export]:
+    """Files on this home's disk that belong into object storage."""
+    there = exports.c.spooled & exports.c.blob_key.is_not(None) & (exports.c.home == home)
+    return _found(tx, there, limit)
+
+
+def moved(tx: Tx, export_id: UUID) -> bool:
+    """It lies in object storage now."""
+    lay_here = (exports.c.id == export_id) & exports.c.spooled
+    return bool(tx.run(update(exports).where(lay_here).values(home="", spooled=False)).rowcount)
+
+
+def forget_file(tx: Tx, export_id: UUID) -> None:
+    """The file is gone. That there was one is of interest as long as its job is."""
+    tx.run(update(exports).where(exports.c.id == export_id).values(blob_key=None, spooled=False))
+    archived = select(jobs.c.id).where(jobs.c.state == JobState.ARCHIVED)
+    ended = exports.c.state.not_in(OPEN) & exports.c.blob_key.is_(None)
+    tx.run(delete(exports).where(ended, exports.c.job_id.in_(archived)))
+
+
+def _reachable(home: str, *, remote: bool) -> ColumnElement[bool]:
+    return or_(exports.c.home == home, exports.c.home == "") if remote else exports.c.home == home
+
+
+def _found(tx: Tx, wanted: ColumnElement[bool], limit: int | None = None) -> list[Export]:
+    query = select(exports).where(wanted).order_by(exports.c.id).limit(limit)
+    return [_export(row) for row in tx.run(query)]
+
+
+def _export(row: Row[Any]) -> Export:
+    return Export(
+        id=row.id,
+        job_id=row.job_id,
+        type=row.type,
+        format=row.format,
+        options=row.options,
+        name=row.name,
+        partial=row.partial,
+        state=ExportState(row.state),
+        reason=row.reason,
+        home=row.home,
+        spooled=row.spooled,
+        rows_done=row.rows_done,
+        rows_total=row.rows_total,
+        blob_key=row.blob_key,
+        size=row.size,
+        sha256=row.sha256,
+        created_at=row.created_at,
+        finished_at=row.finished_at,
+        expires_at=row.expires_at,
+        lease=row.lease,
+    )

@@ -1,0 +1,183 @@
+"""Beside the path: files are made of a job's rows, one at a time, and begun anew if whoever made them dies."""
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+from gossamer.blobs.shelf import Kept, Shelf
+from gossamer.errors import GossamerError, StorageAway
+from gossamer.export.asking import order_of
+from gossamer.export.make import Order, expected, make_file
+from gossamer.model.export import KEPT, Export, ExportState
+from gossamer.store import exports, jobs
+from gossamer.store.database import Database, SqliteDatabase
+from gossamer.store.tx import Tx
+from gossamer.telemetry import get_logger
+
+LEASE = timedelta(seconds=60)
+
+_BEAT = 1.0  # seconds between signs of life
+_LOOK = 0.3  # seconds between looks for new rows
+_TAKE_BACK = 10.0  # seconds between looks for those whose makers are gone
+_ASIDE = 10  # how much less a crawl's processes should notice us
+
+log = get_logger(__name__)
+
+
+class Exporter:
+    """Makes the files of a home, on a database connection of its own."""
+
+    def __init__(self, database: Database, shelf: Shelf, worker: str) -> None:
+        self._database = database
+        self._shelf = shelf
+        self._worker = worker
+        self._rows_done = 0
+
+    async def run(self) -> None:
+        """For ever. Made files stay when this is cancelled; a half one is given back."""
+        if isinstance(self._database, SqliteDatabase):
+            await self._database.read(_step_aside)
+        clock = asyncio.get_running_loop().time
+        looks_at = clock()
+        while True:
+            if clock() >= looks_at:
+                looks_at = clock() + _TAKE_BACK
+                await self.take_back()
+            if await self.make_next() is None:
+                await asyncio.sleep(_LOOK)
+
+    async def make_all(self) -> None:
+        """Everything that waits for this home, then end."""
+        await self.take_back()
+        while await self.make_next() is not None:
+            continue
+
+    async def take_back(self) -> None:
+        """What was being made by somebody who is gone: begun anew by whoever comes next."""
+        makers = await self._database.read(exports.makers)
+        for maker in makers:
+            if _has_died(maker, self._shelf.home):
+                await self._database.write(exports.take_back, maker)
+        if makers:
+            await self._database.write(exports.take_back)
+
+    async def make_next(self, only: Collection[UUID] | None = None) -> Export | None:
+        """Make the oldest one that waits, or one of `only`; None if there is none."""
+        if not await self._database.read(exports.any_open, self._shelf.home):
+            return None
+        token = uuid4()  # made here and not in the transaction, which may have to be made twice
+        export = await self._database.write(exports.claim, self._worker, self._shelf.home, token, LEASE, only)
+        if export is not None:
+            await self._make(export)
+        return export
+
+    async def _make(self, export: Export) -> None:
+        try:
+            kept = await self._made(export)
+            if kept is None:
+                log.info("export.stopped", export=export.id.hex, name=export.name)
+            elif await self._finished(export, kept):
+                rows, size = self._rows_done, kept.blob.size
+                log.info("export.made", export=export.id.hex, name=export.name, rows=rows, bytes=size)
+            else:
+                await self._shelf.delete(_lying(export, kept))
+        except asyncio.CancelledError:
+            await asyncio.shield(self._database.write(exports.give_back, export))
+            raise
+        except StorageAway:
+            raise
+        except Exception as error:
+            # One file that cannot be made must not keep the others from being made.
+            log.exception("export.failed", export=export.id.hex, name=export.name)
+            await self._database.write(exports.fail, export, _sentence(error))
+
+    async def _made(self, export: Export) -> Kept | None:
+        """The file, complete; None if nobody wants it any more."""
+        order = await self._order(export)
+        total = await expected(self._database, order)
+        self._rows_done = 0
+        if not await self._beat(export, total):
+            return None
+        chunks = make_file(
+            self._database, order, self._count, lines_expected=total, folder=self._shelf.local.workroom()
+        )
+        making = asyncio.ensure_future(self._shelf.keep(export.key, chunks))
+        try:
+            while not (await asyncio.wait([making], timeout=_BEAT))[0]:
+                if not await self._beat(export, total):
+                    return None
+            return making.result()
+        finally:
+            if not making.done():
+                making.cancel()
+                await asyncio.wait([making])
+
+    async def _order(self, export: Export) -> Order:
+        job = await self._database.read(jobs.get, export.job_id)
+        since = UUID(export.options["since"]) if export.options.get("since") else None
+        earlier = await self._database.read(jobs.get, since) if since else None
+        assert job is not None  # noqa: S101 - an export goes with its job
+        return order_of(job, export, earlier)
+
+    def _count(self, rows: int) -> None:
+        self._rows_done = rows
+
+    async def _beat(self, export: Export, total: int) -> bool:
+        return await self._database.write(exports.beat, export, self._rows_done, total, LEASE)
+
+    async def _finished(self, export: Export, kept: Kept) -> bool:
+        done = await self._database.write(
+            exports.finish,
+            export,
+            rows=self._rows_done,
+            size=kept.blob.size,
+            sha256=kept.blob.sha256,
+            home=kept.home,
+            spooled=kept.spooled,
+            kept=KEPT,
+        )
+        if done:
+            return True
+        now = await self._database.read(exports.get, export.id)
+        return now is not None and now.state is ExportState.DONE  # said twice, and heard the first time
+
+
+def worker_name(home: str, who: str) -> str:
+    """Who holds a lease: the home it belongs to, then the process."""
+    return f"{home}/{who}-{os.getpid()}"
+
+
+def _has_died(worker: str, home: str) -> bool:
+    """Whether it was a process of our home that is no more. Of others only their lease tells."""
+    of, _, process = worker.partition("/")
+    number = process.rpartition("-")[2]
+    if of != home or not number.isdigit():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def _lying(export: Export, kept: Kept) -> Export:
+    return replace(export, blob_key=kept.blob.key, home=kept.home)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"It could not be written: {error.strerror or error}."
+    return str(error) if isinstance(error, GossamerError) else f"Internal error ({type(error).__name__}). See the log."
+
+
+def _step_aside(_: Tx) -> None:
+    """Our reading thread alone: the crawl's processes come first."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _ASIDE)
