@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -29,7 +30,8 @@ _TRIES = 6
 _CONNECT = 10  # seconds for a connection to a server
 _RETRIED_STATES = frozenset({"40001", "40P01"})  # serialisation failure, deadlock
 _REFUSED_STATES = ("28", "3D000")  # who we say we are, and what we ask for
-_AWAY_STATES = ("08", "53", "57P")  # connection trouble, out of something, shutting down or starting up
+# Connection trouble, out of something, shutting down or starting up; took too long, cut off while it did nothing.
+_AWAY_STATES = ("08", "53", "57P", "57014", "25P03")
 
 
 class Database(Protocol):
@@ -181,7 +183,8 @@ class PostgresDatabase:
 
     dialect = POSTGRES
 
-    def __init__(self, url: str, clock: Clock, *, pool: int = 4) -> None:
+    def __init__(self, url: str, clock: Clock, *, pool: int = 4, longest: timedelta | None = None) -> None:
+        """`longest` is how long a statement may take."""
         # Imported here, since an embedded command has no use for it.
         from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -195,7 +198,7 @@ class PostgresDatabase:
             pool_pre_ping=True,
             json_serializer=_dumps,
             json_deserializer=orjson.loads,
-            connect_args={"timeout": _CONNECT},
+            connect_args={"timeout": _CONNECT, "server_settings": _server_settings(longest)},
         )
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -237,13 +240,23 @@ class PostgresDatabase:
         await self._engine.dispose()
 
 
-def open_database(url: str, clock: Clock, *, checkpoints: bool = True) -> SqliteDatabase | PostgresDatabase:
-    """`sqlite:///path` or `postgresql://...`."""
+def _server_settings(longest: timedelta | None) -> dict[str, str]:
+    """Whoever stops in the middle of a transaction, frozen or cut off, must not hold its locks for ever."""
+    if longest is None:
+        return {}
+    milliseconds = str(longest // timedelta(milliseconds=1))
+    return {"statement_timeout": milliseconds, "idle_in_transaction_session_timeout": milliseconds}
+
+
+def open_database(
+    url: str, clock: Clock, *, checkpoints: bool = True, pool: int = 4, longest: timedelta | None = None
+) -> SqliteDatabase | PostgresDatabase:
+    """`sqlite:///path` or `postgresql://...`. Only a server has a pool, and statements that may take so long."""
     if url.startswith("sqlite:///"):
         return SqliteDatabase(Path(url.removeprefix("sqlite:///")), clock, checkpoints=checkpoints)
     scheme, _, rest = url.partition("://")
     if scheme in ("postgresql", "postgres", "postgresql+asyncpg", "postgres+asyncpg"):
-        return PostgresDatabase(f"postgresql://{rest}", clock)
+        return PostgresDatabase(f"postgresql://{rest}", clock, pool=pool, longest=longest)
     raise UserError(
         "database.unknown",
         f"GOSSAMER_DATABASE_URL begins with {url.partition(':')[0]!r}.",
