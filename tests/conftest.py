@@ -19,14 +19,14 @@ from tests.servers import RedisServer, object_storage, postgres, redis
 
 AnyDatabase = SqliteDatabase | PostgresDatabase
 
+_URLS = ("DATABASE_URL", "REDIS_URL")
 _numbers = count(1)
 
 
 @pytest.fixture(autouse=True)
 def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Tests do not see the settings, nor the home, of whoever runs them."""
-    ours = ("GOSSAMER_", "S3_", "DATABASE_URL", "REDIS_URL")
-    for name in [name for name in os.environ if name.startswith(ours)]:
+    for name in [name for name in os.environ if name.startswith(("GOSSAMER_", "S3_")) or name in _URLS]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("GOSSAMER_HOME", str(tmp_path / "home"))
 

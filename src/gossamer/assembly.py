@@ -158,7 +158,7 @@ def require_redis() -> None:
 
 def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
     """Send the log to a stream, or to the home's file; no secret of the settings appears in it."""
-    kept = (settings.database_url, settings.proxy, settings.redis_url)
+    kept = (settings.database_url, settings.proxy, settings.redis_url, settings.broker_url)
     passwords = [urlsplit(secret.get_secret_value()).password or "" for secret in kept if secret]
     secrets = [spelling for password in passwords for spelling in (password, unquote(password))]
     secrets += [settings.storage_secret_key.get_secret_value()] if settings.storage_secret_key else []
@@ -208,8 +208,18 @@ async def _agree(clock: SteadyClock, database: SqliteDatabase | PostgresDatabase
 
 
 @asynccontextmanager
-async def open_kit(settings: Settings, shards: int, clock: SteadyClock | None = None) -> AsyncIterator["Kit"]:
-    """What one of `shards` working processes needs; all of them go by one clock."""
+async def open_kit(
+    settings: Settings,
+    shards: int,
+    clock: SteadyClock | None = None,
+    *,
+    pool: int = 4,
+    longest: timedelta | None = None,
+) -> AsyncIterator["Kit"]:
+    """What one of `shards` working processes needs; all of them go by one clock.
+
+    `pool` is how many connections it has to a server, `longest` how long a statement may take there.
+    """
     # What only a worker uses is loaded only by a worker: commands stay quick.
     from gossamer.dispatch.local import LocalDispatcher
     from gossamer.fetch.connect_to import parse_connect_to
@@ -222,7 +232,7 @@ async def open_kit(settings: Settings, shards: int, clock: SteadyClock | None = 
 
     clock = clock or SteadyClock()
     url = database_url(settings)
-    database = open_database(url, clock, checkpoints=False)
+    database = open_database(url, clock, checkpoints=False, pool=pool, longest=longest)
     database.patience.lasts = settings.database_patience
     resolver = Resolver(clock, servers=settings.dns_servers)
     guard = Guard(
@@ -257,7 +267,7 @@ async def open_kit(settings: Settings, shards: int, clock: SteadyClock | None = 
             yield Kit(
                 clock=clock,
                 database=database,
-                reopen_database=lambda: open_database(url, clock, checkpoints=False),
+                reopen_database=lambda: open_database(url, clock, checkpoints=False, longest=longest),
                 gate=gate,
                 gate_outage=outage,
                 dispatcher=LocalDispatcher(),

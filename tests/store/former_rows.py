@@ -34,10 +34,12 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
         _add(rows["jobs"], ran_ms=0, submit_key=None, submit_digest=None, hidden_at=None)
         rows["sites"][1]["notes"] = b""
         rows |= _of_0003()
+    if revision >= "0004":
+        rows["exports"] = [_export()]
     return rows
 
 
-FILLED = ("0001", "0002", "0003")
+FILLED = ("0001", "0002", "0003", "0004")
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 
@@ -208,6 +210,34 @@ def _page(site: UUID, visit: UUID, url: str, **more: Any) -> dict[str, Any]:
         "bytes_in": 0,
         "settled_at": None,
         **more,
+    }
+
+
+def _export() -> dict[str, Any]:
+    return {
+        "id": UUID(int=JOB.int + 99),
+        "job_id": JOB,
+        "type": "results",
+        "format": "csv",
+        "options": {},
+        "name": "results.csv",
+        "partial": True,
+        "state": "done",
+        "reason": "",
+        "home": HOME,
+        "spooled": False,
+        "lease": None,
+        "lease_until": None,
+        "worker": None,
+        "tries": 0,
+        "rows_done": 1,
+        "rows_total": 1,
+        "blob_key": "exports/results.csv",
+        "size": 10,
+        "sha256": "0" * 64,
+        "created_at": BEGAN,
+        "finished_at": BEGAN,
+        "expires_at": None,
     }
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.assembly import open_app
 from gossamer.settings import Settings
-from gossamer.work import runner as running
+from gossamer.work import crew as running
 
 
 def _children() -> set[int]:

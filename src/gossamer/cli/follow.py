@@ -16,6 +16,7 @@ from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
 from gossamer.store import counters, exports, jobs, visits
 from gossamer.store.health import working_home
+from gossamer.work.member import CLUSTER
 from gossamer.work.runner import Runner
 
 _LOOK = 0.25  # seconds between looks at the rows
@@ -32,6 +33,11 @@ async def runner_of(app: App) -> int | None:
     return 0 if home and home != app.home_name else None
 
 
+async def worked_by_cluster(app: App) -> bool:
+    """Whether workers of a cluster are at work on this database: then nobody else may be."""
+    return await app.database.read(working_home) == CLUSTER
+
+
 class Follower:
     """Shows a job until it is over or paused. Whoever finds the home without a runner becomes it."""
 
@@ -41,6 +47,7 @@ class Follower:
         self._screen = screen
         self._processes = processes
         self._runner: Runner | None = None
+        self._cluster = False
         self._looking: asyncio.Task[None] | None = None
         self._interrupts = 0
         self._leave = False
@@ -125,14 +132,19 @@ class Follower:
             note = f"{note} Pausing... {words.visits(busy)} finishing. ".lstrip()
             note += f"Ctrl-C {more} stops at once; nothing is lost either way."
         elif self._runner is None and not note:
-            note = "Worked by the gossamer that was started first on this home."
+            note = (
+                "Worked by the cluster."
+                if self._cluster
+                else "Worked by the gossamer that was started first on this home."
+            )
         self._shown = (job, progress)
         self._screen.show(job, progress, note)
         return job
 
     async def _keep_working(self) -> None:
         """Become the runner if there is none; notice if we are it and it has failed."""
-        if self._runner is None and self._app.lock.take():
+        self._cluster = self._runner is None and await worked_by_cluster(self._app)
+        if self._runner is None and not self._cluster and self._app.lock.take():
             runner = self._app.runner(self._processes)
             if not await runner.start():
                 self._app.lock.release()  # another home works this database

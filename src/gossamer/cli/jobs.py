@@ -8,6 +8,7 @@ import typer
 from gossamer.cli import audit, exports, history, retention, retry, views, watch
 from gossamer.cli.main import StrictCommand
 from gossamer.cli.views import DETACH, JOB, JSON, PROCESSES
+from gossamer.model.priority import Priority
 
 if TYPE_CHECKING:
     from gossamer.assembly import App
@@ -43,6 +44,9 @@ def run(
     exclude: list[str] | None = typer.Option(
         None, "--exclude", metavar="PATTERN", help="Read no such pages, like '*/tag/*'. May be given several times."
     ),
+    priority: Priority = typer.Option(
+        Priority.NORMAL, metavar="high|normal|low", help="Its share beside other jobs: 4 to 2 to 1."
+    ),
     processes: int | None = PROCESSES,
     no_auto_start: bool = typer.Option(False, "--no-auto-start", help="Only create it; 'job start' starts it."),
     idempotency_key: str | None = typer.Option(
@@ -74,7 +78,14 @@ def run(
         "exclude": exclude or [],
     }
     request = Request(
-        name, domains, keywords, exclude_domains, params, start=not no_auto_start, submit_key=idempotency_key
+        name,
+        domains,
+        keywords,
+        exclude_domains,
+        params,
+        start=not no_auto_start,
+        submit_key=idempotency_key,
+        priority=priority,
     )
 
     async def work(app: "App") -> int:

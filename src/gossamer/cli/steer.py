@@ -11,7 +11,7 @@ from uuid import UUID
 from gossamer.assembly import App
 from gossamer.cli import report, words
 from gossamer.cli.background import start_worker
-from gossamer.cli.follow import Follower, runner_of
+from gossamer.cli.follow import Follower, runner_of, worked_by_cluster
 from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say, say_json
 from gossamer.intake import control
@@ -21,6 +21,7 @@ from gossamer.intake.submit import check_key, check_name, submit_once
 from gossamer.intake.targets import processing_sentence, read_targets, removed_sentence
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Progress
+from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
 from gossamer.store import counters, jobs, sites, visits
 
@@ -38,6 +39,7 @@ class Request:
     params: Mapping[str, Any]
     start: bool
     submit_key: str | None = None
+    priority: Priority = Priority.NORMAL
 
 
 async def run_job(app: App, given: Request, *, processes: int | None, detach: bool, as_json: bool) -> int:
@@ -57,7 +59,8 @@ async def run_job(app: App, given: Request, *, processes: int | None, detach: bo
     else:
         say(processing_sentence(targets), quiet=as_json)
     params = {"keywords": list(keywords.keywords), **given.params}
-    request = JobRequest(given.name, "prospect", params, targets.targets, given.start, given.submit_key or "")
+    key = given.submit_key or ""
+    request = JobRequest(given.name, "prospect", params, targets.targets, given.start, key, given.priority)
     submitted = await submit_once(app.database, app.recipes, request)
     job = submitted.job
     created = "created" if submitted.is_new else "was created before with this key"
@@ -103,7 +106,7 @@ async def resume_all(app: App, *, processes: int | None, detach: bool, as_json: 
         app.check()
         say("Going on with " + ", ".join(f"{job.name} ({short(job.id)})" for job in running), quiet=as_json)
         if detach:
-            _run_in_background(app, processes)
+            await _run_in_background(app, processes)
             say("They run in the background. Look with 'gossamer job list'.", quiet=as_json)
         else:
             code = max([await _follow(app, job.id, processes=processes, as_json=as_json) for job in running])
@@ -175,7 +178,7 @@ async def _standing_still(app: App, job: Job, doing: str, *, wait: bool, as_json
 async def _work(app: App, job_id: UUID, *, processes: int | None, detach: bool, as_json: bool) -> int:
     app.check()
     if detach:
-        _run_in_background(app, processes)
+        await _run_in_background(app, processes)
         watch = f"It runs in the background. Look with 'gossamer job status {short(job_id)}'."
         return await _answer(app, job_id, as_json, [watch])
     code = await _follow(app, job_id, processes=processes, as_json=as_json)
@@ -193,8 +196,10 @@ async def _follow(app: App, job_id: UUID, *, processes: int | None, as_json: boo
     return report.exit_code(job)
 
 
-def _run_in_background(app: App, processes: int | None) -> None:
-    """A runner that waits its turn if the home has one."""
+async def _run_in_background(app: App, processes: int | None) -> None:
+    """A runner that waits its turn if the home has one; none where a cluster works."""
+    if await worked_by_cluster(app):
+        return
     start_worker(app, "--runner", *(("--processes", str(processes)) if processes else ()))
 
 

@@ -107,6 +107,11 @@ def _strained(one: DomainManners) -> str:
     return f"{one.strained:,}{waited}"
 
 
+def plain(titles: Sequence[str], cells: Cells, right: Sequence[str] = ()) -> Table:
+    """Columns as wide as they need to be, up to 60."""
+    return table(titles, cells, fit(titles, cells, [60] * len(titles), list(map(len, titles)), width()), right)
+
+
 def fit(titles: Sequence[str], cells: Cells, most: Sequence[int], least: Sequence[int], room: int) -> list[int]:
     """The width of each column: what it needs up to its most; of a column too many, the widest give way first."""
     widths = [

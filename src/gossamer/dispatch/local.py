@@ -32,6 +32,9 @@ class LocalDispatcher:
             del self._waiting[nudge]
         return taken
 
+    def done(self, nudge: Nudge) -> None:
+        """Whoever receives here dies with us."""
+
     async def close(self) -> None:
         self._closed = True
         self._waiting.clear()

@@ -27,6 +27,10 @@ class Dispatcher(Protocol):
         """
         ...
 
+    def done(self, nudge: Nudge) -> None:
+        """What was received has been dealt with. Until then it may be given to somebody else if this receiver dies."""
+        ...
+
     async def close(self) -> None:
         """Wake all receivers a last time and forget what was not received: the rows know it. May repeat."""
         ...

@@ -115,7 +115,7 @@ def _create_once(tx: Tx, request: JobRequest, digest: bytes) -> Submitted:
 
 
 def _create(tx: Tx, request: JobRequest) -> Job:
-    job = jobs.create(tx, request.name, request.recipe, request.params, len(request.targets))
+    job = jobs.create(tx, request.name, request.recipe, request.params, len(request.targets), request.priority)
     sites.create_many(tx, job.id, request.targets)
     if request.start:
         jobs.move(tx, job.id, JobState.RUNNING, who="submit")

@@ -2,37 +2,62 @@
 
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from uuid import UUID
 
-from gossamer.store import visits
+from gossamer.store import jobs, visits
 from gossamer.store.tx import Tx
 from gossamer.store.visits import MOST_PER_DOMAIN, Waiting
 
 # Looked at beyond the free slots, since some will be passed over.
-_SPARE = 50
+SPARE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a job has of the slots, and how large its part should be beside the others'."""
+
+    weight: int = 1
+    busy: int = 0
 
 
 def deal(
-    ready: Mapping[UUID, Sequence[Waiting]], busy: Mapping[str, int], slots: int, *, suspects: int = 0
+    ready: Mapping[UUID, Sequence[Waiting]],
+    busy: Mapping[str, int],
+    slots: int,
+    *,
+    shares: Mapping[UUID, Share] | None = None,
+    kept: int = 0,
+    per_domain: int = MOST_PER_DOMAIN,
+    suspects: int = 0,
+    most_suspects: int = 1,
 ) -> list[Waiting]:
-    """One visit of each job in turn, until the slots are full.
+    """Always to the job that has least for its weight, until the slots are full; among equals in turn.
 
-    A domain never has more than two visits at a time. Of visits that were running when a worker died only one runs at
-    a time, so that the guilty one is found.
+    The last `kept` slots are only for jobs that have none. A domain never has more than `per_domain` visits at a time.
+    Of visits that were running when a worker died only `most_suspects` run at a time, so that the guilty one is found.
     """
-    per_domain = Counter(busy)
-    queues = deque(deque(waiting) for waiting in ready.values())
+    taken_of = Counter(busy)
+    has = {job: (shares or {}).get(job, Share()) for job in ready}
+    counts = {job: share.busy for job, share in has.items()}
+    queues = {job: deque(waiting) for job, waiting in ready.items()}
+    turns = [((counts[job] + 1) / has[job].weight, order, job) for order, job in enumerate(ready)]
+    heapify(turns)
     dealt: list[Waiting] = []
-    while queues and len(dealt) < slots:
-        queue = queues.popleft()
-        while queue:
-            visit = queue.popleft()
-            if per_domain[visit.domain] >= MOST_PER_DOMAIN or (visit.suspect and suspects):
+    while turns and len(dealt) < slots:
+        _, order, job = heappop(turns)
+        if counts[job] and len(dealt) >= slots - kept:
+            continue
+        while queues[job]:
+            visit = queues[job].popleft()
+            if taken_of[visit.domain] >= per_domain or (visit.suspect and suspects >= most_suspects):
                 continue
-            per_domain[visit.domain] += 1
+            taken_of[visit.domain] += 1
             suspects += visit.suspect
+            counts[job] += 1
             dealt.append(visit)
-            queues.append(queue)
+            heappush(turns, ((counts[job] + 1) / has[job].weight, order, job))
             break
     return dealt
 
@@ -52,11 +77,13 @@ def issue(
     """
     ids = visits.forgotten(tx, worker, nudged)
     slots -= len(ids)
-    ready = visits.ready(tx, lane, shard, shards, slots + _SPARE) if slots > 0 else {}
+    ready = visits.ready(tx, lane, shard, shards, slots + SPARE) if slots > 0 else {}
     if not ready:
         return ids
     domains = {waiting.domain for row in ready.values() for waiting in row}
-    dealt = deal(ready, visits.busy_domains(tx, sorted(domains)), slots, suspects=suspects)
+    shares = {job: Share(weight) for job, weight in jobs.weights(tx).items()}
+    busy = visits.busy_domains(tx, sorted(domains))
+    dealt = deal(ready, busy, slots, shares=shares, suspects=suspects)
     fresh = [waiting.id for waiting in dealt]
     visits.issue(tx, fresh, worker)
     return [*ids, *fresh]

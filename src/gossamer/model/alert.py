@@ -16,6 +16,8 @@ class AlertKind(StrEnum):
     DEAD_LETTER = "dead-letter"  # a visit was given up after killing its workers
     WORKERS = "workers"  # the working processes do not live
     REDIS = "redis"  # the server that keeps the spacing for all is away
+    CONCURRENCY = "concurrency"  # more visits run at once than may
+    CONNECTIONS = "connections"  # the database has hardly any left
     AUDIT = "audit"  # the rows of a job do not add up
 
 

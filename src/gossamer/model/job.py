@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.model.fetching import Ladder
+from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
 
 
@@ -42,6 +43,7 @@ class JobRequest:
     targets: tuple[Target, ...]
     start: bool = True
     submit_key: str = ""  # the submitter's own: the same request twice under one key is one job
+    priority: Priority = Priority.NORMAL
 
 
 @dataclass(frozen=True, slots=True)

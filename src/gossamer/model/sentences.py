@@ -53,6 +53,14 @@ ALERTS: Mapping[str, str] = {
         "Redis is away ({why}). Until it is back every worker asks a domain at most once in two seconds, and nothing "
         "that costs money is begun. See that it runs and that GOSSAMER_REDIS_URL is right: 'gossamer doctor'."
     ),
+    "concurrency": (
+        "{visits} visits are being walked at once, more than GOSSAMER_MAX_CONCURRENCY allows ({cap}). See that all "
+        "workers have the same setting: 'gossamer system workers'."
+    ),
+    "connections": (
+        "{open} of the {most} connections of the database are in use. Start no more workers, or raise max_connections "
+        "of the server."
+    ),
     "audit": (
         "The rows of job {job} do not add up: {found}. Its results may be incomplete: see 'gossamer job audit {job}'."
     ),

@@ -21,6 +21,7 @@ from gossamer.settings.forms import (
     Networks,
     Rates,
     Servers,
+    a_broker,
     a_database,
     a_proxy,
     a_redis,
@@ -37,7 +38,7 @@ PREFIX = "GOSSAMER_"
 TOML_NAME = "gossamer.toml"
 
 _SECRET = frozenset(
-    {"database_url", "proxy", "redis_url", "storage_access_key", "storage_secret_key"}
+    {"broker_url", "database_url", "proxy", "redis_url", "storage_access_key", "storage_secret_key"}
 )  # never shown, not even when they are wrong
 
 
@@ -73,6 +74,12 @@ class Settings(BaseSettings):
         "letters, digits and . _ -",
         default="gossamer",
         pattern=r"^[A-Za-z0-9._-]{1,64}$",
+    )
+    broker_url: Annotated[SecretStr, BeforeValidator(a_broker)] | None = setting(
+        "Broker that carries Celery's messages to the workers of a cluster; GOSSAMER_REDIS_URL when unset",
+        "an address that Celery knows, such as redis://host:6379/1 or amqp://user:password@host//",
+        default=None,
+        validation_alias=AliasChoices("GOSSAMER_BROKER_URL", "CELERY_BROKER_URL"),
     )
     domain_rate: float = setting(
         "Requests per second per registrable domain, over everything",

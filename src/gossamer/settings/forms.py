@@ -74,6 +74,13 @@ def a_redis(value: object) -> object:
     return value
 
 
+def a_broker(value: object) -> object:
+    text = value.get_secret_value() if isinstance(value, SecretStr) else value
+    if not isinstance(text, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*://\S*", text):
+        raise ValueError("not an address of a broker")
+    return value
+
+
 def a_proxy(value: object) -> object:
     text = value.get_secret_value() if isinstance(value, SecretStr) else value
     match = _PROXY.fullmatch(text) if isinstance(text, str) else None

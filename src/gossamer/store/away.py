@@ -4,8 +4,8 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from gossamer.errors import StorageAway, StorageFull
 
-AWAY_STATES = ("08", "53", "57P")
-"""Connection trouble, out of something, shutting down or starting up."""
+AWAY_STATES = ("08", "53", "57P", "57014", "25P03")
+"""Connection trouble, out of something, shutting down or starting up; took too long, cut off while it did nothing."""
 
 
 def storage_away(error: DBAPIError, where: str) -> Exception:

@@ -1,6 +1,7 @@
 """Opening a database and running whole transactions on it without blocking the event loop."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -36,14 +37,23 @@ class Database(Protocol):
 
 
 def open_database(
-    url: str, clock: Clock, *, checkpoints: bool = True, cache_kb: int = 16_000
+    url: str,
+    clock: Clock,
+    *,
+    checkpoints: bool = True,
+    cache_kb: int = 16_000,
+    pool: int = 4,
+    longest: timedelta | None = None,
 ) -> SqliteDatabase | PostgresDatabase:
-    """`sqlite:///path` or `postgresql://...`. Who reads everything once needs hardly any cache."""
+    """`sqlite:///path` or `postgresql://...`. Who reads everything once needs hardly any cache.
+
+    Only a server has a pool, and statements that may take `longest`.
+    """
     if url.startswith("sqlite:///"):
         return SqliteDatabase(Path(url.removeprefix("sqlite:///")), clock, checkpoints=checkpoints, cache_kb=cache_kb)
     scheme, _, rest = url.partition("://")
     if scheme in ("postgresql", "postgres", "postgresql+asyncpg", "postgres+asyncpg"):
-        return PostgresDatabase(f"postgresql://{rest}", clock)
+        return PostgresDatabase(f"postgresql://{rest}", clock, pool=pool, longest=longest)
     raise UserError(
         "database.unknown",
         f"GOSSAMER_DATABASE_URL begins with {url.partition(':')[0]!r}.",

@@ -10,6 +10,7 @@ from sqlalchemy import Row, bindparam, exists, insert, select, update
 from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.ids import new_id
 from gossamer.model.job import Job
+from gossamer.model.priority import Priority
 from gossamer.model.states import JOB_MOVES, JobState, SiteState, VisitState, origins
 from gossamer.store import checkpoints, counters, events
 from gossamer.store.tables import jobs, sites, visits
@@ -23,7 +24,14 @@ _CHECKPOINTS = {
 }
 
 
-def create(tx: Tx, name: str, recipe: str, params: Mapping[str, Any], sites_total: int) -> Job:
+def create(
+    tx: Tx,
+    name: str,
+    recipe: str,
+    params: Mapping[str, Any],
+    sites_total: int,
+    priority: Priority = Priority.NORMAL,
+) -> Job:
     """A pending job with its counters. Its id carries the database's time."""
     identifier = new_id(tx.now)
     tx.run(
@@ -37,6 +45,7 @@ def create(tx: Tx, name: str, recipe: str, params: Mapping[str, Any], sites_tota
             "reason": "",
             "sites_total": sites_total,
             "created_at": tx.now,
+            "priority": priority,
         },
     )
     counters.create(tx, identifier)
@@ -79,6 +88,12 @@ def in_states(tx: Tx, *states: JobState) -> list[Job]:
 def states(tx: Tx, identifiers: Sequence[UUID]) -> dict[UUID, JobState]:
     query = select(jobs.c.id, jobs.c.state).where(jobs.c.id.in_(identifiers))
     return {row.id: JobState(row.state) for row in tx.run(query)}
+
+
+def weights(tx: Tx) -> dict[UUID, int]:
+    """Of the jobs that run: how large the share of each should be beside the others'."""
+    query = select(jobs.c.id, jobs.c.priority).where(jobs.c.state == JobState.RUNNING)
+    return {row.id: Priority(row.priority).weight for row in tx.run(query)}
 
 
 def hold(tx: Tx, identifier: UUID) -> JobState | None:

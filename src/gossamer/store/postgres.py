@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from typing import Concatenate, ParamSpec, TypeVar
 
 import orjson
@@ -34,7 +35,8 @@ class PostgresDatabase:
 
     dialect = POSTGRES
 
-    def __init__(self, url: str, clock: Clock, *, pool: int = 4) -> None:
+    def __init__(self, url: str, clock: Clock, *, pool: int = 4, longest: timedelta | None = None) -> None:
+        """`longest` is how long a statement may take."""
         # Imported here, since an embedded command has no use for it.
         from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -49,7 +51,7 @@ class PostgresDatabase:
             pool_pre_ping=True,
             json_serializer=dumps,
             json_deserializer=orjson.loads,
-            connect_args={"timeout": _CONNECT},
+            connect_args={"timeout": _CONNECT, "server_settings": _server_settings(longest)},
         )
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -132,3 +134,11 @@ def _refused(error: object, where: str) -> UserError:
         f"{where} refuses us: {error}.",
         hint="Correct GOSSAMER_DATABASE_URL, or create the database with 'createdb' and 'gossamer db upgrade'.",
     )
+
+
+def _server_settings(longest: timedelta | None) -> dict[str, str]:
+    """Whoever stops in the middle of a transaction, frozen or cut off, must not hold its locks for ever."""
+    if longest is None:
+        return {}
+    milliseconds = str(longest // timedelta(milliseconds=1))
+    return {"statement_timeout": milliseconds, "idle_in_transaction_session_timeout": milliseconds}

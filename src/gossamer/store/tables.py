@@ -43,6 +43,7 @@ jobs = Table(
     Column("submit_key", Text),  # the submitter's own: the same request twice is one job
     Column("submit_digest", Blob),  # of what was asked for under that key
     Column("hidden_at", Instant),  # since when its results are not shown any more; they are purged after a grace time
+    Column("priority", String(8), nullable=False, server_default="normal"),
     Index(None, "state"),
     Index("uq_jobs_submit_key", "submit_key", unique=True),
 )
@@ -270,4 +271,17 @@ exports = Table(
     Column("expires_at", Instant),
     Index(None, "job_id"),
     Index(None, "state"),
+)
+
+# Processes that walk visits for a cluster. What they hold is in the visits.
+workers = Table(
+    "workers",
+    metadata,
+    Column("id", Text, primary_key=True),  # the name that leases carry
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("lanes", Json, nullable=False),  # visits at a time, per lane
+    Column("version", Text, nullable=False),
+    Column("started_at", Instant, nullable=False),
+    Column("beat_at", Instant, nullable=False),
 )

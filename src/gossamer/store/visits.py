@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import bindparam, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select, update
 
 from gossamer.model.alert import AlertKind
 from gossamer.model.page import Visit
@@ -40,7 +40,7 @@ MOST_PER_DOMAIN = 2
 
 _IN_HAND = visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
 _FULL_DOMAINS = (
-    select(visits.c.domain).where(_IN_HAND).group_by(visits.c.domain).having(func.count() >= MOST_PER_DOMAIN)
+    select(visits.c.domain).where(_IN_HAND).group_by(visits.c.domain).having(func.count() >= bindparam("per_domain"))
 )
 
 
@@ -62,9 +62,15 @@ _RUNNING_JOBS = select(jobs.c.id).where(_RUNS).order_by(jobs.c.id)
 _ANY_READY = select(jobs.c.id).where(_RUNS, exists().where(visits.c.job_id == jobs.c.id, *_DUE)).limit(1)
 
 
-def ready(tx: Tx, lane: str, shard: int, shards: int, per_job: int) -> dict[UUID, list[Waiting]]:
-    """Visits that are due, per running job, at most `per_job` of each, in (due_at, id) order."""
-    asked = {"lane": lane, "now": tx.now, "of_shard": shard, "shards": shards, "most": per_job}
+def ready(
+    tx: Tx, lane: str, shard: int, shards: int, per_job: int, *, per_domain: int = MOST_PER_DOMAIN
+) -> dict[UUID, list[Waiting]]:
+    """Visits that are due, per running job, at most `per_job` of each, in (due_at, id) order.
+
+    Those of domains that have `per_domain` visits in hand are left out.
+    """
+    due = {"lane": lane, "now": tx.now, "of_shard": shard, "shards": shards, "per_domain": per_domain}
+    asked = {**due, "most": per_job}
     found = {}
     for job_id in tx.run(_RUNNING_JOBS).scalars().all():
         rows = tx.rows(_READY, {**asked, "job": job_id})
@@ -73,9 +79,9 @@ def ready(tx: Tx, lane: str, shard: int, shards: int, per_job: int) -> dict[UUID
     return found
 
 
-def any_ready(tx: Tx, lane: str, shard: int, shards: int) -> bool:
+def any_ready(tx: Tx, lane: str, shard: int, shards: int, *, per_domain: int = MOST_PER_DOMAIN) -> bool:
     """Whether `ready` would find anything: one statement however many jobs there are, since the idle ask it often."""
-    asked = {"lane": lane, "now": tx.now, "of_shard": shard, "shards": shards}
+    asked = {"lane": lane, "now": tx.now, "of_shard": shard, "shards": shards, "per_domain": per_domain}
     return tx.run(_ANY_READY, asked).first() is not None
 
 
@@ -110,22 +116,29 @@ def issue(tx: Tx, ids: Sequence[UUID], worker: str) -> None:
     tx.run_many(_ISSUE, [{"b_id": one.id, "b_at": tx.now, "b_worker": worker} for one in free])
 
 
+def suspects_in_hand(tx: Tx) -> int:
+    """Visits issued or running that were running when a worker died."""
+    return int(tx.run(select(func.count()).select_from(visits).where(_IN_HAND, visits.c.deaths > 0)).scalar_one())
+
+
 def forgotten(tx: Tx, worker: str, nudged: Collection[UUID]) -> list[UUID]:
     """Issued to this worker, which knows of no nudge: when they were, the answer to the commit was not heard."""
     mine = (visits.c.worker == worker) & (visits.c.state == VisitState.ISSUED)
     return [one for one in tx.run(select(visits.c.id).where(mine).order_by(visits.c.id)).scalars() if one not in nudged]
 
 
-def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta) -> list[Visit]:
+def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *, nudged_by: str = "") -> list[Visit]:
     """Lease those of the visits that are still to be had, each under its token.
 
-    Said twice it is the same: a visit that carries its token already is among them, and not told again.
+    Said twice it is the same: a visit that carries its token already is among them, and not told again. `nudged_by` is
+    what the names of those begin with who have issued them, if that was somebody else.
     """
     free = may_become(VisitState.RUNNING) & (jobs.c.state == JobState.RUNNING)
     held = (visits.c.state == VisitState.RUNNING) & visits.c.lease.in_(tokens.values())
     query = moving(visits.c.id.in_(tokens), or_(free, held)).join(jobs, jobs.c.id == visits.c.job_id)
     if tx.dialect.row_locks:
-        query = query.with_for_update(of=visits)
+        # What somebody else is about to take is not waited for.
+        query = query.with_for_update(of=visits, skip_locked=bool(nudged_by))
     taken = Moving.read(tx, query)
     known = set(tx.run(select(visits.c.id).where(visits.c.id.in_(tokens), held)).scalars())
     tx.run_many(
@@ -135,13 +148,14 @@ def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta) ->
     # The next slice of a visit that was handed back in order is not news.
     tell(tx, VisitState.RUNNING, [one for one in taken if one.id not in known and not one.slices], who=worker)
     ours = {one.id for one in taken}
-    _put_back(tx, [identifier for identifier in tokens if identifier not in ours], worker)
+    issuer = visits.c.worker.startswith(nudged_by, autoescape=True) if nudged_by else visits.c.worker == worker
+    _put_back(tx, [identifier for identifier in tokens if identifier not in ours], issuer)
     return leased.load(tx, ours) if ours else []
 
 
-def _put_back(tx: Tx, refused: Sequence[UUID], worker: str) -> None:
-    """Not to be had (the job was paused in this moment), but nudged by us: nobody else would put them back soon."""
-    nudged = (visits.c.state == VisitState.ISSUED) & (visits.c.worker == worker)
+def _put_back(tx: Tx, refused: Sequence[UUID], issuer: ColumnElement[bool]) -> None:
+    """Not to be had (the job was paused in this moment), but nudged: nobody else would put them back soon."""
+    nudged = (visits.c.state == VisitState.ISSUED) & issuer
     idle = Moving.read(tx, tx.locked(moving(visits.c.id.in_(refused), nudged))) if refused else []
     if idle:
         back = update(visits).where(visits.c.id.in_([one.id for one in idle]), nudged)

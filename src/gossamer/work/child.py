@@ -5,9 +5,10 @@ import os
 import signal
 import subprocess
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from time import monotonic
+from typing import IO
 
 from gossamer.work.home import HomeLock
 
@@ -15,22 +16,24 @@ from gossamer.work.home import HomeLock
 class Child:
     """It ends with us: its standard input closes when we are gone, however we went. And it shows that it lives."""
 
-    def __init__(self, command: Sequence[str], lock: HomeLock, home: str, number: int, of: int, output: Path) -> None:
+    def __init__(
+        self, command: Sequence[str], lock: HomeLock | None, home: str, number: int, of: int, output: Path | None
+    ) -> None:
+        """Without an `output` it says what it has to say where we do."""
         self.number = number
         self.since = monotonic()
-        output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         ours, theirs = os.pipe()
         os.set_blocking(ours, False)
         self._pulse: int | None = ours
         self._beat_at = self.since
         try:
-            with output.open("ab") as sink:
+            with _sink(output) as sink:
                 self._process = subprocess.Popen(  # noqa: S603 - our own program
                     [*command, "--shard", f"{number}/{of}", "--home-name", home, "--pulse", str(theirs)],
                     stdin=subprocess.PIPE,
                     stdout=sink,
                     stderr=sink,
-                    pass_fds=(lock.fileno(), theirs),
+                    pass_fds=(lock.fileno(), theirs) if lock else (theirs,),
                     # Ctrl-C in the terminal is ours to answer, not theirs.
                     start_new_session=True,
                 )
@@ -68,3 +71,10 @@ class Child:
             self._pulse = None
         if self._process.stdin:
             self._process.stdin.close()
+
+
+def _sink(output: Path | None) -> AbstractContextManager[IO[bytes] | None]:
+    if output is None:
+        return nullcontext()
+    output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return output.open("ab")

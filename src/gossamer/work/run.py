@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 from uuid import UUID, uuid4
@@ -24,7 +24,7 @@ from gossamer.work.mistakes import Mistakes
 from gossamer.work.outage import OutageWatch
 from gossamer.work.pressure import Pressure
 from gossamer.work.proxy_outage import ProxyGuard
-from gossamer.work.walks import LANE, Walks, claim_and_load
+from gossamer.work.walks import LANE, Claimed, Walks, claim_and_load
 
 log = get_logger(__name__)
 
@@ -77,8 +77,7 @@ class Shard:
         await self._brake.begin()
         self._renewer.start()
         settling = asyncio.create_task(self._settler.run())
-        duties = (self._issue(), self._take(), self._steer(), self._live(), self._close())
-        loops = [asyncio.create_task(duty) for duty in duties]
+        loops = [asyncio.create_task(duty) for duty in self._duties()]
         stopped = asyncio.create_task(self._stop.wait())
         try:
             done, _ = await asyncio.wait({settling, stopped, *loops}, return_when=asyncio.FIRST_COMPLETED)
@@ -92,6 +91,9 @@ class Shard:
         finally:
             await _cancel([stopped, *loops])
             await self._renewer.stop()
+
+    def _duties(self) -> Sequence[Coroutine[Any, Any, None]]:
+        return (self._issue(), self._take(), self._steer(), self._live(), self._close())
 
     def _hear(self, done: Committed) -> None:
         """What the settler has learned from the rows."""
@@ -135,10 +137,14 @@ class Shard:
             claimed = await self._kit.database.write(claim_and_load, tokens, self._worker, self._kit.limits.lease)
             self._nudged.difference_update(tokens)
             for one in claimed:
-                hold = self._holds.take(one.visit, since)
-                hold.walk = asyncio.create_task(self._walks.walk(hold, one, self._others_wait))
-                self._walking.add(hold.walk)
-                hold.walk.add_done_callback(self._ended)
+                self._begin(one, since)
+
+    def _begin(self, claimed: Claimed, since: float) -> "asyncio.Task[None]":
+        hold = self._holds.take(claimed.visit, since)
+        hold.walk = asyncio.create_task(self._walks.walk(hold, claimed, self._others_wait))
+        self._walking.add(hold.walk)
+        hold.walk.add_done_callback(self._ended)
+        return hold.walk
 
     def _others_wait(self) -> bool:
         return self._waiting

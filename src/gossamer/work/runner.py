@@ -2,19 +2,16 @@
 
 import asyncio
 import os
-import signal
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from time import monotonic
 
 from gossamer.clock import SteadyClock
 from gossamer.deliver.alerts import Channel, Post
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.model.alert import AlertKind
-from gossamer.model.sentences import ALERTS
 from gossamer.model.states import JobState
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
@@ -24,7 +21,7 @@ from gossamer.store.places import StoredPlaces
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work import surrender
-from gossamer.work.child import Child
+from gossamer.work.crew import Crew
 from gossamer.work.exporting import Exporter
 from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard
 from gossamer.work.home import HomeLock
@@ -35,11 +32,6 @@ _CHECKPOINT = 5.0
 _RETAIN, _RETAIN_MORE = 300.0, 5.0  # seconds between passes over what is to be deleted
 _SWEEP_FILES = 60.0
 _PLACE, _PLACE_KEPT = "runner", timedelta(seconds=30)
-_ALIVE = 10.0  # seconds after which a child counts as having started
-_STILLBORN = 6  # so many that did not, one after the other, and it is no accident
-NO_DATABASE = 75  # exit code of a worker that lost its database
-_PATIENCE = 20.0  # seconds a child gets to settle and hand back
-_STANDSTILL = 30.0  # seconds without a sign of life, at least, before a child is ended; longer for longer leases
 
 log = get_logger(__name__)
 
@@ -75,20 +67,17 @@ class Runner:
     ) -> None:
         self._database = database
         self._clock = clock
-        self._lock = lock
         self._home = home
         self._folder = folder
-        self._command = (*command, "--clock", repr(clock.offset))
-        self._output = output
         self._rules = rules
+        commands = [(*command, "--clock", repr(clock.offset))] * rules.processes
+        self._crew = Crew(database, clock, home, commands, rules.lease, lock=lock, output=output)
         self._post = Post(database, clock, channels)
         self._retainer = retainer
         self._files = files
         self._open_exporter = open_exporter
         self._sweeps_files_at = clock.monotonic()
         self._retains_at = clock.monotonic() + _RETAIN
-        self._children: list[Child] = []
-        self._stillborn = 0
         self._places = StoredPlaces(database)
         self._sweeper = Sweeper(database, clock, rules.lease)
         self._guards = (
@@ -96,7 +85,6 @@ class Runner:
             DiskGuard(database, _disks(database, folder), rules.min_free_disk),
             LaneGuard(database, clock),
         )
-        self._looked = self._clock.monotonic()
         self._checkpointed = clock.monotonic()
 
     async def start(self) -> bool:
@@ -113,12 +101,9 @@ class Runner:
         await self._database.write(waits.mend)
         await self._database.write(robots.forget_old)
         await self._database.write(_taken_up, self._home, os.getpid())
-        self._children = [self._spawn(number) for number in range(self._rules.processes)]
+        self._crew.start()
         log.info("runner.started", processes=self._rules.processes, pid=os.getpid())
         return True
-
-    def _spawn(self, number: int) -> Child:
-        return Child(self._command, self._lock, self._home, number, self._rules.processes, self._output)
 
     async def look_after(self) -> None:
         """For ever: replace dead children, sweep, guard, make files, keep the log file of SQLite small."""
@@ -134,8 +119,7 @@ class Runner:
                 await asyncio.wait([exporting])
 
     async def _look(self) -> None:
-        self._end_standing()
-        await self._replace_dead()
+        await self._crew.look()
         await self._sweeper.sweep()
         for guard in self._guards:
             await guard.look()
@@ -153,45 +137,9 @@ class Runner:
                 raise GossamerError("Another home has begun to work this database while we could not reach it.")
             await self._database.tidy()
 
-    def _end_standing(self) -> None:
-        """A child whose event loop no longer turns will never come back to its visits by itself."""
-        allowed = max(_STANDSTILL, 3 * self._rules.lease.total_seconds())
-        now = self._clock.monotonic()
-        we_stood, self._looked = now - self._looked > allowed / 2, now
-        for child in self._children:
-            silent = child.silent_for()
-            if silent > allowed and not we_stood:
-                log.error("worker.standing", worker=child.worker, seconds=round(silent))
-                child.send(signal.SIGKILL)
-
-    async def _replace_dead(self) -> None:
-        for place, child in enumerate(self._children):
-            code = child.exit_code
-            if code is None:
-                continue
-            log.error("worker.died", worker=child.worker, exit_code=code)
-            why = f"worker ended with {signal.Signals(-code).name if code < 0 else f'exit code {code}'}"
-            # Without its database a worker ends too, but no visit is to blame for that.
-            await self._database.write(reclaim.void_worker, child.worker, why, deadly=code != NO_DATABASE)
-            child.close()
-            self._stillborn = self._stillborn + 1 if monotonic() - child.since < _ALIVE else 0
-            if self._stillborn >= _STILLBORN:
-                why = ALERTS[AlertKind.WORKERS].format(log=self._output)
-                await self._database.write(alerts.fire, AlertKind.WORKERS, self._home, why)
-                raise GossamerError(why)
-            await asyncio.sleep(0.5)  # a child that cannot start must not become a storm
-            self._children[place] = self._spawn(child.number)
-
     async def stop(self, *, now: bool = False) -> None:
         """Let the children settle and hand back, or kill them; their visits are ready again either way."""
-        for child in self._children:
-            child.send(signal.SIGKILL if now else signal.SIGTERM)
-        for child in self._children:
-            if not await child.wait(_PATIENCE):
-                child.send(signal.SIGKILL)
-                await child.wait(_PATIENCE)
-            child.close()
-        self._children = []
+        await self._crew.stop(now=now)
         gave_up = self._database.patience.gave_up
         if gave_up:
             # Whoever noticed it first, the door or we ourselves: what is left to say is kept here.

@@ -45,9 +45,11 @@ class Claimed:
     shared: dict[str, RobotsAnswer | None]  # other jobs' robots.txt answers for its ways in
 
 
-def claim_and_load(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta) -> list[Claimed]:
+def claim_and_load(
+    tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *, nudged_by: str = ""
+) -> list[Claimed]:
     """Lease visits, each under its token, and read all they need to begin, in one hop."""
-    leased = visits.claim(tx, tokens, worker, lease)
+    leased = visits.claim(tx, tokens, worker, lease, nudged_by=nudged_by)
     origins = {origin_of(url) for visit in leased if not visit.robots for url in visit.entries}
     shared = robots.fresh(tx, sorted(origins)) if origins else {}
     return [

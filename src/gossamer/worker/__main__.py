@@ -1,4 +1,4 @@
-"""`python -m gossamer.worker`: one shard of a home (`--shard 0/2`), or the home's runner (`--runner`)."""
+"""`python -m gossamer.worker`: one shard of a home (`--shard 0/2`), its runner (`--runner`), or one of a cluster."""
 
 import argparse
 import asyncio
@@ -18,7 +18,7 @@ from gossamer.model.states import JobState
 from gossamer.settings import Settings, read_settings
 from gossamer.store import exports, jobs
 from gossamer.telemetry import bound, get_logger
-from gossamer.work.runner import NO_DATABASE
+from gossamer.work.crew import NO_DATABASE
 
 if TYPE_CHECKING:
     from gossamer.work.run import Shard
@@ -38,6 +38,8 @@ def main() -> int:
     parser.add_argument("--runner", action="store_true", help="work all running jobs of the home, then end")
     parser.add_argument("--exports", action="store_true", help="make the files that wait in the home, then end")
     parser.add_argument("--processes", type=int)
+    parser.add_argument("--lanes", help="work for a cluster, e.g. http:24,desk:1")
+    parser.add_argument("--pool", type=int, default=4, help="connections to the database")
     chosen = parser.parse_args()
     try:
         settings, _ = read_settings()
@@ -51,7 +53,10 @@ def main() -> int:
 
             threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
             pulse = _pulse(chosen.pulse) if chosen.pulse is not None else _no_pulse
-            uvloop.run(_run_shard(settings, chosen.shard, chosen.home_name, SteadyClock(chosen.clock), pulse))
+            if chosen.lanes:
+                uvloop.run(_run_member(settings, chosen.shard, chosen.home_name, chosen.lanes, chosen.pool, pulse))
+            else:
+                uvloop.run(_run_shard(settings, chosen.shard, chosen.home_name, SteadyClock(chosen.clock), pulse))
     except StorageAway as error:
         log.error("worker.failed", error=str(error))
         return NO_DATABASE
@@ -101,6 +106,18 @@ def _look_less_for_cycles() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_CYCLES)
+
+
+async def _run_member(
+    settings: Settings, shard: str, host: str, lanes: str, pool: int, pulse: Callable[[], None]
+) -> None:
+    from gossamer.cluster import open_member, read_lanes
+    from gossamer.work.run import worker_name
+
+    number = int(shard.partition("/")[0])
+    with bound(worker=f"w-{number}"):
+        async with open_member(settings, worker_name(host, number), host, read_lanes(lanes, 0), pool, pulse) as member:
+            await _work(member)
 
 
 async def _work(working: "Shard") -> None:

@@ -15,7 +15,10 @@ async def _received(dispatcher: Dispatcher, wanted: set[UUID], most: int = 10) -
     got: list[Nudge] = []
     async with asyncio.timeout(HANGING):
         while not wanted <= {nudge.visit for nudge in got}:
-            got += await dispatcher.receive(most)
+            batch = await dispatcher.receive(most)
+            got += batch
+            for nudge in batch:
+                dispatcher.done(nudge)
     return got
 
 
@@ -39,6 +42,8 @@ class DispatcherContract:
                 got = await dispatcher.receive(3)
                 assert 1 <= len(got) <= 3
                 missing -= {nudge.visit for nudge in got}
+                for nudge in got:
+                    dispatcher.done(nudge)
 
     async def test_a_waiting_receiver_is_woken(self, dispatcher: Dispatcher) -> None:
         visit = uuid4()
@@ -55,6 +60,8 @@ class DispatcherContract:
         async def receiver() -> None:
             while batch := await dispatcher.receive(3):
                 got.update(nudge.visit for nudge in batch)
+                for nudge in batch:
+                    dispatcher.done(nudge)
                 if visits <= got:
                     complete.set()
                 await asyncio.sleep(0)
@@ -77,6 +84,17 @@ class DispatcherContract:
         visit = uuid4()
         await dispatcher.send(Nudge(visit, self.lane))
         await _received(dispatcher, {visit})
+
+    async def test_what_was_done_does_not_come_again_and_may_be_said_twice(self, dispatcher: Dispatcher) -> None:
+        first, second = Nudge(uuid4(), self.lane), Nudge(uuid4(), self.lane)
+        await dispatcher.send(first)
+        async with asyncio.timeout(HANGING):
+            assert await dispatcher.receive(5) == [first]
+        dispatcher.done(first)
+        dispatcher.done(first)
+        dispatcher.done(second)  # of which nobody has heard
+        await dispatcher.send(second)
+        assert {nudge.visit for nudge in await _received(dispatcher, {second.visit})} == {second.visit}
 
     async def test_closing_ends_all_receiving(self, dispatcher: Dispatcher) -> None:
         waiting = [asyncio.create_task(dispatcher.receive(1)) for _ in range(3)]

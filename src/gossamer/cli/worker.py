@@ -1,0 +1,58 @@
+"""`gossamer worker`: this machine works for a cluster."""
+
+import sys
+
+import typer
+
+from gossamer.cli.main import StrictCommand
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command(cls=StrictCommand)
+def worker(
+    lanes: str = typer.Option(
+        "http,desk", metavar="LANES", help="What it does, and how much at a time: http,desk or http:95,desk:5."
+    ),
+    concurrency: int = typer.Option(
+        100, min=1, max=10_000, help="Visits at a time of all its processes, where --lanes says no numbers."
+    ),
+    processes: int = typer.Option(4, min=1, max=256, help="Working processes."),
+) -> None:
+    """Work for a cluster until told to stop: Postgres, Redis and a broker carry what many machines share.
+
+    Examples:
+
+    \b
+        gossamer worker
+
+        gossamer worker --lanes http:190,desk:10 --processes 8
+
+    Ctrl-C or SIGTERM lets it finish what is in flight and hand back the rest; other workers go on with that.
+    """
+    import asyncio
+
+    from gossamer.assembly import start_log
+    from gossamer.cluster import check, read_lanes
+    from gossamer.settings import read_settings
+
+    settings, unknown = read_settings()
+    for name in unknown:
+        typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
+    check(settings)
+    dealt = read_lanes(lanes, concurrency)
+    start_log(settings, stream=sys.stderr)
+
+    async def whole() -> None:
+        import signal
+
+        from gossamer.cluster import open_instance
+
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        async with open_instance(settings, dealt, processes) as instance:
+            await instance.run(stop)
+
+    asyncio.run(whole())

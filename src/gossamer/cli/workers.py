@@ -1,0 +1,212 @@
+"""`gossamer system workers`, `queue-status`, `metrics`, `backlog`: who works, and what waits for them."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import typer
+
+from gossamer.cli.main import StrictCommand
+from gossamer.cli.views import JSON
+
+if TYPE_CHECKING:
+    from gossamer.assembly import App
+    from gossamer.store.queue import QueueLine
+
+app = typer.Typer(rich_markup_mode=None)
+
+_WINDOW = timedelta(minutes=5)
+
+
+@app.command("workers", cls=StrictCommand)
+def show_workers(as_json: bool = JSON) -> None:
+    """The workers of the cluster: where they are, how much room they have, and when they were last heard of.
+
+    Example:
+
+    \b
+        gossamer system workers
+    """
+    from gossamer.cli.session import run as run_command
+
+    async def work(app: "App") -> int:
+        from gossamer.cli import tables, words
+        from gossamer.cli.session import say, say_json
+        from gossamer.store import workers
+        from gossamer.store.health import database_time
+
+        found, now = await app.database.read(workers.known), await app.database.read(database_time)
+        if as_json:
+            say_json([
+                {
+                    "id": one.id,
+                    "host": one.host,
+                    "pid": one.pid,
+                    "lanes": one.lanes,
+                    "holds": one.holds,
+                    "version": one.version,
+                    "started": words.stamp(one.started_at),
+                    "heard": words.stamp(one.beat_at),
+                    "silent": one.is_silent,
+                }
+                for one in found
+            ])  # fmt: skip
+            return 0
+        if not found:
+            say("No workers. Start one with 'gossamer worker', or let 'gossamer job run' do the work itself.")
+            return 0
+        titles = ["Worker", "Lanes", "Holds", "Version", "Up for", "Last heard of"]
+        cells = [
+            [
+                one.id,
+                ",".join(f"{lane}:{room}" for lane, room in sorted(one.lanes.items())),
+                f"{one.holds:,}",
+                one.version,
+                words.duration(now - one.started_at),
+                words.ago(one.beat_at, now) + (" (silent)" if one.is_silent else ""),
+            ]
+            for one in found
+        ]
+        tables.show(tables.plain(titles, cells, right=("Holds",)))
+        return 0
+
+    run_command(work)
+
+
+@app.command("queue-status", cls=StrictCommand)
+def show_queue(as_json: bool = JSON) -> None:
+    """What waits for a slot, what is on its way and what is being walked, by lane and job.
+
+    Example:
+
+    \b
+        gossamer system queue-status
+    """
+    from gossamer.cli.session import run as run_command
+
+    async def work(app: "App") -> int:
+        from gossamer.cli import tables, words
+        from gossamer.cli.session import say, say_json
+        from gossamer.model.ids import short
+        from gossamer.store import queue
+
+        found = await app.database.read(queue.lines)
+        if as_json:
+            say_json([_line(one) for one in found])
+            return 0
+        if not found:
+            say("Nothing waits: no job is at work.")
+            return 0
+        titles = ["Lane", "Job", "Name", "Priority", "Ready", "Later", "Issued", "Running", "Oldest wait"]
+        cells = [
+            [
+                one.lane,
+                short(one.job_id),
+                one.name,
+                one.priority,
+                *(f"{count:,}" for count in (one.ready, one.later, one.issued, one.running)),
+                words.duration(one.oldest_wait) if one.oldest_wait is not None else "",
+            ]
+            for one in found
+        ]
+        tables.show(tables.plain(titles, cells, right=("Ready", "Later", "Issued", "Running", "Oldest wait")))
+        return 0
+
+    run_command(work)
+
+
+def _line(one: "QueueLine") -> dict[str, object]:
+    return {
+        "lane": one.lane,
+        "job": str(one.job_id),
+        "name": one.name,
+        "priority": one.priority,
+        "ready": one.ready,
+        "later": one.later,
+        "issued": one.issued,
+        "running": one.running,
+        "oldest_wait_seconds": one.oldest_wait.total_seconds() if one.oldest_wait is not None else None,
+    }
+
+
+@app.command("backlog", cls=StrictCommand)
+def show_backlog(
+    lane: str = typer.Option("http", "--lane", metavar="LANE", help="Which lane."), as_json: bool = JSON
+) -> None:
+    """How many visits of a lane want a worker now, as one number: what an autoscaler goes by.
+
+    Example:
+
+    \b
+        gossamer system backlog --lane http
+    """
+    from gossamer.cli.session import run as run_command
+
+    async def work(app: "App") -> int:
+        from gossamer.cli.session import say, say_json
+        from gossamer.store import queue
+
+        count = await app.database.read(queue.backlog, lane)
+        if as_json:
+            say_json({"lane": lane, "backlog": count})
+        else:
+            say(str(count))
+        return 0
+
+    run_command(work)
+
+
+@app.command("metrics", cls=StrictCommand)
+def show_metrics(as_json: bool = JSON) -> None:
+    """Figures of the whole system, all of them from rows: work done in the last minutes, room, what waits.
+
+    Example:
+
+    \b
+        gossamer system metrics --json
+    """
+    from gossamer.cli.session import run as run_command
+
+    async def work(app: "App") -> int:
+        from gossamer.cli.session import say, say_json
+
+        figures = await _metrics(app)
+        if as_json:
+            say_json(figures)
+            return 0
+        for name, value in figures.items():
+            shown = ", ".join(f"{key} {number:,}" for key, number in value.items()) if isinstance(value, dict) else None
+            say(f"{name.replace('_', ' '):<24}{shown if shown is not None else value}")
+        return 0
+
+    run_command(work)
+
+
+async def _metrics(app: "App") -> dict[str, object]:
+    from gossamer.store import health, queue, workers
+
+    found = [one for one in await app.database.read(workers.known) if not one.is_silent]
+    waiting = await app.database.read(queue.lines)
+    sites, pages, records = await app.database.read(queue.done_since, _WINDOW)
+    attention = await app.database.read(health.waiting)
+    server = await app.database.read(health.server)
+    minutes = _WINDOW / timedelta(minutes=1)
+    room: dict[str, int] = {}
+    for one in found:
+        for lane, slots in one.lanes.items():
+            room[lane] = room.get(lane, 0) + slots
+    waits = [one.oldest_wait.total_seconds() for one in waiting if one.oldest_wait is not None]
+    return {
+        "workers": len(found),
+        "room": room,
+        "visits": {
+            name: sum(getattr(one, name) for one in waiting) for name in ("ready", "later", "issued", "running")
+        },
+        "oldest_wait_seconds": round(max(waits), 3) if waits else 0,
+        "jobs": await app.database.read(queue.jobs_by_state),
+        "sites_per_minute": round(sites / minutes, 2),
+        "pages_per_minute": round(pages / minutes, 2),
+        "records_per_minute": round(records / minutes, 2),
+        "alerts": attention.alerts,
+        "dead_letters": attention.dead_letters,
+        "database_connections": {"open": server.connections, "most": server.most_connections} if server else {},
+    }

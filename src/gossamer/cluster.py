@@ -1,0 +1,188 @@
+"""The cluster form put together: Postgres, Redis and Celery, an instance with its processes, and each of those."""
+
+import os
+import re
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from importlib.util import find_spec
+
+from gossamer import __version__
+from gossamer.assembly import App, database_url, open_app, open_kit, require_redis
+from gossamer.deliver.alerts import LogChannel, Post
+from gossamer.errors import UserError
+from gossamer.issuing.issuer import Issuer
+from gossamer.model.worker import Worker
+from gossamer.retain.files import FileSweeper
+from gossamer.retain.retainer import Retainer
+from gossamer.settings import Settings
+from gossamer.store import health, workers
+from gossamer.store.database import open_database
+from gossamer.store.tx import Tx
+from gossamer.telemetry import get_logger
+from gossamer.work.crew import Crew
+from gossamer.work.instance import Instance
+from gossamer.work.keeper import NEARLY_ALL, Duties, Keeper
+from gossamer.work.member import Member
+
+LANES = ("http", "desk")
+LONGEST_STATEMENT = timedelta(seconds=60)
+
+_POOL = 4  # connections of a process at most,
+_RENEWER = 1  # and one that renews its leases
+_INSTANCE = 6  # connections of what looks after the processes
+
+log = get_logger(__name__)
+
+
+def check(settings: Settings) -> None:
+    """Refuse what a cluster cannot be made of."""
+    if database_url(settings).startswith("sqlite:"):
+        raise UserError(
+            "cluster.database",
+            "A cluster needs a database that many machines can reach, and this one is a SQLite file.",
+            hint="Set GOSSAMER_DATABASE_URL=postgresql://user:password@host/name, or use 'gossamer job run' alone.",
+        )
+    if settings.redis_url is None:
+        raise UserError(
+            "cluster.redis",
+            "A cluster needs Redis, which keeps the spacing of requests for all workers.",
+            hint="Set GOSSAMER_REDIS_URL=redis://host:6379/0.",
+        )
+    require_redis()
+    if not find_spec("celery"):
+        raise UserError(
+            "cluster.missing",
+            "The Python package celery is not installed.",
+            hint="Install it with \"pip install 'gossamer[cluster]'\".",
+        )
+
+
+def broker_url(settings: Settings) -> str:
+    url = settings.broker_url or settings.redis_url
+    assert url is not None  # noqa: S101 - checked when we began
+    # What redis-py calls a socket of this machine has another name there.
+    return re.sub(r"^unix://", "redis+socket://", url.get_secret_value())
+
+
+def read_lanes(text: str, concurrency: int) -> dict[str, int]:
+    """`http:95,desk:5`, or names alone, which share what is left of the concurrency; desk gets a twentieth of it."""
+    given: dict[str, int | None] = {}
+    for part in text.split(","):
+        name, colon, number = (piece.strip() for piece in part.partition(":"))
+        is_number = number.isascii() and number.isdigit() and int(number) > 0
+        if name not in LANES or name in given or bool(colon) != is_number:
+            raise UserError(
+                "worker.lanes",
+                f"--lanes {text!r} cannot be used at {part.strip()!r}.",
+                hint=f"Give it like http:95,desk:5 or http,desk. There are the lanes {' and '.join(LANES)}.",
+            )
+        given[name] = int(number) if number else None
+    left = concurrency - sum(slots for slots in given.values() if slots)
+    if None in given.values() and left < sum(slots is None for slots in given.values()):
+        raise UserError(
+            "worker.concurrency",
+            f"--concurrency {concurrency} leaves nothing for some of the lanes {text!r}.",
+            hint="Raise it, or leave out a lane.",
+        )
+    if given.get("desk", 0) is None:
+        desk = max(1, left // 20) if given.get("http", 0) is None else left
+        given["desk"], left = desk, left - desk
+    return {name: left if slots is None else slots for name, slots in given.items()}
+
+
+def parts(lanes: Mapping[str, int], processes: int) -> list[dict[str, int]]:
+    """Slots dealt over processes as evenly as they go; no more processes than the largest lane has slots."""
+    count = min(processes, max(lanes.values()))
+    dealt = [
+        {lane: slots // count + (number < slots % count) for lane, slots in lanes.items()} for number in range(count)
+    ]
+    return [{lane: slots for lane, slots in one.items() if slots} for one in dealt]
+
+
+def pool_size(tx: Tx, processes: int) -> int:
+    """Connections for each new process, so that all together stay under 80 % of what the server has."""
+    server = health.server(tx)
+    if server is None:
+        return _POOL
+    known = [one for one in workers.known(tx) if not one.is_silent]
+    most = server.most_connections
+    all_processes, instances = len(known) + processes, len({one.host for one in known}) + 1
+    budget = int(most * NEARLY_ALL) - _INSTANCE * instances
+    pool = budget // all_processes - _RENEWER
+    if pool < 1 or all_processes > most // 2:
+        raise UserError(
+            "cluster.connections",
+            f"{all_processes} working processes are too many for a database with {most} connections.",
+            hint="Start fewer with --processes, or raise max_connections of the server: it should be more than twice "
+            "the number of working processes.",
+        )
+    return min(_POOL, pool)
+
+
+@asynccontextmanager
+async def open_instance(settings: Settings, lanes: Mapping[str, int], processes: int) -> AsyncIterator[Instance]:
+    """What `gossamer worker` runs."""
+    check(settings)
+    from gossamer.dispatch.celery import CeleryDispatcher
+
+    dealt = parts(lanes, processes)
+    host = socket.gethostname()
+    async with open_app(settings) as app:
+        app.check()
+        pool = await app.database.read(pool_size, len(dealt))
+        closing = open_database(database_url(settings), app.clock)
+        closing.patience.lasts = settings.database_patience
+        dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, tuple(lanes))
+        commands = [(sys.executable, "-m", "gossamer.worker", *_arguments(part, pool)) for part in dealt]
+        holder = f"{host}/{os.getpid()}"
+        issuer = Issuer(app.database, dispatcher, app.clock, holder, settings.max_concurrency)
+        log.info("cluster.started", host=host, processes=len(dealt), lanes=dict(lanes), pool=pool)
+        try:
+            yield Instance(
+                app.database,
+                app.clock,
+                host,
+                Crew(app.database, app.clock, host, commands, settings.lease),
+                Keeper(app.database, closing, app.clock, holder, issuer, _duties(app)),
+                dispatcher,
+                FileSweeper(app.database, app.shelf()),
+                (lambda: app.exporter("cluster")) if "desk" in lanes else None,
+            )
+        finally:
+            await closing.close()
+
+
+def _arguments(lanes: Mapping[str, int], pool: int) -> tuple[str, ...]:
+    return ("--lanes", ",".join(f"{lane}:{slots}" for lane, slots in lanes.items()), "--pool", str(pool))
+
+
+def _duties(app: App) -> Duties:
+    settings = app.settings
+    return Duties(
+        Post(app.database, app.clock, (LogChannel(),)),
+        Retainer(app.database, app.terms),
+        app.recipes,
+        "" if settings.storage_url else app.home_name,
+        settings.lease,
+        settings.job_time,
+    )
+
+
+@asynccontextmanager
+async def open_member(
+    settings: Settings, name: str, host: str, lanes: Mapping[str, int], pool: int, beat: Callable[[], None]
+) -> AsyncIterator[Member]:
+    """One of an instance's processes."""
+    from gossamer.dispatch.celery import CeleryDispatcher
+
+    room = sum(lanes.values())
+    async with open_kit(settings, 1, pool=pool, longest=LONGEST_STATEMENT) as kit:
+        dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, tuple(lanes))
+        kit = replace(kit, dispatcher=dispatcher, limits=replace(kit.limits, capacity=room))
+        await dispatcher.listen(room)
+        now = kit.clock.now()
+        yield Member(kit, Worker(name, host, os.getpid(), lanes, __version__, now, now), beat)

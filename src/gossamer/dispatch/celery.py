@@ -1,0 +1,193 @@
+"""The dispatcher of a cluster: nudges as Celery tasks, one queue per lane, on whatever broker Celery speaks to.
+
+A task is one slice: it is taken out of its queue, kept until the slice is over, and acknowledged only then. A worker
+that dies gives its tasks back through the broker; that its visits are free again is found in the rows, and much sooner.
+
+Celery knows nothing of asyncio. Its worker runs in a thread of its own with a pool of threads, each of which hands its
+nudge to the event loop and waits for the end of the slice.
+"""
+
+import asyncio
+import threading
+from collections.abc import Collection
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+from celery import Celery
+from celery.exceptions import Reject
+from celery.worker import state
+from kombu import Queue
+
+from gossamer.dispatch.seam import Nudge
+from gossamer.telemetry import get_logger
+
+TASK = "gossamer.slice"
+VISIBILITY = 300  # seconds after which a broker gives a task to somebody else; always longer than a slice
+_CONNECT = 5.0  # seconds
+_STARTS = 30.0
+
+log = get_logger(__name__)
+
+
+def make_app(broker: str, prefix: str, lanes: Collection[str]) -> Celery:
+    """Celery as we use it: no results, no remote control, nothing acknowledged before it is done."""
+    app = Celery("gossamer", broker=broker, set_as_current=False, fixups=[])
+    app.conf.update(
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        task_ignore_result=True,
+        task_serializer="json",
+        accept_content=["json"],
+        task_queues=[Queue(_queue(prefix, lane)) for lane in sorted(lanes)],
+        task_create_missing_queues=True,
+        task_publish_retry=True,
+        task_publish_retry_policy={"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2, "interval_max": 0.5},
+        worker_prefetch_multiplier=1,
+        worker_enable_remote_control=False,
+        worker_send_task_events=False,
+        worker_hijack_root_logger=False,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        broker_connection_retry=True,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_connection_timeout=_CONNECT,
+        broker_transport_options=_transport(broker, prefix),
+    )
+    return app
+
+
+def _transport(broker: str, prefix: str) -> dict[str, Any]:
+    options: dict[str, Any] = {"visibility_timeout": VISIBILITY}
+    if broker.startswith(("redis", "sentinel")):
+        # Found again within seconds and not after kombu's own hundred; and apart from whoever else has the server.
+        options |= {"unacked_restore_interval": 2, "unacked_restore_throttle": 1, "global_keyprefix": f"{prefix}:"}
+        options |= {"socket_timeout": 30, "socket_connect_timeout": _CONNECT, "socket_keepalive": True}
+    return options
+
+
+def _queue(prefix: str, lane: str) -> str:
+    return f"{prefix}.{lane}"
+
+
+class CeleryDispatcher:
+    """For one event loop. It only sends, until `listen` is called."""
+
+    def __init__(self, broker: str, prefix: str, lanes: Collection[str]) -> None:
+        self._prefix = prefix
+        self._lanes = tuple(lanes)
+        self._app = make_app(broker, prefix, lanes)
+        self._loop = asyncio.get_running_loop()
+        self._sender = ThreadPoolExecutor(1, thread_name_prefix="nudges")
+        self._away = False
+        self._waiting: dict[Nudge, None] = {}  # arrived and not yet received
+        self._open: dict[Nudge, list[Future[bool]]] = {}  # tasks that wait for the end of their slice
+        self._changed = asyncio.Event()
+        self._closed = False
+        self._worker: Any = None
+        self._listening: threading.Thread | None = None
+        self._ready = threading.Event()
+
+    async def listen(self, most: int) -> None:
+        """Take tasks from now on, at most so many at a time."""
+        self._app.task(
+            name=TASK, shared=False, lazy=False, acks_late=True, reject_on_worker_lost=True, ignore_result=True
+        )(self._slice)
+        self._app.set_default()  # the pool's threads look for the task there
+        state.should_stop = None
+        self._worker = self._app.WorkController(
+            pool="threads",
+            concurrency=most,
+            queues=[_queue(self._prefix, lane) for lane in self._lanes],
+            without_mingle=True,
+            without_gossip=True,
+            without_heartbeat=True,
+            ready_callback=lambda _: self._ready.set(),
+        )
+        self._listening = threading.Thread(target=self._worker.start, name="celery", daemon=True)
+        self._listening.start()
+        if not await asyncio.to_thread(self._ready.wait, _STARTS):
+            log.warning("broker.away", why="no connection yet: it is tried again and again")
+
+    # Sending
+
+    async def send(self, nudge: Nudge) -> None:
+        if not self._closed:
+            await self._loop.run_in_executor(self._sender, self._send, nudge)
+
+    def _send(self, nudge: Nudge) -> None:
+        try:
+            queue = _queue(self._prefix, nudge.lane)
+            self._app.send_task(TASK, args=[nudge.visit.hex, nudge.lane], queue=queue, ignore_result=True)
+        except Exception as error:  # noqa: BLE001 - a nudge may be lost: the sweep finds the visit again
+            if not self._away:
+                log.error("broker.away", why=str(error) or type(error).__name__)
+            self._away = True
+        else:
+            if self._away:
+                log.info("broker.back")
+            self._away = False
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the last nudge could not be sent."""
+        return self._away
+
+    # Receiving
+
+    def _slice(self, visit: str, lane: str) -> None:
+        """The task's body, in a thread of Celery's pool."""
+        over: Future[bool] = Future()
+        try:
+            self._loop.call_soon_threadsafe(self._arrive, Nudge(UUID(visit), lane), over)
+        except RuntimeError:
+            raise Reject(requeue=True) from None  # the loop is closed: somebody else takes it
+        if not over.result():
+            raise Reject(requeue=True)
+
+    def _arrive(self, nudge: Nudge, over: "Future[bool]") -> None:
+        if self._closed:
+            over.set_result(False)
+            return
+        tasks = self._open.setdefault(nudge, [])
+        tasks.append(over)
+        if len(tasks) == 1:  # else it is in hand already: a second nudge adds nothing to the first
+            self._waiting[nudge] = None
+            self._changed.set()
+
+    async def receive(self, most: int) -> list[Nudge]:
+        while not self._waiting and not self._closed:
+            self._changed.clear()
+            await self._changed.wait()
+        # No await from here on, so being cancelled cannot lose what was taken.
+        taken = list(islice(self._waiting, max(most, 1)))
+        for nudge in taken:
+            del self._waiting[nudge]
+        return taken
+
+    def done(self, nudge: Nudge) -> None:
+        if nudge not in self._waiting:
+            self._end(nudge, acknowledge=True)
+
+    def _end(self, nudge: Nudge, *, acknowledge: bool) -> None:
+        for over in self._open.pop(nudge, ()):
+            over.set_result(acknowledge)
+
+    async def close(self) -> None:
+        """What was not received goes back to its queue; what was received and not done counts as done."""
+        if self._closed:
+            return
+        self._closed = True
+        self._changed.set()
+        state.should_stop = 0  # before the tasks end: their threads would take the next ones
+        for nudge in list(self._open):
+            self._end(nudge, acknowledge=nudge not in self._waiting)
+        self._waiting.clear()
+        await asyncio.to_thread(self._stop)
+
+    def _stop(self) -> None:
+        if self._listening:
+            self._listening.join(_CONNECT * 2)
+        self._sender.shutdown()
+        self._app.close()

@@ -1,0 +1,139 @@
+"""The issuer of a cluster: one at a time over all machines, it keeps as many nudges out as there are free slots.
+
+Whoever holds the place `issuer` in the database issues. The place is taken anew inside every transaction that issues,
+so two who both believe that they hold it take turns, and the cap holds for the rows whoever issues.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+from gossamer.clock import Clock
+from gossamer.dispatch import Dispatcher, Nudge
+from gossamer.issuing.deal import SPARE, Share, deal
+from gossamer.model.alert import AlertKind
+from gossamer.model.sentences import ALERTS
+from gossamer.store import alerts, jobs, places, queue, visits, workers
+from gossamer.store.database import Database
+from gossamer.store.tx import Tx
+from gossamer.telemetry import get_logger
+
+PLACE = "issuer"
+LEASE = timedelta(seconds=10)
+NUDGED_BY = "nudge/"  # what issued visits are marked with, before the mark of the round they were issued in
+PER_DOMAIN = 1  # over all workers: requests of two processes to one domain could overtake each other
+KEPT_FOR_NEW = 0.05  # of the slots, for jobs that have none
+_EVERY_MINUTE = 60.0
+
+log = get_logger(__name__)
+
+
+class LostPlace(Exception):
+    """Somebody else issues now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many visits there may be at a time, and how many there are."""
+
+    lanes: dict[str, int]  # of all workers that live
+    busy: dict[tuple[str, UUID], int]  # in hand, by lane and job
+    workers: int
+    cap: int
+
+    @property
+    def in_hand(self) -> int:
+        return sum(self.busy.values())
+
+    def slots(self, lane: str) -> int:
+        """All there are of a lane, as far as the cap allows."""
+        return min(self.lanes.get(lane, 0), self.cap)
+
+    def free(self, lane: str) -> int:
+        of_lane = sum(count for (in_lane, _), count in self.busy.items() if in_lane == lane)
+        return max(0, min(self.slots(lane) - of_lane, self.cap - self.in_hand))
+
+
+def look_around(tx: Tx, cap: int) -> Room:
+    rooms = workers.rooms(tx)
+    lanes: dict[str, int] = {}
+    for room in rooms.values():
+        for lane, slots in room.items():
+            lanes[lane] = lanes.get(lane, 0) + slots
+    return Room(lanes, queue.in_hand(tx), len(rooms), cap)
+
+
+def issue(tx: Tx, holder: str, lane: str, cap: int, mark: str) -> list[UUID]:
+    """Choose visits for the free slots of a lane and mark them issued; said twice, the first choice stands."""
+    if not places.enter(tx, PLACE, holder, 1, LEASE):
+        raise LostPlace
+    ids = visits.forgotten(tx, mark, ())
+    room = look_around(tx, cap)
+    free = room.free(lane)
+    ready = visits.ready(tx, lane, 0, 1, free + SPARE, per_domain=PER_DOMAIN) if free and not ids else {}
+    if not ready:
+        return ids
+    domains = {waiting.domain for row in ready.values() for waiting in row}
+    shares = {job: Share(weight, room.busy.get((lane, job), 0)) for job, weight in jobs.weights(tx).items()}
+    dealt = deal(
+        ready,
+        visits.busy_domains(tx, sorted(domains)),
+        free,
+        shares=shares,
+        kept=int(room.slots(lane) * KEPT_FOR_NEW),
+        per_domain=PER_DOMAIN,
+        suspects=visits.suspects_in_hand(tx),
+        most_suspects=max(1, room.workers),
+    )
+    fresh = [waiting.id for waiting in dealt]
+    visits.issue(tx, fresh, mark)
+    return fresh
+
+
+class Issuer:
+    """Of one process; it does something only while that process holds the place."""
+
+    def __init__(self, database: Database, dispatcher: Dispatcher, clock: Clock, holder: str, cap: int) -> None:
+        self._database = database
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._holder = holder
+        self._cap = cap
+        self._logs_at = clock.monotonic()
+        self._passed = True  # for all we know: whoever issued before us may have left an alert
+
+    async def look(self) -> int:
+        """Fill the free slots of every lane; how many nudges went out."""
+        room = await self._database.read(look_around, self._cap)
+        await self._watch(room)
+        sent = 0
+        for lane in sorted(room.lanes):
+            ready = bool(room.free(lane)) and await self._database.read(_any_ready, lane)
+            if ready:
+                sent += await self._issue(lane)
+        return sent
+
+    async def _issue(self, lane: str) -> int:
+        mark = f"{NUDGED_BY}{uuid4().hex[:12]}"  # made here and not in the transaction, which may have to be made twice
+        ids = await self._database.write(issue, self._holder, lane, self._cap, mark)
+        for identifier in ids:
+            await self._dispatcher.send(Nudge(identifier, lane))
+        return len(ids)
+
+    async def _watch(self, room: Room) -> None:
+        """The cap is not passed by whatever we do; should it be all the same, somebody wants to know."""
+        if room.in_hand > self._cap:
+            self._passed = True
+            log.error("issuer.cap_passed", visits=room.in_hand, cap=self._cap)
+            why = ALERTS[AlertKind.CONCURRENCY].format(visits=room.in_hand, cap=self._cap)
+            await self._database.write(alerts.fire, AlertKind.CONCURRENCY, PLACE, why)
+        elif self._passed:
+            self._passed = False
+            await self._database.write(alerts.clear, AlertKind.CONCURRENCY, PLACE)
+        if self._clock.monotonic() >= self._logs_at:
+            self._logs_at = self._clock.monotonic() + _EVERY_MINUTE
+            log.info("issuer.concurrency", visits=room.in_hand, cap=self._cap, workers=room.workers, **room.lanes)
+
+
+def _any_ready(tx: Tx, lane: str) -> bool:
+    return visits.any_ready(tx, lane, 0, 1, per_domain=PER_DOMAIN)

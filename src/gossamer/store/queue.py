@@ -1,0 +1,100 @@
+"""What waits, what is on its way and what is walked, per lane and job: read from rows, whoever carries the nudges."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, case, func, select
+
+from gossamer.model.states import JobState, VisitState
+from gossamer.store.tables import jobs, minutes, visits
+from gossamer.store.tx import Tx
+
+_AT_WORK = jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING))
+_IN_HAND = (VisitState.ISSUED, VisitState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLine:
+    """The visits of one job in one lane."""
+
+    lane: str
+    job_id: UUID
+    name: str
+    priority: str
+    ready: int  # due and waiting for a slot
+    later: int  # not due yet
+    issued: int  # nudged and not yet claimed
+    running: int
+    oldest_wait: timedelta | None  # of those that are ready
+
+
+def lines(tx: Tx) -> list[QueueLine]:
+    """By lane, then by job, of all jobs that are at work."""
+    waits = visits.c.state == VisitState.READY
+    due = waits & (visits.c.due_at <= tx.now)
+    query = (
+        select(
+            visits.c.lane,
+            visits.c.job_id,
+            jobs.c.name,
+            jobs.c.priority,
+            _sum(due).label("ready"),
+            _sum(waits & (visits.c.due_at > tx.now)).label("later"),
+            _sum(visits.c.state == VisitState.ISSUED).label("issued"),
+            _sum(visits.c.state == VisitState.RUNNING).label("running"),
+            func.min(case((due, visits.c.due_at))).label("oldest"),
+        )
+        .join(jobs, jobs.c.id == visits.c.job_id)
+        .where(_AT_WORK, visits.c.state.in_((VisitState.READY, *_IN_HAND)))
+        .group_by(visits.c.lane, visits.c.job_id, jobs.c.name, jobs.c.priority)
+        .order_by(visits.c.lane, visits.c.job_id)
+    )
+    return [
+        QueueLine(
+            row.lane,
+            row.job_id,
+            row.name,
+            row.priority,
+            row.ready,
+            row.later,
+            row.issued,
+            row.running,
+            None if row.oldest is None else max(tx.now - row.oldest, timedelta()),
+        )
+        for row in tx.run(query)
+    ]
+
+
+def backlog(tx: Tx, lane: str) -> int:
+    """How many visits of a lane want a worker now: due, on their way, or being walked. What an autoscaler goes by."""
+    wants = visits.c.state.in_(_IN_HAND) | ((visits.c.state == VisitState.READY) & (visits.c.due_at <= tx.now))
+    running = jobs.c.state == JobState.RUNNING
+    query = select(func.count()).select_from(visits.join(jobs, jobs.c.id == visits.c.job_id))
+    return int(tx.run(query.where(running, visits.c.lane == lane, wants)).scalar_one())
+
+
+def in_hand(tx: Tx) -> dict[tuple[str, UUID], int]:
+    """Visits issued or running, of whatever job, by lane and job."""
+    query = (
+        select(visits.c.lane, visits.c.job_id, func.count().label("busy"))
+        .where(visits.c.state.in_(_IN_HAND))
+        .group_by(visits.c.lane, visits.c.job_id)
+    )
+    return {(row.lane, row.job_id): row.busy for row in tx.run(query)}
+
+
+def jobs_by_state(tx: Tx) -> dict[str, int]:
+    query = select(jobs.c.state, func.count().label("jobs")).group_by(jobs.c.state).order_by(jobs.c.state)
+    return {row.state: row.jobs for row in tx.run(query)}
+
+
+def done_since(tx: Tx, time: timedelta) -> tuple[int, int, int]:
+    """Sites, pages and records of all jobs that were finished in this time."""
+    sums = [func.coalesce(func.sum(minutes.c[name]), 0).label(name) for name in ("sites", "pages", "records")]
+    row = tx.run(select(*sums).where(minutes.c.minute > tx.now - time)).one()
+    return int(row.sites), int(row.pages), int(row.records)
+
+
+def _sum(which: ColumnElement[bool]) -> ColumnElement[int]:
+    return func.sum(case((which, 1), else_=0))

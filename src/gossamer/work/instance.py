@@ -1,0 +1,93 @@
+"""One instance of a cluster, usually one per machine: starts working processes and looks after them.
+
+It walks nothing itself, so that giving out work, closing jobs and making files do not wait for pages to be read.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+
+from gossamer.clock import Clock
+from gossamer.dispatch import Dispatcher
+from gossamer.retain.files import FileSweeper
+from gossamer.store import checkpoints
+from gossamer.store.database import Database
+from gossamer.telemetry import get_logger
+from gossamer.work.crew import Crew
+from gossamer.work.exporting import Exporter
+from gossamer.work.keeper import Keeper
+
+_EVERY = 0.5  # seconds between looks
+_SWEEP_FILES = 60.0
+_ENDLESS = timedelta(days=3650)
+
+log = get_logger(__name__)
+
+
+class Instance:
+    """`open_exporter` is nothing where this instance makes no files."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        host: str,
+        crew: Crew,
+        keeper: Keeper,
+        dispatcher: Dispatcher,
+        files: FileSweeper,
+        open_exporter: Callable[[], AbstractAsyncContextManager[Exporter]] | None,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._host = host
+        self._crew = crew
+        self._keeper = keeper
+        self._dispatcher = dispatcher
+        self._files = files
+        self._open_exporter = open_exporter
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Until `stop`, or until something fails that another start might mend."""
+        # A database that is away is waited for: nobody is here to start us again by hand.
+        self._database.patience.lasts = _ENDLESS
+        self._crew.start()
+        stopped = asyncio.create_task(stop.wait())
+        keeping = asyncio.create_task(self._keeper.run())
+        loops = [keeping, asyncio.create_task(self._look()), asyncio.create_task(self._make_files())]
+        try:
+            done, _ = await asyncio.wait([stopped, *loops], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await _cancel([stopped, *loops[1:]])
+            self._database.patience.lasts = timedelta()  # somebody waits for us to end
+            # Whoever gives out work goes on until our own processes have handed theirs back.
+            await self._crew.stop()
+            await _cancel([keeping])
+            await self._dispatcher.close()
+        for task in done - {stopped}:
+            task.result()
+        await self._database.write(checkpoints.take_running)
+        log.info("cluster.stopped", host=self._host)
+
+    async def _look(self) -> None:
+        sweeps_at = self._clock.monotonic()
+        while True:
+            await self._crew.look()
+            if self._clock.monotonic() >= sweeps_at:
+                sweeps_at = self._clock.monotonic() + _SWEEP_FILES
+                await self._files.sweep()
+            await asyncio.sleep(_EVERY)
+
+    async def _make_files(self) -> None:
+        if self._open_exporter is None:
+            await asyncio.Event().wait()
+            return
+        async with self._open_exporter() as exporter:
+            await exporter.run()
+
+
+async def _cancel(tasks: list["asyncio.Task[None] | asyncio.Task[bool]"]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)

@@ -1,0 +1,164 @@
+"""What exactly one instance of a cluster does at a time: gives out work, sweeps, guards, ends jobs, tells of alerts.
+
+Who does is a row in the database, held for ten seconds at a time. Whoever dies with it is followed by another within
+that time; and should two ever do it at once, each thing they do is one conditional statement.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from gossamer.clock import Clock
+from gossamer.deliver.alerts import Post
+from gossamer.issuing.issuer import LEASE, PLACE, Issuer, LostPlace
+from gossamer.model.alert import AlertKind
+from gossamer.model.sentences import ALERTS
+from gossamer.recipe import Recipe
+from gossamer.retain.retainer import Retainer
+from gossamer.store import alerts, health, places, robots, workers
+from gossamer.store.database import Database
+from gossamer.store.tx import Tx
+from gossamer.telemetry import get_logger
+from gossamer.work.closing import Closer
+from gossamer.work.guards import DeadlineGuard, LaneGuard
+from gossamer.work.member import CLUSTER
+from gossamer.work.sweep import Sweeper
+
+RUNNER, RUNNER_KEPT = (
+    "runner",
+    timedelta(seconds=30),
+)  # the place of whoever works a database, be it a home or a cluster
+NEARLY_ALL = 0.8  # of the database's connections
+
+_RENEW = LEASE.total_seconds() / 4
+_ISSUE, _LOOK, _CLOSE = 0.1, 0.5, 0.2  # seconds between looks
+_RETAIN, _RETAIN_MORE = 300.0, 5.0
+_CONNECTIONS = 10.0
+_FORGET = timedelta(minutes=10)  # of silence
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Duties:
+    """What is to be done by the one who holds the place, besides issuing."""
+
+    post: Post
+    retainer: Retainer
+    recipes: Mapping[str, Recipe[Any]]
+    files_of: str
+    lease: timedelta
+    job_time: timedelta
+
+
+def enter(tx: Tx, holder: str) -> bool:
+    """Hold the place, unless another instance does, or a home works this database."""
+    return places.enter(tx, RUNNER, CLUSTER, 1, RUNNER_KEPT) and places.enter(tx, PLACE, holder, 1, LEASE)
+
+
+def leave(tx: Tx, holder: str) -> None:
+    places.leave(tx, PLACE, holder)
+    if not workers.any_alive(tx):
+        places.leave(tx, RUNNER, CLUSTER)
+
+
+class Keeper:
+    """One per instance. `closing` is a database connection of its own: auditing takes its time."""
+
+    def __init__(
+        self, database: Database, closing: Database, clock: Clock, holder: str, issuer: Issuer, duties: Duties
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._holder = holder
+        self._issuer = issuer
+        self._post = duties.post
+        self._retainer = duties.retainer
+        self._closer = Closer(closing, duties.recipes, duties.files_of)
+        self._sweeper = Sweeper(database, clock, duties.lease)
+        self._guards = (DeadlineGuard(database, clock, duties.job_time), LaneGuard(database, clock))
+        self._retains_at = clock.monotonic() + _RETAIN
+        self._counts_at = clock.monotonic()
+        self._waits = False
+
+    async def run(self) -> None:
+        """For ever: hold the place if it is free, and do what comes with it for as long as it is ours."""
+        try:
+            while True:
+                if await self._database.write(enter, self._holder):
+                    log.info("issuer.took_over", holder=self._holder)
+                    await self._hold()
+                    log.info("issuer.left", holder=self._holder)
+                else:
+                    await self._tell_of_a_home()
+                await asyncio.sleep(_RENEW)
+        finally:
+            await asyncio.shield(self._database.write(leave, self._holder))
+
+    async def _tell_of_a_home(self) -> None:
+        home = await self._database.read(health.working_home)
+        waits = home not in (None, CLUSTER)
+        if waits and not self._waits:
+            log.warning("cluster.waits", home=home)
+        self._waits = waits
+
+    async def _hold(self) -> None:
+        """Until somebody else has the place. What fails here ends the instance, which is started anew."""
+        await self._database.write(robots.forget_old)
+        loops = [asyncio.create_task(loop) for loop in (self._renew(), self._issue(), self._look(), self._close())]
+        try:
+            done, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for loop in loops:
+                loop.cancel()
+            await asyncio.wait(loops)
+        with suppress(LostPlace):
+            for loop in done:
+                loop.result()
+
+    async def _renew(self) -> None:
+        while True:
+            if not await self._database.write(enter, self._holder):
+                return
+            await asyncio.sleep(_RENEW)
+
+    async def _issue(self) -> None:
+        while True:
+            if not await self._issuer.look():
+                await asyncio.sleep(_ISSUE)
+
+    async def _close(self) -> None:
+        while True:
+            await self._closer.look()
+            await asyncio.sleep(_CLOSE)
+
+    async def _look(self) -> None:
+        while True:
+            await self._sweeper.sweep()
+            for guard in self._guards:
+                await guard.look()
+            await self._post.deliver()
+            if self._clock.monotonic() >= self._retains_at:
+                report = await self._retainer.pass_once(self._clock.now())
+                self._retains_at = self._clock.monotonic() + (_RETAIN if report.is_over else _RETAIN_MORE)
+            if self._clock.monotonic() >= self._counts_at:
+                self._counts_at = self._clock.monotonic() + _CONNECTIONS
+                await self._database.write(workers.forget_silent, _FORGET)
+                await self._database.write(count_connections)
+            await asyncio.sleep(_LOOK)
+
+
+def count_connections(tx: Tx, nearly_all: float = NEARLY_ALL) -> None:
+    """Say it while there still are some left."""
+    server = health.server(tx)
+    if server is None:
+        return
+    if server.connections > server.most_connections * nearly_all:
+        figures: dict[str, int] = {"open": server.connections, "most": server.most_connections}
+        if alerts.fire(tx, AlertKind.CONNECTIONS, CLUSTER, ALERTS[AlertKind.CONNECTIONS].format(**figures)):
+            log.error("connections.nearly_all", **figures)
+    else:
+        alerts.clear(tx, AlertKind.CONNECTIONS, CLUSTER)

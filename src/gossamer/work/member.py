@@ -1,0 +1,99 @@
+"""One working process of a cluster: walks whatever visits it is nudged for, until told to stop.
+
+The same parts as a shard of a home, but for three things: nudges come from the issuer of the cluster and not from
+itself, its row says that it lives and how much room it has, and jobs are brought to their end by whoever issues.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import uuid4
+from zlib import crc32
+
+from gossamer.dispatch import Nudge
+from gossamer.issuing.deal import anything_ready
+from gossamer.issuing.issuer import NUDGED_BY
+from gossamer.model.worker import Worker
+from gossamer.settle.step import HandBack, Step
+from gossamer.store import workers
+from gossamer.work.kit import Kit
+from gossamer.work.outage import OutageWatch
+from gossamer.work.run import Shard
+from gossamer.work.walks import LANE, Claimed, claim_and_load
+
+CLUSTER = "cluster"
+"""Whose a database is that a cluster works, as a home's name is where a home does."""
+
+_BEAT = 5.0  # seconds between signs of life in the rows
+_LOOK = 1.0  # seconds between looks whether others wait
+_CLAIM_MOST = 50
+_NEXT_SUSPECT = timedelta(seconds=2)
+
+
+class Member(Shard):
+    def __init__(self, kit: Kit, row: Worker, beat: Callable[[], None] = lambda: None) -> None:
+        super().__init__(kit, crc32(row.id.encode()), 1, row.id, beat=beat)
+        self._row = row
+        self._outage = OutageWatch(kit.database, kit.clock, kit.gate_outage, CLUSTER)
+
+    def _duties(self) -> Sequence[Coroutine[Any, Any, None]]:
+        return (self._take(), self._steer(), self._live(), self._show_life(), self._look_who_waits())
+
+    async def run(self) -> None:
+        await self._kit.database.write(workers.beat, self._present())
+        try:
+            await super().run()
+        finally:
+            await self._kit.dispatcher.close()
+
+    async def _end_walks(self) -> None:
+        # First of all: what is given out now is for others.
+        await self._kit.database.write(workers.leave, self._row.id)
+        await super()._end_walks()
+
+    def _present(self) -> Worker:
+        """Our row as it should be now: a process that slows down has less room."""
+        row = self._row
+        room: Mapping[str, int] = {lane: self._brake.room(slots) for lane, slots in row.lanes.items()}
+        return Worker(row.id, row.host, row.pid, room, row.version, row.started_at, row.beat_at)
+
+    async def _show_life(self) -> None:
+        while True:
+            await self._kit.database.write(workers.beat, self._present())
+            await asyncio.sleep(_BEAT)
+
+    async def _look_who_waits(self) -> None:
+        while True:
+            self._waiting = await self._kit.database.read(anything_ready, LANE, 0, 1)
+            await asyncio.sleep(_LOOK)
+
+    async def _take(self) -> None:
+        while True:
+            nudges = await self._kit.dispatcher.receive(_CLAIM_MOST)
+            since = self._kit.clock.monotonic()
+            # Made here and not in the transaction, which may have to be made twice.
+            tokens = {nudge.visit: uuid4() for nudge in nudges}
+            claimed = await self._kit.database.write(
+                claim_and_load, tokens, self._worker, self._kit.limits.lease, nudged_by=NUDGED_BY
+            )
+            found = {one.visit.id: one for one in claimed}
+            for nudge in nudges:
+                self._give_slice(nudge, found.get(nudge.visit), since)
+
+    def _give_slice(self, nudge: Nudge, claimed: Claimed | None, since: float) -> None:
+        if claimed is None:
+            # Not to be had: taken by somebody else, done, or its job does not run. The row knows.
+            self._kit.dispatcher.done(nudge)
+        elif claimed.visit.deaths and self._holds.suspects():
+            # Suspects run alone of their kind in a process, or the guilty one would never be found.
+            later = self._kit.clock.now() + _NEXT_SUSPECT
+            self._settler.put(Step(claimed.visit, ending=HandBack(later)))
+            self._kit.dispatcher.done(nudge)
+        else:
+            walk = self._begin(claimed, since)
+            walk.add_done_callback(partial(self._slice_is_over, nudge))
+
+    def _slice_is_over(self, nudge: Nudge, _: "asyncio.Task[None]") -> None:
+        self._kit.dispatcher.done(nudge)

@@ -1,0 +1,153 @@
+"""The issuer of a cluster, on real rows: as many nudges as there are free slots, by one at a time."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from gossamer.clock import FrozenClock
+from gossamer.dispatch import Nudge
+from gossamer.dispatch.local import LocalDispatcher
+from gossamer.issuing.issuer import LEASE, NUDGED_BY, PLACE, Issuer, LostPlace, issue
+from gossamer.model.alert import AlertKind
+from gossamer.model.job import Target
+from gossamer.model.priority import Priority
+from gossamer.model.states import JobState
+from gossamer.model.worker import Worker
+from gossamer.store import alerts, jobs, places, queue, reclaim, sites, visits, workers
+from gossamer.store.tx import Tx
+from tests.conftest import AnyDatabase
+from tests.jobs import LEASE as VISIT_LEASE
+from tests.jobs import make_job, tokens
+
+NOW = datetime.now(UTC)
+
+
+def issuer_of(database: AnyDatabase, cap: int = 500, holder: str = "one") -> tuple[Issuer, LocalDispatcher]:
+    dispatcher = LocalDispatcher()
+    return Issuer(database, dispatcher, FrozenClock(), holder, cap), dispatcher
+
+
+async def worker(database: AnyDatabase, room: int, name: str = "box/0-7") -> None:
+    await database.write(workers.beat, Worker(name, "box", 7, {"http": room}, "1", NOW, NOW))
+
+
+def hosts(count: int, letter: str = "a") -> list[str]:
+    return [f"{letter}{number}.test" for number in range(count)]
+
+
+async def nudged(dispatcher: LocalDispatcher) -> list[Nudge]:
+    return await dispatcher.receive(1000)
+
+
+async def test_as_many_nudges_as_there_is_room(database: AnyDatabase) -> None:
+    await database.write(make_job, *hosts(30))
+    issuer, dispatcher = issuer_of(database)
+    assert await issuer.look() == 0, "nobody is there to walk them"
+    await worker(database, 12)
+    assert await issuer.look() == 12
+    sent = await nudged(dispatcher)
+    assert len({nudge.visit for nudge in sent}) == 12
+    assert await issuer.look() == 0, "as many are out as there is room for"
+    claimed = await database.write(
+        visits.claim, tokens(nudge.visit for nudge in sent), "box/0-7", VISIT_LEASE, nudged_by=NUDGED_BY
+    )
+    assert len(claimed) == 12
+    assert await issuer.look() == 0, "all slots are taken"
+    await worker(database, 5, "other/0-8")
+    assert await issuer.look() == 5
+
+
+async def test_the_cap_holds_over_all_workers_and_lanes(database: AnyDatabase) -> None:
+    await database.write(make_job, *hosts(40))
+    for number in range(4):
+        await worker(database, 100, f"box/{number}-7")
+    issuer, _ = issuer_of(database, cap=10)
+    assert await issuer.look() == 10
+    assert await issuer.look() == 0
+    assert sum((await database.read(queue.in_hand)).values()) == 10
+    assert await database.read(alerts.recent, 5) == []
+    lower, _ = issuer_of(database, cap=9)
+    await lower.look()
+    (alert,) = await database.read(alerts.recent, 5)
+    assert alert.kind is AlertKind.CONCURRENCY
+    assert alert.sentence.startswith(
+        "10 visits are being walked at once, more than GOSSAMER_MAX_CONCURRENCY allows (9)"
+    )
+    next_one, _ = issuer_of(database, cap=10)
+    await next_one.look()
+    assert await database.read(alerts.recent, 5) == []
+
+
+async def test_only_who_holds_the_place_issues(database: AnyDatabase) -> None:
+    await database.write(make_job, *hosts(5))
+    await worker(database, 100)
+    assert await database.write(places.enter, PLACE, "two", 1, LEASE)
+    issuer, dispatcher = issuer_of(database)
+    with pytest.raises(LostPlace):
+        await issuer.look()
+    await dispatcher.close()
+    assert await database.read(queue.in_hand) == {}
+    await database.write(places.leave, PLACE, "two")
+    assert await issuer.look() == 5
+
+
+async def test_a_choice_whose_commit_was_not_heard_of_stands(database: AnyDatabase) -> None:
+    await database.write(make_job, *hosts(10))
+    await worker(database, 4)
+    first = await database.write(issue, "one", "http", 500, f"{NUDGED_BY}a")
+    assert await database.write(issue, "one", "http", 500, f"{NUDGED_BY}a") == first
+    assert len(first) == 4
+
+
+async def test_jobs_move_beside_each_other_by_priority(database: AnyDatabase) -> None:
+    def prioritised(tx: Tx, letter: str, priority: Priority) -> UUID:
+        names = hosts(100, letter)
+        job = jobs.create(tx, letter, "prospect", {"keywords": ["CRM"]}, 100, priority)
+        sites.create_many(tx, job.id, [Target(name, (f"http://{name}/",), name) for name in names])
+        jobs.move(tx, job.id, JobState.RUNNING)
+        return job.id
+
+    ids = [
+        await database.write(prioritised, letter, priority)
+        for letter, priority in zip("xyz", (Priority.LOW, Priority.NORMAL, Priority.HIGH), strict=True)
+    ]
+    await worker(database, 74)
+    issuer, _ = issuer_of(database)
+    assert await issuer.look() == 71, "of 74 slots 3 are kept for a job that has none"
+    busy = await database.read(queue.in_hand)
+    assert [busy["http", job] for job in ids] == [10, 20, 41]
+    late = await database.write(make_job, *hosts(50, "late"))
+    assert await issuer.look() == 1
+    assert (await database.read(queue.in_hand))["http", late.id] == 1
+
+
+async def test_a_domain_is_in_one_pair_of_hands(database: AnyDatabase) -> None:
+    await database.write(make_job, "a.test", "www2.a.test", "b.test")
+    await database.write(make_job, "a.test")
+    await worker(database, 100)
+    issuer, dispatcher = issuer_of(database)
+    assert await issuer.look() == 2
+    await nudged(dispatcher)
+    assert await issuer.look() == 0
+
+
+async def test_a_nudge_for_a_job_that_was_paused_is_put_back_at_once(database: AnyDatabase) -> None:
+    job = await database.write(make_job, *hosts(3))
+    await worker(database, 100)
+    issuer, dispatcher = issuer_of(database)
+    await issuer.look()
+    sent = [nudge.visit for nudge in await nudged(dispatcher)]
+    await database.write(jobs.move, job.id, JobState.PAUSING)
+    assert await database.write(visits.claim, tokens(sent), "box/0-7", VISIT_LEASE, nudged_by=NUDGED_BY) == []
+    assert await database.read(jobs.ready_to_rest) == [job.id]
+
+
+async def test_a_lost_nudge_is_found_again(database: AnyDatabase) -> None:
+    await database.write(make_job, "a.test")
+    await worker(database, 100)
+    issuer, _ = issuer_of(database)
+    assert await issuer.look() == 1
+    assert not await database.read(reclaim.any_lost, timedelta(minutes=2))
+    assert await database.write(reclaim.lost_nudges, timedelta()) == 1
+    assert await issuer.look() == 1

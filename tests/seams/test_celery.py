@@ -1,0 +1,85 @@
+"""Nudges over Celery keep the contract, on a real Redis; and what Celery itself promises is what we were told."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from itertools import count
+from uuid import uuid4
+
+import pytest
+
+from gossamer.dispatch import Dispatcher, Nudge
+from gossamer.dispatch.celery import CeleryDispatcher
+from gossamer.testing.contracts.dispatch import DispatcherContract
+from tests.servers import RedisServer
+
+_numbers = count(1)
+
+
+async def opened(server: RedisServer, prefix: str, *lanes: str, most: int = 100) -> CeleryDispatcher:
+    dispatcher = CeleryDispatcher(server.url, prefix, lanes or ("http", "desk"))
+    await dispatcher.listen(most)
+    return dispatcher
+
+
+@pytest.fixture
+def prefix() -> str:
+    return f"nudges{next(_numbers)}"
+
+
+@pytest.fixture
+async def dispatcher(redis_server: RedisServer, prefix: str) -> AsyncIterator[Dispatcher]:
+    dispatcher = await opened(redis_server, prefix)
+    yield dispatcher
+    await dispatcher.close()
+
+
+def length(server: RedisServer, prefix: str, lane: str = "http") -> bytes:
+    return server.ask("LLEN", f"{prefix}:{prefix}.{lane}")
+
+
+class TestCeleryDispatcher(DispatcherContract):
+    pass
+
+
+async def test_what_was_not_received_goes_back_to_its_queue(redis_server: RedisServer, prefix: str) -> None:
+    first = await opened(redis_server, prefix)
+    received, waiting = Nudge(uuid4(), "http"), Nudge(uuid4(), "http")
+    await first.send(received)
+    assert await first.receive(1) == [received]
+    await first.send(waiting)
+    while length(redis_server, prefix) != b":0":
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.1)
+    await first.close()
+    assert length(redis_server, prefix) == b":1", "the one that nobody had received"
+    assert redis_server.ask("HLEN", f"{prefix}:unacked") == b":0"
+    second = await opened(redis_server, prefix)
+    assert await second.receive(5) == [waiting]
+    second.done(waiting)
+    await second.close()
+
+
+async def test_no_more_are_taken_than_there_is_room_for(redis_server: RedisServer, prefix: str) -> None:
+    dispatcher = await opened(redis_server, prefix, most=3)
+    sent = [Nudge(uuid4(), "http") for _ in range(7)]
+    for nudge in sent:
+        await dispatcher.send(nudge)
+    got: list[Nudge] = []
+    while len(got) < 3:
+        got += await dispatcher.receive(10)
+    await asyncio.sleep(0.3)
+    assert length(redis_server, prefix) == b":4", "the others stay where any worker can take them"
+    dispatcher.done(got[0])
+    got += await dispatcher.receive(10)
+    assert got == sent[:4]
+    await dispatcher.close()
+
+
+async def test_a_worker_takes_only_from_its_own_lanes(redis_server: RedisServer, prefix: str) -> None:
+    desk = await opened(redis_server, prefix, "desk")
+    await desk.send(Nudge(uuid4(), "http"))
+    wanted = Nudge(uuid4(), "desk")
+    await desk.send(wanted)
+    assert await desk.receive(5) == [wanted]
+    assert length(redis_server, prefix) == b":1"
+    await desk.close()

@@ -1,0 +1,160 @@
+"""A cluster of three instances on Postgres and Redis: steered, harmed, and still exact, polite and within its cap."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from gossamer.testing.web.proof import compare, forbidden_requests, smallest_gaps
+from tests.servers import RedisServer
+from tests.stories.program import Terminal, quick_web
+
+CAP = 10
+RATE = 2.0
+
+
+class Rows:
+    """Plain looks into the database from the outside."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def ask(self, query: str) -> list[Any]:
+        async def one() -> list[Any]:
+            connection = await asyncpg.connect(self._url)  # type: ignore[no-untyped-call]
+            try:
+                return list(await connection.fetch(query))
+            finally:
+                await connection.close()
+
+        return asyncio.run(one())
+
+    def until(self, query: str, condition: Callable[[Any], bool], seconds: float = 60) -> Any:
+        end = time.monotonic() + seconds
+        while True:
+            value = self.ask(query)[0][0]
+            if condition(value):
+                return value
+            assert time.monotonic() < end, f"{query} still gives {value}"
+            time.sleep(0.1)
+
+    @contextmanager
+    def most_in_hand(self) -> Iterator[list[int]]:
+        """What was the largest number of visits issued or running, as often as it can be asked."""
+        seen: list[int] = []
+        over = threading.Event()
+
+        async def watch() -> None:
+            connection = await asyncpg.connect(self._url)  # type: ignore[no-untyped-call]
+            query = "SELECT count(*) FROM visits WHERE state IN ('issued', 'running')"
+            while not over.is_set():
+                seen.append(await connection.fetchval(query))
+                await asyncio.sleep(0.02)
+            await connection.close()
+
+        thread = threading.Thread(target=lambda: asyncio.run(watch()))
+        thread.start()
+        try:
+            yield seen
+        finally:
+            over.set()
+            thread.join()
+
+
+@contextmanager
+def instance(terminal: Terminal, log: Path, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
+    with log.open("wb") as sink:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "gossamer", "worker", *arguments],
+            env=terminal.environment(),
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+@pytest.mark.story
+def test_three_instances_are_steered_and_killed_and_nothing_is_lost_or_double(
+    tmp_path: Path, new_postgres: Callable[[], str], redis_server: RedisServer
+) -> None:
+    web_of = ("--sites", "18", "--seed", "6", "--nasty", "0", "--size-max", "8", "--pages-per-site", "8")
+    url = new_postgres()
+    settings = {
+        "GOSSAMER_DATABASE_URL": url,
+        "GOSSAMER_REDIS_URL": redis_server.url,
+        "GOSSAMER_REDIS_PREFIX": "cluster-story",
+        "GOSSAMER_DOMAIN_RATE": str(RATE),
+        "GOSSAMER_MAX_CONCURRENCY": str(CAP),
+        "GOSSAMER_LEASE": "6s",
+    }
+    rows = Rows(url)
+    with ExitStack() as stack:
+        web = stack.enter_context(quick_web(tmp_path / "web", *web_of))
+        terminal = Terminal(tmp_path / "home", web, settings)
+        logs = [tmp_path / f"instance-{number}.log" for number in range(3)]
+        arguments = ("--lanes", "http:4,desk:1", "--processes", "1")
+        for log in logs:
+            stack.enter_context(instance(terminal, log, *arguments))
+        rows.until("SELECT count(*) FROM workers", lambda count: count == 3)
+        counts = stack.enter_context(rows.most_in_hand())
+
+        terminal.type(*terminal.prospect("--detach", "--max-pages-per-domain", "8"))
+        job = str(rows.ask("SELECT id FROM jobs")[0][0])
+        rows.until("SELECT sum(pages_done) FROM counters", lambda pages: pages >= 10)
+        assert len(rows.ask("SELECT DISTINCT worker FROM visits WHERE state = 'running'")) == 3, "all of them work"
+
+        walking = rows.ask("SELECT pid FROM workers ORDER BY id LIMIT 1")[0][0]
+        os.kill(walking, signal.SIGKILL)
+        assert "Paused" in terminal.type("job", "pause", job).stdout
+        assert rows.ask("SELECT count(*) FROM visits WHERE state IN ('issued', 'running')")[0][0] == 0
+        before = rows.ask("SELECT sum(pages_done) FROM counters")[0][0]
+        terminal.type("job", "resume", job, "--detach")
+        rows.until("SELECT sum(pages_done) FROM counters", lambda pages: pages >= before + 8)
+
+        holder = rows.ask("SELECT holder FROM places WHERE place = 'issuer'")[0][0]
+        os.kill(int(holder.rpartition("/")[2]), signal.SIGKILL)
+        rows.until("SELECT state FROM jobs", lambda state: state == "completed")
+        assert rows.ask("SELECT holder FROM places WHERE place = 'issuer'")[0][0] != holder
+
+        said = "".join(log.read_text() for log in logs)
+        found = [(row["url"], row["keyword"], row["frequency"]) for row in terminal.rows(job)]
+        assert compare(found, web.truth).exact, said
+        assert found
+        terminal.assert_clean(job)
+        gaps = smallest_gaps(web.log)
+        assert len(gaps) >= 12
+        assert min(gaps.values()) >= 0.95 / RATE, gaps
+        assert forbidden_requests(web.log, web.truth) == []
+        assert CAP - 2 <= max(counts) <= CAP, "the slots are used, and never more of them than there are"
+        assert len(counts) > 100
+        assert terminal.ask("system", "alerts", "--all") == []
+        assert said.count("worker.died") >= 1
+        assert "traceback" not in said.lower()
+    assert rows.ask("SELECT count(*) FROM places WHERE place IN ('issuer', 'runner')")[0][0] == 0, "all have left"
+
+
+@pytest.mark.story
+def test_what_a_cluster_cannot_be_made_of_is_refused(tmp_path: Path, redis_server: RedisServer) -> None:
+    without = Terminal(tmp_path / "home", None, {"GOSSAMER_REDIS_URL": redis_server.url})
+    refused = without.type("worker", check=False)
+    assert refused.returncode == 2
+    assert "this one is a SQLite file" in refused.stderr
+    alone = Terminal(tmp_path / "home", None, {"GOSSAMER_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"})
+    refused = alone.type("worker", check=False)
+    assert refused.returncode == 2
+    assert "A cluster needs Redis" in refused.stderr
