@@ -36,6 +36,7 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
         rows |= _of_0003()
     if revision >= "0004":
         rows["exports"] = [_export()]
+        _add(rows["visits"], slices=3)
     return rows
 
 
