@@ -17,6 +17,7 @@ from gossamer.parse.text import tidy, visible_text
 # More of them than any page has that was written for people.
 MOST_HEADINGS = 2_000
 MOST_FURNITURE = 500
+MOST_META = 500
 _MOST_VEILS = 20  # elements around one that may hide it
 
 _LEVELS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -54,11 +55,11 @@ def find_landmarks(tree: Tree) -> Landmarks:
     all_of = tree.find_all
     return Landmarks(
         list(islice(chain.from_iterable(map(all_of, _LEVELS)), MOST_HEADINGS)),
-        all_of("nav"),
-        [*all_of("header"), *all_of("footer")],
-        all_of("meta"),
-        all_of("script"),
-        bool(all_of("rt")),
+        all_of("nav", limit=MOST_FURNITURE),
+        [*all_of("header", limit=MOST_FURNITURE), *all_of("footer", limit=MOST_FURNITURE)],
+        all_of("meta", limit=MOST_META),
+        all_of("script", limit=MOST_META),
+        bool(all_of("rt", limit=1)),
     )
 
 
