@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from bench import crawl, create, export, keywords, large_job, memory, pace, settle, startup, status
+from bench import cluster, crawl, create, export, keywords, large_job, memory, pace, settle, startup, status
 from bench.figure import BenchFailed, Figure
 from bench.machine import machine, versions
 from bench.running import ROOT, keep_bytecode, time_limit
@@ -32,8 +32,10 @@ BENCHMARKS: Mapping[str, Measure] = {
     "keywords": keywords.measure,
     "memory": memory.measure,
     "pace": pace.measure,
+    "cluster": cluster.measure,
 }
 LONGEST: Mapping[str, float] = {
+    "cluster": 1_200.0,
     "crawl": 2_400.0,
     "export": 1_200.0,
     "keywords": 600.0,

@@ -116,9 +116,10 @@ class Issuer:
     async def _issue(self, lane: str) -> int:
         mark = f"{NUDGED_BY}{uuid4().hex[:12]}"  # made here and not in the transaction, which may have to be made twice
         ids = await self._database.write(issue, self._holder, lane, self._cap, mark)
-        for identifier in ids:
-            await self._dispatcher.send(Nudge(identifier, lane))
-        return len(ids)
+        lost = [identifier for identifier in ids if not await self._dispatcher.send(Nudge(identifier, lane))]
+        if lost:
+            await self._database.write(visits.take_back_issued, lost, mark)
+        return len(ids) - len(lost)
 
     async def _watch(self, room: Room) -> None:
         """The cap is not passed by whatever we do; should it be all the same, somebody wants to know."""
