@@ -4,7 +4,7 @@ export PYTHON
 # Compiled files are worth keeping: every command starts faster.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check unit chaos bench format lock clean
+.PHONY: help demo test check unit chaos bench bench-cluster format lock clean
 
 help:
 	@echo "make demo    a prospecting job on a sample web, from nothing to a table"
@@ -13,6 +13,7 @@ help:
 	@echo "make unit    the tests only (ARGS='-k name' chooses)"
 	@echo "make chaos   harm jobs at work and see that nothing is lost (SEEDS=100 is the long form, FIRST=7 begins there)"
 	@echo "make bench   speed and memory, beside Scrapy and Crawlee, printed as JSON (25 minutes; installs nginx and pages)"
+	@echo "make bench-cluster  the same for workers on Postgres and Redis"
 	@echo "make format  put the code in shape"
 	@echo "make lock    pin the packages anew"
 	@echo "make clean   remove what was built"
@@ -40,6 +41,11 @@ chaos:
 bench:
 	@scripts/venv requirements/dev.txt
 	@.venv/bin/python -m bench $(ARGS)
+
+bench-cluster:
+	@scripts/venv requirements/dev.txt
+	@scripts/install-servers
+	@.venv/bin/python -m bench cluster --out bench/out/cluster.json $(ARGS)
 
 format:
 	@scripts/venv requirements/dev.txt

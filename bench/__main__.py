@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from bench import crawl, create, export, keywords, large_job, memory, pace, settle, startup, status, workbook
+from bench import cluster, crawl, create, export, keywords, large_job, memory, pace, settle, startup, status, workbook
 from bench.figure import BenchFailed, Figure
 from bench.machine import machine, versions
 from bench.running import ROOT, keep_bytecode, time_limit
@@ -33,8 +33,10 @@ BENCHMARKS: Mapping[str, Measure] = {
     "memory": memory.measure,
     "pace": pace.measure,
     "workbook": workbook.measure,
+    "cluster": cluster.measure,
 }
 LONGEST: Mapping[str, float] = {
+    "cluster": 1_200.0,
     "crawl": 2_400.0,
     "export": 1_800.0,
     "keywords": 600.0,

@@ -61,7 +61,7 @@ def keep_bytecode(folder: Path) -> None:
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """The environment of a home of our own: nothing of what the person at the keyboard has set for gossamer."""
-    others = ("DATABASE_URL", "REDIS_URL")
+    others = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL")
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_") and name not in others
     }

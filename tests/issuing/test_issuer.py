@@ -83,10 +83,9 @@ async def test_only_who_holds_the_place_issues(database: AnyDatabase) -> None:
     await database.write(make_job, *hosts(5))
     await worker(database, 100)
     assert await database.write(places.enter, PLACE, "two", 1, LEASE)
-    issuer, dispatcher = issuer_of(database)
+    issuer, _ = issuer_of(database)
     with pytest.raises(LostPlace):
         await issuer.look()
-    await dispatcher.close()
     assert await database.read(queue.in_hand) == {}
     await database.write(places.leave, PLACE, "two")
     assert await issuer.look() == 5
@@ -151,3 +150,14 @@ async def test_a_lost_nudge_is_found_again(database: AnyDatabase) -> None:
     assert not await database.read(reclaim.any_lost, timedelta(minutes=2))
     assert await database.write(reclaim.lost_nudges, timedelta()) == 1
     assert await issuer.look() == 1
+
+
+async def test_what_cannot_be_sent_is_ready_again_at_once(database: AnyDatabase) -> None:
+    await database.write(make_job, *hosts(3))
+    await worker(database, 100)
+    issuer, dispatcher = issuer_of(database)
+    await dispatcher.close()  # sends nothing any more
+    assert await issuer.look() == 0
+    assert await database.read(queue.in_hand) == {}
+    mended, _ = issuer_of(database)
+    assert await mended.look() == 3

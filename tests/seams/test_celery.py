@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from itertools import count
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from gossamer.dispatch import Dispatcher, Nudge
 from gossamer.dispatch.celery import CeleryDispatcher
 from gossamer.testing.contracts.dispatch import DispatcherContract
-from tests.servers import RedisServer
+from tests.servers import RedisServer, redis
 
 _numbers = count(1)
 
@@ -83,3 +84,15 @@ async def test_a_worker_takes_only_from_its_own_lanes(redis_server: RedisServer,
     assert await desk.receive(5) == [wanted]
     assert length(redis_server, prefix) == b":1"
     await desk.close()
+
+
+async def test_a_broker_that_is_away_is_said_and_found_again(tmp_path: Path) -> None:
+    with redis(tmp_path) as server:
+        dispatcher = CeleryDispatcher(server.url, "away", ("http",))
+        assert await dispatcher.send(Nudge(uuid4(), "http"))
+        server.kill()
+        assert not await dispatcher.send(Nudge(uuid4(), "http"))
+        server.start()
+        assert await dispatcher.send(Nudge(uuid4(), "http"))
+        assert length(server, "away") == b":1"
+        await dispatcher.close()

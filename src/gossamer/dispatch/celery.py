@@ -112,27 +112,22 @@ class CeleryDispatcher:
 
     # Sending
 
-    async def send(self, nudge: Nudge) -> None:
-        if not self._closed:
-            await self._loop.run_in_executor(self._sender, self._send, nudge)
+    async def send(self, nudge: Nudge) -> bool:
+        return not self._closed and await self._loop.run_in_executor(self._sender, self._send, nudge)
 
-    def _send(self, nudge: Nudge) -> None:
+    def _send(self, nudge: Nudge) -> bool:
         try:
             queue = _queue(self._prefix, nudge.lane)
             self._app.send_task(TASK, args=[nudge.visit.hex, nudge.lane], queue=queue, ignore_result=True)
-        except Exception as error:  # noqa: BLE001 - a nudge may be lost: the sweep finds the visit again
+        except Exception as error:  # noqa: BLE001 - whatever it is, the row knows of the visit
             if not self._away:
                 log.error("broker.away", why=str(error) or type(error).__name__)
             self._away = True
-        else:
-            if self._away:
-                log.info("broker.back")
-            self._away = False
-
-    @property
-    def is_away(self) -> bool:
-        """Whether the last nudge could not be sent."""
-        return self._away
+            return False
+        if self._away:
+            log.info("broker.back")
+        self._away = False
+        return True
 
     # Receiving
 

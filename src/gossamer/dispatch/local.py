@@ -15,12 +15,13 @@ class LocalDispatcher:
         self._changed = asyncio.Event()
         self._closed = False
 
-    async def send(self, nudge: Nudge) -> None:
+    async def send(self, nudge: Nudge) -> bool:
         # A full queue loses the newest: those before it have waited longer, and the sweep finds what was lost.
         if self._closed or len(self._waiting) >= self._most:
-            return
+            return False
         self._waiting[nudge] = None
         self._changed.set()
+        return True
 
     async def receive(self, most: int) -> list[Nudge]:
         while not self._waiting and not self._closed:

@@ -16,8 +16,8 @@ class Nudge:
 class Dispatcher(Protocol):
     """Carries nudges. One may be lost, doubled or late; the claim of the visit's row makes that harmless."""
 
-    async def send(self, nudge: Nudge) -> None:
-        """Pass a nudge on. Never waits for a receiver; after `close` it does nothing."""
+    async def send(self, nudge: Nudge) -> bool:
+        """Pass a nudge on. Never waits for a receiver; False if it is known to be lost, as after `close`."""
         ...
 
     async def receive(self, most: int) -> list[Nudge]:

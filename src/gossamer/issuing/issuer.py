@@ -104,21 +104,17 @@ class Issuer:
 
     async def look(self) -> int:
         """Fill the free slots of every lane; how many nudges went out."""
-        room = await self._database.read(look_around, self._cap)
+        room, wanted = await self._database.read(_survey, self._cap)
         await self._watch(room)
-        sent = 0
-        for lane in sorted(room.lanes):
-            ready = bool(room.free(lane)) and await self._database.read(_any_ready, lane)
-            if ready:
-                sent += await self._issue(lane)
-        return sent
+        return sum([await self._issue(lane) for lane in wanted])
 
     async def _issue(self, lane: str) -> int:
         mark = f"{NUDGED_BY}{uuid4().hex[:12]}"  # made here and not in the transaction, which may have to be made twice
         ids = await self._database.write(issue, self._holder, lane, self._cap, mark)
-        for identifier in ids:
-            await self._dispatcher.send(Nudge(identifier, lane))
-        return len(ids)
+        lost = [identifier for identifier in ids if not await self._dispatcher.send(Nudge(identifier, lane))]
+        if lost:
+            await self._database.write(visits.take_back_issued, lost, mark)
+        return len(ids) - len(lost)
 
     async def _watch(self, room: Room) -> None:
         """The cap is not passed by whatever we do; should it be all the same, somebody wants to know."""
@@ -135,5 +131,8 @@ class Issuer:
             log.info("issuer.concurrency", visits=room.in_hand, cap=self._cap, workers=room.workers, **room.lanes)
 
 
-def _any_ready(tx: Tx, lane: str) -> bool:
-    return visits.any_ready(tx, lane, 0, 1, per_domain=PER_DOMAIN)
+def _survey(tx: Tx, cap: int) -> tuple[Room, list[str]]:
+    """The room there is, and the lanes in which something waits for it; a look that takes no lock."""
+    room = look_around(tx, cap)
+    free = (lane for lane in sorted(room.lanes) if room.free(lane))
+    return room, [lane for lane in free if visits.any_ready(tx, lane, 0, 1, per_domain=PER_DOMAIN)]

@@ -153,14 +153,19 @@ def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *,
     return leased.load(tx, ours) if ours else []
 
 
-def _put_back(tx: Tx, refused: Sequence[UUID], issuer: ColumnElement[bool]) -> None:
+def take_back_issued(tx: Tx, ids: Sequence[UUID], mark: str) -> None:
+    """Their nudges, issued under this mark, could not be sent."""
+    _put_back(tx, ids, visits.c.worker == mark, "its nudge could not be sent")
+
+
+def _put_back(tx: Tx, refused: Sequence[UUID], issuer: ColumnElement[bool], why: str = "its job does not run") -> None:
     """Not to be had (the job was paused in this moment), but nudged: nobody else would put them back soon."""
     nudged = (visits.c.state == VisitState.ISSUED) & issuer
     idle = Moving.read(tx, tx.locked(moving(visits.c.id.in_(refused), nudged))) if refused else []
     if idle:
         back = update(visits).where(visits.c.id.in_([one.id for one in idle]), nudged)
         tx.run(back.values(state=VisitState.READY, worker=None, **TOLD_ANEW))
-        tell(tx, VisitState.READY, idle, "its job does not run")
+        tell(tx, VisitState.READY, idle, why)
 
 
 _TOKEN = bindparam("b_lease", type_=visits.c.lease.type)

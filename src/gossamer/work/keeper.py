@@ -34,7 +34,7 @@ RUNNER, RUNNER_KEPT = (
 NEARLY_ALL = 0.8  # of the database's connections
 
 _RENEW = LEASE.total_seconds() / 4
-_ISSUE, _LOOK, _CLOSE = 0.1, 0.5, 0.2  # seconds between looks
+_ISSUE, _LOOK, _CLOSE = 0.2, 1.0, 0.5  # seconds between looks
 _RETAIN, _RETAIN_MORE = 300.0, 5.0
 _CONNECTIONS = 10.0
 _FORGET = timedelta(minutes=10)  # of silence

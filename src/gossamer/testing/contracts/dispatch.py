@@ -29,7 +29,7 @@ class DispatcherContract:
 
     async def test_what_is_sent_arrives_unchanged(self, dispatcher: Dispatcher) -> None:
         nudge = Nudge(uuid4(), self.lane)
-        await dispatcher.send(nudge)
+        assert await dispatcher.send(nudge)
         assert set(await _received(dispatcher, {nudge.visit})) == {nudge}
 
     async def test_never_more_than_asked_for_and_never_none(self, dispatcher: Dispatcher) -> None:
@@ -103,5 +103,5 @@ class DispatcherContract:
         await dispatcher.close()
         async with asyncio.timeout(HANGING):
             assert await asyncio.gather(*waiting) == [[], [], []]
-            await dispatcher.send(Nudge(uuid4(), self.lane))
+            assert not await dispatcher.send(Nudge(uuid4(), self.lane))
             assert await dispatcher.receive(1) == []
