@@ -47,8 +47,9 @@ class Member(Shard):
             await self._kit.dispatcher.close()
 
     async def _end_walks(self) -> None:
-        # First of all: what is given out now is for others.
-        await self._kit.database.write(workers.leave, self._row.id)
+        # First of all: what is given out now is for others. Of one that dies its instance removes the row.
+        if not self._kit.database.patience.is_away:
+            await self._kit.database.write(workers.leave, self._row.id)
         await super()._end_walks()
 
     def _present(self) -> Worker:
