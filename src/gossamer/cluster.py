@@ -24,7 +24,7 @@ from gossamer.store.database import open_database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work.crew import Crew
-from gossamer.work.instance import Instance
+from gossamer.work.instance import ENDLESS, Instance
 from gossamer.work.keeper import NEARLY_ALL, Duties, Keeper
 from gossamer.work.member import Member
 
@@ -135,7 +135,7 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
         app.check()
         pool = await app.database.read(pool_size, len(dealt))
         closing = open_database(database_url(settings), app.clock)
-        closing.patience.lasts = settings.database_patience
+        closing.patience.lasts = ENDLESS
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, tuple(lanes))
         commands = [(sys.executable, "-m", "gossamer.worker", *_arguments(part, pool)) for part in dealt]
         holder = f"{host}/{os.getpid()}"

@@ -20,7 +20,7 @@ from gossamer.work.keeper import Keeper
 
 _EVERY = 0.5  # seconds between looks
 _SWEEP_FILES = 60.0
-_ENDLESS = timedelta(days=3650)
+ENDLESS = timedelta(days=3650)  # patience with a database: nobody is here to start us again by hand
 
 log = get_logger(__name__)
 
@@ -50,8 +50,7 @@ class Instance:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop`, or until something fails that another start might mend."""
-        # A database that is away is waited for: nobody is here to start us again by hand.
-        self._database.patience.lasts = _ENDLESS
+        self._database.patience.lasts = ENDLESS
         self._crew.start()
         stopped = asyncio.create_task(stop.wait())
         keeping = asyncio.create_task(self._keeper.run())

@@ -19,7 +19,6 @@ from gossamer.model.worker import Worker
 from gossamer.settle.step import HandBack, Step
 from gossamer.store import workers
 from gossamer.work.kit import Kit
-from gossamer.work.outage import OutageWatch
 from gossamer.work.run import Shard
 from gossamer.work.walks import LANE, Claimed, claim_and_load
 
@@ -34,9 +33,8 @@ _NEXT_SUSPECT = timedelta(seconds=2)
 
 class Member(Shard):
     def __init__(self, kit: Kit, row: Worker, beat: Callable[[], None] = lambda: None) -> None:
-        super().__init__(kit, crc32(row.id.encode()), 1, row.id, beat=beat)
+        super().__init__(kit, crc32(row.id.encode()), 1, row.id, beat=beat, home=CLUSTER)
         self._row = row
-        self._outage = OutageWatch(kit.database, kit.clock, kit.gate_outage, CLUSTER)
 
     def _duties(self) -> Sequence[Coroutine[Any, Any, None]]:
         return (self._take(), self._steer(), self._live(), self._show_life(), self._look_who_waits())
@@ -49,8 +47,9 @@ class Member(Shard):
             await self._kit.dispatcher.close()
 
     async def _end_walks(self) -> None:
-        # First of all: what is given out now is for others.
-        await self._kit.database.write(workers.leave, self._row.id)
+        # First of all: what is given out now is for others. Of one that dies its instance removes the row.
+        if not self._kit.database.patience.is_away:
+            await self._kit.database.write(workers.leave, self._row.id)
         await super()._end_walks()
 
     def _present(self) -> Worker:

@@ -45,8 +45,12 @@ class Shard:
         worker: str,
         watch: AddressWatch | None = None,
         beat: Callable[[], None] = lambda: None,
+        home: str = "",
     ) -> None:
-        """`beat` is called about once a second for as long as the event loop turns."""
+        """`beat` is called about once a second for as long as the event loop turns.
+
+        `home` is for whom this process says that a server is away, if not for the home in its name.
+        """
         self._kit = kit
         self._number = number
         self._of = of
@@ -60,7 +64,7 @@ class Shard:
         self._mistakes = Mistakes(kit.database)
         self._pressure = Pressure(kit.database, self._settler, kit.limits.settle_patience)
         self._proxy = ProxyGuard(kit.database, kit.outage, kit.limits.proxy_patience)
-        self._outage = OutageWatch(kit.database, kit.clock, kit.gate_outage, home_of(worker))
+        self._outage = OutageWatch(kit.database, kit.clock, kit.gate_outage, home or home_of(worker))
         self._walks = Walks(kit, self._settler, self._holds, governor, self._brake, self._mistakes)
         self._walking: set[asyncio.Task[None]] = set()
         self._nudged: set[UUID] = set()  # sent and not yet claimed
