@@ -46,7 +46,7 @@ def main() -> int:
             )
         _say("")
         code = code or _gossamer(environment, "job", "results", job, "--limit", "12")
-        _say(f"\nPages that mention a keyword and link neither to {CLIENT} nor elsewhere, the ones to write to:\n")
+        _say(f"\nPages that mention a keyword and link nobody for it, the ones to write to:\n")
         code = code or _gossamer(environment, "job", "results", job, "--unlinked-only", "--limit", "6")
         _say(f"\nThe whole table: {FOLDER}/results.csv and {FOLDER}/results.json")
         _say(f"To look around in it: export GOSSAMER_HOME={FOLDER}/home PATH=.venv/bin:$PATH")
