@@ -1,4 +1,4 @@
-"""From what a person types to the id that is meant: a whole one, its beginning, its end, or the beginning of what is shown."""
+"""From what a person types to the id that is meant: a whole one, one of its ends, or the beginning of what is shown."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
