@@ -152,7 +152,7 @@ def require_redis() -> None:
         raise UserError(
             "redis.missing",
             "GOSSAMER_REDIS_URL (or REDIS_URL) is set, and the Python packages redis and hiredis are not installed.",
-            hint="Install it with \"pip install 'gossamer[cluster]'\", or unset the address.",
+            hint="Install it with \".venv/bin/pip install '.[cluster]'\", or unset the address.",
         )
 
 

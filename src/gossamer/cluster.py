@@ -57,7 +57,7 @@ def check(settings: Settings) -> None:
         raise UserError(
             "cluster.missing",
             "The Python package celery is not installed.",
-            hint="Install it with \"pip install 'gossamer[cluster]'\".",
+            hint="Install it with \".venv/bin/pip install '.[cluster]'\".",
         )
 
 

@@ -28,6 +28,11 @@ def test_a_clean_report_ends_with_the_verdict() -> None:
     ]
 
 
+def test_the_state_is_the_one_that_is_shown_elsewhere() -> None:
+    last = lines(AuditReport(JOB, JobState.RUNNING, (CLEAN,)), "stopped: no worker")[-1]
+    assert last.startswith("Clean: job d9f0a182 (stopped: no worker) adds up")
+
+
 def test_one_of_a_thing_is_not_several() -> None:
     figures = {"sites_partial": 1, "sites_done": 2, "bytes_in": 1, "records": 1}
     (line, _) = lines(AuditReport(JOB, JobState.PAUSED, (Check("counters", figures),)))

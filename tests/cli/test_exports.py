@@ -125,6 +125,22 @@ def test_one_who_waits_gets_the_link_and_one_who_names_a_place_the_file(terminal
     assert (refused.returncode, '"code":"export.one_file"' in refused.stderr) == (2, True)
 
 
+def test_what_would_mean_nothing_is_refused(terminal: Terminal) -> None:
+    job = short(fill(terminal).id)
+    for typed, said in {
+        ("--columns", ""): "--columns is empty.",
+        ("--format", " , "): "--format is empty.",
+        ("--bom", "--format", "json,xlsx"): "--bom is for csv, not for json and xlsx.",
+        ("--since-job", job): "--since-job is about prospects: csv of results says nothing of them.",
+        ("--since-job", job, "--type", "errors", "--format", "xlsx"): "xlsx of errors says nothing of them.",
+    }.items():
+        refused = terminal.type("job", "export", job, *typed, check=False)
+        assert refused.returncode == 2
+        assert said in refused.stderr
+    assert terminal.ask("job", "export", job, "--format", "csv,json", "--bom")["exports"]
+    assert terminal.ask("job", "export", job, "--format", "xlsx", "--since-job", job)["exports"]
+
+
 def test_failed_domains_on_the_screen_and_as_a_file(terminal: Terminal, tmp_path: Path) -> None:
     job = short(fill(terminal).id)
     shown = terminal.type("job", "errors", job).stdout.splitlines()

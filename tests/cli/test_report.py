@@ -7,6 +7,7 @@ from rich.console import Console
 
 from gossamer.cli import report, words
 from gossamer.cli.screen import draw
+from gossamer.intake.control import Retried
 from gossamer.model.ids import new_id, short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import JobState
@@ -58,6 +59,16 @@ def test_every_ending_has_its_exit_code_and_its_next_step() -> None:
     assert paused == [
         f"Paused at 3,241/5,000 domains (64%). Resume anytime with 'gossamer job resume {short(JOB.id)}'."
     ]
+
+
+def test_a_job_that_was_not_over_says_that_it_goes_on_with_the_rest() -> None:
+    again = Retried(sites=3, pages=4)
+    said = report.retried(again, PROGRESS, "3f9a2c71", 12)
+    assert said[:2] == [
+        "Trying again what failed: 3 domains, 4 pages.",
+        "The job also goes on with what was still open: 12 domains.",
+    ]
+    assert report.retried(again, PROGRESS, "3f9a2c71") == [said[0], said[2]]
 
 
 def test_a_job_that_failed_everywhere_says_why() -> None:

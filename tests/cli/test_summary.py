@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 from rich.cells import cell_len
+from sqlalchemy import update
 
 from gossamer.cli.results import Conditions
 from gossamer.cli.summary import screen
@@ -18,7 +20,7 @@ from gossamer.export.overview import survey
 from gossamer.export.prospects import COLUMNS
 from gossamer.export.table import Asked
 from gossamer.model.job import Job
-from gossamer.store import jobs
+from gossamer.store import jobs, tables
 from gossamer.store.database import SqliteDatabase
 from gossamer.store.schema import upgrade
 from tests.conftest import AnyDatabase
@@ -46,6 +48,18 @@ async def test_a_screen_has_everything_and_fits(database: AnyDatabase, width: in
     assert lines[best + 1].split()[:3] == ["a.test", "55.0", "5"]
 
 
+@pytest.mark.parametrize(("client", "said"), [([], "Mentions"), (["acme.test"], "Unlinked")])
+async def test_without_a_client_nothing_is_called_unlinked(database: AnyDatabase, client: list[str], said: str) -> None:
+    rows = [match("a.test", "x", "CRM", verdict="unlinked" if client else "")]
+    job = await job_with(database, rows)
+    job = replace(job, params={**job.params, "client_domains": client})
+    overview = await survey(database, Asked(job, COLUMNS))
+    text = "\n".join(line.plain for line in screen(overview, "completed", [], 100))
+    assert f"1 prospect with {'unlinked ' * bool(client)}mentions" in text
+    assert f"Score  {said}" in text
+    assert ("nlinked" in text) is bool(client)
+
+
 @pytest.fixture
 async def home(tmp_path: Path) -> tuple[Path, str]:
     folder = tmp_path / "home"
@@ -53,6 +67,8 @@ async def home(tmp_path: Path) -> tuple[Path, str]:
     database = SqliteDatabase(folder / "gossamer.db", SystemClock())
     await database.write(upgrade)
     job = await job_with(database, ROWS, failed=["down.test"])
+    for_somebody = update(tables.jobs).values(params={**job.params, "client_domains": ["acme.test"]})
+    await database.write(lambda tx: tx.run(for_somebody).rowcount)
     await database.close()
     return folder, str(job.id)
 
@@ -76,8 +92,18 @@ def test_results_are_read_page_by_page(home: tuple[Path, str]) -> None:
     assert [row["url"] for row in rows] == ["https://a.test/3", "https://a.test/4"]
     said = typed(folder, "results", job, "--limit", "2", "--domain", "https://www.A.test/", "--keyword", "crm")
     assert "Matches 1 to 2." in said
-    assert "--domain https://www.A.test/ --keyword crm --limit 2 --page 2'" in said
-    assert "There is no page 9" in typed(folder, "results", job, "--page", "9")
+    assert "--domain https://www.A.test/ --keyword crm --limit 2 --page 2\n" in said
+    export = f"  gossamer job export {job[-8:]}"
+    assert said.endswith(f"All in a file, those of other domains and keywords too:\n{export} --output results.csv\n")
+    said = typed(folder, "results", job, "--unlinked-only", "--keyword", "crm")
+    of_all = "All unlinked ones in a file, those of other keywords too:"
+    assert said.endswith(f"{of_all}\n{export} --filter unlinked --output results.csv\n")
+    assert typed(folder, "results", job).endswith(f"All in a file:\n{export} --output results.csv\n")
+    nothing = typed(folder, "results", job, "--page", "9")
+    assert nothing == "There is no page 9: the job has 6 matches, 20 a page.\n"
+    nothing = typed(folder, "results", job, "--page", "9", "--verdict", "linked")
+    assert nothing == "There is no page 9: the job has 1 such match, 20 a page.\n"
+    assert typed(folder, "results", job, "--page", "9", "--verdict", "nofollow") == "No such matches yet.\n"
     assert "has no keyword 'boats'" in typed(folder, "results", job, "--keyword", "boats", code=2)
 
 
@@ -92,6 +118,8 @@ def test_the_summary_as_json_and_as_a_page(home: tuple[Path, str]) -> None:
     assert told["html"] == str(report)
     assert "<h1>test</h1>" in report.read_text()
     assert "names no file" in typed(folder, "summary", job, "--html", "-", code=2)
+    nowhere = typed(folder, "summary", job, "--html", str(folder / "no" / "x.html"), code=2)
+    assert nowhere.endswith("No such file or directory. Choose another place with --html.\n")
 
 
 def conditions(**typed_in: Any) -> Conditions:

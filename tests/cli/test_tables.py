@@ -1,6 +1,7 @@
 """Tables fit the terminal they are shown in, and cut what matters least."""
 
 import io
+import unicodedata
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from rich.console import Console, RenderableType
 
 from gossamer.cli import match_table, tables
 from gossamer.cli.politeness import summary
+from gossamer.cli.session import say
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store.sites import SiteSummary
@@ -51,6 +53,24 @@ def test_results_fit_and_never_lose_verdict_nor_context(width: int) -> None:
     assert all("12" in line for line in lines[1::each])
     assert all("relationship management is" in line for line in lines[each::each])
     assert (each == 1) == (width > 120)
+
+
+def test_nothing_a_page_says_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    foreign = "a\x1b]0;owned\x07 b\x9b2J CRM \x1b[31mred\x7f\r\x08"
+    tables.show(match_table.matches([row(context_snippet=foreign, keyword="CRM", url=f"{LONG}\x1b[2J")], 200))
+    tables.show(match_table.matches([row(context_snippet=foreign, keyword="CRM", domain="a\x1b[2J.test")], 80))
+    say(f"Title: {foreign}")
+    out = capsys.readouterr().out
+    assert "a]0;owned b2J CRM [31mred" in out
+    assert [one for one in out if unicodedata.category(one) == "Cc" and one != "\n"] == []
+
+
+def test_colours_of_our_own_are_printed() -> None:
+    out = io.StringIO()
+    tables.Printer(file=out, force_terminal=True, color_system="standard", width=80).print(
+        match_table.context(row(keyword="CRM", context_snippet="a\x1b CRM"), 40)
+    )
+    assert out.getvalue() == "a \x1b[1;33mCRM\x1b[0m\n"
 
 
 def test_wide_letters_take_the_room_they_need() -> None:

@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 
 from gossamer.intake.typed_id import NotAnId, Several, find_id
+from gossamer.model.ids import fits
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 
@@ -12,7 +13,7 @@ KNOWN = [UUID(int=number << 64 | number) for number in (0xABCD0001, 0xABCD0002, 
 
 
 def matching(tx: Tx, digits: str) -> list[UUID]:
-    return [one for one in KNOWN if one.hex.endswith(digits)]
+    return [one for one in KNOWN if fits(one, digits)]
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,9 @@ def matching(tx: Tx, digits: str) -> list[UUID]:
     [
         (str(KNOWN[1]), KNOWN[1]),
         (" ABCD0003 ", KNOWN[2]),
+        ("0004", KNOWN[3]),
+        ("0004-0000", None),
+        ("abcd0", Several("abcd0001, abcd0002, abcd0003, abcd0004 and more")),
         ("abcd9999", None),
         ("003", NotAnId()),
         ("job-1234", NotAnId()),
@@ -27,7 +31,7 @@ def matching(tx: Tx, digits: str) -> list[UUID]:
     ],
 )
 async def test_what_is_typed_is_the_one_id_that_fits(
-    database: AnyDatabase, text: str, found: UUID | NotAnId | None
+    database: AnyDatabase, text: str, found: UUID | NotAnId | Several | None
 ) -> None:
     assert await find_id(database, text, matching) == found
 
@@ -37,4 +41,10 @@ async def test_several_are_named_as_far_as_they_fit_a_line(database: AnyDatabase
         return KNOWN
 
     shown = ", ".join(one.hex[-8:] for one in KNOWN[:4])
-    assert await find_id(database, "abcd", all_of_them) == Several(f"{shown}, ...")
+    assert await find_id(database, "abcd", all_of_them) == Several(f"{shown} and more")
+
+
+def test_an_id_is_found_by_both_its_ends_and_by_the_beginning_of_what_is_shown() -> None:
+    identifier = UUID("01936b2e-7c1a-7f3e-9a4b-0c1dfefbc23f")
+    assert all(fits(identifier, digits) for digits in ("01936b2e", "c23f", "fefb", "fefbc23f", identifier.hex))
+    assert not any(fits(identifier, digits) for digits in ("efbc", "1936", "0c1df", "fefbc23e"))

@@ -67,8 +67,10 @@ def test_results_are_kept_warned_of_hidden_had_back_forgotten_and_deleted(tmp_pa
     day = f"{datetime.now(UTC).astimezone() + timedelta(days=90):%Y-%m-%d}"
     assert terminal.ask("job", "export", short, "--output", csv)["deleted_on"] == day
     warned = terminal.type("job", "export", short, "--output", csv)
-    assert warned.stderr == f"This job will be auto-deleted on {day}. Download your results now.\n"
-    assert "auto-deleted" not in warned.stdout
+    assert warned.stderr == f"The job keeps its results until {day}.\n", "who has the file is not sent for it"
+    assert day not in warned.stdout
+    asked = terminal.type("job", "export-status", short)
+    assert asked.stderr == f"This job will be auto-deleted on {day}. Download your results now.\n"
 
     # Hidden, and had back.
     late = Terminal(terminal.home, None, {**settings, "GOSSAMER_RETENTION": "1s"})

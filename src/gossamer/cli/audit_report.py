@@ -3,6 +3,8 @@
 from typing import Any
 
 from gossamer.assembly import App
+from gossamer.cli import words
+from gossamer.cli.follow import runner_of
 from gossamer.cli.session import say, say_json
 from gossamer.intake.control import find_job
 from gossamer.model.ids import short
@@ -19,17 +21,20 @@ async def show_audit(app: App, text: str, *, as_json: bool) -> int:
     if as_json:
         say_json(as_object(report))
     else:
-        for line in lines(report):
+        for line in lines(report, words.state_word(job, await runner_of(app))):
             say(line)
     return 0 if report.clean else NOT_CLEAN
 
 
-def lines(report: AuditReport) -> list[str]:
-    """A line for each check, one more for each thing that is wrong, and the verdict."""
+def lines(report: AuditReport, state: str = "") -> list[str]:
+    """A line for each check, one more for each thing that is wrong, and the verdict; `state`: as the list shows it."""
     told = [line for check in report.checks for line in _lines(check)]
     failed = sum(bool(check.faults) for check in report.checks)
     if not failed:
-        return [*told, f"Clean: job {short(report.job_id)} ({report.state}) adds up, nothing is missing or double."]
+        return [
+            *told,
+            f"Clean: job {short(report.job_id)} ({state or report.state}) adds up, nothing is missing or double.",
+        ]
     return [*told, f"Not clean: {failed} of {len(report.checks)} checks of job {short(report.job_id)} failed."]
 
 

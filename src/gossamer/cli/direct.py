@@ -34,7 +34,7 @@ async def write_directly(app: App, order: Order, output: Path, *, as_json: bool)
     if to_screen:
         await write_stream(sys.stdout.buffer, chunks)
         sys.stdout.buffer.flush()
-        kept.warn(deleted)
+        kept.tell(deleted)
         return 0
     size = await write_file(output, chunks)
     partial = order.job.state not in OVER
@@ -46,5 +46,5 @@ async def write_directly(app: App, order: Order, output: Path, *, as_json: bool)
     say(f"Wrote {written:,} {f'{order.only} ' if order.only else ''}{noun} to {output} ({size:,} bytes)")
     if partial:
         say(f"The job is {order.job.state}: these are the results so far.")
-    kept.warn(deleted)
+    kept.tell(deleted)
     return 0

@@ -47,17 +47,30 @@ class Asking:
 
     async def orders(self, app: App, job: Job, output: Path | None) -> list[Order]:
         """One per file."""
-        formats = formats_named(self.form or format_of_file(output or Path("results.csv")).name)
+        formats = formats_named(format_of_file(output or Path("results.csv")).name if self.form is None else self.form)
         if output is not None and len(formats) > 1:
             raise UserError(
                 "export.one_file", "--output is one file, and several formats are more.", hint="Give one --format."
             )
+        self._refuse_what_means_nothing([one.name for one in formats])
         looks = Looks(bom=self.bom, raw=self.raw)
         since = await find_job(app.database, self.since) if self.since else None
         if since:
             await kept.refuse_gone(app, since)
         excluded = read_exclusions(self.exclude) if self.exclude else frozenset()
         return Wish(self.type, formats, self.columns, self.only, looks, since, excluded).orders(job)
+
+    def _refuse_what_means_nothing(self, formats: Sequence[str]) -> None:
+        if self.bom and "csv" not in formats:
+            raise UserError("export.bom", f"--bom is for csv, not for {' and '.join(formats)}.", hint="Leave it out.")
+        # The workbook of results has a sheet of prospects.
+        compared = self.type == "prospects" or (self.type == "results" and "xlsx" in formats)
+        if self.since and not compared:
+            raise UserError(
+                "export.since",
+                f"--since-job is about prospects: {' and '.join(formats)} of {self.type} says nothing of them.",
+                hint="Give --type prospects, or --format xlsx with --type results.",
+            )
 
 
 async def export_files(app: App, text: str, asking: Asking, output: Path | None, *, wait: bool, as_json: bool) -> int:

@@ -64,6 +64,9 @@ def export(
     from gossamer.cli.session import run as run_command
     from gossamer.errors import UserError
 
+    for name, value in {"--format": form, "--columns": columns, "--filter": only, "--since-job": since_job}.items():
+        if value is not None and not value.strip(" ,"):
+            raise UserError("usage", f"{name} is empty.", hint="Give it a value, or leave it out.")
     if only and unlinked_only:
         raise UserError("usage", "--unlinked-only is --filter unlinked.", hint="Give one of them.")
     asking = Asking(

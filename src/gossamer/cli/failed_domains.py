@@ -17,7 +17,7 @@ from gossamer.store import counters, sites
 async def show_errors(app: App, text: str, limit: int, form: str | None, output: Path | None, *, as_json: bool) -> int:
     job = await find_job(app.database, text)
     await kept.refuse_gone(app, job)
-    if form or output:
+    if form is not None or output:
         (order,) = await Asking("errors", form).orders(app, job, output or Path("-"))
         return await write_directly(app, order, output or Path("-"), as_json=as_json)
     found = await app.database.read(sites.summaries, job.id, SiteState.FAILED, limit=limit)
@@ -42,5 +42,5 @@ async def show_errors(app: App, text: str, limit: int, form: str | None, output:
     total = (await app.database.read(counters.progress, job.id)).sites_failed
     more = " More of them: --limit." if len(found) < total else ""
     say(f"{len(found):,} of {words.several(total, 'failed domain')}.{more}")
-    say(f"As a file: 'gossamer job errors {short(job.id)} --format csv --output failed_domains.csv'.")
+    say(f"As a file:\n  gossamer job errors {short(job.id)} --output failed_domains.csv")
     return 0

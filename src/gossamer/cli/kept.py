@@ -54,6 +54,12 @@ async def deletion_date(app: App, job: Job) -> datetime | None:
     return look_ahead(kept, app.terms, app.clock.now()).hides_at
 
 
+def tell(at: datetime | None) -> None:
+    """To somebody who has their file: nothing is left to hurry for."""
+    if at:
+        typer.echo(f"The job keeps its results until {date(at)}.", err=True)
+
+
 def warn(at: datetime | None) -> None:
     """On the error stream: the results themselves may be on the other."""
     if at:

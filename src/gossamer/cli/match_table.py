@@ -14,7 +14,8 @@ from gossamer.cli.tables import GAP, fit
 
 MENTIONED = "bold yellow"
 
-_SHORTEST_CONTEXT = 24  # columns; less says nothing
+_NARROW = 150  # columns; in fewer, what is left beside the others says too little
+_SHORTEST_CONTEXT = 24
 _INDENT = 2
 _HYPHENS = "[-\u2010\u2011\u2012\u2013]"
 
@@ -28,7 +29,7 @@ def matches(rows: Sequence[Any], room: int) -> RenderableType:
         cells = [[*line, row["verdict"]] for line, row in zip(cells, rows, strict=True)]
     widths = fit(titles, cells, most, least, room)
     left = room - sum(widths) - len(widths) * GAP
-    if left < _SHORTEST_CONTEXT:
+    if room < _NARROW or left < _SHORTEST_CONTEXT:
         return _in_two_lines(titles, cells, widths, rows, room)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title, width in zip([*titles, "Context"], [*widths, left], strict=True):

@@ -136,7 +136,7 @@ def next_step(job: Job, runner: int | None) -> str:
         case JobState.PAUSED | JobState.CANCELLED | JobState.FAILED:
             return _resume(job)
         case JobState.COMPLETED:
-            return f"Get the table with 'gossamer job export {identifier} --format csv --output results.csv'."
+            return f"Get the table with 'gossamer job export {identifier} --output results.csv'."
     return ""
 
 
@@ -156,7 +156,7 @@ def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]], ident
     counted = ", ".join(f"{in_general(reason)} ({count:,})" for reason, count in reasons[:_MOST_REASONS])
     others = sum(count for _, count in reasons[_MOST_REASONS:])
     counted += f" and others ({others:,})" if others else ""
-    lines = [f"Failed most often: {counted}. Which ones: 'gossamer job sites {identifier} --state failed'."]
+    lines = [f"Failed most often: {counted}. Which ones:\n  gossamer job sites {identifier} --state failed"]
     names = sum(count for reason, count in reasons if reason in (Reason.DNS, Reason.NAME_SERVER))
     if names == progress.sites_total:
         lines.append("No name could be looked up at all: is this machine connected?")
@@ -187,18 +187,23 @@ def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] =
     return [f"Left at {words.domains(progress)}. Go on with 'gossamer job resume {identifier}'."]
 
 
-def retried(done: Retried, progress: Progress, identifier: str) -> list[str]:
-    """What is tried again, before it is; and what is not, since it would come to the same."""
+def retried(done: Retried, progress: Progress, identifier: str, unfinished: int = 0) -> list[str]:
+    """What is tried again, before it is; and what is not, since it would come to the same.
+
+    A job that was not over goes on as a whole: with its `unfinished` domains, too.
+    """
     final = progress.sites_failed
-    rest = f"'gossamer job sites {identifier} --state failed'"
+    rest = f"Why:\n  gossamer job sites {identifier} --state failed"
     if not done.sites and not done.pages:
         if not final and not progress.pages_failed:
             return ["Nothing of this job failed, so there is nothing to try again."]
-        return [f"Nothing to try again: what failed would come to the same. Why: {rest}."]
+        return [f"Nothing to try again: what failed would come to the same. {rest}"]
     tried = f"{words.several(done.sites, 'domain')}, {words.several(done.pages, 'page')}"
     lines = [f"Trying again what failed: {tried}."]
+    if unfinished:
+        lines.append(f"The job also goes on with what was still open: {words.several(unfinished, 'domain')}.")
     if final:
-        lines.append(f"Left alone, since it would come to the same: {words.several(final, 'domain')}. Why: {rest}.")
+        lines.append(f"Left alone, since it would come to the same: {words.several(final, 'domain')}. {rest}")
     return lines
 
 

@@ -19,6 +19,7 @@ from gossamer.model.url import site_of
 from gossamer.store import counters
 
 _MOST_NAMED = 10
+_MOST_COUNTED = 10_000  # results that are read to say how many there are
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ async def show_results(app: App, text: str, conditions: Conditions, page: int, l
         say_json(found.rows)
         return 0
     if not found.rows:
-        say(_nothing(job, where, page))
+        say(await _nothing(app, job, where, page, limit))
         return 0
     tables.show(match_table.matches(found.rows, tables.width()))
     total = (await app.database.read(counters.progress, job.id)).records
@@ -63,10 +64,14 @@ async def show_results(app: App, text: str, conditions: Conditions, page: int, l
     return 0
 
 
-def _nothing(job: Job, where: Where, page: int) -> str:
-    if page > 1:
-        return f"There is no page {page:,}: the results end before it."
+async def _nothing(app: App, job: Job, where: Where, page: int, limit: int) -> str:
     such = "such " if where else ""
+    if page > 1:
+        found = await read_page(app.database, job, where, 1, min(limit * (page - 1), _MOST_COUNTED))
+        if found.rows:
+            count = f"{'' if found.is_last else 'more than '}{len(found.rows):,} {such}match"
+            several = "" if len(found.rows) == 1 else "es"
+            return f"There is no page {page:,}: the job has {count}{several}, {limit:,} a page."
     return f"No {such}matches" + (" yet." if job.state not in OVER else ".")
 
 
@@ -78,10 +83,19 @@ def _below(job: Job, conditions: Conditions, where: Where, found: Page, page: in
     lines = [f"Matches {first:,} to {last:,}{of_all}."]
     if not found.is_last:
         again = f"gossamer job results {short(job.id)}{conditions.options()} --limit {limit} --page {page + 1}"
-        lines.append(f"Next: '{again}'")
-    only = " --filter unlinked" if where.verdict == "unlinked" else ""
-    lines.append(f"All in a file: 'gossamer job export {short(job.id)}{only} --output results.csv'")
-    return lines
+        lines += ["Next:", f"  {again}"]
+    return [*lines, *_file(job, where)]
+
+
+def _file(job: Job, where: Where) -> list[str]:
+    """How to have them in a file, and what else is in it then: export knows fewer conditions."""
+    unlinked = where.verdict == "unlinked"
+    more = {"domains": where.domain, "keywords": where.keyword, "verdicts": where.verdict and not unlinked}
+    others = " and ".join(name for name, is_given in more.items() if is_given)
+    which = "All unlinked ones" if unlinked else "All"
+    said = f"{which} in a file" + (f", those of other {others} too" if others else "")
+    only = " --filter unlinked" if unlinked else ""
+    return [f"{said}:", f"  gossamer job export {short(job.id)}{only} --output results.csv"]
 
 
 def _domain(text: str) -> str:
@@ -102,7 +116,7 @@ def _keyword(job: Job, text: str) -> str:
         return ""
     same = [keyword for keyword in known if keyword.casefold() == " ".join(text.split()).casefold()]
     if not same:
-        named = ", ".join(known[:_MOST_NAMED]) + (" ..." if len(known) > _MOST_NAMED else "")
+        named = ", ".join(known[:_MOST_NAMED]) + (" and others" if len(known) > _MOST_NAMED else "")
         raise UserError("results.keyword", f"Job {short(job.id)} has no keyword {text!r}.", hint=f"It has {named}.")
     return same[0]
 

@@ -1,4 +1,4 @@
-"""`gossamer job retry-failed`: once more, but only what failed."""
+"""`gossamer job retry-failed`: once more what failed, and what was still open."""
 
 import typer
 
@@ -13,6 +13,8 @@ def retry_failed(
     job: str = JOB, processes: int | None = PROCESSES, detach: bool = DETACH, as_json: bool = JSON
 ) -> None:
     """Try again what failed and may work by now. Nothing that was read is asked for again.
+
+    A job that was paused, cancelled or failed also goes on with what was still open.
 
     Example:
 

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from gossamer.assembly import App, open_app, start_log
+from gossamer.cli import words
 from gossamer.settings import read_settings
 
 
@@ -28,7 +29,7 @@ def run(work: Callable[[App], Coroutine[Any, Any, int | None]]) -> None:
 
 def say(text: str, *, quiet: bool = False) -> None:
     if not quiet:
-        typer.echo(text)
+        typer.echo(words.printable(text))
 
 
 def say_json(value: Any) -> None:

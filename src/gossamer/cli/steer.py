@@ -86,11 +86,13 @@ async def resume_job(app: App, text: str, *, processes: int | None, detach: bool
 
 
 async def retry_job(app: App, text: str, *, processes: int | None, detach: bool, as_json: bool) -> int:
-    """Set a job going with what failed; without anything to try again it is only said so."""
+    """Set a job going with what failed and what was still open; with nothing to try again it is only said so."""
     job = await control.find_job(app.database, text)
+    before = await app.database.read(counters.progress, job.id)
     done = await control.retry_failed(app.database, job)
     progress = await app.database.read(counters.progress, job.id)
-    lines = report.retried(done, progress, short(job.id))
+    unfinished = 0 if job.state is JobState.COMPLETED else before.sites_total - before.sites_finished
+    lines = report.retried(done, progress, short(job.id), unfinished)
     if not done.sites and not done.pages:
         return await _answer(app, job.id, as_json, lines)
     for line in lines:

@@ -67,7 +67,11 @@ async def _write_page(path: Path, overview: Overview, asked: Sequence[DomainMann
     async def page() -> AsyncIterator[bytes]:
         yield report_page(overview, _told(asked)).encode("utf-8", "replace")
 
-    return await write_file(path, page())
+    try:
+        return await write_file(path, page())
+    except UserError as error:
+        error.hint = "Choose another place with --html."
+        raise
 
 
 def _told(asked: Sequence[DomainManners]) -> list[str]:
@@ -88,7 +92,7 @@ def screen(overview: Overview, state: str, told: Sequence[str], room: int) -> li
                 "Pages": f"{progress.pages_done:,} read, {progress.pages_failed:,} failed, "
                 f"{progress.pages_skipped:,} skipped, {progress.bytes_in / 1e6:,.1f} MB",
                 "Matches": f"{overview.matches:,} on {words.several(overview.domains, 'domain')}; "
-                f"{words.several(overview.ranking.unlinked, 'prospect')} with unlinked mentions",
+                f"{words.several(overview.ranking.unlinked, 'prospect')} with {_mentions(overview)}",
             },
             room,
         ),
@@ -103,6 +107,11 @@ def screen(overview: Overview, state: str, told: Sequence[str], room: int) -> li
     lines += _section("Domains by pages read", overview.sizes, room, "cyan")
     lines += [Text(), Text("Politeness", style="bold"), *(Text(_wrapped("", one, 2, room)) for one in told)]
     return lines
+
+
+def _mentions(overview: Overview) -> str:
+    """Without a client nobody can say who is linked."""
+    return "unlinked mentions" if overview.clients else "mentions"
 
 
 def _facts(facts: dict[str, str], room: int) -> list[Text]:
@@ -136,7 +145,7 @@ def _best(overview: Overview, room: int) -> list[Text]:
     best = [dict(zip(_NAMES, line, strict=True)) for line in overview.ranking.best(_TOP)]
     if not best:
         return []
-    titles = ["Best prospects", "Score", "Unlinked", "Keywords", "Best page"]
+    titles = ["Best prospects", "Score", "Unlinked" if overview.clients else "Mentions", "Keywords", "Best page"]
     cells = [
         [str(one["domain"]), *(f"{one[name]:{form}}" for name, form in _SHOWN.items()), str(one["best_page"])]
         for one in best

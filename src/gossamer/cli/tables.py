@@ -1,9 +1,10 @@
 """Tables for a terminal: one line a row, whatever its width. What is cut here is whole in the export."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
-from rich.console import Console, JustifyMethod, RenderableType
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +18,14 @@ GAP = 2  # columns between two columns
 Cells = Sequence[Sequence[str]]
 
 
+class Printer(Console):
+    """Prints no control characters but its own, whoever wrote what is shown."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else words.printable(text), style, control)
+
+
 def width() -> int:
     """Piped output has no width to fit into: lines are kept whole for whoever reads them."""
     console = Console()
@@ -24,7 +33,7 @@ def width() -> int:
 
 
 def show(what: RenderableType) -> None:
-    Console(width=width(), soft_wrap=False).print(what)
+    Printer(width=width(), soft_wrap=False).print(what)
 
 
 def domains(found: Sequence[SiteSummary], room: int) -> Table:

@@ -11,8 +11,10 @@ app = typer.Typer(rich_markup_mode=None)
 JSON = typer.Option(False, "--json", help="Answer in JSON, for scripts.")
 DETACH = typer.Option(False, "--detach", help="Work in the background and return at once.")
 PROCESSES = typer.Option(None, "--processes", min=1, max=64, help="Working processes (default: one per core).")
-JOB = typer.Argument(help="The job's id, or some characters of its beginning or end.", metavar="ID", show_default=False)
-UNLINKED_ONLY = typer.Option(False, "--unlinked-only", help="Only pages that link neither to the client nor elsewhere.")
+JOB = typer.Argument(
+    help="The job's id as shown, or at least 4 characters of its beginning or end.", metavar="ID", show_default=False
+)
+UNLINKED_ONLY = typer.Option(False, "--unlinked-only", help="Only mentions for which nobody is linked.")
 
 
 @app.command(cls=StrictCommand)

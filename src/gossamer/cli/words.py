@@ -129,6 +129,14 @@ def stamp(at: datetime | None) -> str | None:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else None
 
 
+_CONTROLS = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
+
+
+def printable(text: str) -> str:
+    """Without what would steer a terminal: pages are other people's, and may try."""
+    return text.translate(_CONTROLS)
+
+
 def around(snippet: str, keyword: str, width: int = 60) -> str:
     """The middle of a snippet, where the keyword stands, short enough for a table."""
     place = max(snippet.casefold().find(keyword.casefold()), 0)

@@ -5,7 +5,7 @@ from typing import NoReturn
 from uuid import UUID
 
 from gossamer.errors import UserError
-from gossamer.intake.typed_id import SHORTEST, NotAnId, Several, find_id
+from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
@@ -41,13 +41,13 @@ class Retried:
 
 
 async def find_job(database: Database, text: str) -> Job:
-    """The job a person means by a whole id, its beginning or its end."""
+    """The job a person means by what they typed."""
     match await find_id(database, text, jobs.matching):
         case NotAnId():
             raise UserError(
                 "job.bad_id",
                 f"{text!r} is not a job id.",
-                hint=f"Give at least {SHORTEST} characters of an id as shown by 'gossamer job list'.",
+                hint=f"Give {WRITTEN_IN} 'gossamer job list'.",
             )
         case Several(some):
             raise UserError("job.ambiguous", f"{text!r} fits more than one job: {some}.", hint="Give more characters.")

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from gossamer.errors import UserError
-from gossamer.intake.typed_id import SHORTEST, NotAnId, Several, find_id
+from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id
 from gossamer.model.ids import short
 from gossamer.store import dead_letters
 from gossamer.store.database import Database
@@ -13,14 +13,14 @@ _LIST = "'gossamer system dead-letters list'"
 
 
 async def find_letter(database: Database, text: str) -> DeadLetter:
-    """The dead letter a person means by a whole id, its beginning or its end."""
+    """The dead letter a person means by what they typed."""
     letter: DeadLetter | None = None
     match await find_id(database, text, dead_letters.matching):
         case NotAnId():
             raise UserError(
                 "dead_letters.bad_id",
                 f"{text!r} is not the id of a dead letter.",
-                hint=f"Give at least {SHORTEST} characters of an id as shown by {_LIST}.",
+                hint=f"Give {WRITTEN_IN} {_LIST}.",
             )
         case Several(some):
             raise UserError(

@@ -1,4 +1,4 @@
-"""From what a person types to the id that is meant: a whole one, its beginning or its end."""
+"""From what a person types to the id that is meant: a whole one, one of its ends, or the beginning of what is shown."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
 SHORTEST = 4
+WRITTEN_IN = f"at least {SHORTEST} characters of an id, which are 0-9 and a-f, as shown by"  # what a hint says
 _SHOWN = 4
 _DIGITS = frozenset("0123456789abcdef")
 
@@ -34,6 +35,6 @@ async def find_id(
         return NotAnId()
     found = await database.read(matching, digits)
     if len(found) > 1:
-        more = ", ..." if len(found) > _SHOWN else ""
+        more = " and more" if len(found) > _SHOWN else ""
         return Several(", ".join(short(identifier) for identifier in found[:_SHOWN]) + more)
     return found[0] if found else None

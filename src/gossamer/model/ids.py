@@ -5,6 +5,8 @@ import threading
 from datetime import datetime
 from uuid import UUID
 
+_SHORT = 8  # digits that are shown
+
 _lock = threading.Lock()
 _random = random.Random()  # seeded by the system; ids are names, not secrets
 _last = 0
@@ -34,4 +36,10 @@ def _versioned(value: int) -> int:
 
 def short(identifier: UUID) -> str:
     """What people type: the random end of the id, since the front is only the time."""
-    return identifier.hex[-8:]
+    return identifier.hex[-_SHORT:]
+
+
+def fits(identifier: UUID, digits: str) -> bool:
+    """Whether these are the beginning or the end of an id, or the beginning of what is shown of it."""
+    whole = identifier.hex
+    return whole.startswith(digits) or whole.endswith(digits) or whole[-_SHORT:].startswith(digits)

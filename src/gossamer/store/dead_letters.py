@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, and_, func, select, update
 from gossamer.errors import UserError
 from gossamer.model.alert import AlertKind
 from gossamer.model.checkpoint import CheckpointCause
-from gossamer.model.ids import short
+from gossamer.model.ids import fits, short
 from gossamer.model.sentences import ALERTS
 from gossamer.model.states import PAGE_MOVES, JobState, PageState, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason, Trouble
@@ -85,9 +85,9 @@ def get(tx: Tx, identifier: UUID) -> DeadLetter | None:
 
 
 def matching(tx: Tx, digits: str, limit: int = 5) -> list[UUID]:
-    """Letters whose id begins or ends with these hexadecimal digits, newest first."""
-    fits = [one for one in _waiting(tx) if one.hex.startswith(digits) or one.hex.endswith(digits)]
-    return [letter.id for letter in _letters(tx, fits[:limit])]
+    """Letters whose id these hexadecimal digits fit, newest first."""
+    found = [one for one in _waiting(tx) if fits(one, digits)]
+    return [letter.id for letter in _letters(tx, found[:limit])]
 
 
 def retry(tx: Tx, identifier: UUID, who: str = "user") -> bool:

@@ -8,7 +8,7 @@ from uuid import UUID
 from sqlalchemy import Row, bindparam, exists, insert, select, update
 
 from gossamer.model.checkpoint import CheckpointCause
-from gossamer.model.ids import new_id
+from gossamer.model.ids import fits, new_id
 from gossamer.model.job import Job
 from gossamer.model.priority import Priority
 from gossamer.model.states import JOB_MOVES, JobState, SiteState, VisitState, origins
@@ -62,12 +62,11 @@ def get(tx: Tx, identifier: UUID) -> Job | None:
 
 
 def matching(tx: Tx, text: str, limit: int = 5) -> list[UUID]:
-    """Jobs whose id begins or ends with these hexadecimal digits, newest first."""
+    """Jobs whose id these hexadecimal digits fit, newest first."""
     ids = tx.run(select(jobs.c.id).order_by(jobs.c.id.desc())).scalars()
     found = []
     for identifier in ids:
-        digits = identifier.hex
-        if digits.startswith(text) or digits.endswith(text):
+        if fits(identifier, text):
             found.append(identifier)
             if len(found) == limit:
                 break

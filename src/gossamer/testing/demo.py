@@ -1,4 +1,4 @@
-"""`make demo`: a sample web on loopback, a real prospecting job on it, and the table at the end."""
+"""`make demo`: a sample web on loopback, a real prospecting job on it, some of its table, and the job at a glance."""
 
 import os
 import re
@@ -14,6 +14,7 @@ import orjson
 FOLDER = Path("demo-output")
 SITES = 40
 PAGES = 10
+FILES = ("results.csv", "results.json")
 CLIENT = "client-acme.test"
 COMPETITORS = ("rival-north.test", "rival-south.test")
 
@@ -40,15 +41,14 @@ def main() -> int:
         if code:
             return code
         job = _job_id(environment)
-        for form in ("csv", "json"):
-            code = code or _gossamer(
-                environment, "job", "export", job, "--format", form, "--output", str(FOLDER / f"results.{form}")
-            )
+        _say("\nPages that mention a keyword and link nobody for it, the ones to write to:\n")
+        code = _gossamer(environment, "job", "results", job, "--unlinked-only", "--limit", "8")
+        _say("\nThe whole job at a glance, with the prospects to begin with:\n")
+        code = code or _gossamer(environment, "job", "summary", job)
         _say("")
-        code = code or _gossamer(environment, "job", "results", job, "--limit", "12")
-        _say(f"\nPages that mention a keyword and link neither to {CLIENT} nor elsewhere, the ones to write to:\n")
-        code = code or _gossamer(environment, "job", "results", job, "--unlinked-only", "--limit", "6")
-        _say(f"\nThe whole table: {FOLDER}/results.csv and {FOLDER}/results.json")
+        for name in FILES:
+            code = code or _gossamer(environment, "job", "export", job, "--output", str(FOLDER / name), quiet=True)
+        _say(f"The whole table: {' and '.join(str(FOLDER / name) for name in FILES)}")
         _say(f"To look around in it: export GOSSAMER_HOME={FOLDER}/home PATH=.venv/bin:$PATH")
         _say(f"Then the commands above work here, and: gossamer job status {job[-8:]}")
         _say("Your own sites: .venv/bin/gossamer job run --name Mine --domains domains.csv --keywords keywords.txt")
@@ -75,9 +75,13 @@ def _sample_web() -> Iterator[int]:
         web.wait(10)
 
 
-def _gossamer(environment: dict[str, str], *arguments: str) -> int:
+def _gossamer(environment: dict[str, str], *arguments: str, quiet: bool = False) -> int:
+    """Its exit code; one that is quiet is heard only when it fails."""
     command = [sys.executable, "-m", "gossamer", *arguments]
-    return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 - our own program
+    ran = subprocess.run(command, env=environment, check=False, capture_output=quiet, text=True)  # noqa: S603 - ours
+    if quiet and ran.returncode:
+        _say(ran.stderr)
+    return ran.returncode
 
 
 def _job_id(environment: dict[str, str]) -> str:
