@@ -71,6 +71,9 @@ class Follower:
             await self._stop_runner(now=self._interrupts > 1)
             for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.remove_signal_handler(name)
+            if self._interrupts:
+                # What it asked for is done: another Ctrl-C has nothing left to stop, and must not cut off what we say.
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _interrupt(self) -> None:
         self._interrupts += 1
