@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import bindparam, insert, literal_column, select, update
@@ -37,8 +37,7 @@ class Known:
     links: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(NamedTuple):
     """How a page stands after an attempt; `pending` with `due_at` if it waits for another."""
 
     page: Page
@@ -112,7 +111,7 @@ _SETTLE = Many(
 
 
 def settle(tx: Tx, job_id: UUID, settled: Sequence[Settled]) -> None:
-    _SETTLE.run(tx, [{"b_job": job_id, **_outcome(one, tx.now, "b_")} for one in settled])
+    _SETTLE.run(tx, [_change(job_id, one, tx.now) for one in settled])
 
 
 # What is the same for every page that has only been chosen is part of the statement.
@@ -161,38 +160,39 @@ def chosen_row(job_id: UUID, site_id: UUID, visit_id: UUID, page: Page) -> dict[
 
 def new_row(job_id: UUID, site_id: UUID, visit_id: UUID, outcome: Settled, now: datetime) -> dict[str, Any]:
     """A row for a page met for the first time, already with its outcome."""
-    fields = _outcome(outcome, now, "")
+    page = outcome.page
     return {
-        **chosen_row(job_id, site_id, visit_id, outcome.page),
-        "state": fields["state"],
-        "rung": fields["rung"],
-        "due_at": fields["due"],
-        "reason": fields["reason"],
-        "detail": fields["detail"],
-        "http_status": fields["status"],
-        "attempts": fields["attempts"],
-        "identity": fields["identity"],
-        "bytes_in": fields["bytes"],
-        "links": fields["links"],
-        "settled_at": fields["at"],
+        **chosen_row(job_id, site_id, visit_id, page),
+        "state": outcome.state.value,
+        "rung": page.rung,
+        "due_at": page.due_at if outcome.state is PageState.PENDING else None,
+        "reason": outcome.reason,
+        "detail": outcome.detail,
+        "http_status": outcome.http_status,
+        "attempts": page.attempts,
+        "identity": outcome.identity,
+        "bytes_in": outcome.bytes_in,
+        "links": outcome.links,
+        "settled_at": now,
     }
 
 
-def _outcome(settled: Settled, now: datetime, prefix: str) -> dict[str, Any]:
-    page = settled.page
+def _change(job_id: UUID, outcome: Settled, now: datetime) -> dict[str, Any]:
+    page = outcome.page
     return {
-        f"{prefix}key": page.key,
-        f"{prefix}state": settled.state.value,
-        f"{prefix}rung": page.rung,
-        f"{prefix}due": page.due_at if settled.state is PageState.PENDING else None,
-        f"{prefix}reason": settled.reason,
-        f"{prefix}detail": settled.detail,
-        f"{prefix}status": settled.http_status,
-        f"{prefix}attempts": page.attempts,
-        f"{prefix}identity": settled.identity,
-        f"{prefix}bytes": settled.bytes_in,
-        f"{prefix}links": settled.links,
-        f"{prefix}at": now,
+        "b_job": job_id,
+        "b_key": page.key,
+        "b_state": outcome.state.value,
+        "b_rung": page.rung,
+        "b_due": page.due_at if outcome.state is PageState.PENDING else None,
+        "b_reason": outcome.reason,
+        "b_detail": outcome.detail,
+        "b_status": outcome.http_status,
+        "b_attempts": page.attempts,
+        "b_identity": outcome.identity,
+        "b_bytes": outcome.bytes_in,
+        "b_links": outcome.links,
+        "b_at": now,
     }
 
 

@@ -1,9 +1,9 @@
 """Records: the rows users came for. Never two for the same identity."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from operator import itemgetter
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import bindparam, insert
@@ -15,8 +15,7 @@ from gossamer.store.tables import records
 from gossamer.store.tx import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class NewRecord:
+class NewRecord(NamedTuple):
     """A record with its place: first its site, as its page's key has it, then what it is about, then the rest of what
     makes it unique. So the records of one page are written, and read, together."""
 
