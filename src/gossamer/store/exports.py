@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, delete, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, delete, exists, func, insert, or_, select, update
 
 from gossamer.model.export import OPEN, Export, ExportRequest, ExportState
 from gossamer.model.ids import new_id
@@ -156,8 +156,12 @@ def expire_of_job(tx: Tx, job_id: UUID) -> None:
 
 def expired(tx: Tx, home: str, *, remote: bool, limit: int = 100) -> list[Export]:
     """Files this home can reach that have been kept long enough."""
-    due = exports.c.blob_key.is_not(None) & (exports.c.expires_at <= tx.now)
-    return _found(tx, due & _reachable(home, remote=remote), limit)
+    return _found(tx, _due(tx) & _reachable(home, remote=remote), limit)
+
+
+def count_expired(tx: Tx) -> int:
+    """Files that have been kept long enough and are still there, wherever that is."""
+    return tx.run(select(func.count()).where(_due(tx))).scalar_one()
 
 
 def spooled(tx: Tx, home: str, limit: int = 100) -> list[Export]:
@@ -178,6 +182,10 @@ def forget_file(tx: Tx, export_id: UUID) -> None:
     archived = select(jobs.c.id).where(jobs.c.state == JobState.ARCHIVED)
     ended = exports.c.state.not_in(OPEN) & exports.c.blob_key.is_(None)
     tx.run(delete(exports).where(ended, exports.c.job_id.in_(archived)))
+
+
+def _due(tx: Tx) -> ColumnElement[bool]:
+    return exports.c.blob_key.is_not(None) & (exports.c.expires_at <= tx.now)
 
 
 def _reachable(home: str, *, remote: bool) -> ColumnElement[bool]:
