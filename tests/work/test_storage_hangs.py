@@ -32,7 +32,7 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
             storage_url="s3://bucket/prefix",
             storage_endpoint=f"http://127.0.0.1:{storage.getsockname()[1]}",
             storage_access_key="key",
-            storage_secret_key="secret",  # noqa: S106
+            storage_secret_key="secret",
             storage_region="us-east-1",
         )
 

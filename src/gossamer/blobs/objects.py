@@ -188,13 +188,13 @@ async def _next(stream: Any) -> bytes | None:
         return None
 
 
-async def _finished(call: Coroutine[Any, Any, T], limit: float | None = None, leave: float = _LEAVE) -> T:
+async def _finished(call: Coroutine[Any, Any, T], limit: float | None = None, leave: float | None = None) -> T:
     """What a call says within `limit`. If we are cancelled meanwhile, it has a moment to end."""
     calling = asyncio.ensure_future(_wrapped(call))
     try:
         done, _ = await asyncio.wait([calling], timeout=limit)
     except asyncio.CancelledError:
-        await _end(calling, leave)
+        await _end(calling, _LEAVE if leave is None else leave)
         raise
     if not done:
         await _end(calling, 0)

@@ -61,7 +61,7 @@ class FileSweeper:
             except BlobsAway as error:
                 log.warning("storage.away", export=export.id.hex, why=str(error))
                 continue
-            await self._database.write(exports.forget_file, export.id)
+            await self._database.write(exports.forget_file, export)
             log.info("export.removed", export=export.id.hex, name=export.name)
             removed += 1
         return removed
@@ -70,16 +70,20 @@ class FileSweeper:
         if self._shelf.remote is None:
             return 0
         waiting = await self._database.read(exports.spooled, self._shelf.home)
+        moved = 0
         for export in waiting:
+            assert export.blob_key  # noqa: S101 - asked for
             try:
-                await self._shelf.send(export.key)
+                await self._shelf.send(export.blob_key)
+                if await self._database.write(exports.moved, export):
+                    moved += 1
+                    log.info("export.moved", export=export.id.hex, name=export.name)
+                    await self._shelf.drop(export.blob_key)
+                else:
+                    # Its job was deleted while it was sent, and whoever removed the file did not find this one.
+                    await self._shelf.delete(export)
             except NoSuchBlob:
-                await self._database.write(exports.forget_file, export.id)
-                continue
+                await self._database.write(exports.forget_file, export)
             except BlobsAway as error:
                 log.warning("storage.away", export=export.id.hex, why=str(error))
-                continue
-            if await self._database.write(exports.moved, export.id):
-                log.info("export.moved", export=export.id.hex, name=export.name)
-            await self._shelf.drop(export.key)
-        return len(waiting)
+        return moved
