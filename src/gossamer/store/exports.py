@@ -170,7 +170,7 @@ def expired(tx: Tx, home: str, *, remote: bool, limit: int = 100) -> list[Export
 
 def count_expired(tx: Tx) -> int:
     """Files that have been kept long enough and are still there, wherever that is."""
-    return tx.run(select(func.count()).where(_due(tx))).scalar_one()
+    return int(tx.run(select(func.count()).where(_due(tx))).scalar_one())
 
 
 def spooled(tx: Tx, home: str, limit: int = 100) -> list[Export]:
