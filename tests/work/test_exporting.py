@@ -294,3 +294,19 @@ async def test_failed_domains_are_written_down_when_a_job_is_completed(
     header, line = path.read_text().splitlines()
     assert header == "domain,failure_reason,http_status,retry_count,last_attempt_timestamp"
     assert line.startswith("b.test,DNS resolution failed,,0,")
+
+
+async def test_nothing_is_new_compared_with_a_job_that_was_deleted_meanwhile(
+    database: AnyDatabase, exporter: Exporter
+) -> None:
+    earlier, job = [await job_with_matches(database) for _ in range(2)]
+    options = {"since": str(earlier.id), "filter": "new"}
+    (asked,) = await ask(database, job, ExportRequest("prospects", "csv", "new.csv", options))
+    await database.write(jobs.move, earlier.id, JobState.CANCELLED)
+    ended = await database.read(jobs.get, earlier.id)
+    assert ended
+    await delete_job(database, ended)
+    await exporter.make_all()
+    failed = await now(database, asked)
+    assert failed.state is ExportState.FAILED
+    assert "were deleted" in failed.reason

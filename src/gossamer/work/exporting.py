@@ -11,10 +11,12 @@ from uuid import UUID, uuid4
 
 from gossamer.blobs.seam import BlobsAway
 from gossamer.blobs.shelf import Kept, Shelf
-from gossamer.errors import GossamerError, StorageAway
+from gossamer.errors import GossamerError, StorageAway, UserError
 from gossamer.export.asking import order_of
 from gossamer.export.make import Order, expected, make_file
 from gossamer.model.export import KEPT, Export, ExportState
+from gossamer.model.ids import short
+from gossamer.model.states import JobState
 from gossamer.store import exports, jobs
 from gossamer.store.database import Database, SqliteDatabase
 from gossamer.store.tx import Tx
@@ -136,6 +138,9 @@ class Exporter:
         since = UUID(export.options["since"]) if export.options.get("since") else None
         earlier = await self._database.read(jobs.get, since) if since else None
         assert job is not None  # noqa: S101 - an export goes with its job
+        if since and (earlier is None or earlier.state is JobState.ARCHIVED):
+            # Without its rows everything would be new.
+            raise UserError("results.deleted", f"The results of job {short(since)} were deleted.")
         return order_of(job, export, earlier)
 
     def _count(self, rows: int) -> None:
