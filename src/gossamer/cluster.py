@@ -144,7 +144,6 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
         try:
             yield Instance(
                 app.database,
-                app.clock,
                 host,
                 Crew(app.database, app.clock, host, commands, settings.lease),
                 Keeper(app.database, closing, app.clock, holder, issuer, _duties(app)),

@@ -121,7 +121,8 @@ def test_what_is_no_address_cannot_be_forgotten(tmp_path: Path) -> None:
 
 def test_forgotten_is_only_what_was_there_and_is_said_to_be(tmp_path: Path) -> None:
     terminal, job = home_with(tmp_path / "home")
-    assert terminal.ask("job", "forget", "--url", "a.test/none", "--yes") == {"forgotten": False, "jobs": []}
+    nothing = {"forgotten": False, "jobs": [], "files_left": 0}
+    assert terminal.ask("job", "forget", "--url", "a.test/none", "--yes") == nothing
     assert terminal.ask("job", "forget", "--url", "a.test/0", "--dry-run")["forgotten"] is False
     assert terminal.ask("job", "forget", "--url", "a.test/0", "--yes")["forgotten"] is True
     told = terminal.type("explain", "a.test/0", "--job", job).stdout

@@ -4,6 +4,7 @@ import asyncio
 import csv
 import io
 import os
+import pty
 import signal
 import sqlite3
 import subprocess
@@ -187,6 +188,8 @@ def test_a_maker_killed_in_the_middle_leaves_nothing_and_the_next_begins_anew(te
     assert list(files.rglob("*.csv")) == []
     (half,) = terminal.ask("job", "exports", short(job.id))
     assert (half["state"], half["url"]) == ("running", None)
+    with closing(sqlite3.connect(terminal.home / "gossamer.db")) as database, database:
+        database.execute("UPDATE exports SET lease_until = 0")  # nothing was heard for so long
     (whole,) = terminal.ask("job", "export-status", short(job.id), "--wait")["exports"]
     assert (whole["state"], whole["rows"]) == ("done", 20_001)
     assert content(whole["url"]).count(b"\r\n") == 20_002
@@ -237,3 +240,28 @@ def test_parquet_without_its_library_says_what_to_install() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said == "Parquet files need a library that is not installed. Install it: pip install 'gossamer[parquet]'.\n"
+
+
+def test_no_workbook_is_written_onto_a_screen(terminal: Terminal) -> None:
+    job = fill(terminal)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "gossamer", "job", "export", short(job.id), "--format", "xlsx", "--output", "-"]
+    try:
+        ended = subprocess.run(
+            command, env=terminal.environment(), stdout=theirs, stderr=subprocess.PIPE, timeout=60, check=False
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert ended.returncode != 0
+    assert b"A xlsx file is nothing to look at on a screen." in ended.stderr
+    piped = subprocess.run(command, env=terminal.environment(), capture_output=True, timeout=60, check=True)
+    assert piped.stdout.startswith(b"PK")
+
+
+def test_the_files_of_a_deleted_job_are_said_to_be_gone(terminal: Terminal) -> None:
+    job = short(fill(terminal).id)
+    terminal.type("job", "export", job, "--format", "csv", "--wait")
+    terminal.type("job", "delete", job, "--yes")
+    for command in ("exports", "export-status"):
+        assert "was deleted, and with it whatever files were made of it" in terminal.type("job", command, job).stdout

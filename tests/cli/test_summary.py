@@ -12,14 +12,22 @@ import pytest
 from rich.cells import cell_len
 from sqlalchemy import update
 
+from gossamer.assembly import open_app
 from gossamer.cli.results import Conditions
-from gossamer.cli.summary import screen
+from gossamer.cli.summary import screen, show_summary
 from gossamer.clock import SystemClock
 from gossamer.errors import UserError
+from gossamer.export.errors import ERRORS
 from gossamer.export.overview import survey
+from gossamer.export.pages import PAGES
 from gossamer.export.prospects import COLUMNS
 from gossamer.export.table import Asked
+from gossamer.model.ids import short
 from gossamer.model.job import Job
+from gossamer.model.states import JobState
+from gossamer.model.trouble import Reason
+from gossamer.retain.delete import delete_job
+from gossamer.settings import Settings
 from gossamer.store import jobs, tables
 from gossamer.store.database import SqliteDatabase
 from gossamer.store.schema import upgrade
@@ -141,3 +149,41 @@ async def test_conditions_that_no_row_can_meet_are_refused(database: AnyDatabase
         assert error.value.code == code
     assert conditions(keyword=" crm ").where(job).keyword == "CRM"
     assert await database.read(jobs.get, job.id)
+
+
+async def test_no_summary_is_compared_with_a_job_that_was_deleted(tmp_path: Path) -> None:
+    async with open_app(Settings(home=tmp_path / "home")) as app:
+        earlier, job = [await job_with(app.database, ROWS[:1]) for _ in range(2)]
+        await app.database.write(jobs.move, earlier.id, JobState.CANCELLED)
+        ended = await app.database.read(jobs.get, earlier.id)
+        assert ended
+        await delete_job(app.database, ended)
+        with pytest.raises(UserError) as refused:
+            await show_summary(app, short(job.id), None, short(earlier.id), None, as_json=True)
+        assert refused.value.code == "results.deleted"
+
+
+async def test_what_is_left_out_is_left_out_of_every_number(database: AnyDatabase) -> None:
+    rows = [match("a.test", "x"), match("b.test", "y"), match("b.test", "z")]
+    gone = ["down.test", "gone.test"]
+    job = await job_with(database, rows, failed=gone, failed_pages={"b.test": 2, "a.test": 1})
+    whole = await survey(database, Asked(job, COLUMNS))
+    assert (whole.progress.sites_total, whole.progress.sites_failed, whole.progress.pages_done) == (4, 2, 3)
+    excluded = frozenset({"b.test", "gone.test"})
+    seen = await survey(database, Asked(job, COLUMNS, excluded=excluded))
+    progress = seen.progress
+    assert (progress.sites_total, progress.sites_done, progress.sites_failed) == (2, 1, 1)
+    assert (progress.pages_done, progress.pages_failed, progress.bytes_in) == (1, 1, 10)
+    assert (seen.matches, seen.excluded, seen.reasons, seen.sizes) == (
+        1,
+        2,
+        ((Reason.DNS, 1),),
+        (("none", 1), ("1", 1)),
+    )
+    failed = [
+        line async for some in ERRORS.lines(database, Asked(job, ERRORS.columns, excluded=excluded)) for line in some
+    ]
+    assert len(failed) == progress.sites_failed
+    asked = Asked(job, PAGES.choose(["domain"]), excluded=excluded)
+    pages = {line[0] async for some in PAGES.lines(database, asked) for line in some}
+    assert pages == {"a.test"}

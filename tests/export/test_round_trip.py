@@ -11,15 +11,20 @@ import pytest
 from pyarrow import parquet
 from python_calamine import CalamineWorkbook
 
+from gossamer.errors import GossamerError
+from gossamer.export import xlsx
 from gossamer.export.draft import Draft
 from gossamer.export.formats import FORMATS
 from gossamer.export.formula import PREFIX, RISKY, defused, defused_lines
-from gossamer.export.make import Order
+from gossamer.export.make import Order, make_file
+from gossamer.export.pages import PAGES
+from gossamer.export.prospects import PROSPECTS
 from gossamer.export.results import RESULTS
-from gossamer.export.table import Looks
+from gossamer.export.table import Looks, Table
 from gossamer.export.xlsx import CUT, MOST_TEXT, encode_xlsx
 from tests.conftest import AnyDatabase
 from tests.export.lines import HOSTILE, LONG, PAYLOADS, file_of, hostile_job
+from tests.export.matches import job_with, match
 from tests.jobs import make_job
 
 USUAL = ["domain", "url", "keyword", "frequency", "context_snippet", "crawl_method", "timestamp", "http_status"]
@@ -167,3 +172,28 @@ def test_known_payloads_are_defused_and_numbers_are_not(payload: str) -> None:
     assert defused_lines([("a", payload, -1)], (0, 1)) == [["a", f"'{payload}", -1]]
     assert defused(-1) == -1
     assert defused("a-b") == "a-b"
+
+
+async def test_rows_beyond_what_was_planned_are_not_dropped_in_silence(
+    database: AnyDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xlsx, "MOST_ROWS", 6)  # the header among them
+    job = await job_with(database, [match("a.test", f"{page}") for page in range(6)])
+    asked = Order(job, RESULTS, FORMATS["xlsx"]).asked()
+    with pytest.raises(GossamerError, match="more than was planned"):
+        [_ async for _ in encode_xlsx(RESULTS.lines(database, asked), Draft(RESULTS, asked.columns, expected=5))]
+    order = Order(job, PAGES, FORMATS["xlsx"])
+    made = b"".join([chunk async for chunk in make_file(database, order, lambda _: None, lines_expected=5)])
+    book = CalamineWorkbook.from_filelike(io.BytesIO(made))
+    assert [len(book.get_sheet_by_name(name).to_python()) for name in book.sheet_names] == [6, 2]
+
+
+@pytest.mark.parametrize(("table", "form"), [(RESULTS, "xlsx"), (PROSPECTS, "xlsx"), (PROSPECTS, "csv")])
+async def test_one_hears_how_far_it_is_while_matches_are_read(database: AnyDatabase, table: Table, form: str) -> None:
+    job = await job_with(database, [match("a.test", "x"), match("b.test", "y"), match("c.test", "z")])
+    told: list[int] = []
+    made = [chunk async for chunk in make_file(database, Order(job, table, FORMATS[form]), told.append)]
+    assert made
+    assert len(told) > 1, "also before all is read"
+    assert told[0] > 0
+    assert told[-1] == 3

@@ -4,11 +4,14 @@ from typing import Any
 
 import pytest
 
+from gossamer.export import results
 from gossamer.export.results import RESULTS
 from gossamer.export.table import Asked
 from gossamer.export.whole_site import completed
 from gossamer.model.job import Job
+from gossamer.model.page import Visit
 from tests.conftest import AnyDatabase
+from tests.export.matches import match
 from tests.jobs import claim_all, done, make_job, settle
 
 
@@ -75,3 +78,31 @@ async def test_rows_of_one_verdict_still_speak_of_the_whole_site(database: AnyDa
             await settle(database, done(visit, f"http://{visit.host}/{page}", "CRM", depth=1, verdict=verdict))
     found = await read(database, job, "unlinked")
     assert [(row["url"], row["keyword_pages"]) for row in found] == [("http://a.test/1", 3)]
+
+
+@pytest.mark.parametrize("large", [results.LARGE, 3])
+async def test_a_site_that_is_read_on_meanwhile_is_as_large_as_its_rows_say(
+    database: AnyDatabase, monkeypatch: pytest.MonkeyPatch, large: int
+) -> None:
+    monkeypatch.setattr(results, "_SITES", 1)
+    monkeypatch.setattr(results, "LARGE", large)
+    job = await database.write(make_job, "a.test", "b.test")
+    first, second = sorted(await database.write(claim_all), key=lambda visit: visit.host)
+
+    async def read_on(visit: Visit, low: int, high: int) -> None:
+        """Every other page has the word."""
+        for page in range(low, high):
+            row = match(visit.host)
+            keywords = ["CRM"] if page % 2 == 0 else []
+            facts = {name: row[name] for name in row.keys() - {"domain", "url", "keyword"}}
+            await settle(database, done(visit, f"https://{visit.host}/{page}", *keywords, **facts))
+
+    await read_on(first, 0, 2)
+    await read_on(second, 0, 4)
+    found: list[tuple[Any, ...]] = []
+    asked = Asked(job, RESULTS.choose(["domain", "keyword_pages", "site_pages", "flags"]))
+    async for some in RESULTS.lines(database, asked):
+        if not found:
+            await read_on(second, 4, 20)
+        found += [tuple(line) for line in some]
+    assert set(found) == {("a.test", 1, 2, ""), ("b.test", 10, 20, "")}

@@ -125,12 +125,17 @@ async def test_who_lost_the_lease_leaves_no_file(database: AnyDatabase, shelf: S
     assert await now(database, asked) == made
 
 
-async def test_a_maker_of_this_home_that_died_is_not_waited_for(database: AnyDatabase, exporter: Exporter) -> None:
+async def test_a_maker_that_died_is_waited_for_as_long_as_its_lease(database: AnyDatabase, exporter: Exporter) -> None:
+    """Only the lease tells: the number of its process may be one of another machine, or of another container."""
     job = await job_with_matches(database)
     (asked,) = await ask(database, job)
     child = await asyncio.create_subprocess_exec("true")
     await child.wait()
-    assert await database.write(exports.claim, f"{HOME}/exports-{child.pid}", HOME, uuid4(), LEASE)
+    name = f"{HOME}/exports-{child.pid}"
+    claimed = await database.write(exports.claim, name, HOME, uuid4(), timedelta(seconds=1))
+    assert claimed
+    await exporter.take_back()
+    assert await database.write(exports.beat, claimed, 1, 2, timedelta(seconds=1)), "it is not said to be dead"
     await exporter.make_all()
     assert (await now(database, asked)).state is ExportState.DONE
 
@@ -265,7 +270,7 @@ async def test_storage_that_is_away_gets_its_files_later(
     await database.write(exports.expire_of_job, job.id)
     await FileSweeper(database, shelf).sweep()
     with pytest.raises(GossamerError):
-        [chunk async for chunk in shelf.remote.open(moved.key)]
+        [chunk async for chunk in shelf.remote.open(moved.blob_key or "")]
 
 
 async def test_failed_domains_are_written_down_when_a_job_is_completed(
@@ -289,3 +294,19 @@ async def test_failed_domains_are_written_down_when_a_job_is_completed(
     header, line = path.read_text().splitlines()
     assert header == "domain,failure_reason,http_status,retry_count,last_attempt_timestamp"
     assert line.startswith("b.test,DNS resolution failed,,0,")
+
+
+async def test_nothing_is_new_compared_with_a_job_that_was_deleted_meanwhile(
+    database: AnyDatabase, exporter: Exporter
+) -> None:
+    earlier, job = [await job_with_matches(database) for _ in range(2)]
+    options = {"since": str(earlier.id), "filter": "new"}
+    (asked,) = await ask(database, job, ExportRequest("prospects", "csv", "new.csv", options))
+    await database.write(jobs.move, earlier.id, JobState.CANCELLED)
+    ended = await database.read(jobs.get, earlier.id)
+    assert ended
+    await delete_job(database, ended)
+    await exporter.make_all()
+    failed = await now(database, asked)
+    assert failed.state is ExportState.FAILED
+    assert "were deleted" in failed.reason

@@ -23,6 +23,10 @@ LONGEST_LINK = timedelta(days=7)  # no object storage signs for longer
 # Somebody waits, or the file is kept here and sent later: long patience would help neither.
 _RETRIES = {"max_retries": 2, "retry_timeout": timedelta(seconds=10)}
 _TIMES = {"connect_timeout": timedelta(seconds=5), "timeout": timedelta(minutes=5)}
+_ANSWER = 15.0  # seconds a storage has for what is small
+_SMALL = 1024 * 1024  # bytes
+_LEAVE = 3.0  # seconds a call has to end by itself when nobody wants it any more
+_BREATH = 0.2  # seconds the library needs to let go of one it was made to end
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ def open_objects(access: Access) -> "ObjectBlobs":
 
 
 class ObjectBlobs:
-    """One bucket, or a part of one. Every call is waited for to its end: the library does not bear to be left."""
+    """One bucket, or a part of one. No call is left behind: the library would trip over it when the process ends."""
 
     def __init__(self, store: "ObjectStore") -> None:
         self._store = store
@@ -78,8 +82,7 @@ class ObjectBlobs:
             return await asyncio.shield(sending)
         except asyncio.CancelledError:
             source.stopped = True
-            await asyncio.wait([sending])
-            sending.exception()  # looked at, so that nobody complains of it
+            await _end(sending, _LEAVE)
             raise
 
     async def _send(self, key: str, source: "_Source") -> Blob:
@@ -89,7 +92,8 @@ class ObjectBlobs:
         first = await source.first()
         with _translated(source):
             if source.ended:
-                await obstore.put_async(self._store, key, first, use_multipart=False)
+                limit = _ANSWER if len(first) <= _SMALL else None
+                await _finished(obstore.put_async(self._store, key, first, use_multipart=False), limit, leave=0)
             else:
                 whole = source.whole(first)
                 await obstore.put_async(self._store, key, whole, use_multipart=True, chunk_size=PART, max_concurrency=2)
@@ -101,7 +105,7 @@ class ObjectBlobs:
         checked_key(key)
         with _translated():
             try:
-                found = await _finished(obstore.get_async(self._store, key))
+                found = await _finished(obstore.get_async(self._store, key), _ANSWER)
             except FileNotFoundError:
                 raise NoSuchBlob(f"There is no file {key}.") from None
         stream = found.stream(CHUNK).__aiter__()
@@ -121,7 +125,7 @@ class ObjectBlobs:
         checked_key(key)
         with _translated():
             try:
-                await _finished(obstore.delete_async(self._store, key))
+                await _finished(obstore.delete_async(self._store, key), _ANSWER)
             except FileNotFoundError:
                 return
 
@@ -131,7 +135,7 @@ class ObjectBlobs:
         checked_key(key)
         store: Any = self._store
         with _translated():
-            return await _finished(obstore.sign_async(store, "GET", key, min(expires, LONGEST_LINK)))
+            return await _finished(obstore.sign_async(store, "GET", key, min(expires, LONGEST_LINK)), _ANSWER)
 
 
 class _Source:
@@ -184,15 +188,28 @@ async def _next(stream: Any) -> bytes | None:
         return None
 
 
-async def _finished(call: Coroutine[Any, Any, T]) -> T:
-    """Wait for a call even if we are cancelled meanwhile."""
+async def _finished(call: Coroutine[Any, Any, T], limit: float | None = None, leave: float | None = None) -> T:
+    """What a call says within `limit`. If we are cancelled meanwhile, it has a moment to end."""
     calling = asyncio.ensure_future(_wrapped(call))
     try:
-        return await asyncio.shield(calling)
+        done, _ = await asyncio.wait([calling], timeout=limit)
     except asyncio.CancelledError:
-        await asyncio.wait([calling])
-        calling.exception()
+        await _end(calling, _LEAVE if leave is None else leave)
         raise
+    if not done:
+        await _end(calling, 0)
+        raise BlobsAway(f"Object storage has not answered within {limit:.0f} seconds.")
+    return calling.result()
+
+
+async def _end(calling: "asyncio.Future[Any]", leave: float) -> None:
+    await asyncio.wait([calling], timeout=leave)
+    if not calling.done():
+        calling.cancel()
+        await asyncio.wait([calling])
+        await asyncio.sleep(_BREATH)
+    if not calling.cancelled():
+        calling.exception()  # looked at, so that nobody complains of it
 
 
 async def _wrapped(call: Coroutine[Any, Any, T]) -> T:

@@ -58,10 +58,12 @@ class Shelf:
         await self.local.delete(key)
 
     async def delete(self, export: Export) -> None:
-        """Remove a file from wherever it lies, as far as that can be reached from here."""
-        if export.blob_key and export.home == self.home:
+        """Remove a file from wherever it may lie, as far as that can be reached from here."""
+        if not export.blob_key:
+            return
+        if export.home in ("", self.home):  # what goes to object storage is made on a disk
             await self.local.delete(export.blob_key)
-        elif export.blob_key and not export.home and self.remote:
+        if self.remote and (export.spooled or not export.home):
             await self.remote.delete(export.blob_key)
 
     def path(self, export: Export) -> Path | None:

@@ -51,15 +51,24 @@ async def delete_results(app: App, text: str, *, yes: bool, as_json: bool) -> in
     if job.state is not JobState.ARCHIVED and not _is_meant(question, yes=yes):
         return 0
     rows = await delete_job(app.database, job)
-    await FileSweeper(app.database, app.shelf()).sweep()
+    left = await _remove_files(app)
     if as_json:
-        say_json({"id": str(job.id), "short_id": identifier, "state": str(JobState.ARCHIVED), "rows": rows})
+        say_json(
+            {
+                "id": str(job.id),
+                "short_id": identifier,
+                "state": str(JobState.ARCHIVED),
+                "rows": rows,
+                "files_left": left,
+            }
+        )
     elif job.state is JobState.ARCHIVED and not rows:
         at = await app.database.read(retention.deleted_at, job.id)
         say(f"Nothing to do: job {identifier} was deleted already{f', on {kept.date(at)}' if at else ''}.")
     else:
         still = f"'gossamer job list --include-archived' still shows that job {identifier} was run."
         say(f"Deleted {words.several(rows, 'row')}. {still}")
+    _say_left(left, quiet=as_json)
     return 0
 
 
@@ -75,7 +84,7 @@ async def forget_mentions(
     found = [one for one in looked if one]
     for one in found:
         say(_sentence(one), quiet=as_json)
-    answers = 0
+    answers = left = 0
     if not dry_run:
         for one in found:
             refuse_at_work(one.job, "nothing can be forgotten in it")
@@ -84,14 +93,30 @@ async def forget_mentions(
         for one in found:
             await forget_in_job(app.database, one, mention)
         answers = await forget_robots(app.database, mention)
-        await FileSweeper(app.database, app.shelf()).sweep()
+        left = await _remove_files(app)
     if as_json:
-        say_json({"forgotten": bool(found or answers) and not dry_run, "jobs": [_as_json(one) for one in found]})
+        forgotten = bool(found or answers) and not dry_run
+        say_json({"forgotten": forgotten, "jobs": [_as_json(one) for one in found], "files_left": left})
     elif not (found or answers):
         say("Nothing here names it.")
     else:
         say("Nothing was changed: this was a dry run." if dry_run else "Forgotten.")
+    _say_left(left, quiet=as_json)
     return 0
+
+
+async def _remove_files(app: App) -> int:
+    """Exported files that shall not be had any longer; how many could not be removed now."""
+    return await FileSweeper(app.database, app.shelf()).remove_now()
+
+
+def _say_left(files: int, *, quiet: bool) -> None:
+    if files:
+        say(
+            f"{words.several(files, 'exported file')} could not be removed yet, because the storage does not answer or "
+            "another machine has them. They go as soon as jobs are worked there.",
+            quiet=quiet,
+        )
 
 
 def _kinds(app: App, job: Job) -> tuple[RecordKind, ...]:
@@ -134,15 +159,16 @@ async def run_retention(app: App, *, as_json: bool) -> int:
             deleted=done.deleted + more.deleted,
             rows=done.rows + more.rows,
         )
-    await FileSweeper(app.database, app.shelf()).sweep()
+    left = await _remove_files(app)
     if as_json:
         ids = {name: [str(one) for one in getattr(done, name)] for name in ("hidden", "shown", "deleted")}
-        say_json({**ids, "rows": done.rows})
+        say_json({**ids, "rows": done.rows, "files_left": left})
         return 0
     hidden, deleted = (words.several(len(some), "job") for some in (done.hidden, done.deleted))
     say(f"Hidden: {hidden}. Deleted: {deleted}, {words.several(done.rows, 'row')}.")
     if done.shown:
         say(f"Shown again: {words.several(len(done.shown), 'job')}.")
+    _say_left(left, quiet=False)
     return 0
 
 

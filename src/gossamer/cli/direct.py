@@ -22,6 +22,12 @@ async def write_directly(app: App, order: Order, output: Path, *, as_json: bool)
         raise UserError(
             "usage", "--json has nothing to say when the export itself goes to standard output.", hint="Give one."
         )
+    if to_screen and order.form.binary and sys.stdout.isatty():
+        raise UserError(
+            "export.binary",
+            f"A {order.form.name} file is nothing to look at on a screen.",
+            hint=f"Name a file, for example --output results.{order.form.name}.",
+        )
     deleted = await kept.deletion_date(app, order.job)
     written = 0
 

@@ -27,6 +27,7 @@ from gossamer.intake.exclusions import read_exclusions
 from gossamer.model.export import Export, ExportState
 from gossamer.model.ids import short
 from gossamer.model.job import Job
+from gossamer.model.states import JobState
 from gossamer.store import counters, exports
 
 _LOOK = 0.2  # seconds between looks at the rows
@@ -97,7 +98,7 @@ async def show_export_status(app: App, text: str, *, wait: bool, as_json: bool) 
         await _make_or_watch(app, [one.id for one in found if one.is_open])
     ids = [one.id for one in found]
     if not ids and not as_json:
-        say(f"No file was asked for yet: 'gossamer job export {short(job.id)} --format csv'.")
+        say(_none(job))
         return 0
     return await _answer(app, job, ids, waited=True, as_json=as_json)
 
@@ -109,7 +110,7 @@ async def list_files(app: App, text: str, *, as_json: bool) -> int:
         say_json([await file_words.as_json(app, one) for one in found])
         return 0
     if not found:
-        say(f"No file was asked for yet: 'gossamer job export {short(job.id)} --format csv'.")
+        say(_none(job))
         return 0
     table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
     for title in ("File", "State", "Rows", "Bytes", "Made", "Expires"):
@@ -120,6 +121,12 @@ async def list_files(app: App, text: str, *, as_json: bool) -> int:
         table.add_row(Text(one.name, overflow="fold"), file_words.state(one), rows, size, *dates)
     tables.show(table)
     return 0
+
+
+def _none(job: Job) -> str:
+    if job.state is JobState.ARCHIVED:
+        return f"Job {short(job.id)} was deleted, and with it whatever files were made of it."
+    return f"No file was asked for yet: 'gossamer job export {short(job.id)} --format csv'."
 
 
 async def cancel_exports(app: App, text: str, *, as_json: bool) -> int:

@@ -41,6 +41,8 @@ async def show_summary(
     job = await find_job(app.database, text)
     await kept.refuse_gone(app, job)
     earlier = await find_job(app.database, since) if since else None
+    if earlier:
+        await kept.refuse_gone(app, earlier)
     excluded = read_exclusions(exclude) if exclude else frozenset[str]()
     overview = await survey(app.database, Asked(job, COLUMNS, since=earlier, excluded=excluded))
     rates, usual = app.settings.domain_rates, app.settings.domain_rate

@@ -23,6 +23,7 @@ class Format:
     encode: Encode
     whole: bool = False  # all columns unless some are asked for, not only the usual ones
     keyed: bool = False  # nested as the table says
+    binary: bool = False  # no text
 
 
 FORMATS: Mapping[str, Format] = {
@@ -31,8 +32,8 @@ FORMATS: Mapping[str, Format] = {
         Format("csv", encode_csv),
         Format("json", encode_json, keyed=True),
         Format("jsonl", encode_jsonl, whole=True),
-        Format("xlsx", encode_xlsx),
-        Format("parquet", encode_parquet, whole=True),
+        Format("xlsx", encode_xlsx, binary=True),
+        Format("parquet", encode_parquet, whole=True, binary=True),
     )
 }
 

@@ -11,7 +11,10 @@ from gossamer.export.formats import Format
 from gossamer.export.table import Asked, Column, Lines, Looks, Table
 from gossamer.export.threads import chunks_of
 from gossamer.model.job import Job
+from gossamer.model.states import OVER
 from gossamer.store.database import Database
+
+_GROWTH = 5  # a job at work may add a fifth while its file is written
 
 Progress = Callable[[int], None]
 
@@ -59,7 +62,7 @@ async def make_file(
     folder: Path | None = None,
 ) -> AsyncIterator[bytes]:
     """The file in pieces. `told` hears how many lines are in it so far; nothing is kept but the present batch."""
-    asked = order.asked()
+    asked = replace(order.asked(), told=told)
     if order.form.name == "xlsx" and order.table.workbook:
         with NamedTemporaryFile(dir=folder, prefix=".", suffix=".part") as file:
             whole = replace(asked, columns=order.table.columns) if not order.columns else asked
@@ -69,6 +72,8 @@ async def make_file(
                 async for chunk in chunks_of(written):
                     yield chunk
         return
+    if order.job.state not in OVER:
+        lines_expected += lines_expected // _GROWTH
     draft = Draft(order.table, asked.columns, order.looks, lines_expected, folder)
     async for chunk in order.form.encode(_counted(order.table.lines(database, asked), told), draft):
         yield chunk

@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise
 from operator import itemgetter
+from uuid import UUID
 
 from gossamer.export import results
 from gossamer.export.evidence import EVIDENCE
 from gossamer.export.prospects import Ranking
 from gossamer.export.table import Asked, Column, Line
 from gossamer.model.job import Job, Progress
-from gossamer.model.states import OVER
+from gossamer.model.states import OVER, PageState, SiteState
 from gossamer.model.trouble import Reason
 from gossamer.model.url import is_covered
-from gossamer.store import counters, record_lines, sites
+from gossamer.store import counters, record_lines, site_facts, sites
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
@@ -80,6 +81,8 @@ async def survey(database: Database, asked: Asked, also: Also | None = None) -> 
         await ranking.take([_EVIDENCE_OF(line) for line in some])
         if also:
             await also([line[: len(MATCHES)] for line in some])
+        if asked.told:
+            asked.told(ranking.domains_met)
     await ranking.close()
     now, progress, reasons, sizes, excluded = await database.read(_besides, asked)
     return Overview(
@@ -103,13 +106,34 @@ Besides = tuple[datetime, Progress, list[tuple[Reason, int]], tuple[tuple[str, i
 
 def _besides(tx: Tx, asked: Asked) -> Besides:
     places = record_lines.places(tx, asked.job.id)
-    return (
-        tx.now,
-        counters.progress(tx, asked.job.id),
-        sites.failure_reasons(tx, asked.job.id),
-        by_size([place.pages_read for place in places]),
-        sum(is_covered(place.host, asked.excluded) for place in places),
+    progress, reasons = counters.progress(tx, asked.job.id), sites.failure_reasons(tx, asked.job.id)
+    left_out = [place.host for place in places if is_covered(place.host, asked.excluded)]
+    if left_out:
+        hosts = set(left_out)
+        progress, reasons = _without(tx, asked.job.id, progress, hosts)
+        places = [place for place in places if place.host not in hosts]
+    return tx.now, progress, reasons, by_size([place.pages_read for place in places]), len(left_out)
+
+
+def _without(tx: Tx, job_id: UUID, whole: Progress, hosts: set[str]) -> tuple[Progress, list[tuple[Reason, int]]]:
+    """A job as if it had never had these sites: no number tells of what is not in the sheets."""
+    ends = sites.endings(tx, job_id)
+    gone = Counter(state for host, state, _ in ends if host in hosts)
+    pages, size = site_facts.pages_of(tx, job_id, sorted(hosts))
+    seen = replace(
+        whole,
+        sites_total=whole.sites_total - gone.total(),
+        sites_done=whole.sites_done - gone[SiteState.DONE],
+        sites_failed=whole.sites_failed - gone[SiteState.FAILED],
+        sites_partial=whole.sites_partial - gone[SiteState.PARTIAL],
+        pages_done=whole.pages_done - pages[PageState.DONE],
+        pages_failed=whole.pages_failed - pages[PageState.FAILED],
+        pages_skipped=whole.pages_skipped - pages[PageState.SKIPPED],
+        bytes_in=max(0, whole.bytes_in - size),
     )
+    failed = ((host, why) for host, state, why in ends if state is SiteState.FAILED)
+    reasons = Counter(why for host, why in failed if why and host not in hosts)
+    return seen, sorted(reasons.items(), key=lambda one: (-one[1], one[0].name))
 
 
 def by_size(pages_read: Sequence[int]) -> tuple[tuple[str, int], ...]:

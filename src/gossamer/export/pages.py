@@ -3,7 +3,7 @@
 from gossamer.export.moments import iso
 from gossamer.export.table import AT_ONCE, Asked, Column, Line, Lines, Table
 from gossamer.model.page import ASKED_AGAIN
-from gossamer.model.url import site_of_url
+from gossamer.model.url import is_covered, site_of_url
 from gossamer.store import counters, history
 from gossamer.store.database import Database
 from gossamer.store.history import PageHistory
@@ -15,7 +15,7 @@ async def lines(database: Database, asked: Asked) -> Lines:
     while True:
         found = await database.read(history.pages_by_key, asked.job.id, after, AT_ONCE)
         if found:
-            yield [_line(page, asked) for page in found]
+            yield [_line(page, asked) for page in found if not is_covered(site_of_url(page.url), asked.excluded)]
         if len(found) < AT_ONCE:
             return
         after = found[-1].key

@@ -194,6 +194,8 @@ async def ranking_of(database: Database, asked: Asked) -> Ranking:
     ranking = Ranking(database, asked.job, asked.since, asked.only)
     async for some in results.lines(database, replace(asked, columns=EVIDENCE, only="", order=())):
         await ranking.take(some)
+        if asked.told:
+            asked.told(ranking.domains_met)
     await ranking.close()
     return ranking
 

@@ -56,31 +56,37 @@ def _step(tx: Tx, asked: Asked, wanted: Sequence[SitePlace]) -> tuple[list[Line]
     found = record_lines.of_sites(tx, asked.job.id, _KIND, wanted, ENOUGH, LARGE)
     done = len(found)
     order, pick = itemgetter(*(asked.order or _ORDER)), _picker(asked)
+    # After the rows, so that there is never a match on more pages than were read.
+    pages_read = record_lines.pages_read(tx, wanted[:done]) if _is_of_whole_site(asked) else {}
     made: list[Line] = []
     found.reverse()
     for place in wanted[:done]:
         rows: list[Row] = [orjson.loads(data) for data in found.pop()]
         rows.sort(key=order)
-        made += pick(rows, place, None)
+        made += pick(rows, pages_read.get(place.id, 0), None)
     return made, done
 
 
-Pick = Callable[[Sequence[Row], SitePlace, Mapping[str, int] | None], list[Line]]
+Pick = Callable[[Sequence[Row], int, Mapping[str, int] | None], list[Line]]
+
+
+def _is_of_whole_site(asked: Asked) -> bool:
+    return any(column.name in WHOLE_SITE for column in asked.columns)
 
 
 def _picker(asked: Asked) -> Pick:
     """From rows of a site to lines of what was asked for; how many pages have a keyword is counted if not given."""
     names = [column.name for column in asked.columns]
     cells = itemgetter(*names) if len(names) > 1 else lambda row: (row[names[0]],)
-    whole = bool(WHOLE_SITE & set(names))
+    whole = _is_of_whole_site(asked)
 
-    def pick(rows: Sequence[Row], place: SitePlace, keyword_pages: Mapping[str, int] | None) -> list[Line]:
+    def pick(rows: Sequence[Row], pages_read: int, keyword_pages: Mapping[str, int] | None) -> list[Line]:
         if whole and keyword_pages is None:
             keyword_pages = Counter(map(itemgetter("keyword"), rows))
         if asked.only == UNLINKED:
             rows = [row for row in rows if row.get("verdict") == UNLINKED]
         if whole and keyword_pages is not None:
-            complete(rows, keyword_pages, place.pages_read)
+            complete(rows, keyword_pages, pages_read)
         try:
             return list(map(cells, rows))
         except KeyError:  # from before there were verdicts
@@ -94,21 +100,24 @@ async def _large_site(database: Database, asked: Asked, place: SitePlace) -> Lin
     order = asked.order or _ORDER
     keyed: list[tuple[Any, ...]] = []
     keyword_pages: Counter[str] = Counter()
+    shared: dict[str, str] = {}  # an address is there once for each keyword, and a keyword once for each page
     after = b""
     while True:
         some = await database.read(record_lines.named, asked.job.id, _KIND, place, order, after, AT_ONCE)
         keyword_pages.update(row[1 + order.index("keyword")] for row in some)
-        keyed.extend((*row[1:], row[0]) for row in some)
+        keyed.extend((*(shared.setdefault(text, text) for text in row[1:]), row[0]) for row in some)
         if len(some) < AT_ONCE:
             break
         after = some[-1][0]
+    pages_read = (await database.read(record_lines.pages_read, [place])).get(place.id, 0)
+    del shared
     keyed.sort()
     keys: list[bytes] = [row[-1] for row in keyed]
     del keyed
     pick = _picker(asked)
     for start in range(0, len(keys), AT_ONCE):
         rows = await database.read(record_lines.by_keys, asked.job.id, _KIND, keys[start : start + AT_ONCE])
-        for batch in _batches(pick(rows, place, keyword_pages)):
+        for batch in _batches(pick(rows, pages_read, keyword_pages)):
             yield batch
 
 

@@ -36,6 +36,9 @@ class Asked:
     since: Job | None = None  # an earlier job to compare with
     excluded: frozenset[str] = frozenset()  # sites, or domains with all their sites, that shall not be in it
     domains: frozenset[str] = frozenset()  # the only ones of interest, likewise; none: all
+    told: Callable[[int], None] | None = field(
+        default=None, compare=False
+    )  # hears how far it is before there are lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,12 +46,17 @@ async def write_workbook(
     rows_per_sheet: int = MOST_ROWS,
 ) -> Written:
     """Write the file. `asked` says which matches and which of their columns, `prospects` the same of the domains."""
-    wanted = prospects or replace(asked, columns=PROSPECTS, only="")
+    wanted = prospects or replace(asked, columns=PROSPECTS, only="", told=None)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
         book = _Book(archive, asked, wanted.columns, looks, rows_per_sheet)
         try:
-            add = book.add_matches
-            overview = await survey(database, wanted, lambda lines: _apart(lambda: add(lines)))
+
+            async def add(lines: list[Line]) -> None:
+                await _apart(lambda: book.add_matches(lines))
+                if asked.told and prospects is None:
+                    asked.told(book.written)
+
+            overview = await survey(database, wanted, add)
             failed = [line async for some in errors.lines(database, replace(asked, columns=_FAILED)) for line in some]
             await _apart(lambda: book.end_matches(overview, len(failed)))
             async for some in overview.ranking.lines(wanted.columns):

@@ -5,6 +5,7 @@ from itertools import islice
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+from gossamer.errors import GossamerError
 from gossamer.export.draft import Draft
 from gossamer.export.formula import defused_lines, texts
 from gossamer.export.table import Cell, Line, Lines
@@ -44,7 +45,7 @@ def _write(path: str, draft: Draft, batches: Iterator[list[Line]]) -> None:
     from rustpy_xlsxwriter import write_worksheets
 
     rows = _rows(draft, batches)
-    # The library wants to know all sheets beforehand. What a running job adds while we write is for the next file.
+    # The library wants to know all sheets beforehand.
     several = max(1, -(-draft.expected // (MOST_ROWS - 1)))
     names = [draft.table.name, *(f"{draft.table.name} {number}" for number in range(2, several + 1))]
     sheets: list[tuple[str, Any]] = [(name, _one_at_least(islice(rows, MOST_ROWS - 1), draft)) for name in names]
@@ -56,6 +57,8 @@ def _write(path: str, draft: Draft, batches: Iterator[list[Line]]) -> None:
         column_widths={name: {column.name: _WIDTHS[column.kind] for column in draft.columns} for name in names},
         autofilter=dict.fromkeys(names, True),
     )
+    if next(rows, None) is not None:  # nothing is lost in silence
+        raise GossamerError("The job found more than was planned for while its file was written. Make it once more.")
 
 
 def _rows(draft: Draft, batches: Iterator[list[Line]]) -> Iterator[dict[str, Cell]]:

@@ -50,7 +50,7 @@ class Export:
     spooled: bool  # lies there only until object storage is back
     rows_done: int
     rows_total: int
-    blob_key: str | None  # None: not there yet, or gone
+    blob_key: str | None  # where it lies, or is being put; None: not begun yet, or gone
     size: int | None
     sha256: str | None
     created_at: datetime
@@ -58,10 +58,9 @@ class Export:
     expires_at: datetime | None
     lease: UUID | None = None
 
-    @property
-    def key(self) -> str:
-        """Where the file is put: a place of its own, so that it is called what people expect."""
-        return f"exports/{short(self.job_id)}/{short(self.id)}/{self.name}"
+    def key_of(self, token: UUID) -> str:
+        """Where a try puts its file: a place of its own, so that two never meet and it has the name people expect."""
+        return f"exports/{short(self.job_id)}/{short(self.id)}/{token.hex}/{self.name}"
 
     @property
     def is_open(self) -> bool:

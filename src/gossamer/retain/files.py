@@ -1,5 +1,7 @@
 """Exported files have an end: after a week they go, and those that wait on the disk get into object storage."""
 
+import asyncio
+from contextlib import suppress
 from datetime import timedelta
 
 from gossamer.blobs.seam import BlobsAway, NoSuchBlob
@@ -9,6 +11,8 @@ from gossamer.store import exports
 from gossamer.store.database import Database
 from gossamer.telemetry import get_logger
 
+_EVERY = 60.0  # seconds between passes
+_WAITED_FOR = 10.0  # seconds somebody waits for files to go, at most
 _UNFINISHED = timedelta(hours=6)
 # Whatever the rows say, or no longer say: on the disk nothing gets much older than was promised.
 _FORGOTTEN = KEPT + timedelta(days=1)
@@ -23,36 +27,63 @@ class FileSweeper:
         self._database = database
         self._shelf = shelf
 
+    async def run(self) -> None:
+        """For ever, beside everything else: a storage that does not answer may take its time, and only ours."""
+        while True:
+            await self.sweep()
+            await asyncio.sleep(_EVERY)
+
+    async def remove_now(self) -> int:
+        """Remove what is due while somebody waits for it; how many files are left for later."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_WAITED_FOR):
+                await self._remove()
+        await self._tidy()
+        return await self._database.read(exports.count_expired)
+
     async def sweep(self) -> int:
         """Remove what is due, bring away what waits; how many files that was."""
         done = 0
-        try:
-            done += await self._remove()
-            done += await self._bring_away()
-        except BlobsAway as error:
-            log.warning("storage.away", why=str(error))
-        done += await self._shelf.local.remove_unfinished(_UNFINISHED)
-        return done + await self._shelf.local.remove_old(_FORGOTTEN)
+        done += await self._remove()
+        done += await self._bring_away()
+        return done + await self._tidy()
+
+    async def _tidy(self) -> int:
+        local = self._shelf.local
+        return await local.remove_unfinished(_UNFINISHED) + await local.remove_old(_FORGOTTEN)
 
     async def _remove(self) -> int:
         due = await self._database.read(exports.expired, self._shelf.home, remote=self._shelf.remote is not None)
+        removed = 0
         for export in due:
-            await self._shelf.delete(export)
-            await self._database.write(exports.forget_file, export.id)
+            try:
+                await self._shelf.delete(export)
+            except BlobsAway as error:
+                log.warning("storage.away", export=export.id.hex, why=str(error))
+                continue
+            await self._database.write(exports.forget_file, export)
             log.info("export.removed", export=export.id.hex, name=export.name)
-        return len(due)
+            removed += 1
+        return removed
 
     async def _bring_away(self) -> int:
         if self._shelf.remote is None:
             return 0
         waiting = await self._database.read(exports.spooled, self._shelf.home)
+        moved = 0
         for export in waiting:
+            assert export.blob_key  # noqa: S101 - asked for
             try:
-                await self._shelf.send(export.key)
+                await self._shelf.send(export.blob_key)
+                if await self._database.write(exports.moved, export):
+                    moved += 1
+                    log.info("export.moved", export=export.id.hex, name=export.name)
+                    await self._shelf.drop(export.blob_key)
+                else:
+                    # Its job was deleted while it was sent, and whoever removed the file did not find this one.
+                    await self._shelf.delete(export)
             except NoSuchBlob:
-                await self._database.write(exports.forget_file, export.id)
-                continue
-            if await self._database.write(exports.moved, export.id):
-                log.info("export.moved", export=export.id.hex, name=export.name)
-            await self._shelf.drop(export.key)
-        return len(waiting)
+                await self._database.write(exports.forget_file, export)
+            except BlobsAway as error:
+                log.warning("storage.away", export=export.id.hex, why=str(error))
+        return moved

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, delete, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, delete, exists, func, insert, or_, select, update
 
 from gossamer.model.export import OPEN, Export, ExportRequest, ExportState
 from gossamer.model.ids import new_id
@@ -62,6 +62,12 @@ def any_open(tx: Tx, home: str, job_id: UUID | None = None) -> bool:
     return bool(tx.run(select(exists().where(wanted))).scalar())
 
 
+def left_behind(tx: Tx, home: str) -> list[Export]:
+    """Those that wait for another try: the last one may have left a file."""
+    waits = (exports.c.state == ExportState.PENDING) & exports.c.blob_key.is_not(None)
+    return _found(tx, waits & exports.c.home.in_(("", home)))
+
+
 def claim(
     tx: Tx, worker: str, home: str, token: UUID, lease: timedelta, only: Collection[UUID] | None = None
 ) -> Export | None:
@@ -73,9 +79,11 @@ def claim(
         wanted &= exports.c.id.in_(only)
     oldest = select(exports.c.id).where(wanted).order_by(exports.c.id).limit(1)
     found = tx.run(oldest.with_for_update(skip_locked=True) if tx.dialect.row_locks else oldest).scalar()
-    if found is None:
+    export = get(tx, found) if found else None
+    if found is None or export is None:
         return None
-    held = {"lease": token, "lease_until": tx.now + lease, "worker": worker}
+    # Known before the first byte of the file is: whatever happens to whoever makes it, it can be removed.
+    held = {"lease": token, "lease_until": tx.now + lease, "worker": worker, "blob_key": export.key_of(token)}
     start = update(exports).where(exports.c.id == found, exports.c.state == ExportState.PENDING)
     if not tx.run(start.values(**held, state=ExportState.RUNNING, rows_done=0)).rowcount:
         return None
@@ -96,7 +104,6 @@ def finish(
         "state": ExportState.DONE,
         "rows_done": rows,
         "rows_total": rows,
-        "blob_key": export.key,
         "size": size,
         "sha256": sha256,
         "home": home,
@@ -131,20 +138,22 @@ def cancel(tx: Tx, job_id: UUID, only: Collection[UUID] | None = None) -> int:
     return tx.run(update(exports).where(wanted).values(**_FREED, **values)).rowcount
 
 
-def take_back(tx: Tx, worker: str = "") -> int:
-    """Those whose makers are gone wait again: all of one worker, or all whose lease has run out."""
-    lost = exports.c.worker == worker if worker else exports.c.lease_until < tx.now
-    lost &= exports.c.state == ExportState.RUNNING
+def take_back(tx: Tx) -> int:
+    """Those whose makers are gone wait again: all whose lease has run out."""
+    lost = _lost(tx)
     values = {"state": ExportState.FAILED, "finished_at": tx.now, "reason": f"Given up after {MOST_TRIES} tries."}
     tx.run(update(exports).where(lost, exports.c.tries >= MOST_TRIES - 1).values(**_FREED, **values))
     again = {"state": ExportState.PENDING, "rows_done": 0, "tries": exports.c.tries + 1}
     return tx.run(update(exports).where(lost).values(**_FREED, **again)).rowcount
 
 
-def makers(tx: Tx) -> list[str]:
-    """Who makes something now, as far as the rows know."""
-    query = select(exports.c.worker).where(exports.c.state == ExportState.RUNNING).distinct()
-    return [worker for (worker,) in tx.run(query) if worker]
+def any_lost(tx: Tx) -> bool:
+    """Whether there is something to take back."""
+    return bool(tx.run(select(exists().where(_lost(tx)))).scalar())
+
+
+def _lost(tx: Tx) -> ColumnElement[bool]:
+    return (exports.c.state == ExportState.RUNNING) & (exports.c.lease_until < tx.now)
 
 
 def expire_of_job(tx: Tx, job_id: UUID) -> None:
@@ -155,29 +164,42 @@ def expire_of_job(tx: Tx, job_id: UUID) -> None:
 
 
 def expired(tx: Tx, home: str, *, remote: bool, limit: int = 100) -> list[Export]:
-    """Files this home can reach that have been kept long enough."""
-    due = exports.c.blob_key.is_not(None) & (exports.c.expires_at <= tx.now)
-    return _found(tx, due & _reachable(home, remote=remote), limit)
+    """Files this home can reach that have been kept long enough, or that nobody wants."""
+    return _found(tx, _due(tx) & _reachable(home, remote=remote), limit)
+
+
+def count_expired(tx: Tx) -> int:
+    """Files that have been kept long enough and are still there, wherever that is."""
+    return int(tx.run(select(func.count()).where(_due(tx))).scalar_one())
 
 
 def spooled(tx: Tx, home: str, limit: int = 100) -> list[Export]:
     """Files on this home's disk that belong into object storage."""
     there = exports.c.spooled & exports.c.blob_key.is_not(None) & (exports.c.home == home)
+    there &= exports.c.state == ExportState.DONE
     return _found(tx, there, limit)
 
 
-def moved(tx: Tx, export_id: UUID) -> bool:
-    """It lies in object storage now."""
-    lay_here = (exports.c.id == export_id) & exports.c.spooled
-    return bool(tx.run(update(exports).where(lay_here).values(home="", spooled=False)).rowcount)
+def moved(tx: Tx, export: Export) -> bool:
+    """It lies in object storage now. False: meanwhile it was to go."""
+    this = (exports.c.id == export.id) & (exports.c.blob_key == export.blob_key)
+    tx.run(update(exports).where(this, exports.c.spooled).values(home="", spooled=False))
+    return bool(_found(tx, this & (exports.c.home == "")))  # also if said twice
 
 
-def forget_file(tx: Tx, export_id: UUID) -> None:
+def forget_file(tx: Tx, export: Export) -> None:
     """The file is gone. That there was one is of interest as long as its job is."""
-    tx.run(update(exports).where(exports.c.id == export_id).values(blob_key=None, spooled=False))
+    this = (exports.c.id == export.id) & (exports.c.blob_key == export.blob_key)
+    tx.run(update(exports).where(this).values(blob_key=None, spooled=False))
     archived = select(jobs.c.id).where(jobs.c.state == JobState.ARCHIVED)
     ended = exports.c.state.not_in(OPEN) & exports.c.blob_key.is_(None)
     tx.run(delete(exports).where(ended, exports.c.job_id.in_(archived)))
+
+
+def _due(tx: Tx) -> ColumnElement[bool]:
+    unwanted = exports.c.state.in_((ExportState.FAILED, ExportState.CANCELLED))
+    old = (exports.c.state == ExportState.DONE) & (exports.c.expires_at <= tx.now)
+    return exports.c.blob_key.is_not(None) & (unwanted | old)
 
 
 def _reachable(home: str, *, remote: bool) -> ColumnElement[bool]:

@@ -14,6 +14,8 @@ from gossamer.store.tables import records, sites
 from gossamer.store.tx import Tx
 
 _UNTIL = b"\xff" * 16
+_ASKED_AT_ONCE = 1_000
+_PAGES_READ = select(sites.c.id, sites.c.pages_done)
 
 # Asked of the driver: a job may have tens of thousands of sites, and the library's part would be the larger one.
 _OF_SITE = "SELECT data FROM records WHERE job_id = ? AND kind = ? AND key >= ? AND key <= ? AND site_id = ? LIMIT ?"
@@ -58,6 +60,15 @@ def places(tx: Tx, job_id: UUID) -> list[SitePlace]:
     """All sites of a job by host, in the same order whatever the database thinks of letters."""
     query = select(sites.c.host, sites.c.id, sites.c.pages_done).where(sites.c.job_id == job_id)
     return sorted((SitePlace(row.host, row.id, row.pages_done) for row in tx.run(query)), key=lambda place: place.host)
+
+
+def pages_read(tx: Tx, wanted: Sequence[SitePlace]) -> dict[UUID, int]:
+    """How many pages of these sites are read by now: a job at work goes on while its files are made."""
+    known: dict[UUID, int] = {}
+    for start in range(0, len(wanted), _ASKED_AT_ONCE):
+        ids = [place.id for place in wanted[start : start + _ASKED_AT_ONCE]]
+        known.update((row.id, row.pages_done) for row in tx.run(_PAGES_READ.where(sites.c.id.in_(ids))))
+    return known
 
 
 def of_sites(tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], enough: int, large: int) -> list[list[str]]:

@@ -195,6 +195,12 @@ def summaries(
     ]
 
 
+def endings(tx: Tx, job_id: UUID) -> list[tuple[str, SiteState, Reason | None]]:
+    """How it stands with every site a person listed: its host, its state and why it failed."""
+    query = select(sites.c.host, sites.c.state, sites.c.reason).where(sites.c.job_id == job_id, sites.c.listed)
+    return [(row.host, SiteState(row.state), Reason[row.reason] if row.reason else None) for row in tx.run(query)]
+
+
 def failure_reasons(tx: Tx, job_id: UUID) -> list[tuple[Reason, int]]:
     """Why listed sites failed, the most frequent reason first."""
     failed = (sites.c.job_id == job_id) & (sites.c.state == SiteState.FAILED) & sites.c.listed & (sites.c.reason != "")

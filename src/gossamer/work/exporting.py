@@ -6,25 +6,28 @@ import sys
 import threading
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID, uuid4
 
+from gossamer.blobs.seam import BlobsAway
 from gossamer.blobs.shelf import Kept, Shelf
-from gossamer.errors import GossamerError, StorageAway
+from gossamer.errors import GossamerError, StorageAway, UserError
 from gossamer.export.asking import order_of
 from gossamer.export.make import Order, expected, make_file
 from gossamer.model.export import KEPT, Export, ExportState
+from gossamer.model.ids import short
+from gossamer.model.states import JobState
 from gossamer.store import exports, jobs
 from gossamer.store.database import Database, SqliteDatabase
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 
-LEASE = timedelta(seconds=60)
+LEASE = timedelta(seconds=20)
+"""Without a sign of life for so long, a maker is gone. Nothing else tells: a process's number may be from elsewhere."""
 
 _BEAT = 1.0  # seconds between signs of life
 _LOOK = 0.3  # seconds between looks for new rows
-_TAKE_BACK = 10.0  # seconds between looks for those whose makers are gone
+_TAKE_BACK = 5.0  # seconds between looks for those whose makers are gone
 _ASIDE = 10  # how much less a crawl's processes should notice us
 
 log = get_logger(__name__)
@@ -53,24 +56,24 @@ class Exporter:
                 await asyncio.sleep(_LOOK)
 
     async def make_all(self) -> None:
-        """Everything that waits for this home, then end."""
+        """Everything for this home, then end; also what somebody has begun, if nothing more is heard of them."""
         await self.take_back()
-        while await self.make_next() is not None:
-            continue
+        while await self._database.read(exports.any_open, self._shelf.home):
+            if await self.make_next() is None:
+                await asyncio.sleep(_BEAT)
+                await self.take_back()
 
     async def take_back(self) -> None:
         """What was being made by somebody who is gone: begun anew by whoever comes next."""
-        makers = await self._database.read(exports.makers)
-        for maker in makers:
-            if _has_died(maker, self._shelf.home):
-                await self._database.write(exports.take_back, maker)
-        if makers:
+        if await self._database.read(exports.any_lost):
             await self._database.write(exports.take_back)
 
     async def make_next(self, only: Collection[UUID] | None = None) -> Export | None:
         """Make the oldest one that waits, or one of `only`; None if there is none."""
         if not await self._database.read(exports.any_open, self._shelf.home):
             return None
+        for lost in await self._database.read(exports.left_behind, self._shelf.home):
+            await self._remove(lost)
         token = uuid4()  # made here and not in the transaction, which may have to be made twice
         export = await self._database.write(exports.claim, self._worker, self._shelf.home, token, LEASE, only)
         if export is not None:
@@ -80,15 +83,15 @@ class Exporter:
     async def _make(self, export: Export) -> None:
         try:
             kept = await self._made(export)
-            if kept is None:
-                log.info("export.stopped", export=export.id.hex, name=export.name)
-            elif await self._finished(export, kept):
+            if kept and await self._finished(export, kept):
                 rows, size = self._rows_done, kept.blob.size
                 log.info("export.made", export=export.id.hex, name=export.name, rows=rows, bytes=size)
             else:
-                await self._shelf.delete(_lying(export, kept))
+                log.info("export.stopped", export=export.id.hex, name=export.name)
+                await self._remove(export)
         except asyncio.CancelledError:
             self._database.patience.lasts = timedelta()  # somebody waits for us to end
+            await asyncio.shield(self._shelf.drop(_key(export)))  # what may lie elsewhere is for the next one
             with suppress(StorageAway):  # then it is taken back from us
                 await asyncio.shield(self._database.write(exports.give_back, export))
             raise
@@ -98,6 +101,16 @@ class Exporter:
             # One file that cannot be made must not keep the others from being made.
             log.exception("export.failed", export=export.id.hex, name=export.name)
             await self._database.write(exports.fail, export, _sentence(error))
+            await self._remove(export)
+
+    async def _remove(self, export: Export) -> None:
+        """What a try has left that came to nothing: its own file, never that of another try."""
+        try:
+            await self._shelf.delete(export)
+        except BlobsAway as error:
+            log.warning("storage.away", export=export.id.hex, why=str(error))  # swept later, if the row still knows it
+        else:
+            await self._database.write(exports.forget_file, export)
 
     async def _made(self, export: Export) -> Kept | None:
         """The file, complete; None if nobody wants it any more."""
@@ -109,7 +122,7 @@ class Exporter:
         chunks = make_file(
             self._database, order, self._count, lines_expected=total, folder=self._shelf.local.workroom()
         )
-        making = asyncio.ensure_future(self._shelf.keep(export.key, chunks))
+        making = asyncio.ensure_future(self._shelf.keep(_key(export), chunks))
         try:
             while not (await asyncio.wait([making], timeout=_BEAT))[0]:
                 if not await self._beat(export, total):
@@ -125,6 +138,9 @@ class Exporter:
         since = UUID(export.options["since"]) if export.options.get("since") else None
         earlier = await self._database.read(jobs.get, since) if since else None
         assert job is not None  # noqa: S101 - an export goes with its job
+        if since and (earlier is None or earlier.state is JobState.ARCHIVED):
+            # Without its rows everything would be new.
+            raise UserError("results.deleted", f"The results of job {short(since)} were deleted.")
         return order_of(job, export, earlier)
 
     def _count(self, rows: int) -> None:
@@ -147,7 +163,8 @@ class Exporter:
         if done:
             return True
         now = await self._database.read(exports.get, export.id)
-        return now is not None and now.state is ExportState.DONE  # said twice, and heard the first time
+        # Said twice, and heard the first time.
+        return now is not None and now.state is ExportState.DONE and now.blob_key == export.blob_key
 
 
 def worker_name(home: str, who: str) -> str:
@@ -155,23 +172,9 @@ def worker_name(home: str, who: str) -> str:
     return f"{home}/{who}-{os.getpid()}"
 
 
-def _has_died(worker: str, home: str) -> bool:
-    """Whether it was a process of our home that is no more. Of others only their lease tells."""
-    of, _, process = worker.partition("/")
-    number = process.rpartition("-")[2]
-    if of != home or not number.isdigit():
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
-
-
-def _lying(export: Export, kept: Kept) -> Export:
-    return replace(export, blob_key=kept.blob.key, home=kept.home)
+def _key(export: Export) -> str:
+    assert export.blob_key  # noqa: S101 - it is claimed
+    return export.blob_key
 
 
 def _sentence(error: Exception) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 
-from gossamer.clock import Clock
 from gossamer.dispatch import Dispatcher
 from gossamer.retain.files import FileSweeper
 from gossamer.store import checkpoints
@@ -19,7 +18,6 @@ from gossamer.work.exporting import Exporter
 from gossamer.work.keeper import Keeper
 
 _EVERY = 0.5  # seconds between looks
-_SWEEP_FILES = 60.0
 ENDLESS = timedelta(days=3650)  # patience with a database: nobody is here to start us again by hand
 
 log = get_logger(__name__)
@@ -31,7 +29,6 @@ class Instance:
     def __init__(
         self,
         database: Database,
-        clock: Clock,
         host: str,
         crew: Crew,
         keeper: Keeper,
@@ -40,7 +37,6 @@ class Instance:
         open_exporter: Callable[[], AbstractAsyncContextManager[Exporter]] | None,
     ) -> None:
         self._database = database
-        self._clock = clock
         self._host = host
         self._crew = crew
         self._keeper = keeper
@@ -54,7 +50,8 @@ class Instance:
         self._crew.start()
         stopped = asyncio.create_task(stop.wait())
         keeping = asyncio.create_task(self._keeper.run())
-        loops = [keeping, asyncio.create_task(self._look()), asyncio.create_task(self._make_files())]
+        others = (self._look(), self._make_files(), self._files.run())
+        loops = [keeping, *(asyncio.create_task(other) for other in others)]
         try:
             done, _ = await asyncio.wait([stopped, *loops], return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -70,12 +67,8 @@ class Instance:
         log.info("cluster.stopped", host=self._host)
 
     async def _look(self) -> None:
-        sweeps_at = self._clock.monotonic()
         while True:
             await self._crew.look()
-            if self._clock.monotonic() >= sweeps_at:
-                sweeps_at = self._clock.monotonic() + _SWEEP_FILES
-                await self._files.sweep()
             await asyncio.sleep(_EVERY)
 
     async def _make_files(self) -> None:

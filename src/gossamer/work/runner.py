@@ -30,7 +30,6 @@ from gossamer.work.sweep import Sweeper
 _EVERY = 0.5  # seconds between looks
 _CHECKPOINT = 5.0
 _RETAIN, _RETAIN_MORE = 300.0, 5.0  # seconds between passes over what is to be deleted
-_SWEEP_FILES = 60.0
 _PLACE, _PLACE_KEPT = "runner", timedelta(seconds=30)
 
 log = get_logger(__name__)
@@ -76,7 +75,6 @@ class Runner:
         self._retainer = retainer
         self._files = files
         self._open_exporter = open_exporter
-        self._sweeps_files_at = clock.monotonic()
         self._retains_at = clock.monotonic() + _RETAIN
         self._places = StoredPlaces(database)
         self._sweeper = Sweeper(database, clock, rules.lease)
@@ -108,15 +106,19 @@ class Runner:
     async def look_after(self) -> None:
         """For ever: replace dead children, sweep, guard, make files, keep the log file of SQLite small."""
         async with self._open_exporter() as exporter:
-            exporting = asyncio.create_task(exporter.run())
+            # Both may wait for a storage elsewhere, and nobody here shall wait with them.
+            beside = [asyncio.create_task(exporter.run()), asyncio.create_task(self._files.run())]
             try:
-                while not exporting.done():
+                while not any(task.done() for task in beside):
                     await self._look()
                     await asyncio.sleep(_EVERY)
-                exporting.result()
+                for task in beside:
+                    if task.done():
+                        task.result()
             finally:
-                exporting.cancel()
-                await asyncio.wait([exporting])
+                for task in beside:
+                    task.cancel()
+                await asyncio.wait(beside)
 
     async def _look(self) -> None:
         await self._crew.look()
@@ -128,9 +130,6 @@ class Runner:
             report = await self._retainer.pass_once(self._clock.now())
             # What is left of a large job goes soon, but not so that it keeps others from writing.
             self._retains_at = self._clock.monotonic() + (_RETAIN if report.is_over else _RETAIN_MORE)
-        if self._clock.monotonic() >= self._sweeps_files_at:
-            self._sweeps_files_at = self._clock.monotonic() + _SWEEP_FILES
-            await self._files.sweep()
         if self._clock.monotonic() - self._checkpointed > _CHECKPOINT:
             self._checkpointed = self._clock.monotonic()
             if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):
