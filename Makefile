@@ -31,7 +31,7 @@ check:
 unit:
 	@scripts/venv requirements/dev.txt
 	@scripts/install-servers
-	@.venv/bin/pytest -n 2 --dist loadgroup $(ARGS)
+	@.venv/bin/pytest -n 3 --dist loadgroup $(ARGS)
 
 chaos:
 	@scripts/venv requirements/dev.txt
