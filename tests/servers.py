@@ -149,21 +149,44 @@ def object_storage(folder: Path) -> Iterator[str]:
         "actions": ["Admin", "Read", "Write", "List"],
     }
     (folder / "s3.json").write_text(json.dumps({"identities": [rights]}))
-    ports = [free_port() for _ in range(8)]
+    server, address = _storage_started(folder)
+    try:
+        yield address
+    finally:
+        server.kill()  # nothing in it is worth a farewell
+        server.wait()
+
+
+def _storage_started(folder: Path, tries: int = 5) -> "tuple[subprocess.Popen[bytes], str]":
+    """It wants eight ports, and takes its time: one that was free may be somebody else's by then."""
+    for attempt in range(1, tries + 1):
+        ports = [free_port() for _ in range(8)]
+        address = f"http://127.0.0.1:{ports[0]}"
+        server = _start_storage(folder, ports)
+        try:
+            _wait_for_storage(address, server)
+        except RuntimeError as error:
+            server.kill()
+            server.wait()
+            if attempt == tries:
+                said = (folder / "log").read_text(errors="replace")[-2_000:]
+                raise RuntimeError(f"{error}: {said}") from error
+        else:
+            return server, address
+    raise AssertionError("unreachable")
+
+
+def _start_storage(folder: Path, ports: list[int]) -> "subprocess.Popen[bytes]":
     names = ("s3.port", "master.port", "volume.port", "filer.port")
     options: dict[str, object] = dict(zip((*names, *(f"{name}.grpc" for name in names)), ports, strict=True))
     options |= {"dir": folder, "ip": "127.0.0.1", "ip.bind": "127.0.0.1", "s3.config": folder / "s3.json"}
+    # Further servers it would start at ports of its own choice, where another one may have begun before.
+    options |= {"s3.port.iceberg": 0, "s3.port.lance": 0}
     options |= {"master.telemetry": "false", "volume.max": 20, "master.volumeSizeLimitMB": 64}
     command = [str(Path(sys.executable).with_name("weed")), "server", "-s3"]
     command += [f"-{name}={value}" for name, value in options.items()]
     with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
-    try:
-        _wait_for_storage(f"http://127.0.0.1:{ports[0]}", server)
-        yield f"http://127.0.0.1:{ports[0]}"
-    finally:
-        server.kill()  # nothing in it is worth a farewell
-        server.wait()
+        return subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
 
 
 def _wait_for_storage(address: str, server: "subprocess.Popen[bytes]", seconds: float = 60) -> None:
