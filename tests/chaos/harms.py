@@ -52,11 +52,18 @@ class Scene:
 
     def worker(self) -> psutil.Process:
         """One of the runner's working processes."""
+        return self.dice.choice(self._workers())
+
+    def oldest_worker(self) -> psutil.Process:
+        """The one that is longest at work: one that was just started in a dead one's place may hold nothing yet."""
+        return min(self._workers(), key=lambda worker: worker.create_time())
+
+    def _workers(self) -> list[psutil.Process]:
         children = sorted(self.runner().children(), key=lambda child: child.pid)
         workers = [child for child in children if "gossamer.worker" in child.cmdline()]
         if not workers:
             raise psutil.NoSuchProcess(self.program.pid)
-        return self.dice.choice(workers)
+        return workers
 
     def linger(self, shortest: float, longest: float) -> None:
         time.sleep(self.dice.uniform(shortest, longest))
@@ -79,7 +86,7 @@ def terminate(scene: Scene) -> None:
 
 def stop_worker(scene: Scene) -> None:
     """Long enough for its visits to be taken back; then it wakes up, knows nothing of it, and must not write."""
-    _freeze(scene, scene.worker(), scene.lease + SURE_AFTER + 2)
+    _freeze(scene, scene.oldest_worker(), scene.lease + SURE_AFTER + 2)
 
 
 def stop_runner(scene: Scene) -> None:
