@@ -38,6 +38,7 @@ _PRESENT = Lookup(records, [records.c.key], ["job_id", "kind"])
 _ADD = Many(
     insert(records).values({column.name: bindparam(column.name) for column in records.c}),
     " ON CONFLICT (job_id, kind, key) DO NOTHING",
+    together=True,
 )
 
 
