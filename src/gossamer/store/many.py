@@ -91,14 +91,13 @@ def _spelled(sql: str, tail: str, number: int) -> str:
 
 def _processed(values: Sequence[Any], process: Callable[[Any], Any]) -> list[Any]:
     """Each value for the driver. Many rows share a job, a site or a moment, each of which is turned once."""
-    known: dict[int, Any] = {}
-    turned = []
-    for value in values:
-        place = id(value)
-        if place not in known:
-            known[place] = process(value)
-        turned.append(known[place])
-    return turned
+    different = dict(zip(map(id, values), values, strict=True))
+    if len(different) == 1:
+        return [process(values[0])] * len(values)
+    if len(different) == len(values):
+        return [process(value) for value in values]
+    turned = {place: process(value) for place, value in different.items()}
+    return [turned[place] for place in map(id, values)]
 
 
 def processor(kind: Any, dialect: Compiler) -> Callable[[Any], Any]:
