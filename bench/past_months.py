@@ -65,7 +65,8 @@ _EVENTS = """
     FROM hosts h, generate_series(1, $3::int) n
 """
 _COUNT = """
-    UPDATE counters SET pages_done = $2, records = $3, bytes_in = $2 * 42000, last_at = now() WHERE job_id = $1
+    UPDATE counters SET pages_done = $2::bigint, records = $3, bytes_in = $2::bigint * 42000, last_at = now()
+    WHERE job_id = $1
 """
 
 

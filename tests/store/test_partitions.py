@@ -55,7 +55,7 @@ class LaterClock(SystemClock):
         return super().monotonic() + self.hours * 3600
 
 
-def say(tx: Tx, sql: str, **values: Any) -> Any:
+def say(tx: Tx, /, sql: str, **values: Any) -> Any:
     """The first value of the answer, if there is one."""
     result = tx.run(text(sql), values)
     return result.scalar() if result.returns_rows else None
