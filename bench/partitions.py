@@ -49,7 +49,7 @@ _SCANS = """
 
 
 def measure(folder: Path, quick: bool) -> list[Figure]:
-    months, hosts, turns = (3, 600, 3) if quick else (MONTHS, HOSTS, 200)
+    months, hosts, turns = (2, 150, 3) if quick else (MONTHS, HOSTS, 200)
     with postgres_server() as server:
         empty, large = server.create("empty"), server.create("large")
         began = time.perf_counter()
@@ -57,8 +57,8 @@ def measure(folder: Path, quick: bool) -> list[Figure]:
         filled = time.perf_counter() - began
         if past.rows != months * hosts * (PAGES + RECORDS + EVENTS):
             raise BenchFailed(f"only {past.rows} rows were written")
-        without, within = asyncio.run(_work(empty, large, turns))
-        status, floor = _status(folder, empty, large, past, 2 if quick else 5)
+        without, within = asyncio.run(_work(empty, large, turns, warm=1 if quick else 10))
+        status, floor = _status(folder, empty, large, past, 1 if quick else 5)
         touched, seconds = asyncio.run(_select(large, past))
     slow, slow_empty = _slow(within), _slow(without)
     text = "100 visits taken up and settled in two batches"
@@ -83,21 +83,21 @@ def _middle(times: list[float]) -> str:
     return f"median {median(times) * 1000:.0f} ms"
 
 
-async def _work(empty: str, large: str, turns: int) -> tuple[list[float], list[float]]:
+async def _work(empty: str, large: str, turns: int, *, warm: int) -> tuple[list[float], list[float]]:
     """Seconds of each turn, in either database. What disturbs the machine disturbs both."""
     databases = [PostgresDatabase(url, SystemClock()) for url in (empty, large)]
     times: tuple[list[float], list[float]] = ([], [])
     try:
         await databases[0].write(upgrade)
         for database in databases:
-            await database.write(_create, _VISITS * (turns + 10))
-        for turn in range(turns + 10):
+            await database.write(_create, _VISITS * (turns + warm))
+        for turn in range(turns + warm):
             for database, taken in zip(databases, times, strict=True):
                 began = time.perf_counter()
                 held = await database.write(_take_up)
                 await database.write(commit, [_homepage(visit) for visit in held], 0)
                 await database.write(commit, [_last_page(visit) for visit in held], 0)
-                if turn >= 10:  # the first ones compile the statements, here and on the server
+                if turn >= warm:  # the first ones compile the statements, here and on the server
                     taken.append(time.perf_counter() - began)
     finally:
         for database in databases:
