@@ -45,7 +45,7 @@ bench:
 bench-cluster:
 	@scripts/venv requirements/dev.txt
 	@scripts/install-servers
-	@.venv/bin/python -m bench cluster --out bench/out/cluster.json $(ARGS)
+	@.venv/bin/python -m bench cluster partitions --out bench/out/cluster.json $(ARGS)
 
 format:
 	@scripts/venv requirements/dev.txt

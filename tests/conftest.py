@@ -15,7 +15,8 @@ import pytest
 from gossamer.clock import SystemClock
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.store.schema import upgrade
-from tests.servers import RedisServer, object_storage, postgres, redis
+from tests.partitioned import watch
+from tests.servers import RedisServer, object_storage, pgbouncer, postgres, redis
 
 AnyDatabase = SqliteDatabase | PostgresDatabase
 
@@ -37,6 +38,15 @@ def postgres_server() -> Iterator[str]:
     with TemporaryDirectory(prefix="gossamer-postgres-") as folder:
         Path(folder).chmod(0o755)
         with postgres(Path(folder) / "server") as url:
+            yield url
+
+
+@pytest.fixture(scope="session")
+def pooler(postgres_server: str) -> Iterator[str]:
+    """The same server behind PgBouncer in transaction mode."""
+    with TemporaryDirectory(prefix="gossamer-pooler-") as folder:
+        Path(folder).chmod(0o755)
+        with pgbouncer(Path(folder) / "pooler", postgres_server) as url:
             yield url
 
 
@@ -103,5 +113,6 @@ async def database(database_url: str) -> AsyncIterator[AnyDatabase]:
         await opened.write(upgrade)
     else:
         opened = PostgresDatabase(database_url, clock)
+        watch(opened)
     yield opened
     await opened.close()

@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 
 def free_port() -> int:
@@ -24,7 +25,7 @@ def free_port() -> int:
 def program(name: str) -> str:
     """A server program from PATH, or from where Debian hides it."""
     places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    found = shutil.which(name, path=os.pathsep.join([*map(str, places), os.environ["PATH"]]))
+    found = shutil.which(name, path=os.pathsep.join([*map(str, places), os.environ["PATH"], "/usr/sbin"]))
     if found is None:
         raise RuntimeError(f"{name} is not installed: run scripts/install-servers")
     return found
@@ -63,6 +64,48 @@ def postgres(folder: Path) -> Iterator[str]:
             server.kill()
             server.wait()
         log.close()
+
+
+_POOLER = """
+[databases]
+* = host=127.0.0.1 port={server}
+
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = trust
+auth_file = {folder}/users
+pool_mode = transaction
+default_pool_size = 6
+max_client_conn = 500
+server_idle_timeout = 1
+server_check_delay = 0
+"""
+
+
+@contextmanager
+def pgbouncer(folder: Path, server: str) -> Iterator[str]:
+    """A pooler in transaction mode before a server; yields the address of the server's maintenance database there.
+
+    It knows `gossamer` alone, and keeps connections that nobody uses for a second only: tests have many databases.
+    """
+    folder.mkdir(parents=True)
+    port = free_port()
+    (folder / "users").write_text('"gossamer" ""\n')
+    (folder / "pgbouncer.ini").write_text(_POOLER.format(server=urlsplit(server).port, port=port, folder=folder))
+    if os.getuid() == 0:
+        for path in (folder, *folder.iterdir()):
+            shutil.chown(path, "postgres", "postgres")
+    with (folder.parent / f"{folder.name}.log").open("wb") as log:
+        command = as_postgres([program("pgbouncer"), str(folder / "pgbouncer.ini")])
+        pooler = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
+    try:
+        wait_for(port, pooler)
+        yield f"postgresql://gossamer@127.0.0.1:{port}/postgres"
+    finally:
+        pooler.kill()
+        pooler.wait()
 
 
 class RedisServer:

@@ -1,5 +1,6 @@
 """How a cluster is put together: slots dealt over processes, connections counted, one at a time who keeps it."""
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -14,6 +15,7 @@ from gossamer.model.worker import Worker
 from gossamer.settings import Settings
 from gossamer.store import alerts, health, places, workers
 from gossamer.store.database import PostgresDatabase
+from gossamer.store.tx import Tx
 from gossamer.work.keeper import RUNNER, RUNNER_KEPT, count_connections, enter, leave
 from gossamer.work.member import CLUSTER
 from tests.conftest import AnyDatabase
@@ -100,6 +102,40 @@ async def test_a_statement_that_takes_too_long_is_an_outage_and_no_mistake(new_p
     database = PostgresDatabase(new_postgres(), SystemClock(), longest=timedelta(milliseconds=50))
     with pytest.raises(StorageAway, match="statement timeout"):
         await database.read(lambda tx: tx.run(sql("SELECT pg_sleep(5)")))
+    await database.close()
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+async def test_a_long_read_may_take_longer(new_postgres: Callable[[], str], pooled: bool) -> None:
+    limit = timedelta(milliseconds=100)
+    database = PostgresDatabase(new_postgres(), SystemClock(), longest=limit, pooled=pooled)
+    slowly = sql("SELECT pg_sleep(0.3)")
+    with pytest.raises(StorageAway, match="statement timeout"):
+        await database.read(lambda tx: tx.run(slowly).all())
+    found = await database.read_together(*[lambda tx: tx.run(slowly).all()] * 3)
+    assert len(found) == 3
+    with pytest.raises(StorageAway, match="statement timeout"):
+        await database.write(lambda tx: tx.run(slowly).all())
+    await database.close()
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+async def test_whoever_stops_in_the_middle_holds_no_locks_for_ever(
+    new_postgres: Callable[[], str], pooled: bool
+) -> None:
+    url, limit = new_postgres(), timedelta(milliseconds=100)
+    database = PostgresDatabase(url, SystemClock(), longest=limit, pooled=pooled)
+    other = PostgresDatabase(url, SystemClock())
+
+    def stop_in_the_middle(tx: Tx) -> None:
+        tx.run(sql("LOCK TABLE robots"))
+        time.sleep(0.5)  # as a process that is frozen: its event loop stands still too
+        tx.run(sql("SELECT 1"))
+
+    with pytest.raises(StorageAway):
+        await database.write(stop_in_the_middle)
+    await other.write(lambda tx: tx.run(sql("LOCK TABLE robots NOWAIT")))
+    await other.close()
     await database.close()
 
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _READ_ONCE = 2_000  # KB of cache for who reads everything once
 
+EXPORTERS_POOL = 2  # connections: it reads, and says how far it is
+
 RECIPES: Mapping[str, Recipe[Any]] = {Prospect.name: Prospect()}
 
 
@@ -96,7 +98,14 @@ class App:
         """What makes the files of this home, with a database connection of its own. `who` tells one from the others."""
         from gossamer.work.exporting import Exporter, worker_name
 
-        database = open_database(database_url(self.settings), self.clock, checkpoints=False, cache_kb=_READ_ONCE)
+        database = open_database(
+            database_url(self.settings),
+            self.clock,
+            checkpoints=False,
+            cache_kb=_READ_ONCE,
+            pool=EXPORTERS_POOL,
+            pooled=self.settings.pooled,
+        )
         database.patience.lasts = self.database.patience.lasts
         try:
             yield Exporter(database, self.shelf(), worker_name(self.home_name, who))
@@ -189,7 +198,9 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
     lock = HomeLock(settings.home)
     # By the runner's clock while there is one: what we write is due by it.
     clock = SteadyClock(lock.holders_clock())
-    database = await ready_database(database_url(settings), clock)
+    database = await ready_database(
+        database_url(settings), clock, longest=settings.statement_timeout, pooled=settings.pooled
+    )
     try:
         await _agree(clock, database)
         lock.clock = clock.offset
@@ -214,11 +225,10 @@ async def open_kit(
     clock: SteadyClock | None = None,
     *,
     pool: int = 4,
-    longest: timedelta | None = None,
 ) -> AsyncIterator["Kit"]:
     """What one of `shards` working processes needs; all of them go by one clock.
 
-    `pool` is how many connections it has to a server, `longest` how long a statement may take there.
+    `pool` is how many connections it has to a server.
     """
     # What only a worker uses is loaded only by a worker: commands stay quick.
     from gossamer.dispatch.local import LocalDispatcher
@@ -231,8 +241,13 @@ async def open_kit(
     from gossamer.work.kit import Kit, Limits
 
     clock = clock or SteadyClock()
-    url = database_url(settings)
-    database = open_database(url, clock, checkpoints=False, pool=pool, longest=longest)
+
+    def open_rows(pool: int = 4) -> SqliteDatabase | PostgresDatabase:
+        longest = settings.statement_timeout
+        url = database_url(settings)
+        return open_database(url, clock, checkpoints=False, pool=pool, longest=longest, pooled=settings.pooled)
+
+    database = open_rows(pool)
     database.patience.lasts = settings.database_patience
     resolver = Resolver(clock, servers=settings.dns_servers)
     guard = Guard(
@@ -267,7 +282,7 @@ async def open_kit(
             yield Kit(
                 clock=clock,
                 database=database,
-                reopen_database=lambda: open_database(url, clock, checkpoints=False, longest=longest),
+                reopen_database=open_rows,
                 gate=gate,
                 gate_outage=outage,
                 dispatcher=LocalDispatcher(),

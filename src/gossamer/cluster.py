@@ -7,11 +7,10 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta
 from importlib.util import find_spec
 
 from gossamer import __version__
-from gossamer.assembly import App, database_url, open_app, open_kit, require_redis
+from gossamer.assembly import EXPORTERS_POOL, App, database_url, open_app, open_kit, require_redis
 from gossamer.deliver.alerts import LogChannel, Post
 from gossamer.errors import UserError
 from gossamer.issuing.issuer import Issuer
@@ -29,11 +28,11 @@ from gossamer.work.keeper import NEARLY_ALL, Duties, Keeper
 from gossamer.work.member import Member
 
 LANES = ("http", "desk")
-LONGEST_STATEMENT = timedelta(seconds=60)
 
 _POOL = 4  # connections of a process at most,
 _RENEWER = 1  # and one that renews its leases
-_INSTANCE = 6  # connections of what looks after the processes
+_INSTANCE = 4 + EXPORTERS_POOL  # connections of what looks after the processes, and makes files,
+_CLOSER = 3  # and of what audits a job: of one instance at a time
 
 log = get_logger(__name__)
 
@@ -111,7 +110,7 @@ def pool_size(tx: Tx, processes: int) -> int:
     known = [one for one in workers.known(tx) if not one.is_silent]
     most = server.most_connections
     all_processes, instances = len(known) + processes, len({one.host for one in known}) + 1
-    budget = int(most * NEARLY_ALL) - _INSTANCE * instances
+    budget = int(most * NEARLY_ALL) - _INSTANCE * instances - _CLOSER
     pool = budget // all_processes - _RENEWER
     if pool < 1 or all_processes > most // 2:
         raise UserError(
@@ -134,7 +133,7 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
     async with open_app(settings) as app:
         app.check()
         pool = await app.database.read(pool_size, len(dealt))
-        closing = open_database(database_url(settings), app.clock)
+        closing = open_database(database_url(settings), app.clock, pool=_CLOSER, pooled=settings.pooled)
         closing.patience.lasts = ENDLESS
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, tuple(lanes))
         commands = [(sys.executable, "-m", "gossamer.worker", *_arguments(part, pool)) for part in dealt]
@@ -179,7 +178,7 @@ async def open_member(
     from gossamer.dispatch.celery import CeleryDispatcher
 
     room = sum(lanes.values())
-    async with open_kit(settings, 1, pool=pool, longest=LONGEST_STATEMENT) as kit:
+    async with open_kit(settings, 1, pool=pool) as kit:
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, tuple(lanes))
         kit = replace(kit, dispatcher=dispatcher, limits=replace(kit.limits, capacity=room))
         await dispatcher.listen(room)

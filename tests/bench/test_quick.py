@@ -40,3 +40,10 @@ def test_memory_is_looked_at_while_all_sites_are_in_flight(tmp_path: Path) -> No
     assert int(figures["in_flight"]["note"].partition(" at once")[0]) >= 30
     assert len(figures["late"]["curve"]) > 2
     assert figures["growth"]["value"] > 0.5
+
+
+def test_rows_of_other_months_are_not_read(tmp_path: Path) -> None:
+    figures = figures_of("partitions", tmp_path)
+    assert figures["rows"]["value"] == 2 * 150 * 29
+    assert figures["touched"]["value"] == 1
+    assert figures["large"]["value"] > 0

@@ -21,7 +21,7 @@ from gossamer.work.home import HomeLock
 
 def upgrade_here(*, as_json: bool) -> None:
     settings, _ = read_settings()
-    before = asyncio.run(upgrade_database(database_url(settings), SystemClock()))
+    before = asyncio.run(upgrade_database(database_url(settings), SystemClock(), pooled=settings.pooled))
     if as_json:
         say_json({"before": before, "now": HEAD})
     elif before == HEAD:

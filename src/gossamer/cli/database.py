@@ -25,6 +25,25 @@ def upgrade(as_json: bool = JSON) -> None:
 
 
 @app.command(cls=StrictCommand)
+def roles(
+    owner: str = typer.Option("gossamer_owner", "--owner", help="The role that owns the tables.", metavar="NAME"),
+    worker: str = typer.Option("gossamer_worker", "--worker", help="The role that works with them.", metavar="NAME"),
+    schema: str = typer.Option("public", "--schema", help="Where the tables are.", metavar="NAME"),
+) -> None:
+    """Print the SQL that makes two roles for Postgres: one to upgrade with, one to work with.
+
+    The one to work with can read and write rows, and change nothing else. Example:
+
+    \b
+        gossamer db roles | psql --single-transaction gossamer
+    """
+    from gossamer.cli.session import say
+    from gossamer.store.roles import roles_sql
+
+    say(roles_sql(owner, worker, schema).rstrip())
+
+
+@app.command(cls=StrictCommand)
 def backup(
     file: Path = typer.Argument(help="The file to write.", metavar="FILE", show_default=False),
     force: bool = typer.Option(False, "--force", help="Replace the file if it is there already."),

@@ -18,6 +18,7 @@ class AlertKind(StrEnum):
     REDIS = "redis"  # the server that keeps the spacing for all is away
     CONCURRENCY = "concurrency"  # more visits run at once than may
     CONNECTIONS = "connections"  # the database has hardly any left
+    PARTITIONS = "partitions"  # rows of no month lie where everybody has to look
     AUDIT = "audit"  # the rows of a job do not add up
 
 

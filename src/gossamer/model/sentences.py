@@ -61,6 +61,10 @@ ALERTS: Mapping[str, str] = {
         "{open} of the {most} connections of the database are in use. Start no more workers, or raise max_connections "
         "of the server."
     ),
+    "partitions": (
+        "Rows of {table} belong to no month that can have a partition of its own, and slow down every question about "
+        "it. Their jobs have ids of another time: see {table}_default in the database, and the clock of its server."
+    ),
     "audit": (
         "The rows of job {job} do not add up: {found}. Its results may be incomplete: see 'gossamer job audit {job}'."
     ),

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from gossamer.model.states import JobState
 from gossamer.retain.classes import Terms
-from gossamer.store import retention
+from gossamer.store import partitions, retention
 from gossamer.store.database import Database
 from gossamer.store.retention import KeptJob
 from gossamer.store.tx import Tx
@@ -47,6 +47,7 @@ class RetentionReport:
     shown: tuple[UUID, ...] = ()
     deleted: tuple[UUID, ...] = ()
     rows: int = 0
+    dropped: tuple[str, ...] = ()  # partitions
     is_over: bool = True  # False: there are rows left to delete
 
 
@@ -107,6 +108,7 @@ class Retainer:
                     report = await self._delete(job.id, report)
                 case NextStep.GO_ON:
                     report = await self._delete(job.id, report)
+        report = replace(report, dropped=await self._drop_months())
         if report != RetentionReport():
             log.info(
                 "retention.passed",
@@ -114,8 +116,16 @@ class Retainer:
                 shown=len(report.shown),
                 deleted=len(report.deleted),
                 rows=report.rows,
+                dropped=list(report.dropped),
             )
         return report
+
+    async def _drop_months(self) -> tuple[str, ...]:
+        """Partitions of months all of whose jobs are deleted. Whoever reads long is waited for until another pass."""
+        dropped: list[str] = []
+        while name := await self._database.write(partitions.drop_next):
+            dropped.append(name)
+        return tuple(dropped)
 
     async def _delete(self, job_id: UUID, report: RetentionReport) -> RetentionReport:
         rows, is_over = await delete_rows(self._database, job_id, self._per_pass - report.rows)

@@ -63,6 +63,18 @@ class Settings(BaseSettings):
         default=None,
         validation_alias=AliasChoices("GOSSAMER_DATABASE_URL", "DATABASE_URL"),
     )
+    database_pooling: Annotated[Literal["session", "transaction"], BeforeValidator(lower)] = setting(
+        "For how long a connection to Postgres is ours: until we close it (session), or for one transaction, where a "
+        "pooler such as PgBouncer in transaction mode stands before the server (transaction)",
+        "session or transaction",
+        default="session",
+    )
+    statement_timeout: Duration = setting(
+        "How long one statement may take on Postgres; audits and files of whole jobs may take longer",
+        SOME_TIME,
+        default=timedelta(seconds=60),
+        gt=timedelta(0),
+    )
     redis_url: Annotated[SecretStr, BeforeValidator(a_redis)] | None = setting(
         "Redis that keeps the spacing of requests for several homes or machines; each home keeps its own when unset",
         "redis://user:password@host:port/number, the same with rediss, or unix:///path",
@@ -208,6 +220,11 @@ class Settings(BaseSettings):
     log_file: Annotated[Path, BeforeValidator(folder)] | None = setting(
         "File the log goes to; logs/gossamer.log in the home folder when unset", "a file", default=None
     )
+
+    @property
+    def pooled(self) -> bool:
+        """Whether connections to the database are another pool's."""
+        return self.database_pooling == "transaction"
 
     def __init__(self, **given: Any) -> None:
         try:

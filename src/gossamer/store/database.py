@@ -44,16 +44,17 @@ def open_database(
     cache_kb: int = 16_000,
     pool: int = 4,
     longest: timedelta | None = None,
+    pooled: bool = False,
 ) -> SqliteDatabase | PostgresDatabase:
     """`sqlite:///path` or `postgresql://...`. Who reads everything once needs hardly any cache.
 
-    Only a server has a pool, and statements that may take `longest`.
+    Only a server has a pool, statements that may take `longest`, and perhaps a pool before it (`pooled`).
     """
     if url.startswith("sqlite:///"):
         return SqliteDatabase(Path(url.removeprefix("sqlite:///")), clock, checkpoints=checkpoints, cache_kb=cache_kb)
     scheme, _, rest = url.partition("://")
     if scheme in ("postgresql", "postgres", "postgresql+asyncpg", "postgres+asyncpg"):
-        return PostgresDatabase(f"postgresql://{rest}", clock, pool=pool, longest=longest)
+        return PostgresDatabase(f"postgresql://{rest}", clock, pool=pool, longest=longest, pooled=pooled)
     raise UserError(
         "database.unknown",
         f"GOSSAMER_DATABASE_URL begins with {url.partition(':')[0]!r}.",

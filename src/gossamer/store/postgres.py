@@ -2,10 +2,10 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import orjson
 from sqlalchemy import Connection
@@ -20,11 +20,15 @@ from gossamer.store.patience import Patience
 from gossamer.store.tx import Tx
 from gossamer.store.types import dumps
 
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _TRIES = 6
 _ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+_NO_HURRY = "SET LOCAL statement_timeout = 0"
 _CONNECT = 10  # seconds for a connection to a server
 _RETRIED_STATES = frozenset({"40001", "40P01"})  # serialisation failure, deadlock
 _REFUSED_STATES = ("28", "3D000")  # who we say we are, and what we ask for
@@ -35,8 +39,11 @@ class PostgresDatabase:
 
     dialect = POSTGRES
 
-    def __init__(self, url: str, clock: Clock, *, pool: int = 4, longest: timedelta | None = None) -> None:
-        """`longest` is how long a statement may take."""
+    def __init__(
+        self, url: str, clock: Clock, *, pool: int = 4, longest: timedelta | None = None, pooled: bool = False
+    ) -> None:
+        """`longest` is how long a statement may take. `pooled`: between us and the server stands another pool, which
+        lends a connection for one transaction at a time, so that nothing of ours outlives one."""
         # Imported here, since an embedded command has no use for it.
         from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -51,18 +58,26 @@ class PostgresDatabase:
             pool_pre_ping=True,
             json_serializer=dumps,
             json_deserializer=orjson.loads,
-            connect_args={"timeout": _CONNECT, "server_settings": _server_settings(longest)},
+            connect_args={"timeout": _CONNECT, **(_NOTHING_KEPT if pooled else _kept(longest))},
         )
+        self._begins_with = _LIMITED.format(**_limits(longest)) if pooled and longest else ""
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         async def whole() -> T:
-            async with self._engine.begin() as conn:
+            async with self._begin() as conn:
                 return await conn.run_sync(lambda sync: work(Tx(sync, POSTGRES, self._clock), *args, **kwargs))
 
         async def once() -> T:
             return await self._once(whole)
 
         return await self.patience.lend(once)
+
+    @asynccontextmanager
+    async def _begin(self) -> "AsyncIterator[AsyncConnection]":
+        async with self._engine.begin() as conn:
+            if self._begins_with:
+                await conn.exec_driver_sql(self._begins_with)
+            yield conn
 
     async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
         """Each on a connection of its own, all of which see what the first one does."""
@@ -72,10 +87,12 @@ class PostgresDatabase:
             async with self._together, AsyncExitStack() as stack:
                 first, *others = [await stack.enter_async_context(self._engine.begin()) for _ in works]
                 await first.exec_driver_sql(_ONE_MOMENT)
+                await first.exec_driver_sql(_NO_HURRY)
                 moment = (await first.exec_driver_sql("SELECT pg_export_snapshot()")).scalar_one()
                 for conn in others:
                     await conn.exec_driver_sql(_ONE_MOMENT)
                     await conn.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{moment}'")
+                    await conn.exec_driver_sql(_NO_HURRY)
                 reads = (conn.run_sync(self._reader(work)) for conn, work in zip((first, *others), works, strict=True))
                 # All of them are waited for, also if one fails: their connections are about to be given back.
                 found = await asyncio.gather(*reads, return_exceptions=True)
@@ -136,9 +153,23 @@ def _refused(error: object, where: str) -> UserError:
     )
 
 
-def _server_settings(longest: timedelta | None) -> dict[str, str]:
+_NOTHING_KEPT: dict[str, Any] = {
+    # A statement is prepared without a name and used in the same transaction: the next one is on another connection.
+    "statement_cache_size": 0,
+    "prepared_statement_cache_size": 0,
+    "prepared_statement_name_func": lambda: "",
+}
+_LIMITED = "SELECT " + ", ".join(
+    f"set_config('{name}', '{{{name}}}', true)" for name in ("statement_timeout", "idle_in_transaction_session_timeout")
+)
+
+
+def _limits(longest: timedelta) -> dict[str, str]:
     """Whoever stops in the middle of a transaction, frozen or cut off, must not hold its locks for ever."""
-    if longest is None:
-        return {}
     milliseconds = str(longest // timedelta(milliseconds=1))
     return {"statement_timeout": milliseconds, "idle_in_transaction_session_timeout": milliseconds}
+
+
+def _kept(longest: timedelta | None) -> dict[str, Any]:
+    """Said once, when a connection is made."""
+    return {"server_settings": _limits(longest) if longest else {}}

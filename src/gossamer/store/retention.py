@@ -155,7 +155,7 @@ def _delete(tx: Tx, table: Table, job_id: UUID, most: int) -> int:
         wanted &= ~table.c.listed  # what a person listed stays
     key = list(table.primary_key)
     some = select(*key).where(wanted).limit(most)
-    return tx.run(delete(table).where(tuple_(*key).in_(some))).rowcount
+    return tx.run(delete(table).where(table.c.job_id == job_id, tuple_(*key).in_(some))).rowcount
 
 
 _EMPTY: dict[str, Any] = {"robots": {}, "errands": [], "notes": b""}

@@ -1,5 +1,6 @@
 """Bringing a database to this program's schema, all of it or nothing."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,14 @@ from sqlalchemy.engine import make_url
 
 from gossamer.clock import Clock
 from gossamer.errors import UserError
+from gossamer.store import partitions
 from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.store.health import working_home
 from gossamer.store.tables import metadata
 from gossamer.store.tx import Tx
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
-HEAD = "0005"
+HEAD = "0006"
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 
@@ -50,9 +52,11 @@ def known_revisions() -> list[str]:
     return [script.revision for script in reversed(list(scripts.walk_revisions()))]
 
 
-async def ready_database(url: str, clock: Clock, *, checkpoints: bool = True) -> SqliteDatabase | PostgresDatabase:
+async def ready_database(
+    url: str, clock: Clock, *, checkpoints: bool = True, longest: timedelta | None = None, pooled: bool = False
+) -> SqliteDatabase | PostgresDatabase:
     """An open database at the right revision. SQLite is upgraded by itself; a server is its operator's to upgrade."""
-    database = open_database(url, clock, checkpoints=checkpoints)
+    database = open_database(url, clock, checkpoints=checkpoints, longest=longest, pooled=pooled)
     try:
         found = await database.read(revision)
         if found == HEAD:
@@ -71,9 +75,9 @@ async def ready_database(url: str, clock: Clock, *, checkpoints: bool = True) ->
     return database
 
 
-async def upgrade_database(url: str, clock: Clock) -> str | None:
+async def upgrade_database(url: str, clock: Clock, *, pooled: bool = False) -> str | None:
     """Bring a database of either kind to the present schema; the revision it had before."""
-    database = open_database(url, clock)
+    database = open_database(url, clock, pooled=pooled)
     try:
         return await database.write(_bring_up, shown(url))
     finally:
@@ -87,6 +91,7 @@ def _bring_up(tx: Tx, where: str) -> str | None:
     # Looked at again: another process may have been faster while we waited.
     found = revision(tx)
     if found == HEAD:
+        partitions.make_all(tx)
         return found
     refuse_newer(found, where)
     if found is None and not tx.dialect.row_locks:

@@ -1,4 +1,4 @@
-"""What nobody else notices: leases that ran out, nudges that got lost, pauses whose last visit is back."""
+"""What nobody else notices: leases that ran out, nudges that got lost, pauses whose last visit is back, new months."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -8,6 +8,7 @@ from gossamer.model.states import JobState
 from gossamer.store import jobs, reclaim, visits
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
+from gossamer.work.months import Months
 
 SURE_AFTER = 5.0  # seconds, at least, between the two looks that make an expired lease an abandoned one
 LOST_NUDGE = timedelta(minutes=2)
@@ -22,12 +23,14 @@ class Sweeper:
         # After a suspended machine wakes, all leases have run out; whoever lives renews them within a quarter of one.
         self._sure_after = max(SURE_AFTER, lease.total_seconds() / 3)
         self._expired: dict[UUID, tuple[UUID, float]] = {}  # visit -> token, first seen
+        self._months = Months(database, clock)
 
     async def sweep(self) -> None:
         gone = self._sure(await self._database.read(visits.expired))
         untidy = await self._database.read(_untidy)
         if gone or untidy:
             await self._database.write(_tidy, gone)
+        await self._months.look()
 
     def _sure(self, expired: dict[UUID, UUID]) -> dict[UUID, UUID]:
         """Those seen expired under the same token long enough ago, while their holders could have renewed them."""

@@ -30,7 +30,7 @@ async def check_database(settings: Settings) -> list[Finding]:
     url = database_url(settings)
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
         return [_unmade(settings, Path(shown(url))), *_runner(settings, None, 0)]
-    database = open_database(url, SystemClock())
+    database = open_database(url, SystemClock(), pooled=settings.pooled)
     try:
         async with asyncio.timeout(_PATIENCE):
             return await _questions(settings, database, shown(url))

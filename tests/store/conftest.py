@@ -1,0 +1,31 @@
+"""The store is tried on a third database: Postgres behind PgBouncer, which lends a connection per transaction."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from gossamer.clock import SystemClock
+from gossamer.store.database import PostgresDatabase, open_database
+from gossamer.store.schema import upgrade
+from tests.conftest import AnyDatabase
+from tests.partitioned import watch
+
+
+@pytest.fixture(params=["sqlite", "postgres", "pgbouncer"])
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AnyDatabase]:
+    url, pooled = f"sqlite:///{tmp_path}/gossamer.db", request.param == "pgbouncer"
+    if request.param != "sqlite":
+        make: Callable[[], str] = request.getfixturevalue("new_postgres")
+        url = make()
+    if pooled:
+        before: str = request.getfixturevalue("pooler")
+        url = before.replace("/postgres", urlsplit(url).path)
+    opened = open_database(url, SystemClock(), pooled=pooled)
+    if isinstance(opened, PostgresDatabase):
+        watch(opened)
+    else:
+        await opened.write(upgrade)
+    yield opened
+    await opened.close()
