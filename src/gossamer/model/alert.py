@@ -19,6 +19,11 @@ class AlertKind(StrEnum):
     CONCURRENCY = "concurrency"  # more visits run at once than may
     CONNECTIONS = "connections"  # the database has hardly any left
     AUDIT = "audit"  # the rows of a job do not add up
+    BUDGET = "budget"  # a job has spent what it may
+    ACCOUNT_BUDGET = "account-budget"  # an account has, in this month
+    DAILY_BUDGET = "daily-budget"  # all jobs together have, on this day
+    SPENDING = "spending"  # much of a budget is spent
+    OVERCHARGE = "overcharge"  # a rung took more than its price
 
 
 @dataclass(frozen=True, slots=True)

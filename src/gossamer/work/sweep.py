@@ -1,16 +1,20 @@
-"""What nobody else notices: leases that ran out, nudges that got lost, pauses whose last visit is back."""
+"""What nobody else notices: leases that ran out, nudges that got lost, pauses whose last visit is back, money that was
+reserved by somebody who is gone."""
 
 from datetime import timedelta
 from uuid import UUID
 
 from gossamer.clock import Clock
 from gossamer.model.states import JobState
-from gossamer.store import jobs, reclaim, visits
+from gossamer.store import bookings, jobs, reclaim, reservations, visits
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
+from gossamer.telemetry import get_logger
 
 SURE_AFTER = 5.0  # seconds, at least, between the two looks that make an expired lease an abandoned one
 LOST_NUDGE = timedelta(minutes=2)
+
+log = get_logger(__name__)
 
 
 class Sweeper:
@@ -22,12 +26,16 @@ class Sweeper:
         # After a suspended machine wakes, all leases have run out; whoever lives renews them within a quarter of one.
         self._sure_after = max(SURE_AFTER, lease.total_seconds() / 3)
         self._expired: dict[UUID, tuple[UUID, float]] = {}  # visit -> token, first seen
+        self._orphans: dict[UUID, float] = {}  # reservations whose lease is gone, first seen
 
     async def sweep(self) -> None:
         gone = self._sure(await self._database.read(visits.expired))
         untidy = await self._database.read(_untidy)
         if gone or untidy:
             await self._database.write(_tidy, gone)
+        owed = self._owed(await self._database.read(reservations.orphans))
+        if owed:
+            log.warning("reservations.assumed", requests=await self._database.write(bookings.assume, owed))
 
     def _sure(self, expired: dict[UUID, UUID]) -> dict[UUID, UUID]:
         """Those seen expired under the same token long enough ago, while their holders could have renewed them."""
@@ -40,6 +48,12 @@ class Sweeper:
         if self._database.patience.reachable_for() < self._sure_after:
             return {}
         return {visit: token for visit, (token, since) in self._expired.items() if since <= sure_before}
+
+    def _owed(self, orphans: list[UUID]) -> list[UUID]:
+        """Those seen without a lease for a while: who handed the visit back in order may be about to release them."""
+        now = self._clock.monotonic()
+        self._orphans = {one: self._orphans.get(one, now) for one in orphans}
+        return [one for one, since in self._orphans.items() if since <= now - SURE_AFTER]
 
 
 def _untidy(tx: Tx) -> bool:
