@@ -247,21 +247,21 @@ async def test_a_price_above_the_worst_is_booked_and_closes_the_rung_for_all(dat
 
 async def test_half_four_fifths_and_all_of_a_budget_are_told_once_each(database: AnyDatabase) -> None:
     job, (visit,) = await database.write(make_capped, Cap(100))
-    one = treasurer(database)
+    one = treasurer(
+        database, prices=PriceList({f"at-{most}": Price(f"at-{most}", "bee", most) for most in (49, 29, 19, 1)})
+    )
     told = []
-    for number in range(100):
-        reservation = await granted(one, visit, "cheap")
-        await settle(database, paid(visit, str(number), reservation.charge(1)))
-        if number in (48, 49, 78, 79, 98, 99):
-            told.append(len(await database.read(alerts.of_job, job.id)))
+    for number, cost in enumerate((49, 1, 29, 1, 19, 1)):
+        reservation = await granted(one, visit, f"at-{cost}")
+        await settle(database, paid(visit, str(number), reservation.charge(cost)))
+        told.append(len(await database.read(alerts.of_job, job.id)))
     assert told == [0, 1, 1, 2, 2, 3]
     sentences = [alert.sentence for alert in await database.read(alerts.of_job, job.id)]
     assert sentences[1].startswith("80 % of the budget of job ")
     assert sentences[1].endswith("is spent: 80 credits of 100 credits. See 'gossamer system credits'.")
     # Whoever looked after the job is not told the same again.
     await database.write(alerts.clear_of_job, job.id)
-    reservation = await one.reserve(visit, "cheap")
-    assert isinstance(reservation, Refusal)
+    assert isinstance(await one.reserve(visit, "at-1"), Refusal)
     assert [alert.kind for alert in await database.read(alerts.of_job, job.id)] == [AlertKind.BUDGET]
 
 

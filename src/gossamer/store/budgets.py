@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Row, bindparam, case, func, select, tuple_, update
+from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, case, func, literal_column, select, tuple_, update
 
 from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Cap, Scope, keys_for
 from gossamer.model.states import JobState
@@ -15,7 +15,7 @@ from gossamer.store.tables import counters, jobs
 from gossamer.store.tx import Tx
 
 NO_CAPS: Mapping[Scope, Cap] = {scope: Cap() for scope in Scope}
-_NO_LIMIT = 2**62
+_NO_LIMIT: ColumnElement[int] = literal_column(str(2**62))
 
 
 @dataclass(slots=True)
