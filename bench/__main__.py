@@ -13,7 +13,21 @@ from typing import Any
 
 import orjson
 
-from bench import cluster, crawl, create, export, keywords, large_job, memory, pace, settle, startup, status, workbook
+from bench import (
+    cluster,
+    crawl,
+    create,
+    export,
+    keywords,
+    large_job,
+    ledger,
+    memory,
+    pace,
+    settle,
+    startup,
+    status,
+    workbook,
+)
 from bench.figure import BenchFailed, Figure
 from bench.machine import machine, versions
 from bench.running import ROOT, keep_bytecode, time_limit
@@ -34,6 +48,7 @@ BENCHMARKS: Mapping[str, Measure] = {
     "pace": pace.measure,
     "workbook": workbook.measure,
     "cluster": cluster.measure,
+    "ledger": ledger.measure,
 }
 LONGEST: Mapping[str, float] = {
     "cluster": 1_200.0,
