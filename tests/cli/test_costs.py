@@ -215,5 +215,5 @@ def test_prices_and_caps_are_the_operators(monkeypatch: pytest.MonkeyPatch) -> N
     assert caps == {Scope.SYSTEM: Cap(None, 12_500_000), Scope.ACCOUNT: Cap(), Scope.JOB: Cap(99)}
     for wrong in ("scrapingbee-js", "scrapingbee-js=cheap", "=5", "scrapingbee-js=5@"):
         monkeypatch.setenv("GOSSAMER_PRICES", wrong)
-        with pytest.raises(UserError, match="GOSSAMER_PRICES is .*, expected prices such as"):
+        with pytest.raises(UserError, match=r"GOSSAMER_PRICES is .*, expected prices such as"):
             Settings()

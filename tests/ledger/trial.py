@@ -19,7 +19,7 @@ from gossamer.model.job import Job
 from gossamer.model.money import Amount, Budget, Cap
 from gossamer.store import audit_money, bookings, budgets, reclaim, reservations
 from gossamer.store import ledger_tables as t
-from gossamer.store.database import open_database
+from gossamer.store.database import Database, open_database
 from gossamer.store.tx import Tx
 from tests.jobs import make_job
 
@@ -59,16 +59,16 @@ async def spend(url: str, seed: int, folder: Path) -> Outcome:
             killed_after = chances.randint(3, 60)
             await _until(lambda: len(_read(bill)) >= killed_after or crew[0].poll() is not None)
             crew[0].send_signal(signal.SIGKILL)
+            crew[0].wait()
+            await _sweep(database, 0)  # while the others go on
             await _until(lambda: all(one.poll() is not None for one in crew))
         finally:
             for one in crew:
                 one.kill()
                 one.wait()
         assert [one.returncode for one in crew[1:]] == [0] * (PROCESSES - 1)
-        # As the sweeper does once it is sure that they are gone.
         for number in range(PROCESSES):
-            await database.write(reclaim.void_worker, f"spenders/{number}", "it is gone", deadly=True)
-        await database.write(bookings.assume, await database.read(reservations.orphans))
+            await _sweep(database, number)
         return Outcome(
             await database.read(budgets.of_job, job.id),
             await database.read(_charges, job.id),
@@ -78,6 +78,12 @@ async def spend(url: str, seed: int, folder: Path) -> Outcome:
         )
     finally:
         await database.close()
+
+
+async def _sweep(database: Database, number: int) -> None:
+    """What the sweeper does once it is sure that a process is gone."""
+    await database.write(reclaim.void_worker, f"spenders/{number}", "it is gone", deadly=True)
+    await database.write(bookings.assume, await database.read(reservations.orphans))
 
 
 def check(found: Outcome) -> None:

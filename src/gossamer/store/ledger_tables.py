@@ -14,6 +14,8 @@ from sqlalchemy import (
 from gossamer.store.tables import metadata
 from gossamer.store.types import Blob, Id, Instant
 
+__all__ = ["PARTS", "budgets", "charges", "closed_rungs", "expenses", "metadata", "reservations"]
+
 PARTS = ("credits", "micros", "bytes")
 """The currencies of the ledger, as its columns end."""
 
