@@ -297,6 +297,7 @@ async def open_kit(
         capacity=max(1, min(wanted, capacity(raise_open_files()))),
         named_spacing={domain: timedelta(seconds=1 / rate) for domain, rate in settings.domain_rates.items()},
     )
+    treasurer = Treasurer(database, clock, prices_of(settings), caps_of(settings))
     try:
         await _agree(clock, database)
         async with _open_gate(settings, clock, database) as (gate, outage):
@@ -310,11 +311,12 @@ async def open_kit(
                 recipes=RECIPES,
                 open_session=rung.session,
                 outage=rung.outage,
-                treasurer=Treasurer(database, clock, prices_of(settings), caps_of(settings)),
+                treasurer=treasurer,
                 limits=limits,
                 files_of="" if settings.storage_url else home_name(settings.home),
             )
     finally:
+        await treasurer.close()
         await resolver.close()
         await database.close()
 

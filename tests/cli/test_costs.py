@@ -10,9 +10,11 @@ from sqlalchemy import update
 from gossamer.assembly import App, caps_of, open_app, prices_of
 from gossamer.cli import costs, report
 from gossamer.cli.cost_report import show_cost_report
+from gossamer.cli.jobs import resume
 from gossamer.cli.look import show_list
 from gossamer.cli.spending import show_spending
 from gossamer.cli.status import show_status
+from gossamer.cli.summary import show_summary
 from gossamer.errors import UserError
 from gossamer.intake import control
 from gossamer.ledger.treasurer import Treasurer
@@ -201,6 +203,25 @@ async def test_an_audit_holds_the_budgets_against_the_charges(tmp_path: Path) ->
             f"budget of job {short(job.id)}: it says 8 credits, $0.07, 0 MB of residential traffic spent, "
             "the rows say 7 credits, $0.07, 0 MB of residential traffic",
         )
+
+
+def test_limits_are_those_of_one_job() -> None:
+    nothing = {"max_usd": None, "max_mb": None, "max_residential_mb": None, "processes": None}
+    with pytest.raises(UserError, match=r"Limits are those of one job\."):
+        resume(None, everything=True, max_credits=5, **nothing, detach=False, as_json=False)
+
+
+async def test_a_summary_has_the_costs_of_a_job_that_had_some(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with open_app(Settings(home=tmp_path)) as app:
+        job = await a_job(app)
+        await show_summary(app, short(job.id), None, "", None, as_json=False)
+        said = capsys.readouterr().out
+        assert "Costs" in said
+        assert "ScrapingBee credits used: 7 ($0.07)" in said
+        await show_summary(app, short(job.id), None, "", None, as_json=True)
+        assert orjson.loads(capsys.readouterr().out)["cost"]["credits"] == 7
 
 
 def test_prices_and_caps_are_the_operators(monkeypatch: pytest.MonkeyPatch) -> None:
