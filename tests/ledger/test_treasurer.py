@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -12,13 +12,13 @@ from sqlalchemy.exc import IntegrityError
 from gossamer.clock import FrozenClock
 from gossamer.ledger.prices import PriceList
 from gossamer.model.alert import AlertKind
-from gossamer.model.money import Amount, Cap, Price, Refusal, Reservation, Scope, Why
+from gossamer.model.money import Amount, Cap, Price, Refusal, Reservation, Scope, Why, keys_for
 from gossamer.model.states import JobState
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Step
 from gossamer.store import alerts, bookings, budgets, charges, jobs, reservations
 from gossamer.store import ledger_tables as t
-from gossamer.store.bookings import Asked
+from gossamer.store.outlook import Asked
 from gossamer.store.tables import visits
 from gossamer.store.tx import Tx
 from gossamer.work.sweep import Sweeper
@@ -292,6 +292,23 @@ async def test_a_day_ends_at_midnight_utc(database: AnyDatabase) -> None:
         scope: {row.period: row.spent_credits for row in rows if row.scope == scope} for scope in ("system", "account")
     } == days
     assert (await purse(database, job))[1].credits == 25
+    await assert_books_balance(database)
+
+
+async def test_the_day_is_the_databases_whatever_the_caller_thinks(database: AnyDatabase) -> None:
+    _, (visit,) = await database.write(make_capped, Cap())
+    price, caps = PRICES.priced("dear"), {scope: Cap() for scope in Scope}
+    now = await database.read(lambda tx: tx.now)
+
+    def reserve(tx: Tx, today: date) -> Reservation | Refusal:
+        return bookings.reserve(tx, [Asked(uuid4(), visit, None, price, price.worst_amount())], caps, today)[0]
+
+    yesterday = now.date() - timedelta(days=1)
+    for _ in range(2):
+        await database.write(budgets.hold, keys_for(visit.job_id, yesterday))  # it has been, and has its row
+        granted_ = await database.write(reserve, yesterday)
+        assert isinstance(granted_, Reservation)
+        assert granted_.day >= now.date()
     await assert_books_balance(database)
 
 

@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 from uuid import UUID
 
 from gossamer.clock import Clock
@@ -24,8 +24,8 @@ from gossamer.model.ids import new_id
 from gossamer.model.money import Cap, Refusal, Reservation, Scope, Why
 from gossamer.model.page import Visit
 from gossamer.store import bookings
-from gossamer.store.bookings import Asked
 from gossamer.store.database import Database
+from gossamer.store.outlook import Asked
 from gossamer.store.pausing import pause_by_itself
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
@@ -130,7 +130,8 @@ class Treasurer:
             batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
             released, self._released = self._released, []
             try:
-                answers = await self._database.write(_turn, [one.asked for one in batch], self._caps, released)
+                asked, today = [one.asked for one in batch], self._clock.now().date()
+                answers = await self._database.write(_turn, asked, self._caps, released, today)
                 await self._pause(batch, answers)
             except BaseException as error:
                 for one in batch:
@@ -162,10 +163,12 @@ class Treasurer:
                 log.warning("budget.reached", job=str(job_id), why=pause[1])
 
 
-def _turn(tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap], released: Sequence[UUID]) -> list[Answer]:
+def _turn(
+    tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap], released: Sequence[UUID], today: date
+) -> list[Answer]:
     if released:
         bookings.release(tx, released)
-    return bookings.reserve(tx, asked, caps) if asked else []
+    return bookings.reserve(tx, asked, caps, today) if asked else []
 
 
 def _fail(answer: "asyncio.Future[Answer]", error: BaseException) -> None:

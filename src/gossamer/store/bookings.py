@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from uuid import UUID
 
@@ -17,7 +17,6 @@ from gossamer.model.money import (
     BudgetKey,
     Cap,
     Charge,
-    Price,
     Refusal,
     Reservation,
     Scope,
@@ -25,36 +24,26 @@ from gossamer.model.money import (
     keys_for,
     shown,
 )
-from gossamer.model.page import Visit
 from gossamer.model.sentences import ALERTS
 from gossamer.store import alerts, budgets, charges, reservations
 from gossamer.store.budgets import BudgetChange
 from gossamer.store.ledger_tables import PARTS, closed_rungs
-from gossamer.store.reservations import Outlook, Taken
+from gossamer.store.outlook import Asked, Outlook, look
+from gossamer.store.reservations import Taken
 from gossamer.store.tx import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One request that somebody wants to make. Its id is made outside: the transaction may be made twice."""
-
-    id: UUID
-    visit: Visit
-    page: bytes | None
-    price: Price
-    worst: Amount
-
-
-def reserve(tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap]) -> list[Reservation | Refusal]:
+def reserve(
+    tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap], today: date | None = None
+) -> list[Reservation | Refusal]:
     """For each of them the worst price in all three budgets, or why not, in their order.
 
     `caps` are the operator's: those of the system and of accounts hold as they are now, that of a job only for one
-    that came without.
+    that came without. Whose clock goes with the database's may say what day it thinks it is.
     """
-    outlook = reservations.look(tx, [one.visit.id for one in asked], [one.id for one in asked])
-    day = tx.now.date()
-    keys = {key for one in asked for key in keys_for(one.visit.job_id, day)}
-    held = {key: _capped(budget, caps) for key, budget in budgets.hold(tx, keys, caps).items()}
+    outlook = look(tx, asked, caps, today)
+    day = outlook.day
+    held = {key: _capped(budget, caps) for key, budget in outlook.budgets.items()}
     taken: dict[BudgetKey, Amount] = defaultdict(lambda: NOTHING)
     answers: list[Reservation | Refusal] = []
     fresh: list[Reservation] = []
@@ -93,7 +82,7 @@ def _capped(budget: Budget, caps: Mapping[Scope, Cap]) -> Budget:
 
 
 def _unfit(one: Asked, outlook: Outlook) -> Refusal | None:
-    if outlook.leases.get(one.visit.id) != one.visit.lease:
+    if one.visit.lease in outlook.lost:
         return Refusal(Why.LEASE)
     charged = outlook.closed.get(one.price.rung, 0)
     return Refusal(Why.CLOSED, part=one.price.rung, used=charged) if charged > one.price.worst else None

@@ -29,7 +29,8 @@ class BudgetChange:
 
 _KEY = tuple_(budgets.c.scope, budgets.c.subject, budgets.c.period)
 _RANK = case({str(scope): number for number, scope in enumerate(Scope)}, value=budgets.c.scope)
-_HOLD = (
+ROWS = budgets
+HOLD = (
     select(budgets)
     .where(_KEY.in_(bindparam("keys", expanding=True)))
     .order_by(_RANK, budgets.c.subject, budgets.c.period)
@@ -39,11 +40,11 @@ _HOLD = (
 def hold(tx: Tx, keys: Collection[BudgetKey], caps: Mapping[Scope, Cap] = NO_CAPS) -> dict[BudgetKey, Budget]:
     """These budgets, which nobody else changes until commit. One that is not there yet begins with its cap."""
     wanted = [(key.scope, key.subject, key.period) for key in keys]
-    found = {budget.key: budget for budget in map(_budget, tx.run(tx.locked(_HOLD), {"keys": wanted}))}
+    found = {budget.key: budget for budget in map(budget_of, tx.run(tx.locked(HOLD), {"keys": wanted}))}
     missing = sorted((key for key in keys if key not in found), key=lambda key: key.rank)
     if missing:
         _open(tx, {key: caps[key.scope] for key in missing})
-        found = {budget.key: budget for budget in map(_budget, tx.run(tx.locked(_HOLD), {"keys": wanted}))}
+        found = {budget.key: budget for budget in map(budget_of, tx.run(tx.locked(HOLD), {"keys": wanted}))}
     return found
 
 
@@ -160,11 +161,11 @@ def set_cap(tx: Tx, job_id: UUID, cap: Cap) -> Budget:
 
 
 def get(tx: Tx, key: BudgetKey) -> Budget | None:
-    return next(map(_budget, tx.run(_HOLD, {"keys": [(key.scope, key.subject, key.period)]})), None)
+    return next(map(budget_of, tx.run(HOLD, {"keys": [(key.scope, key.subject, key.period)]})), None)
 
 
 def everything(tx: Tx) -> list[Budget]:
-    return [_budget(row) for row in tx.run(select(budgets))]
+    return [budget_of(row) for row in tx.run(select(budgets))]
 
 
 def of_job(tx: Tx, job_id: UUID) -> Budget:
@@ -200,7 +201,7 @@ def today(tx: Tx) -> tuple[Budget, Budget]:
     return get(tx, system) or Budget(system, Cap()), get(tx, account) or Budget(account, Cap())
 
 
-def _budget(row: Row[Any]) -> Budget:
+def budget_of(row: Row[Any]) -> Budget:
     return Budget(
         BudgetKey(Scope(row.scope), row.subject, row.period),
         Cap(row.cap_credits, row.cap_micros, row.cap_bytes, row.cap_traffic),

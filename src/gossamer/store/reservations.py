@@ -1,14 +1,14 @@
 """Reservations: the worst price of requests that may be under way, each held by the lease of its visit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, delete, func, insert, or_, select
+from sqlalchemy import bindparam, delete, insert, or_, select
 
 from gossamer.model.money import Amount, Reservation
-from gossamer.store.ledger_tables import PARTS, closed_rungs, reservations
+from gossamer.store.ledger_tables import PARTS, reservations
 from gossamer.store.many import Many
 from gossamer.store.tables import visits
 from gossamer.store.tx import Tx
@@ -26,40 +26,6 @@ class Taken:
     provider: str
     worst: Amount
     day: str
-
-
-@dataclass(frozen=True, slots=True)
-class Outlook:
-    """What is to be known before anything is reserved."""
-
-    leases: Mapping[UUID, UUID | None]  # of the visits that ask
-    closed: Mapping[str, int]  # rungs, and the most they took for one request
-    known: frozenset[UUID]  # reserved before: the answer to the commit was not heard
-
-
-_CLOSED = select(func.count()).select_from(closed_rungs).scalar_subquery()
-_KNOWN = (
-    select(func.count())
-    .select_from(reservations)
-    .where(reservations.c.id.in_(bindparam("ids", expanding=True)))
-    .scalar_subquery()
-)
-# One statement: nearly always no rung is closed and nothing is known.
-_LOOK = select(visits.c.id, visits.c.lease, _CLOSED.label("closed"), _KNOWN.label("known")).where(
-    visits.c.id.in_(bindparam("visits", expanding=True))
-)
-
-
-def look(tx: Tx, visit_ids: Sequence[UUID], ids: Sequence[UUID]) -> Outlook:
-    rows = tx.rows(_LOOK, {"visits": list(visit_ids), "ids": list(ids)})
-    closed = dict(tx.rows(select(closed_rungs.c.rung, closed_rungs.c.charged), {})) if _any(rows, "closed") else {}
-    mine = select(reservations.c.id).where(reservations.c.id.in_(ids))
-    known = frozenset(tx.run(mine).scalars()) if _any(rows, "known") else frozenset[UUID]()
-    return Outlook({row.id: row.lease for row in rows}, closed, known)
-
-
-def _any(rows: Sequence[Any], name: str) -> bool:
-    return any(getattr(row, name) for row in rows[:1])
 
 
 _ADD = Many(insert(reservations))
