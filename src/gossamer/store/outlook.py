@@ -79,16 +79,21 @@ def look(tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap], today: date 
 
 
 def _statement(tx: Tx) -> Select[Any]:
-    return _LOOK_AND_CLOCK if tx.dialect.own_clock else _LOOK
+    return _LOOK_AND_CLOCK if tx.dialect.own_clock else tx.locked(_LOOK)
 
 
 def _parameters(asked: Sequence[Asked], keys: set[BudgetKey]) -> dict[str, Any]:
     return {
         "keys": [(key.scope, key.subject, key.period) for key in keys],
-        "visits": [one.visit.id for one in asked],
-        "leases": [one.visit.lease for one in asked],
-        "ids": [one.id for one in asked],
+        "visits": _padded([one.visit.id for one in asked]),
+        "leases": _padded([one.visit.lease for one in asked]),
+        "ids": _padded([one.id for one in asked]),
     }
+
+
+def _padded(ids: list[UUID]) -> list[UUID]:
+    """To the next power of two: a server prepares a statement anew for every number of values it has not met."""
+    return ids + ids[-1:] * ((1 << (len(ids) - 1).bit_length()) - len(ids))
 
 
 def _lost(tx: Tx, asked: Sequence[Asked]) -> frozenset[UUID]:
