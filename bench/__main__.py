@@ -20,6 +20,7 @@ from bench import (
     export,
     keywords,
     large_job,
+    ledger,
     memory,
     pace,
     partitions,
@@ -49,6 +50,7 @@ BENCHMARKS: Mapping[str, Measure] = {
     "workbook": workbook.measure,
     "cluster": cluster.measure,
     "partitions": partitions.measure,
+    "ledger": ledger.measure,
 }
 LONGEST: Mapping[str, float] = {
     "cluster": 1_200.0,

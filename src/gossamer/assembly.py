@@ -13,6 +13,8 @@ from urllib.parse import unquote, urlsplit
 from gossamer.clock import SteadyClock
 from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
+from gossamer.ledger.prices import OwnPrice, PriceList, price_list
+from gossamer.model.money import MICROS, Cap, Scope
 from gossamer.recipe import Recipe
 from gossamer.recipes.prospect import Prospect
 from gossamer.retain.classes import Terms
@@ -60,6 +62,16 @@ class App:
     def terms(self) -> Terms:
         """How long results are kept here."""
         return Terms(self.settings.retention, self.settings.retention_grace)
+
+    @property
+    def prices(self) -> PriceList:
+        """What requests cost here."""
+        return prices_of(self.settings)
+
+    @property
+    def caps(self) -> Mapping[Scope, Cap]:
+        """What may be spent here."""
+        return caps_of(self.settings)
 
     def check(self) -> None:
         """Refuse, before anything is created, settings that only a worker would stumble over."""
@@ -134,6 +146,29 @@ class App:
             FileSweeper(self.database, self.shelf()),
             lambda: self.exporter("runner"),
         )
+
+
+def prices_of(settings: Settings) -> PriceList:
+    own = {
+        rung: OwnPrice(
+            int(said["worst"]) if "worst" in said else None, said.get("usd_per_credit"), said.get("usd_per_gigabyte")
+        )
+        for rung, said in settings.prices.items()
+    }
+    return price_list(settings.credit_usd, own, settings.prices_read)
+
+
+def caps_of(settings: Settings) -> Mapping[Scope, Cap]:
+    """Of a day, of an account's month, and of a job that was given no limit of its own."""
+    return {
+        Scope.SYSTEM: Cap(settings.daily_credits, _micros(settings.daily_usd)),
+        Scope.ACCOUNT: Cap(settings.account_credits, _micros(settings.account_usd)),
+        Scope.JOB: Cap(settings.max_credits),
+    }
+
+
+def _micros(usd: float | None) -> int | None:
+    return None if usd is None else round(usd * MICROS)
 
 
 def database_url(settings: Settings) -> str:
@@ -238,6 +273,7 @@ async def open_kit(
     from gossamer.fetch.limits import capacity, raise_open_files
     from gossamer.fetch.never import NeverVisit
     from gossamer.fetch.resolve import Resolver
+    from gossamer.ledger.treasurer import Treasurer
     from gossamer.work.kit import Kit, Limits
 
     clock = clock or SteadyClock()
@@ -276,6 +312,7 @@ async def open_kit(
         capacity=max(1, min(wanted, capacity(raise_open_files()))),
         named_spacing={domain: timedelta(seconds=1 / rate) for domain, rate in settings.domain_rates.items()},
     )
+    treasurer = Treasurer(database, clock, prices_of(settings), caps_of(settings))
     try:
         await _agree(clock, database)
         async with _open_gate(settings, clock, database) as (gate, outage):
@@ -289,10 +326,12 @@ async def open_kit(
                 recipes=RECIPES,
                 open_session=rung.session,
                 outage=rung.outage,
+                treasurer=treasurer,
                 limits=limits,
                 files_of="" if settings.storage_url else home_name(settings.home),
             )
     finally:
+        await treasurer.close()
         await resolver.close()
         await database.close()
 

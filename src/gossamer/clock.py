@@ -13,9 +13,14 @@ class Clock(Protocol):
     def monotonic(self) -> float: ...
 
 
-def _since_boot() -> float:
-    """Seconds, those of a machine that sleeps included where the system counts them."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+if hasattr(time, "CLOCK_BOOTTIME"):
+    _BOOT = time.CLOCK_BOOTTIME
+
+    def _since_boot() -> float:
+        """Seconds, those included in which the machine slept."""
+        return time.clock_gettime(_BOOT)
+else:
+    _since_boot = time.monotonic
 
 
 class SystemClock:

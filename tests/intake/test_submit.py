@@ -11,10 +11,11 @@ from gossamer.intake import control
 from gossamer.intake.submit import submit
 from gossamer.model.ids import short
 from gossamer.model.job import JobRequest, Target
+from gossamer.model.money import Cap
 from gossamer.model.record import Follow
 from gossamer.model.states import JobState
 from gossamer.recipes.prospect import BoundProspect, Prospect, ProspectParams
-from gossamer.store import events, jobs, sites
+from gossamer.store import budgets, events, jobs, sites
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job, state_of
 
@@ -28,6 +29,13 @@ async def test_a_job_is_created_running_with_its_sites(database: AnyDatabase) ->
     assert (job.name, job.state) == ("Acme Q1", JobState.RUNNING)
     assert [host for host, _ in await database.read(sites.hosts, job.id, "", 10)] == ["a.test", "b.test"]
     assert [event.kind for event in await database.read(events.of_job, job.id)] == ["job.created", "job.running"]
+
+
+async def test_a_job_has_the_limits_it_was_given(database: AnyDatabase) -> None:
+    cap = Cap(5_000, 50_000_000, 10**7, 10**8)
+    job = await submit(database, RECIPES, replace(REQUEST, cap=cap))
+    budget = await database.read(budgets.of_job, job.id)
+    assert (budget.cap, bool(budget.reserved), bool(budget.spent)) == (cap, False, False)
 
 
 async def test_a_job_may_wait_to_be_started(database: AnyDatabase) -> None:

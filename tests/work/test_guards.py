@@ -9,13 +9,14 @@ from gossamer.clock import FrozenClock
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.job import Job
+from gossamer.model.money import Cap
 from gossamer.model.states import JobState
-from gossamer.store import alerts, jobs
+from gossamer.store import alerts, budgets, jobs
 from gossamer.store.tables import events, visits
 from gossamer.store.tx import Tx
-from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard
+from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard
 from tests.conftest import AnyDatabase
-from tests.jobs import claim_all, make_job
+from tests.jobs import claim_all, done, make_job, settle
 
 HOUR = 3600.0
 LIMIT = timedelta(hours=48)
@@ -144,3 +145,21 @@ async def test_a_long_queue_is_not_a_deserted_lane(database: AnyDatabase) -> Non
 
 def _release_all_but(tx: Tx, kept: object) -> None:
     tx.run(update(visits).where(visits.c.id != kept).values(state="ready", lease=None, lease_until=None, worker=None))
+
+
+async def test_a_job_that_has_taken_in_what_it_may_rests(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    other = await database.write(make_job, "b.test")
+    await database.write(budgets.open_job, job.id, Cap(traffic=20))
+    held = {visit.host: visit for visit in await database.write(claim_all)}
+    guard = TrafficGuard(database)
+    await settle(database, done(held["a.test"], "http://a.test/"), done(held["b.test"], "http://b.test/"))
+    await guard.look()
+    assert (await _job(database, job)).state is JobState.RUNNING
+    await settle(database, done(held["a.test"], "http://a.test/2"), done(held["b.test"], "http://b.test/2"))
+    await guard.look()
+    paused = await _job(database, job)
+    assert paused.state is JobState.PAUSING
+    assert paused.reason.startswith("Budget limit reached (0 MB of traffic used). Job paused.")
+    assert (await _job(database, other)).state is JobState.RUNNING
+    assert await _alerted(database) == [AlertKind.BUDGET]

@@ -56,8 +56,13 @@ class Outbound:
 def count_outbound(doc: Document) -> Outbound:
     here, domain = origin_of(doc.url) + "/", domain_of(host_of(doc.url))
     leaving = [link for link in doc.links if not link[0].startswith(here)]  # in one go: most links of a page stay there
-    away = [link for link in leaving if domain_of(host_of(link.url)) != domain]
-    return Outbound(len(away), 0 if doc.nofollow else sum(not link.nofollow for link in away))
+    hosts = [url.split("/", 3)[2] for url, _ in leaving]
+    # Pages link many times to few hosts.
+    away = {host for host in set(hosts) if domain_of(host_of(f"http://{host}/")) != domain}
+    if not away:
+        return Outbound(0, 0)
+    followed = [not nofollow for host, (_, nofollow) in zip(hosts, leaving, strict=True) if host in away]
+    return Outbound(len(followed), 0 if doc.nofollow else sum(followed))
 
 
 class _Side(StrEnum):

@@ -1,4 +1,4 @@
-"""The files of a job: `gossamer job export`, `export-status`, `exports`, `export-cancel`, `errors`."""
+"""The files of a job: `gossamer job export`, `export-status`, `exports`, `export-cancel`, `errors`, `cost-report`."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def export(
         metavar=FORMATS,
         show_default=False,
     ),
-    kind: str = typer.Option("results", "--type", help="Which table.", metavar="results|prospects|errors|pages"),
+    kind: str = typer.Option("results", "--type", help="Which table.", metavar="results|prospects|errors|pages|costs"),
     columns: str | None = typer.Option(
         None, "--columns", help="Only these columns, in this order.", metavar="NAME,NAME,...", show_default=False
     ),
@@ -156,3 +156,28 @@ def errors(
     from gossamer.cli.session import run as run_command
 
     run_command(lambda app: show_errors(app, job, limit, form, output, as_json=as_json))
+
+
+@app.command("cost-report", cls=StrictCommand)
+def cost_report(
+    job: str = JOB,
+    limit: int = typer.Option(50, min=1, max=50_000, help="Domains shown at most."),
+    form: str | None = typer.Option(
+        None, "--format", help="Write all of them in this format instead.", metavar=FORMATS, show_default=False
+    ),
+    output: Path | None = typer.Option(None, "--output", help="Where to; '-' or none: here.", show_default=False),
+    as_json: bool = JSON,
+) -> None:
+    """What each domain of a job has cost, and by which requests.
+
+    Examples:
+
+    \b
+        gossamer job cost-report 3f9a2c71
+
+        gossamer job cost-report 3f9a2c71 --output cost_report.csv
+    """
+    from gossamer.cli.cost_report import show_cost_report
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: show_cost_report(app, job, limit, form, output, as_json=as_json))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from gossamer.cli import audit, exports, history, retention, retry, views, watch
+from gossamer.cli.limits import MAX_CREDITS, MAX_MB, MAX_RESIDENTIAL_MB, MAX_USD
 from gossamer.cli.main import StrictCommand
 from gossamer.cli.views import DETACH, JOB, JSON, PROCESSES
 from gossamer.model.priority import Priority
@@ -47,6 +48,10 @@ def run(
     priority: Priority = typer.Option(
         Priority.NORMAL, metavar="high|normal|low", help="Its share beside other jobs: 4 to 2 to 1."
     ),
+    max_credits: int | None = MAX_CREDITS,
+    max_usd: float | None = MAX_USD,
+    max_mb: int | None = MAX_MB,
+    max_residential_mb: int | None = MAX_RESIDENTIAL_MB,
     processes: int | None = PROCESSES,
     no_auto_start: bool = typer.Option(False, "--no-auto-start", help="Only create it; 'job start' starts it."),
     idempotency_key: str | None = typer.Option(
@@ -67,6 +72,7 @@ def run(
     """
     from gossamer.cli.session import run as run_command
     from gossamer.cli.steer import Request, run_job
+    from gossamer.intake.limits import cap_of
 
     params = {
         "client_domains": client_domain or [],
@@ -86,6 +92,7 @@ def run(
         start=not no_auto_start,
         submit_key=idempotency_key,
         priority=priority,
+        cap=cap_of(max_credits, max_usd, max_mb, max_residential_mb),
     )
 
     async def work(app: "App") -> int:
@@ -113,6 +120,10 @@ def start(job: str = JOB, processes: int | None = PROCESSES, detach: bool = DETA
 def resume(
     job: str | None = typer.Argument(None, help="The job's id.", metavar="ID", show_default=False),
     everything: bool = typer.Option(False, "--all", help="Go on with every job that should be running."),
+    max_credits: int | None = MAX_CREDITS,
+    max_usd: float | None = MAX_USD,
+    max_mb: int | None = MAX_MB,
+    max_residential_mb: int | None = MAX_RESIDENTIAL_MB,
     processes: int | None = PROCESSES,
     detach: bool = DETACH,
     as_json: bool = JSON,
@@ -124,19 +135,26 @@ def resume(
     \b
         gossamer job resume 3f9a2c71
 
+        gossamer job resume 3f9a2c71 --max-credits 10000
+
         gossamer job resume --all --detach
     """
     from gossamer.cli.session import run as run_command
     from gossamer.cli.steer import resume_all, resume_job
     from gossamer.errors import UserError
+    from gossamer.intake.limits import cap_of
+    from gossamer.model.money import Cap
 
+    cap = cap_of(max_credits, max_usd, max_mb, max_residential_mb)
     if (job is None) != everything:
         raise UserError("usage", "Give one job id, or --all.", hint="See 'gossamer job list' for the ids.")
+    if everything and cap != Cap():
+        raise UserError("usage", "Limits are those of one job.", hint="Give its id instead of --all.")
 
     async def work(app: "App") -> int:
         if job is None:
             return await resume_all(app, processes=processes, detach=detach, as_json=as_json)
-        return await resume_job(app, job, processes=processes, detach=detach, as_json=as_json)
+        return await resume_job(app, job, cap, processes=processes, detach=detach, as_json=as_json)
 
     run_command(work)
 

@@ -5,21 +5,27 @@ from rich.text import Text
 
 from gossamer.assembly import App
 from gossamer.cli import report, tables, words
+from gossamer.cli.costs import spent_json
 from gossamer.cli.follow import runner_of
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
 from gossamer.intake.control import find_job
 from gossamer.model.ids import short
+from gossamer.model.money import NOTHING, dollars
 from gossamer.model.states import JobState, SiteState
-from gossamer.store import counters, jobs, sites
+from gossamer.store import budgets, counters, jobs, sites
 
 
 async def show_list(app: App, limit: int, *, archived: bool, as_json: bool) -> int:
     runner = await runner_of(app)
     found = await app.database.read(jobs.recent, limit, archived=archived)
     rows = [(job, await app.database.read(counters.progress, job.id)) for job in found]
+    spent = await app.database.read(budgets.spent_by_jobs, [job.id for job in found])
     if as_json:
-        say_json([report.as_json(job, progress, runner) for job, progress in rows])
+        say_json([
+            {**report.as_json(job, progress, runner), "cost": spent_json(spent.get(job.id, NOTHING))}
+            for job, progress in rows
+        ])  # fmt: skip
         return 0
     if not rows:
         say("No jobs yet. Start one with 'gossamer job run --name N --domains F --keywords F'.")
@@ -27,7 +33,7 @@ async def show_list(app: App, limit: int, *, archived: bool, as_json: bool) -> i
     table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
     for title in ("ID", "Name", "State"):
         table.add_column(title, no_wrap=title == "ID", overflow="fold")
-    for title in ("Domains", "Matches"):
+    for title in ("Domains", "Matches", "Cost"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("Date", no_wrap=True)
     for job, progress in rows:
@@ -38,6 +44,7 @@ async def show_list(app: App, limit: int, *, archived: bool, as_json: bool) -> i
             words.state_word(job, runner) + note,
             f"{progress.sites_finished:,}/{progress.sites_total:,}",
             f"{progress.records:,}",
+            dollars(spent.get(job.id, NOTHING).micros),
             words.day(job.created_at),
         )
     tables.show(table)

@@ -8,6 +8,7 @@ from gossamer.cli import words
 from gossamer.intake.control import Retried
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
+from gossamer.model.sentences import PAUSES
 from gossamer.model.states import OVER, JobState, SiteState
 from gossamer.model.trouble import Reason, in_general
 from gossamer.store.sites import SiteSummary
@@ -126,6 +127,10 @@ def count_in(progress: Progress, state: SiteState | None) -> int:
     return progress.sites_total
 
 
+_AT_LIMIT = PAUSES["budget"].partition("(")[0]
+_LIMITS = {"residential": "--max-residential-mb", "MB of traffic": "--max-mb", "$": "--max-usd"}
+
+
 def next_step(job: Job, runner: int | None) -> str:
     identifier = short(job.id)
     if words.state_word(job, runner) == words.NO_WORKER:
@@ -143,6 +148,9 @@ def next_step(job: Job, runner: int | None) -> str:
 def _resume(job: Job) -> str:
     """How to go on, unless the reason of the pause says it already, and what to do before."""
     command = f"'gossamer job resume {short(job.id)}'"
+    if job.reason.startswith(_AT_LIMIT):
+        option = next((option for mark, option in _LIMITS.items() if mark in job.reason), "--max-credits")
+        return f"Give it more with 'gossamer job resume {short(job.id)} {option} N'."
     return "" if command in job.reason else f"Resume anytime with {command}."
 
 
@@ -163,7 +171,13 @@ def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]], ident
     return lines
 
 
-def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] = (), busy: int = 0) -> list[str]:
+def ending(
+    job: Job,
+    progress: Progress,
+    reasons: Sequence[tuple[Reason, int]] = (),
+    busy: int = 0,
+    costs: Sequence[str] = (),
+) -> list[str]:
     """The last words of a followed job; `busy`: so many visits of it are not handed back yet."""
     identifier = short(job.id)
     match job.state:
@@ -172,11 +186,12 @@ def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] =
                 f"Completed: {words.outcome(progress)}. "
                 f"{progress.records:,} matches, {progress.pages_done:,} pages read.",
                 *_why_failed(progress, reasons, identifier),
+                *costs,
                 next_step(job, None),
             ]
         case JobState.PAUSED | JobState.PAUSING:
             where = f"{str(job.state).capitalize()} at {words.domains(progress)}."
-            return [" ".join(part for part in (where, job.reason, _resume(job)) if part)]
+            return [" ".join(part for part in (where, job.reason, _resume(job)) if part), *costs]
         case JobState.CANCELLED:
             finishing = f" {words.visits(busy)} still finishing." if busy else ""
             return [f"Cancelled at {words.domains(progress)}.{finishing} Results so far are kept."]

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from gossamer.assembly import App
-from gossamer.cli import report, words
+from gossamer.cli import costs, report, words
 from gossamer.cli.audit import checkpoint_line
 from gossamer.cli.follow import runner_of
 from gossamer.cli.session import say, say_json
@@ -31,10 +31,12 @@ async def show_status(app: App, text: str, *, as_json: bool) -> int:
     failed = await app.database.read(sites.summaries, job.id, SiteState.FAILED, limit=_FAILED_SHOWN)
     fired = await app.database.read(alerts.of_job, job.id)
     checkpoint = await app.database.read(checkpoints.last, job.id)
+    spent = await costs.read_costs(app, job, progress)
     runner, outlook = await runner_of(app), await _outlook(app, job, now)
     if as_json:
         say_json({
             **report.as_json(job, progress, runner),
+            "cost": costs.as_json(spent),
             "params": dict(job.params),
             "results_until": words.stamp(outlook.deletes_at) if outlook else None,
             "alerts": [{"kind": str(alert.kind), "sentence": alert.sentence} for alert in fired],
@@ -42,6 +44,7 @@ async def show_status(app: App, text: str, *, as_json: bool) -> int:
         })  # fmt: skip
         return 0
     besides = [
+        *costs.status_lines(spent),
         *_wanted(app, job),
         checkpoint_line(checkpoint, now),
         *_kept(outlook),

@@ -3,13 +3,13 @@
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from gossamer.assembly import App
-from gossamer.cli import report, words
+from gossamer.cli import costs, report, words
 from gossamer.cli.background import start_worker
 from gossamer.cli.follow import Follower, runner_of, worked_by_cluster
 from gossamer.cli.screen import choose_screen
@@ -21,6 +21,7 @@ from gossamer.intake.submit import check_key, check_name, submit_once
 from gossamer.intake.targets import processing_sentence, read_targets, removed_sentence
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Progress
+from gossamer.model.money import Cap, Scope
 from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
 from gossamer.store import counters, jobs, sites, visits
@@ -40,6 +41,7 @@ class Request:
     start: bool
     submit_key: str | None = None
     priority: Priority = Priority.NORMAL
+    cap: Cap = Cap()
 
 
 async def run_job(app: App, given: Request, *, processes: int | None, detach: bool, as_json: bool) -> int:
@@ -60,7 +62,9 @@ async def run_job(app: App, given: Request, *, processes: int | None, detach: bo
         say(processing_sentence(targets), quiet=as_json)
     params = {"keywords": list(keywords.keywords), **given.params}
     key = given.submit_key or ""
-    request = JobRequest(given.name, "prospect", params, targets.targets, given.start, key, given.priority)
+    # Whoever names no limit of credits has the usual one.
+    cap = given.cap if given.cap.credits is not None else replace(given.cap, credits=app.caps[Scope.JOB].credits)
+    request = JobRequest(given.name, "prospect", params, targets.targets, given.start, key, given.priority, cap)
     submitted = await submit_once(app.database, app.recipes, request)
     job = submitted.job
     created = "created" if submitted.is_new else "was created before with this key"
@@ -79,9 +83,9 @@ async def start_job(app: App, text: str, *, processes: int | None, detach: bool,
     return await _work(app, job.id, processes=processes, detach=detach, as_json=as_json)
 
 
-async def resume_job(app: App, text: str, *, processes: int | None, detach: bool, as_json: bool) -> int:
+async def resume_job(app: App, text: str, cap: Cap, *, processes: int | None, detach: bool, as_json: bool) -> int:
     job = await control.find_job(app.database, text)
-    await control.resume(app.database, job)
+    await control.resume(app.database, job, cap)
     return await _work(app, job.id, processes=processes, detach=detach, as_json=as_json)
 
 
@@ -193,7 +197,8 @@ async def _follow(app: App, job_id: UUID, *, processes: int | None, as_json: boo
     job = await Follower(app, job_id, choose_screen(quiet=as_json), processes).follow()
     progress = await app.database.read(counters.progress, job_id)
     reasons = await app.database.read(sites.failure_reasons, job_id)
-    for line in report.ending(job, progress, reasons):
+    spent = costs.ending_lines(await costs.read_costs(app, job, progress))
+    for line in report.ending(job, progress, reasons, costs=spent):
         say(line, quiet=as_json)
     return report.exit_code(job)
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from gossamer.assembly import App
-from gossamer.cli import kept, politeness, tables, words
+from gossamer.cli import costs, kept, politeness, tables, words
 from gossamer.cli.follow import runner_of
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
@@ -48,16 +48,18 @@ async def show_summary(
     rates, usual = app.settings.domain_rates, app.settings.domain_rate
     found = await prove_politeness(app.database, job.id, lambda domain: timedelta(seconds=1 / rates.get(domain, usual)))
     asked = [one for one in found if one.requests]
+    spent = await costs.read_costs(app, job, overview.progress)
     if html:
         size = await _write_page(html, overview, asked)
         if not as_json:
             say(f"Wrote the report to {html} ({size:,} bytes)" + (": the results so far." * overview.is_partial))
             return 0
     if as_json:
-        say_json(_as_json(overview, asked, html))
+        say_json({**_as_json(overview, asked, html), "cost": costs.as_json(spent)})
         return 0
     state = words.state_word(job, await runner_of(app))
-    for line in screen(overview, state, _told(asked), min(tables.width(), _WIDEST)):
+    paid = costs.ending_lines(spent)
+    for line in screen(overview, state, _told(asked), min(tables.width(), _WIDEST), paid):
         tables.show(line)
     return 0
 
@@ -80,7 +82,7 @@ def _told(asked: Sequence[DomainManners]) -> list[str]:
     return politeness.summary(asked, len(asked))[:1] if asked else ["Nothing was asked of any domain yet."]
 
 
-def screen(overview: Overview, state: str, told: Sequence[str], room: int) -> list[Text]:
+def screen(overview: Overview, state: str, told: Sequence[str], room: int, paid: Sequence[str] = ()) -> list[Text]:
     """The lines, none wider than `room`."""
     job, progress = overview.job, overview.progress
     keywords = words.several(len(overview.wanted_keywords), "keyword")
@@ -107,6 +109,8 @@ def screen(overview: Overview, state: str, told: Sequence[str], room: int) -> li
     lines += _best(overview, room)
     lines += _section("Why domains failed", reasons, room, "red")
     lines += _section("Domains by pages read", overview.sizes, room, "cyan")
+    if paid:
+        lines += [Text(), Text("Costs", style="bold"), *(Text(_wrapped("", one, 2, room)) for one in paid)]
     lines += [Text(), Text("Politeness", style="bold"), *(Text(_wrapped("", one, 2, room)) for one in told)]
     return lines
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from gossamer.errors import UserError
+from gossamer.export.costs import COSTS
 from gossamer.export.errors import ERRORS
 from gossamer.export.pages import PAGES
 from gossamer.export.prospects import PROSPECTS
@@ -14,6 +15,7 @@ TABLES: Mapping[str, Table] = {
     "prospects": PROSPECTS,
     "errors": ERRORS,
     "pages": PAGES,
+    "costs": COSTS,
 }
 
 

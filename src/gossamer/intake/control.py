@@ -5,9 +5,11 @@ from typing import NoReturn
 from uuid import UUID
 
 from gossamer.errors import UserError
+from gossamer.intake.limits import set_limits
 from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id
 from gossamer.model.ids import short
 from gossamer.model.job import Job
+from gossamer.model.money import Cap
 from gossamer.model.states import JobState
 from gossamer.store import alerts, events, jobs, reclaim, retry
 from gossamer.store.database import Database
@@ -71,9 +73,11 @@ async def pause(database: Database, job: Job) -> None:
         await _move(database, job, JobState.PAUSING, "pause")
 
 
-async def resume(database: Database, job: Job) -> None:
-    """Let a job go on. One that runs already is left alone."""
+async def resume(database: Database, job: Job, cap: Cap = Cap()) -> None:  # noqa: B008 - a frozen value
+    """Let a job go on, with other limits where `cap` names some. One that runs already is left alone, but for these."""
     resumable = (JobState.PAUSED, JobState.PAUSING, JobState.CANCELLED, JobState.FAILED)
+    if cap != Cap() and job.state in (*resumable, JobState.RUNNING):
+        await set_limits(database, job, cap)
     if job.state is not JobState.RUNNING:
         await _move(database, job, JobState.RUNNING, "resume", from_states=resumable)
 

@@ -16,7 +16,7 @@ from gossamer.model.record import Follow
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of_url
 from gossamer.recipe import Recipe
-from gossamer.store import jobs, sites, submitted
+from gossamer.store import budgets, jobs, sites, submitted
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
@@ -117,6 +117,7 @@ def _create_once(tx: Tx, request: JobRequest, digest: bytes) -> Submitted:
 def _create(tx: Tx, request: JobRequest) -> Job:
     job = jobs.create(tx, request.name, request.recipe, request.params, len(request.targets), request.priority)
     sites.create_many(tx, job.id, request.targets)
+    budgets.open_job(tx, job.id, request.cap)
     if request.start:
         jobs.move(tx, job.id, JobState.RUNNING, who="submit")
     return _present(tx, job.id)

@@ -20,6 +20,11 @@ class AlertKind(StrEnum):
     CONNECTIONS = "connections"  # the database has hardly any left
     PARTITIONS = "partitions"  # rows of no month lie where everybody has to look
     AUDIT = "audit"  # the rows of a job do not add up
+    BUDGET = "budget"  # a job has spent what it may
+    ACCOUNT_BUDGET = "account-budget"  # an account has, in this month
+    DAILY_BUDGET = "daily-budget"  # all jobs together have, on this day
+    SPENDING = "spending"  # much of a budget is spent
+    OVERCHARGE = "overcharge"  # a rung took more than its price
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.model.fetching import Ladder
+from gossamer.model.money import Cap
 from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
 
@@ -44,6 +45,7 @@ class JobRequest:
     start: bool = True
     submit_key: str = ""  # the submitter's own: the same request twice under one key is one job
     priority: Priority = Priority.NORMAL
+    cap: Cap = Cap()  # what it may spend
 
 
 @dataclass(frozen=True, slots=True)

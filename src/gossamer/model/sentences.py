@@ -23,6 +23,19 @@ PAUSES: Mapping[str, str] = {
         "Nobody has walked the {lane} lane for {minutes} minutes. Paused. "
         "Start a worker for it, then resume with 'gossamer job resume {job}'."
     ),
+    "budget": ("Budget limit reached ({used} used). Job paused. Resume with higher limit or export partial results."),
+    "account-budget": (
+        "Budget limit of {month} reached ({used} used). Job paused. Raise GOSSAMER_ACCOUNT_CREDITS or "
+        "GOSSAMER_ACCOUNT_USD and resume with 'gossamer job resume {job}', or export partial results."
+    ),
+    "daily-budget": (
+        "Budget limit of {day} reached ({used} used). Job paused. Resume tomorrow (UTC) with "
+        "'gossamer job resume {job}', raise GOSSAMER_DAILY_CREDITS or GOSSAMER_DAILY_USD, or export partial results."
+    ),
+    "overcharge": (
+        "{rung} took {charged} credits for one request, more than its price of at most {worst}. Nothing more is sent "
+        "through it, and jobs that need it pause, until GOSSAMER_PRICES says what it costs."
+    ),
 }
 """Why a job was paused by itself."""
 
@@ -65,6 +78,7 @@ ALERTS: Mapping[str, str] = {
         "Rows of {table} belong to no month that can have a partition of its own, and slow down every question about "
         "it. Their jobs have ids of another time: see {table}_default in the database, and the clock of its server."
     ),
+    "spending": "{percent} % of the budget {whose} is spent: {spent} of {most}. See 'gossamer system credits'.",
     "audit": (
         "The rows of job {job} do not add up: {found}. Its results may be incomplete: see 'gossamer job audit {job}'."
     ),

@@ -6,7 +6,7 @@
 
 import os
 import tomllib
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,6 +19,7 @@ from gossamer.settings.forms import (
     SOME_TIME,
     Duration,
     Networks,
+    Prices,
     Rates,
     Servers,
     a_broker,
@@ -170,6 +171,50 @@ class Settings(BaseSettings):
     )
     retention_grace: Duration = setting(
         "How long hidden results can still be had back", SOME_TIME, default=timedelta(days=7)
+    )
+    max_credits: int = setting(
+        "Provider credits a job may spend that was given no limit of its own", "a whole number", default=10_000, ge=0
+    )
+    daily_credits: int | None = setting(
+        "Provider credits all jobs together may spend in a day (UTC); no limit when unset",
+        "a whole number",
+        default=None,
+        ge=0,
+    )
+    daily_usd: float | None = setting(
+        "Dollars all jobs together may spend in a day (UTC); no limit when unset",
+        "a number such as 50",
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+    )
+    account_credits: int | None = setting(
+        "Provider credits an account may spend in a month (UTC); no limit when unset",
+        "a whole number",
+        default=None,
+        ge=0,
+    )
+    account_usd: float | None = setting(
+        "Dollars an account may spend in a month (UTC); no limit when unset",
+        "a number such as 500",
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+    )
+    credit_usd: float = setting(
+        "What a provider credit costs by your plan, in dollars",
+        "a number such as 0.01",
+        default=0.01,
+        ge=0,
+        allow_inf_nan=False,
+    )
+    prices: Prices = setting(
+        "What single rungs cost, instead of what the table says: credits at worst, dollars per credit or per gigabyte",
+        "prices such as scrapingbee-js=5,firecrawl=5@0.0008,residential=8/GB",
+        default={},
+    )
+    prices_read: date | None = setting(
+        "The day on which you read your providers' prices", "a date such as 2026-11-16", default=None
     )
     storage_url: Annotated[str, BeforeValidator(a_storage)] | None = setting(
         "Where exported files are kept; the files folder of the home when unset",

@@ -115,6 +115,30 @@ def _rates(value: object) -> dict[str, float]:
     return rates
 
 
+_PRICE = re.compile(r"(?:(?P<worst>\d+)(?:@(?P<usd>\d*\.?\d+))?|(?P<gigabyte>\d*\.?\d+)/GB)", re.IGNORECASE)
+_PRICE_PARTS = ("worst", "usd_per_credit", "usd_per_gigabyte")
+
+
+def _prices(value: object) -> dict[str, dict[str, float]]:
+    """`scrapingbee-js=5`, `scrapingbee-js=5@0.0003`, `residential=8/GB`, or a TOML table of the same parts."""
+    if isinstance(value, dict):
+        for parts in value.values():
+            if not isinstance(parts, dict) or not set(parts) <= set(_PRICE_PARTS):
+                raise ValueError("not prices")
+            if any(isinstance(part, bool) or not isinstance(part, int | float) or part < 0 for part in parts.values()):
+                raise ValueError("not a price")
+        return {str(rung): dict(parts) for rung, parts in value.items()}
+    found = {}
+    for text in _listed(value):
+        rung, _, price = text.partition("=")
+        match = _PRICE.fullmatch(price.strip())
+        if not rung.strip() or match is None:
+            raise ValueError("not a price")
+        said = zip(_PRICE_PARTS, match.group("worst", "usd", "gigabyte"), strict=True)
+        found[rung.strip()] = {name: float(part) for name, part in said if part is not None}
+    return found
+
+
 def folder(value: object) -> object:
     return Path(value).expanduser().absolute() if isinstance(value, str | Path) else value
 
@@ -143,4 +167,5 @@ Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_networks)]
 Servers = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_servers)]
 Rates = Annotated[dict[str, float], NoDecode, BeforeValidator(_rates)]
+Prices = Annotated[dict[str, dict[str, float]], NoDecode, BeforeValidator(_prices)]
 SOME_TIME = "a duration such as 60, 60s, 2m or 1h"

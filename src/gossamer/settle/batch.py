@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from gossamer.model.money import Charge
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState
 from gossamer.settle.step import Finished, HandBack, HandOver, Packable, PageStep, Step
@@ -26,10 +27,12 @@ class VisitWork:
     site: SiteChange = field(default_factory=SiteChange)
     change: VisitChange = field(default_factory=VisitChange)
     ending: HandBack | Finished | None = None
+    charges: list[Charge] = field(default_factory=list)
 
     def add(self, step: Step) -> None:
         self.chosen.update((page.key, page) for page in step.chosen)
         self.handed.extend(step.handed)
+        self.charges.extend(step.charges)
         self.change.walked += step.walked
         self.ending = step.ending or self.ending
         if step.page:

@@ -1,4 +1,4 @@
-"""The only place where outcomes become rows. Locks in one order: sites, visits, pages, records, counters."""
+"""The only place where outcomes become rows. Locks in one order: sites, visits, pages, records, budgets, counters."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from gossamer.model.states import PAGE_MOVES, PageState, SiteState, VisitState
 from gossamer.model.url import origin_of, site_of_url
 from gossamer.settle.batch import VisitWork, gather
 from gossamer.settle.step import Finished, HandBack, HandOver, Step
-from gossamer.store import checkpoints, counters, events, pages, records, robots, site_ends, sites, visits
+from gossamer.store import bookings, checkpoints, counters, events, pages, records, robots, site_ends, sites, visits
 from gossamer.store.counters import Change
 from gossamer.store.endings import Ending, end
 from gossamer.store.events import Event
@@ -69,6 +69,10 @@ def commit(tx: Tx, steps: list[Step], shard: int, checkpoint_visits: int = check
     done.proven = {work.visit.lease for work in held if work.change.lived and work.visit.deaths}
     robots.keep(tx, [answer for work in held for answer in work.answers])
     _end_visits(tx, held, locked, changes)
+    charged = [charge for work in held for charge in work.charges]
+    if charged:
+        # As late as can be: every paid request of all jobs waits for these rows.
+        bookings.settle(tx, charged)
     counters.add(tx, shard, changes)
     checkpoints.take_due(
         tx, sorted(job_id for job_id, change in changes.items() if change.sites_finished), checkpoint_visits

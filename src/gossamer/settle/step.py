@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from gossamer.model.money import Charge
 from gossamer.model.page import Errand, Page, Visit
 from gossamer.model.record import Record
 from gossamer.model.states import PageState, SiteState
@@ -83,3 +84,4 @@ class Step:
     facts: SiteFacts | None = None
     ending: HandBack | Finished | None = None
     walked: timedelta = timedelta()
+    charges: tuple[Charge, ...] = ()  # what its paid requests have cost, each in place of its reservation

@@ -24,7 +24,8 @@ from sqlalchemy import union_all as together
 from gossamer.model.checkpoint import Checkpoint
 from gossamer.model.job import Progress
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
-from gossamer.store import checkpoints, counters
+from gossamer.store import audit_money, checkpoints, counters
+from gossamer.store.audit_money import MoneyTally
 from gossamer.store.tables import jobs, pages, sites, visits
 from gossamer.store.tx import Tx
 
@@ -64,6 +65,7 @@ class Tally:
     is_hidden: bool  # of an archived job: its rows are being deleted
     offenders: Mapping[str, Offenders]
     records: int = 0
+    money: MoneyTally = MoneyTally()
 
 
 def tally(tx: Tx, job_id: UUID) -> Tally | None:
@@ -84,6 +86,7 @@ def tally(tx: Tx, job_id: UUID) -> Tally | None:
         checkpoint=checkpoints.last(tx, job_id),
         is_hidden=job.hidden_at is not None,
         offenders={**offenders, **_elsewhere(tx, job_id, JobState(job.state))},
+        money=audit_money.of_job(tx, job_id),
     )
 
 

@@ -2,9 +2,14 @@
 
 The library prepares the values of every row anew, which costs more than the database does. Here a statement is taken
 apart once per dialect, and its rows become tuples in one go. It stays the library's statement, for both databases.
+
+SQLite lets go of the interpreter for every single row, and gets it back only when the event loop's thread has had its
+turn. So statements of the settle are spelled out for up to 64 rows: the database works them in one go, beside the loop.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -17,12 +22,17 @@ Row = Mapping[str, Any]
 _Prepared = tuple[str, Callable[[Row], tuple[Any, ...]], tuple[tuple[int, Callable[[Any], Any]], ...]]
 
 
+_MOST_TOGETHER = 64  # rows in one statement
+
+
 class Many:
     """A statement whose every value is a named parameter, and what is to stand behind it."""
 
-    def __init__(self, statement: Executable, tail: str = "") -> None:
+    def __init__(self, statement: Executable, tail: str = "", *, together: bool = False) -> None:
+        """`together` where SQLite may do many rows at once: no row is named twice, and none depends on another."""
         self._statement = statement
         self._tail = tail
+        self._together = together
         self._prepared: dict[str, _Prepared] = {}
 
     def run(self, tx: Tx, rows: Sequence[Row]) -> int:
@@ -33,7 +43,10 @@ class Many:
         columns: list[Sequence[Any]] = list(zip(*map(values_of, rows), strict=True))
         for place, process in processors:
             columns[place] = _processed(columns[place], process)
-        return tx.conn.exec_driver_sql(sql, list(zip(*columns, strict=True))).rowcount
+        values = list(zip(*columns, strict=True))
+        if self._together and not tx.dialect.row_locks:
+            return _run_together(tx, sql, self._tail, values)
+        return tx.conn.exec_driver_sql(sql + self._tail, values).rowcount
 
     def _prepare(self, tx: Tx) -> _Prepared:
         dialect = tx.conn.dialect
@@ -41,21 +54,50 @@ class Many:
         names = tuple(compiled.positiontup)
         found = ((place, processor(compiled.binds[name].type, dialect)) for place, name in enumerate(names))
         processors = tuple((place, process) for place, process in found if process is not as_it_is)
-        prepared = (str(compiled) + self._tail, itemgetter(*names), processors)
+        prepared = (str(compiled), itemgetter(*names), processors)
         self._prepared[tx.dialect.name] = prepared
         return prepared
 
 
+def _run_together(tx: Tx, sql: str, tail: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    changed = 0
+    for some in _powers_of_two(rows):
+        spelled = _spelled(sql, tail, len(some))
+        changed += tx.conn.exec_driver_sql(spelled, tuple(chain.from_iterable(some))).rowcount
+    return changed
+
+
+def _powers_of_two(rows: Sequence[tuple[Any, ...]]) -> Iterable[Sequence[tuple[Any, ...]]]:
+    """In few lengths, so that the driver has all of these statements ready."""
+    start = 0
+    while start < len(rows):
+        length = min(_MOST_TOGETHER, 1 << ((len(rows) - start).bit_length() - 1))
+        yield rows[start : start + length]
+        start += length
+
+
+@cache
+def _spelled(sql: str, tail: str, number: int) -> str:
+    """The statement for so many rows: an INSERT with as many lists of values, an UPDATE by a table of values."""
+    if sql.startswith("INSERT"):
+        head, _, values = sql.partition(" VALUES ")
+        return f"{head} VALUES {', '.join([values] * number)}{tail}"
+    pieces = sql.split("?")
+    named = "".join(f"{piece}given.column{place}" for place, piece in enumerate(pieces[:-1], 1)) + pieces[-1]
+    head, _, where = named.partition(" WHERE ")
+    values = ", ".join([f"({', '.join('?' * (len(pieces) - 1))})"] * number)
+    return f"{head} FROM (VALUES {values}) AS given WHERE {where}{tail}"
+
+
 def _processed(values: Sequence[Any], process: Callable[[Any], Any]) -> list[Any]:
     """Each value for the driver. Many rows share a job, a site or a moment, each of which is turned once."""
-    known: dict[int, Any] = {}
-    turned = []
-    for value in values:
-        place = id(value)
-        if place not in known:
-            known[place] = process(value)
-        turned.append(known[place])
-    return turned
+    different = dict(zip(map(id, values), values, strict=True))
+    if len(different) == 1:
+        return [process(values[0])] * len(values)
+    if len(different) == len(values):
+        return [process(value) for value in values]
+    turned = {place: process(value) for place, value in different.items()}
+    return [turned[place] for place in map(id, values)]
 
 
 def processor(kind: Any, dialect: Compiler) -> Callable[[Any], Any]:

@@ -106,7 +106,8 @@ _SETTLE = Many(
         bytes_in=bindparam("b_bytes"),
         links=bindparam("b_links"),
         settled_at=bindparam("b_at", type_=pages.c.settled_at.type),
-    )
+    ),
+    together=True,
 )
 
 
@@ -127,7 +128,8 @@ _CHOOSE = Many(
             name: bindparam(name)
             for name in ("job_id", "site_id", "visit_id", "key", "url", "depth", "rank", "handed", "found_on")
         },
-    )
+    ),
+    together=True,
 )
 
 
@@ -136,7 +138,7 @@ def choose(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
     _CHOOSE.run(tx, rows)
 
 
-_INSERT = Many(insert(pages).values({column.name: bindparam(column.name) for column in pages.c}))
+_INSERT = Many(insert(pages).values({column.name: bindparam(column.name) for column in pages.c}), together=True)
 
 
 def insert_new(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from gossamer.store.tx import Tx
 
-PARTITIONED = ("pages", "records", "events")
+PARTITIONED = ("pages", "records", "events", "charges")
 """Tables in monthly partitions: every question about them must say which job it is about."""
 
 AHEAD = 2  # months that are made before they begin

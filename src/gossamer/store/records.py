@@ -1,6 +1,7 @@
 """Records: the rows users came for. Never two for the same identity."""
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from operator import itemgetter
 from typing import NamedTuple
@@ -30,7 +31,9 @@ def place(record: Record, page_key: bytes, site_id: UUID) -> NewRecord:
     return NewRecord(page_key[:4] + _digest(about) + _digest("\x1f".join(rest)), page_key, site_id, record)
 
 
+@lru_cache(maxsize=4_096)
 def _digest(text: str) -> bytes:
+    # Records of a page share its address, and pages share their keywords.
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest()
 
 
@@ -38,6 +41,7 @@ _PRESENT = Lookup(records, [records.c.key], ["job_id", "kind"])
 _ADD = Many(
     insert(records).values({column.name: bindparam(column.name) for column in records.c}),
     " ON CONFLICT (job_id, kind, key) DO NOTHING",
+    together=True,
 )
 
 

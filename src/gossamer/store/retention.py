@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Table, Text, cast, delete, func, select, t
 from gossamer.model.states import JobState, VisitState
 from gossamer.store import events, exports, jobs
 from gossamer.store import tables as t
+from gossamer.store.ledger_tables import charges
 from gossamer.store.moves import FREED, Moving, moving, tell
 from gossamer.store.tx import Tx
 
@@ -128,7 +129,7 @@ def purge_step(tx: Tx, job_id: UUID, most: int) -> int:
     """Delete up to `most` rows of an archived job; how many. After the last one it is only what `job list` shows."""
     if jobs.states(tx, [job_id]).get(job_id) is not JobState.ARCHIVED:
         return 0
-    for table in (t.records, t.pages, t.events, t.minutes, t.checkpoints, t.visits, t.sites, t.exports):
+    for table in (t.records, t.pages, charges, t.events, t.minutes, t.checkpoints, t.visits, t.sites, t.exports):
         gone = _delete(tx, table, job_id, most)
         if gone:
             return gone

@@ -12,11 +12,11 @@ from gossamer.errors import UserError
 from gossamer.store import partitions
 from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.store.health import working_home
-from gossamer.store.tables import metadata
+from gossamer.store.ledger_tables import metadata  # all tables: those of the ledger are hung on it there
 from gossamer.store.tx import Tx
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
-HEAD = "0006"
+HEAD = "0007"
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 

@@ -7,8 +7,8 @@ from sqlalchemy import create_engine
 
 from gossamer.clock import SystemClock
 from gossamer.store.dialect import SQLITE
+from gossamer.store.ledger_tables import metadata  # all tables: those of the ledger are hung on it there
 from gossamer.store.schema import HEAD, known_revisions, set_up, upgrade
-from gossamer.store.tables import metadata
 from gossamer.store.tx import Tx
 
 # The columns of each table: their place in its primary key, and whether they are computed.

@@ -146,7 +146,8 @@ _APPLY = Many(
         open_pages=sites.c.open_pages + bindparam("b_open"),
         pages_done=sites.c.pages_done + bindparam("b_done"),
         **{name: _kept(name) for name in _REPLACED},
-    )
+    ),
+    together=True,
 )
 
 

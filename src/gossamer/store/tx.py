@@ -30,6 +30,10 @@ class Tx:
             self._now = self.conn.execute(_CLOCK).scalar_one() if self.dialect.own_clock else self._clock.now()
         return self._now
 
+    def agree(self, now: datetime) -> None:
+        """The database's time, where a statement that was needed anyway has brought it along."""
+        self._now = self._now or now
+
     def run(self, statement: Executable, params: Mapping[str, Any] | None = None) -> CursorResult[Any]:
         result = self.conn.execute(statement, params or {})
         assert isinstance(result, CursorResult)  # noqa: S101 - tells the type checker what Core always returns

@@ -207,7 +207,8 @@ _APPLY = Many(
         open_pages=visits.c.open_pages + bindparam("b_open"),
         walked_ms=visits.c.walked_ms + bindparam("b_walked"),
         deaths=visits.c.deaths * bindparam("b_deaths"),
-    )
+    ),
+    together=True,
 )
 
 

@@ -179,6 +179,10 @@ def _sources(rows: Tally) -> Check:
     return _check(rows, "sources", {"records": rows.records}, told)
 
 
+def _money(rows: Tally) -> Check:
+    return Check("money", rows.money.figures, rows.money.faults)
+
+
 def _checkpoint(rows: Tally) -> Check:
     """At rest since then: the same. Otherwise what had ended has ended still.
 
@@ -220,6 +224,7 @@ _CHECKS: tuple[Callable[[Tally], Check], ...] = (
     _in_hand,
     _doubles,
     _sources,
+    _money,
     _checkpoint,
 )
 _OF_ARCHIVED: tuple[Callable[[Tally], Check], ...] = (_sites, _deleted, _in_hand)

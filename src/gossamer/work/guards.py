@@ -1,4 +1,5 @@
-"""What pauses a job without anybody asking: too long at work, hardly any disk left, nobody to walk its visits.
+"""What pauses a job without anybody asking: too long at work, too much taken in, hardly any disk left, nobody to walk
+its visits.
 
 Each guard looks now and then and acts in one transaction: the pause, its reason and the alert.
 """
@@ -11,9 +12,10 @@ from pathlib import Path
 from gossamer.clock import Clock
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
+from gossamer.model.money import shown
 from gossamer.model.sentences import PAUSES
 from gossamer.model.states import JobState
-from gossamer.store import deadline, jobs, lanes
+from gossamer.store import budgets, deadline, jobs, lanes
 from gossamer.store.database import Database
 from gossamer.store.pausing import pause_by_itself
 from gossamer.store.tx import Tx
@@ -79,6 +81,22 @@ def _pause_all(tx: Tx, free: int, least: int, folder: str) -> None:
     for job in jobs.in_states(tx, JobState.RUNNING):
         why = PAUSES[AlertKind.DISK].format(**figures, job=short(job.id))
         pause_by_itself(tx, job.id, AlertKind.DISK, why)
+
+
+class TrafficGuard:
+    """A job that has taken in as many megabytes as it may rests; what was in flight is above it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def look(self) -> None:
+        if await self._database.read(budgets.over_traffic):
+            await self._database.write(_pause_over_traffic)
+
+
+def _pause_over_traffic(tx: Tx) -> None:
+    for job_id, traffic in budgets.over_traffic(tx).items():
+        pause_by_itself(tx, job_id, AlertKind.BUDGET, PAUSES[AlertKind.BUDGET].format(used=shown("traffic", traffic)))
 
 
 class LaneGuard:

@@ -23,7 +23,7 @@ from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work.closing import Closer
-from gossamer.work.guards import DeadlineGuard, LaneGuard
+from gossamer.work.guards import DeadlineGuard, LaneGuard, TrafficGuard
 from gossamer.work.member import CLUSTER
 from gossamer.work.sweep import Sweeper
 
@@ -79,7 +79,8 @@ class Keeper:
         self._retainer = duties.retainer
         self._closer = Closer(closing, duties.recipes, duties.files_of)
         self._sweeper = Sweeper(database, clock, duties.lease)
-        self._guards = (DeadlineGuard(database, clock, duties.job_time), LaneGuard(database, clock))
+        deadline = DeadlineGuard(database, clock, duties.job_time)
+        self._guards = (deadline, TrafficGuard(database), LaneGuard(database, clock))
         self._retains_at = clock.monotonic() + _RETAIN
         self._counts_at = clock.monotonic()
         self._waits = False

@@ -10,6 +10,7 @@ from gossamer.dispatch import Dispatcher
 from gossamer.fetch import Fetcher
 from gossamer.fetch.outage import Outage
 from gossamer.gate import Gate
+from gossamer.ledger.treasurer import Treasurer
 from gossamer.recipe import Recipe
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
 
@@ -44,5 +45,6 @@ class Kit:
     recipes: Mapping[str, Recipe[Any]]
     open_session: Callable[[int], Fetcher]  # a seed picks the identity
     outage: Outage  # of the proxy that sessions go through, if they do
+    treasurer: Treasurer  # asked before every request that costs something
     limits: Limits
     files_of: str = ""  # the home that keeps the files of jobs that end; "" for object storage

@@ -23,7 +23,7 @@ from gossamer.telemetry import get_logger
 from gossamer.work import surrender
 from gossamer.work.crew import Crew
 from gossamer.work.exporting import Exporter
-from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard
+from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard
 from gossamer.work.home import HomeLock
 from gossamer.work.sweep import Sweeper
 
@@ -81,6 +81,7 @@ class Runner:
         self._guards = (
             DeadlineGuard(database, clock, rules.job_time),
             DiskGuard(database, _disks(database, folder), rules.min_free_disk),
+            TrafficGuard(database),
             LaneGuard(database, clock),
         )
         self._checkpointed = clock.monotonic()

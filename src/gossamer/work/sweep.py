@@ -1,17 +1,21 @@
-"""What nobody else notices: leases that ran out, nudges that got lost, pauses whose last visit is back, new months."""
+"""What nobody else notices: leases that ran out, nudges that got lost, pauses whose last visit is back, money that was
+reserved by somebody who is gone, new months."""
 
 from datetime import timedelta
 from uuid import UUID
 
 from gossamer.clock import Clock
 from gossamer.model.states import JobState
-from gossamer.store import jobs, reclaim, visits
+from gossamer.store import bookings, jobs, reclaim, reservations, visits
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
+from gossamer.telemetry import get_logger
 from gossamer.work.months import Months
 
 SURE_AFTER = 5.0  # seconds, at least, between the two looks that make an expired lease an abandoned one
 LOST_NUDGE = timedelta(minutes=2)
+
+log = get_logger(__name__)
 
 
 class Sweeper:
@@ -24,6 +28,7 @@ class Sweeper:
         self._sure_after = max(SURE_AFTER, lease.total_seconds() / 3)
         self._expired: dict[UUID, tuple[UUID, float]] = {}  # visit -> token, first seen
         self._months = Months(database, clock)
+        self._orphans: dict[UUID, float] = {}  # reservations whose lease is gone, first seen
 
     async def sweep(self) -> None:
         gone = self._sure(await self._database.read(visits.expired))
@@ -31,6 +36,9 @@ class Sweeper:
         if gone or untidy:
             await self._database.write(_tidy, gone)
         await self._months.look()
+        owed = self._owed(await self._database.read(reservations.orphans))
+        if owed:
+            log.warning("reservations.assumed", requests=await self._database.write(bookings.assume, owed))
 
     def _sure(self, expired: dict[UUID, UUID]) -> dict[UUID, UUID]:
         """Those seen expired under the same token long enough ago, while their holders could have renewed them."""
@@ -43,6 +51,12 @@ class Sweeper:
         if self._database.patience.reachable_for() < self._sure_after:
             return {}
         return {visit: token for visit, (token, since) in self._expired.items() if since <= sure_before}
+
+    def _owed(self, orphans: list[UUID]) -> list[UUID]:
+        """Those seen without a lease for a while: who handed the visit back in order may be about to release them."""
+        now = self._clock.monotonic()
+        self._orphans = {one: self._orphans.get(one, now) for one in orphans}
+        return [one for one, since in self._orphans.items() if since <= now - SURE_AFTER]
 
 
 def _untidy(tx: Tx) -> bool:

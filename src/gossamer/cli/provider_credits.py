@@ -1,0 +1,37 @@
+"""`gossamer system credits`: what providers have cost, today, this month, by provider and by job."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from gossamer.cli.main import StrictCommand
+from gossamer.cli.views import JSON
+
+if TYPE_CHECKING:
+    from gossamer.assembly import App
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command("credits", cls=StrictCommand)
+def show_credits(
+    limit: int = typer.Option(20, min=1, max=10_000, help="Jobs shown at most, the dearest first."),
+    as_json: bool = JSON,
+) -> None:
+    """Provider credits and dollars: spent today and this month, by provider and by job, and what is left of the limits.
+
+    Days and months are those of UTC.
+
+    Example:
+
+    \b
+        gossamer system credits
+    """
+    from gossamer.cli.session import run as run_command
+
+    async def work(app: "App") -> int:
+        from gossamer.cli.spending import show_spending
+
+        return await show_spending(app, limit, as_json=as_json)
+
+    run_command(work)

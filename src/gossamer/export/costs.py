@@ -1,0 +1,69 @@
+"""The table `costs`: what each domain has cost, and by which requests. `cost_report.csv` is this one."""
+
+from collections import Counter
+from collections.abc import Mapping
+from uuid import UUID
+
+from gossamer.export.table import AT_ONCE, Asked, Cell, Column, Line, Lines, Table
+from gossamer.ledger.methods import Kind, kind_of
+from gossamer.model.money import MICROS, NOTHING, Amount
+from gossamer.model.url import is_covered
+from gossamer.store import charges, record_lines, site_costs
+from gossamer.store.database import Database
+from gossamer.store.record_lines import SitePlace
+
+Sent = Counter[tuple[UUID, Kind]]
+
+
+async def lines(database: Database, asked: Asked) -> Lines:
+    """By domain: all of them, since also what was free is worth knowing."""
+    sent = await _sent(database, asked.job.id)
+    spent = await database.read(charges.by_site, asked.job.id)
+    places = await database.read(record_lines.places, asked.job.id)
+    for start in range(0, len(places), AT_ONCE):
+        some = [place for place in places[start : start + AT_ONCE] if not is_covered(place.host, asked.excluded)]
+        yield [_line(place, sent, spent.get(place.id, NOTHING), asked) for place in some]
+
+
+async def _sent(database: Database, job_id: UUID) -> Sent:
+    sent: Sent = Counter()
+    after: bytes | None = b""
+    while after is not None:
+        found, after = await database.read(site_costs.requests, job_id, after, AT_ONCE)
+        for (site_id, rung), count in found.items():
+            sent[site_id, kind_of(rung)] += count
+    return sent
+
+
+def _line(place: SitePlace, sent: Sent, spent: Amount, asked: Asked) -> Line:
+    cells: Mapping[str, Cell] = {
+        "domain": place.host,
+        "urls_crawled": place.pages_read,
+        "direct_requests": sent[place.id, "direct"],
+        "scrapingbee_requests": sent[place.id, "provider"],
+        "js_rendering_requests": sent[place.id, "rendered"],
+        "total_credits": spent.credits,
+        "estimated_cost_usd": spent.micros / MICROS,
+    }
+    return tuple(cells[column.name] for column in asked.columns)
+
+
+async def count(database: Database, asked: Asked) -> int:
+    return len(await database.read(record_lines.places, asked.job.id))
+
+
+COSTS = Table(
+    "costs",
+    columns=(
+        Column("domain"),
+        Column("urls_crawled", "number"),
+        Column("direct_requests", "number"),
+        Column("scrapingbee_requests", "number"),
+        Column("js_rendering_requests", "number"),
+        Column("total_credits", "number"),
+        Column("estimated_cost_usd", "decimal"),
+    ),
+    lines=lines,
+    count=count,
+    file_name="cost_report",
+)

@@ -1,0 +1,177 @@
+"""One per process: reserves the worst price of every request that costs something, before it is sent.
+
+    granted = await treasurer.reserve(visit, "scrapingbee-js", page=page.key)
+    if isinstance(granted, Refusal): ...          the page waits; its job is being paused if the cap is reached
+    response = await fetcher.fetch(...)
+    Step(visit, ..., charges=(granted.charge(response.credits),))     booked together with what the request brought
+    treasurer.release(granted)                    instead of a charge, for a request that was never made
+
+Whoever waits at the same moment shares one transaction, so that many visits of a job do not queue for its budget row.
+A rung without a price is free and is not asked for here.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from uuid import UUID
+
+from gossamer.clock import Clock
+from gossamer.ledger.prices import PriceList
+from gossamer.ledger.refusing import pause_of
+from gossamer.model.ids import new_id
+from gossamer.model.money import Cap, Refusal, Reservation, Scope, Why
+from gossamer.model.page import Visit
+from gossamer.store import bookings
+from gossamer.store.database import Database
+from gossamer.store.outlook import Asked
+from gossamer.store.pausing import pause_by_itself
+from gossamer.store.tx import Tx
+from gossamer.telemetry import get_logger
+
+MOST_AT_ONCE = 200  # requests in one transaction
+PATIENCE = timedelta(seconds=5)  # with room that others may give back
+_AGAIN = 0.1  # seconds until a budget that is only crowded is asked again
+
+Answer = Reservation | Refusal
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    """Somebody who wants to make a request, and until when they wait for room."""
+
+    asked: Asked
+    until: float
+    answer: "asyncio.Future[Answer]" = field(repr=False)
+
+
+class Treasurer:
+    """`caps` are the operator's: of the system per day, of an account per month, of a job that came without its own."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        prices: PriceList,
+        caps: Mapping[Scope, Cap],
+        patience: timedelta = PATIENCE,
+    ) -> None:
+        self.prices = prices
+        self._database = database
+        self._clock = clock
+        self._caps = caps
+        self._patience = patience.total_seconds()
+        self._waiting: list[_Waiting] = []
+        self._crowded: list[_Waiting] = []
+        self._released: list[UUID] = []
+        self._news = asyncio.Event()
+        self._serving: asyncio.Task[None] | None = None
+
+    def is_paid(self, rung: str) -> bool:
+        return self.prices.of(rung) is not None
+
+    async def reserve(self, visit: Visit, rung: str, *, page: bytes | None = None, size: int = 0) -> Answer:
+        """Room for one request, or why there is none. A refusal at a cap has paused the job already.
+
+        `size` is the most that may come through a proxy that is paid by its traffic. Not to be asked for after the
+        lease's own deadline, as no request may be.
+        """
+        price = self.prices.priced(rung)
+        asked = Asked(new_id(self._clock.now()), visit, page, price, price.worst_amount(size))
+        until = self._clock.monotonic() + self._patience
+        one = _Waiting(asked, until, asyncio.get_running_loop().create_future())
+        self._waiting.append(one)
+        self._serve()
+        try:
+            return await asyncio.shield(one.answer)
+        except asyncio.CancelledError:
+            # Nobody waits any more: what is granted all the same is given back.
+            one.answer.add_done_callback(self._unwanted)
+            raise
+
+    def release(self, reservation: Reservation) -> None:
+        """Nothing was sent, so nothing is owed. Never waits."""
+        self._released.append(reservation.id)
+        self._serve()
+
+    async def close(self) -> None:
+        """Until everything that was asked for is answered."""
+        while self._serving is not None:
+            await asyncio.wait([self._serving])
+
+    def _unwanted(self, answer: "asyncio.Future[Answer]") -> None:
+        if not answer.cancelled() and answer.exception() is None and isinstance(answer.result(), Reservation):
+            self._released.append(answer.result().id)  # type: ignore[union-attr]
+            self._serve()
+
+    def _serve(self) -> None:
+        self._news.set()
+        if self._serving is None:
+            self._serving = asyncio.create_task(self._work())
+            self._serving.add_done_callback(self._over)
+
+    def _over(self, task: "asyncio.Task[None]") -> None:
+        self._serving = None
+        if self._waiting or self._crowded or self._released:
+            self._serve()
+
+    async def _work(self) -> None:
+        """As long as there is anything to do: one transaction for all who wait by then."""
+        while self._waiting or self._crowded or self._released:
+            self._news.clear()
+            if not self._waiting and not self._released:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_AGAIN):
+                        await self._news.wait()
+                self._waiting, self._crowded = self._crowded + self._waiting, []
+            batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
+            released, self._released = self._released, []
+            try:
+                asked, today = [one.asked for one in batch], self._clock.now().date()
+                answers = await self._database.write(_turn, asked, self._caps, released, today)
+                await self._pause(batch, answers)
+            except BaseException as error:
+                for one in batch:
+                    _fail(one.answer, error)
+                if not isinstance(error, Exception):
+                    raise
+                continue
+            for one, answer in zip(batch, answers, strict=True):
+                self._tell(one, answer)
+
+    def _tell(self, one: _Waiting, answer: Answer) -> None:
+        if isinstance(answer, Refusal) and answer.why is Why.CROWDED and self._clock.monotonic() < one.until:
+            self._crowded.append(one)
+        elif not one.answer.done():
+            one.answer.set_result(answer)
+
+    async def _pause(self, batch: Sequence[_Waiting], answers: Sequence[Answer]) -> None:
+        """The jobs that have come to a cap: before anybody is told, so that nobody tries again meanwhile."""
+        told: set[UUID] = set()
+        for one, answer in zip(batch, answers, strict=True):
+            job_id = one.asked.visit.job_id
+            if not isinstance(answer, Refusal) or job_id in told:
+                continue
+            pause = pause_of(answer, one.asked.price, job_id)
+            if pause is None:
+                continue
+            told.add(job_id)
+            if await self._database.write(pause_by_itself, job_id, *pause):
+                log.warning("budget.reached", job=str(job_id), why=pause[1])
+
+
+def _turn(
+    tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap], released: Sequence[UUID], today: date
+) -> list[Answer]:
+    if released:
+        bookings.release(tx, released)
+    return bookings.reserve(tx, asked, caps, today) if asked else []
+
+
+def _fail(answer: "asyncio.Future[Answer]", error: BaseException) -> None:
+    if not answer.done():
+        answer.set_exception(error if isinstance(error, Exception) else asyncio.CancelledError())
+        answer.exception()  # looked at here too: whoever asked may be gone

@@ -1,0 +1,216 @@
+"""What requests cost: provider credits, micro-dollars and bytes of paid traffic, always whole numbers.
+
+A reservation holds the worst price of one request before it is sent; a charge takes its place when the answer is there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from enum import StrEnum
+from uuid import UUID
+
+MICROS = 1_000_000  # of a dollar
+GIGABYTE = 1_000_000_000
+MEGABYTE = 1_000_000
+ACCOUNT = "default"
+"""The one account there is as long as nobody logs in."""
+
+LEVELS = (50, 80, 100)
+"""Per cent of a cap at which people are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """What something costs, in all three currencies."""
+
+    credits: int = 0
+    micros: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(self.credits + other.credits, self.micros + other.micros, self.bytes + other.bytes)
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return Amount(self.credits - other.credits, self.micros - other.micros, self.bytes - other.bytes)
+
+    def __bool__(self) -> bool:
+        return bool(self.credits or self.micros or self.bytes)
+
+    def above(self, other: "Amount") -> "Amount":
+        """By how much each part is larger than the other's."""
+        over = self - other
+        return Amount(max(0, over.credits), max(0, over.micros), max(0, over.bytes))
+
+
+NOTHING = Amount()
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """At most so much; None: no limit. `traffic` is of all bytes that come in, whoever carries them."""
+
+    credits: int | None = None
+    micros: int | None = None
+    bytes: int | None = None
+    traffic: int | None = None
+
+    def crossed(self, used: Amount) -> str:
+        """The name of the first part that is above its limit; "" if none is."""
+        parts = ((self.credits, used.credits, "credits"), (self.micros, used.micros, "micros"))
+        for most, value, name in (*parts, (self.bytes, used.bytes, "bytes")):
+            if most is not None and value > most:
+                return name
+        return ""
+
+    def level(self, used: Amount) -> int:
+        """The highest of `LEVELS` that is reached by any part; 0 if none is."""
+        parts = ((self.credits, used.credits), (self.micros, used.micros), (self.bytes, used.bytes))
+        shares = [value * 100 // most for most, value in parts if most]
+        return max((level for level in LEVELS if shares and max(shares) >= level), default=0)
+
+
+class Scope(StrEnum):
+    """Whose budget it is. Budgets are locked in this order."""
+
+    SYSTEM = "system"  # everything of one day
+    ACCOUNT = "account"  # what one account spends in a month
+    JOB = "job"
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetKey:
+    """Names one budget: the system's of a day, an account's of a month, a job's."""
+
+    scope: Scope
+    subject: str = ""
+    period: str = ""
+
+    @property
+    def job_id(self) -> UUID | None:
+        return UUID(hex=self.subject) if self.scope is Scope.JOB else None
+
+    @property
+    def rank(self) -> tuple[int, str, str]:
+        """By which budgets are locked."""
+        return list(Scope).index(self.scope), self.subject, self.period
+
+
+def keys_for(job_id: UUID, day: date) -> tuple[BudgetKey, BudgetKey, BudgetKey]:
+    """The budgets a request of a job has to fit in, as they are locked."""
+    return (
+        BudgetKey(Scope.SYSTEM, "", day.isoformat()),
+        BudgetKey(Scope.ACCOUNT, ACCOUNT, f"{day:%Y-%m}"),
+        BudgetKey(Scope.JOB, job_id.hex),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A cap and what has become of it. `excess` is what providers took above the prices they were known for."""
+
+    key: BudgetKey
+    cap: Cap
+    reserved: Amount = NOTHING
+    spent: Amount = NOTHING
+    excess: Amount = NOTHING
+    told: int = 0  # the highest of `LEVELS` that was told
+
+    @property
+    def used(self) -> Amount:
+        return self.reserved + self.spent
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What one request on a rung costs."""
+
+    rung: str
+    provider: str
+    worst: int  # credits that it can never cost more than
+    by_outcome: Mapping[str, int] = field(default_factory=dict)  # credits, for estimates: `ok`, `404`, `failed`
+    micros_per_credit: int = 10_000
+    micros_per_gigabyte: int = 0
+    renders: bool = False  # runs the page's JavaScript
+
+    @property
+    def usual(self) -> int:
+        """Credits of a page that arrives."""
+        return self.by_outcome.get("ok", self.worst)
+
+    def amount(self, cost: int, size: int = 0) -> Amount:
+        """Of so many credits, and so many bytes through a proxy that is paid by its traffic."""
+        micros = cost * self.micros_per_credit + -(-size * self.micros_per_gigabyte // GIGABYTE)
+        return Amount(cost, micros, size)
+
+    def worst_amount(self, size: int = 0) -> Amount:
+        """To be reserved: `size` is the most that may come through a proxy paid by its traffic."""
+        return self.amount(self.worst, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What a request has cost, in place of its reservation. Of one that was free nothing is kept."""
+
+    reservation: UUID
+    amount: Amount
+    assumed: bool = False  # nobody said what it cost, so it is the worst
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Room in three budgets for one request, held by the lease of its visit."""
+
+    id: UUID
+    job_id: UUID
+    site_id: UUID
+    visit_id: UUID
+    lease: UUID
+    page: bytes | None
+    price: Price
+    worst: Amount
+    day: date  # whose budget it is taken from, whenever it is settled
+    at: datetime
+
+    def charge(self, cost: int | None, size: int = 0) -> Charge:
+        """The credits the provider said it cost: 0 if nothing; None if it did not say, which is taken for the worst."""
+        if cost is None:
+            return Charge(self.id, self.price.worst_amount(size), assumed=True)
+        return Charge(self.id, self.price.amount(cost, size))
+
+
+class Why(StrEnum):
+    """Why a reservation was refused."""
+
+    CAP = "cap"  # it would pass a cap: the job pauses
+    CROWDED = "crowded"  # it would, but requests in flight may turn out cheaper: worth another try
+    CLOSED = "closed"  # the rung took more than its price: nobody uses it until its price is corrected
+    LEASE = "lease"  # the visit is no longer ours
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """No money for this request. `budget` and `part` name the cap: a job's `credits`."""
+
+    why: Why
+    budget: BudgetKey | None = None
+    part: str = ""
+    used: int = 0  # of that part, what is reserved included
+
+
+def shown(part: str, value: int) -> str:
+    """`5,000 credits`, `$50.00`, `50 MB of residential traffic`."""
+    match part:
+        case "micros":
+            return dollars(value)
+        case "bytes":
+            return f"{value / MEGABYTE:,.0f} MB of residential traffic"
+        case "traffic":
+            return f"{value / MEGABYTE:,.0f} MB of traffic"
+    return f"{value:,} credit{'' if value == 1 else 's'}"
+
+
+def dollars(micros: int) -> str:
+    """`$48.32`; small sums with as many digits as it takes to see them."""
+    if 0 < micros < MICROS // 100:
+        return f"${micros / MICROS:.6f}".rstrip("0")
+    return f"${micros / MICROS:,.2f}"

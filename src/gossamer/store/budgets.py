@@ -1,0 +1,216 @@
+"""Budgets: caps, and what is reserved and spent of them. Locked in one order: the system's, accounts', jobs'."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, case, func, literal_column, select, tuple_, update
+
+from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Cap, Scope, keys_for
+from gossamer.model.states import JobState
+from gossamer.store.ledger_tables import PARTS, budgets
+from gossamer.store.many import Many
+from gossamer.store.tables import counters, jobs
+from gossamer.store.tx import Tx
+
+NO_CAPS: Mapping[Scope, Cap] = {scope: Cap() for scope in Scope}
+_NO_LIMIT: ColumnElement[int] = literal_column(str(2**62))
+
+
+@dataclass(slots=True)
+class BudgetChange:
+    """What a transaction does to one budget."""
+
+    reserved: Amount = NOTHING
+    spent: Amount = NOTHING
+    excess: Amount = NOTHING
+
+
+_KEY = tuple_(budgets.c.scope, budgets.c.subject, budgets.c.period)
+_RANK = case({str(scope): number for number, scope in enumerate(Scope)}, value=budgets.c.scope)
+ROWS = budgets
+HOLD = (
+    select(budgets)
+    .where(_KEY.in_(bindparam("keys", expanding=True)))
+    .order_by(_RANK, budgets.c.subject, budgets.c.period)
+)
+
+
+def hold(tx: Tx, keys: Collection[BudgetKey], caps: Mapping[Scope, Cap] = NO_CAPS) -> dict[BudgetKey, Budget]:
+    """These budgets, which nobody else changes until commit. One that is not there yet begins with its cap."""
+    wanted = [(key.scope, key.subject, key.period) for key in keys]
+    found = {budget.key: budget for budget in map(budget_of, tx.run(tx.locked(HOLD), {"keys": wanted}))}
+    missing = sorted((key for key in keys if key not in found), key=lambda key: key.rank)
+    if missing:
+        _open(tx, {key: caps[key.scope] for key in missing})
+        found = {budget.key: budget for budget in map(budget_of, tx.run(tx.locked(HOLD), {"keys": wanted}))}
+    return found
+
+
+def _open(tx: Tx, caps: Mapping[BudgetKey, Cap]) -> None:
+    fresh = tx.dialect.insert(budgets).on_conflict_do_nothing()
+    rows = [
+        {"scope": key.scope, "subject": key.subject, "period": key.period, "job_id": key.job_id, **_cap_columns(cap)}
+        for key, cap in caps.items()
+    ]
+    tx.run_many(fresh, rows)
+
+
+def open_job(tx: Tx, job_id: UUID, cap: Cap) -> None:
+    _open(tx, {job_key(job_id): cap})
+
+
+def job_key(job_id: UUID) -> BudgetKey:
+    return BudgetKey(Scope.JOB, job_id.hex)
+
+
+def _cap_columns(cap: Cap) -> dict[str, int | None]:
+    return {f"cap_{part}": getattr(cap, part) for part in (*PARTS, "traffic")}
+
+
+def _number(name: str) -> Any:
+    return bindparam(f"b_{name}", type_=BigInteger)
+
+
+_THIS = (
+    budgets.c.scope == bindparam("b_scope"),
+    budgets.c.subject == bindparam("b_subject"),
+    budgets.c.period == bindparam("b_period"),
+)
+_RESERVE = Many(
+    update(budgets)
+    .where(
+        *_THIS,
+        *(
+            budgets.c[f"reserved_{part}"] + budgets.c[f"spent_{part}"] + _number(part)
+            <= func.coalesce(_number(f"cap_{part}"), _NO_LIMIT)
+            for part in PARTS
+        ),
+    )
+    .values(
+        **{f"reserved_{part}": budgets.c[f"reserved_{part}"] + _number(part) for part in PARTS},
+        **{f"cap_{part}": _number(f"cap_{part}") for part in PARTS},
+    )
+)
+
+
+def reserve(tx: Tx, more: Mapping[BudgetKey, tuple[Cap, Amount]]) -> None:
+    """Take room in budgets that are held, under these caps: what does not fit is not taken."""
+    rows = [
+        {
+            **_place(key),
+            **{f"b_cap_{part}": getattr(cap, part) for part in PARTS},
+            **{f"b_{part}": getattr(amount, part) for part in PARTS},
+        }
+        for key, (cap, amount) in more.items()
+    ]
+    _RESERVE.run(tx, rows)
+
+
+_CLOSE = Many(
+    update(budgets)
+    .where(*_THIS)
+    .values(
+        **{
+            f"{kind}_{part}": budgets.c[f"{kind}_{part}"] + _number(f"{kind}_{part}")
+            for kind in ("reserved", "spent", "excess")
+            for part in PARTS
+        },
+        told=_number("told"),
+    )
+)
+
+
+def close(tx: Tx, held: Mapping[BudgetKey, Budget], changes: Mapping[BudgetKey, BudgetChange]) -> list[Budget]:
+    """Give back what was reserved and book what was spent; those of which more of the cap is spent than was told."""
+    after = {key: _after(held[key], changes[key]) for key in sorted(changes, key=lambda key: key.rank)}
+    _CLOSE.run(tx, [{**_place(key), **_additions(changes[key]), "b_told": now.told} for key, now in after.items()])
+    return [now for key, now in after.items() if now.told > held[key].told]
+
+
+def _after(budget: Budget, change: BudgetChange) -> Budget:
+    spent = budget.spent + change.spent
+    told = max(budget.told, budget.cap.level(spent))
+    return replace(budget, reserved=budget.reserved + change.reserved, spent=spent, told=told)
+
+
+def _additions(change: BudgetChange) -> dict[str, int]:
+    kinds = {"reserved": change.reserved, "spent": change.spent, "excess": change.excess}
+    return {f"b_{kind}_{part}": getattr(amount, part) for kind, amount in kinds.items() for part in PARTS}
+
+
+def _place(key: BudgetKey) -> dict[str, str]:
+    return {"b_scope": key.scope, "b_subject": key.subject, "b_period": key.period}
+
+
+def set_cap(tx: Tx, job_id: UUID, cap: Cap) -> Budget:
+    """Give a job other limits, in those parts that are named; as it was before.
+
+    One that is below what was used already is not taken over: the caller looks at the answer.
+    """
+    key = job_key(job_id)
+    before = hold(tx, [key])[key]
+    wanted = {part: getattr(cap, part) for part in (*PARTS, "traffic") if getattr(cap, part) is not None}
+    if not wanted or Cap(**{part: wanted[part] for part in PARTS if part in wanted}).crossed(before.used):
+        return before
+    # People are told again, in shares of the new limit.
+    changed = {**{f"cap_{part}": value for part, value in wanted.items()}, "told": 0}
+    tx.run(update(budgets).where(budgets.c.job_id == job_id).values(**changed))
+    return before
+
+
+def get(tx: Tx, key: BudgetKey) -> Budget | None:
+    return next(map(budget_of, tx.run(HOLD, {"keys": [(key.scope, key.subject, key.period)]})), None)
+
+
+def everything(tx: Tx) -> list[Budget]:
+    return [budget_of(row) for row in tx.run(select(budgets))]
+
+
+def of_job(tx: Tx, job_id: UUID) -> Budget:
+    """A job that was made before there were budgets has one without limits."""
+    return get(tx, job_key(job_id)) or Budget(job_key(job_id), Cap())
+
+
+def spent_by_jobs(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, Amount]:
+    """Of those that have spent something."""
+    wanted = budgets.c.job_id.in_(ids) & (budgets.c.spent_micros + budgets.c.spent_credits > 0)
+    return {row.job_id: _amount(row, "spent_") for row in tx.run(select(budgets).where(wanted))}
+
+
+_TRAFFIC = (
+    select(func.coalesce(func.sum(counters.c.bytes_in), 0)).where(counters.c.job_id == jobs.c.id).scalar_subquery()
+)
+_OVER_TRAFFIC = (
+    select(jobs.c.id, _TRAFFIC.label("traffic"))
+    .join(budgets, budgets.c.job_id == jobs.c.id)
+    .where(jobs.c.state == JobState.RUNNING, budgets.c.cap_traffic.is_not(None), budgets.c.cap_traffic <= _TRAFFIC)
+    .order_by(jobs.c.id)
+)
+
+
+def over_traffic(tx: Tx) -> dict[UUID, int]:
+    """Running jobs that have taken in as many bytes as they may, and how many that are."""
+    return {row.id: int(row.traffic) for row in tx.run(_OVER_TRAFFIC)}
+
+
+def today(tx: Tx) -> tuple[Budget, Budget]:
+    """The system's budget of this day and the account's of this month, as far as anything was reserved of them."""
+    system, account, _ = keys_for(UUID(int=0), tx.now.date())
+    return get(tx, system) or Budget(system, Cap()), get(tx, account) or Budget(account, Cap())
+
+
+def budget_of(row: Row[Any]) -> Budget:
+    return Budget(
+        BudgetKey(Scope(row.scope), row.subject, row.period),
+        Cap(row.cap_credits, row.cap_micros, row.cap_bytes, row.cap_traffic),
+        _amount(row, "reserved_"),
+        _amount(row, "spent_"),
+        _amount(row, "excess_"),
+        row.told,
+    )
+
+
+def _amount(row: Row[Any], kind: str) -> Amount:
+    return Amount(*(int(getattr(row, f"{kind}{part}")) for part in PARTS))

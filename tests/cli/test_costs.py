@@ -1,0 +1,240 @@
+"""What a job has cost, wherever people look for it."""
+
+import csv
+from pathlib import Path
+
+import orjson
+import pytest
+from sqlalchemy import update
+
+from gossamer.assembly import App, caps_of, open_app, prices_of
+from gossamer.cli import costs, report
+from gossamer.cli.cost_report import show_cost_report
+from gossamer.cli.jobs import resume
+from gossamer.cli.look import show_list
+from gossamer.cli.spending import show_spending
+from gossamer.cli.status import show_status
+from gossamer.cli.summary import show_summary
+from gossamer.errors import UserError
+from gossamer.intake import control
+from gossamer.ledger.treasurer import Treasurer
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.money import Cap, Reservation, Scope
+from gossamer.model.page import Attempt, Page, Visit
+from gossamer.model.states import JobState, PageState, SiteState
+from gossamer.settings import Settings
+from gossamer.settle.step import Finished, PageStep, Step
+from gossamer.store import budgets, counters, jobs
+from gossamer.store.ledger_tables import budgets as rows
+from gossamer.work.audit import audit
+from tests.jobs import settle, state_of
+from tests.ledger.purse import make_capped
+
+
+async def spend(app: App, visit: Visit, *rungs: str, cost: int | None = None) -> None:
+    """A site whose pages were asked for directly, and then once more on each of these rungs."""
+    treasurer = Treasurer(app.database, app.clock, app.prices, app.caps)
+    charges, tried = [], [Attempt("direct", 403, "FORBIDDEN", 10, 1_700_000_000_000, (1_700_000_000_000,))]
+    page = Page.at(f"http://{visit.host}/")
+    for rung in rungs:
+        granted = await treasurer.reserve(visit, rung, page=page.key)
+        assert isinstance(granted, Reservation), granted
+        charges.append(granted.charge(granted.price.usual if cost is None else cost))
+        tried.append(Attempt(rung, 200, "", 10, 1_700_000_001_000, (1_700_000_001_000,)))
+    for attempt in tried:
+        page = page.tried(attempt)
+    done = PageStep(page, PageState.DONE, http_status=200, identity=page.key, bytes_in=10)
+    await settle(app.database, Step(visit, done, charges=tuple(charges)))
+    await settle(app.database, Step(visit, ending=Finished(SiteState.DONE)))
+
+
+async def a_job(app: App, cap: Cap = Cap(5_000)) -> Job:  # noqa: B008 - a frozen value
+    """Three sites: one was free, one needed a provider, one its JavaScript too."""
+    job, held = await app.database.write(make_capped, cap, "free.test", "paid.test", "rendered.test")
+    visits = {visit.host: visit for visit in held}
+    await spend(app, visits["free.test"])
+    await spend(app, visits["paid.test"], "scrapingbee-standard")
+    await spend(app, visits["rendered.test"], "scrapingbee-standard", "scrapingbee-js")
+    return job
+
+
+async def test_a_status_says_what_a_job_has_cost_and_by_which_methods(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with open_app(Settings(home=tmp_path)) as app:
+        job = await a_job(app)
+        await show_status(app, short(job.id), as_json=False)
+        said = capsys.readouterr().out.splitlines()
+        assert "Cost so far: 7 ScrapingBee credits used ($0.07)" in said
+        assert "Limits: 5,000 credits (--max-credits)" in said
+        methods = (
+            "Breakdown: Direct (free): 1 domain | ScrapingBee (standard): 1 domain"
+            " | ScrapingBee (JS rendering): 1 domain"
+        )
+        assert methods in said
+        progress = await app.database.read(counters.progress, job.id)
+        spent = await costs.read_costs(app, job, progress)
+        assert costs.ending_lines(spent) == ["ScrapingBee credits used: 7 ($0.07)", methods]
+        await show_status(app, short(job.id), as_json=True)
+        answer = orjson.loads(capsys.readouterr().out)["cost"]
+        assert (answer["credits"], answer["usd"], answer["limits"]["credits"]) == (7, 0.07, 5_000)
+        assert {one["method"]: one["requests"] for one in answer["methods"]} == {
+            "scrapingbee-js": 1,
+            "scrapingbee-standard": 2,
+        }
+        assert answer["domains_by_method"] == {"direct": 1, "scrapingbee-standard": 1, "scrapingbee-js": 1}
+
+
+async def test_a_free_job_costs_nothing_and_says_nothing_at_its_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with open_app(Settings(home=tmp_path)) as app:
+        job, (visit,) = await app.database.write(make_capped, Cap(10))
+        await spend(app, visit)
+        progress = await app.database.read(counters.progress, job.id)
+        assert costs.ending_lines(await costs.read_costs(app, job, progress)) == []
+        await show_status(app, short(job.id), as_json=False)
+        assert "Cost so far: 0 credits used ($0.00)" in capsys.readouterr().out.splitlines()
+
+
+async def test_the_list_has_dollars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with open_app(Settings(home=tmp_path)) as app:
+        await a_job(app)
+        await show_list(app, 10, archived=False, as_json=False)
+        assert "$0.07" in capsys.readouterr().out
+        await show_list(app, 10, archived=False, as_json=True)
+        (listed,) = orjson.loads(capsys.readouterr().out)
+        assert listed["cost"]["credits"] == 7
+
+
+async def test_the_cost_report_has_these_columns_and_every_domain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with open_app(Settings(home=tmp_path)) as app:
+        job = await a_job(app)
+        file = tmp_path / "costs.csv"
+        await show_cost_report(app, short(job.id), 50, None, file, as_json=False)
+        header, *lines = csv.reader(file.read_text(encoding="utf-8").splitlines())
+        assert ",".join(header) == (
+            "domain,urls_crawled,direct_requests,scrapingbee_requests,js_rendering_requests,"
+            "total_credits,estimated_cost_usd"
+        )
+        assert lines == [
+            ["free.test", "1", "1", "0", "0", "0", "0.0"],
+            ["paid.test", "1", "1", "1", "0", "1", "0.01"],
+            ["rendered.test", "1", "1", "1", "1", "6", "0.06"],
+        ]
+        capsys.readouterr()
+        await show_cost_report(app, short(job.id), 2, None, None, as_json=False)
+        shown = capsys.readouterr().out
+        assert shown.index("rendered.test") < shown.index("paid.test")
+        assert "2 of 3 domains, the dearest first. More of them: --limit." in shown
+        assert "In all: 7 credits ($0.07)." in shown
+        await show_cost_report(app, short(job.id), 1, None, None, as_json=True)
+        (dearest,) = orjson.loads(capsys.readouterr().out)
+        assert (dearest["domain"], dearest["total_credits"]) == ("rendered.test", 6)
+
+
+async def test_system_credits_today_this_month_by_provider_and_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with open_app(Settings(home=tmp_path, daily_credits=100, account_usd=5.0)) as app:
+        first, second = await a_job(app), await a_job(app)
+        await show_spending(app, 20, as_json=False)
+        said = capsys.readouterr().out
+        today, month, prices, *rest = said.splitlines()
+        assert today.endswith(", UTC): 14 credits ($0.14), of at most 100 credits")
+        assert month.endswith("): 14 credits ($0.14), of at most $5.00")
+        assert prices == "Prices as of 2026-08-21; a credit costs $0.01."
+        assert any(line.split()[:1] == ["ScrapingBee"] and line.split()[-1] == "$0.14" for line in rest)
+        assert short(first.id) in said
+        assert short(second.id) in said
+        await show_spending(app, 20, as_json=True)
+        answer = orjson.loads(capsys.readouterr().out)
+        assert answer["today"]["providers"]["scrapingbee"]["requests"] == 6
+        assert answer["month"]["max_usd"] == 5.0
+        assert [one["credits"] for one in answer["jobs"]] == [7, 7]
+        assert answer["prices"]["scrapingbee-js"]["worst_credits"] == 5
+
+
+async def test_a_job_at_its_limit_goes_on_with_a_higher_one(tmp_path: Path) -> None:
+    async with open_app(Settings(home=tmp_path)) as app:
+        job, (visit,) = await app.database.write(make_capped, Cap(6), "a.test")
+        treasurer = Treasurer(app.database, app.clock, app.prices, app.caps)
+        granted = await treasurer.reserve(visit, "scrapingbee-js")
+        assert isinstance(granted, Reservation)
+        await settle(app.database, Step(visit, charges=(granted.charge(5),)))
+        assert not isinstance(await treasurer.reserve(visit, "scrapingbee-js"), Reservation)
+        paused = await app.database.read(jobs.get, job.id)
+        assert paused
+        assert paused.state is JobState.PAUSING
+        progress = await app.database.read(counters.progress, job.id)
+        (last,) = report.ending(paused, progress)
+        assert "Budget limit reached (5 credits used). Job paused." in last
+        assert f"gossamer job resume {short(job.id)} --max-credits N" in last
+        with pytest.raises(UserError, match="has used 5 credits already, so --max-credits cannot be less") as refused:
+            await control.resume(app.database, paused, Cap(4))
+        assert refused.value.code == "budget.too_low"
+        assert await state_of(app.database, job.id) is JobState.PAUSING
+        await control.resume(app.database, paused, Cap(20))
+        assert await state_of(app.database, job.id) is JobState.RUNNING
+        assert isinstance(await treasurer.reserve(visit, "scrapingbee-js"), Reservation)
+        assert (await app.database.read(budgets.of_job, job.id)).cap == Cap(20)
+
+
+async def test_traffic_already_taken_in_is_no_limit(tmp_path: Path) -> None:
+    async with open_app(Settings(home=tmp_path)) as app:
+        job = await a_job(app)
+        with pytest.raises(UserError, match="--max-mb cannot be less"):
+            await control.resume(app.database, job, Cap(traffic=0))
+
+
+async def test_an_audit_holds_the_budgets_against_the_charges(tmp_path: Path) -> None:
+    async with open_app(Settings(home=tmp_path)) as app:
+        job = await a_job(app)
+        checks = {check.name: check for check in (await audit(app.database, job.id)).checks}
+        assert checks["money"].figures == {"charged": 7, "reserved": 0, "spent": 7}
+        assert checks["money"].faults == ()
+        wrong = update(rows).where(rows.c.job_id == job.id).values(spent_credits=8)
+        await app.database.write(lambda tx: tx.run(wrong))
+        checks = {check.name: check for check in (await audit(app.database, job.id)).checks}
+        assert checks["money"].faults == (
+            f"budget of job {short(job.id)}: it says 8 credits, $0.07, 0 MB of residential traffic spent, "
+            "the rows say 7 credits, $0.07, 0 MB of residential traffic",
+        )
+
+
+def test_limits_are_those_of_one_job() -> None:
+    nothing = {"max_usd": None, "max_mb": None, "max_residential_mb": None, "processes": None}
+    with pytest.raises(UserError, match=r"Limits are those of one job\."):
+        resume(None, everything=True, max_credits=5, **nothing, detach=False, as_json=False)
+
+
+async def test_a_summary_has_the_costs_of_a_job_that_had_some(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with open_app(Settings(home=tmp_path)) as app:
+        job = await a_job(app)
+        await show_summary(app, short(job.id), None, "", None, as_json=False)
+        said = capsys.readouterr().out
+        assert "Costs" in said
+        assert "ScrapingBee credits used: 7 ($0.07)" in said
+        await show_summary(app, short(job.id), None, "", None, as_json=True)
+        assert orjson.loads(capsys.readouterr().out)["cost"]["credits"] == 7
+
+
+def test_prices_and_caps_are_the_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOSSAMER_PRICES", "scrapingbee-js=7@0.002, residential=8/GB")
+    settings = Settings(credit_usd=0.001, daily_usd=12.5, max_credits=99)
+    prices, caps = prices_of(settings), caps_of(settings)
+    rendered, plain, proxy = (prices.priced(rung) for rung in ("scrapingbee-js", "scrapingbee-standard", "residential"))
+    assert (rendered.worst, rendered.micros_per_credit) == (7, 2_000)
+    assert (plain.worst, plain.micros_per_credit) == (1, 1_000)
+    assert (proxy.worst, proxy.micros_per_gigabyte) == (0, 8_000_000)
+    assert prices.of("direct") is None
+    assert caps == {Scope.SYSTEM: Cap(None, 12_500_000), Scope.ACCOUNT: Cap(), Scope.JOB: Cap(99)}
+    for wrong in ("scrapingbee-js", "scrapingbee-js=cheap", "=5", "scrapingbee-js=5@"):
+        monkeypatch.setenv("GOSSAMER_PRICES", wrong)
+        with pytest.raises(UserError, match=r"GOSSAMER_PRICES is .*, expected prices such as"):
+            Settings()
