@@ -43,7 +43,7 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
     return rows
 
 
-FILLED = ("0001", "0002", "0003", "0004", "0005")
+FILLED = ("0001", "0002", "0003", "0004", "0005", "0006")
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 
