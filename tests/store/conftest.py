@@ -1,4 +1,7 @@
-"""The store is tried on a third database: Postgres behind PgBouncer, which lends a connection per transaction."""
+"""Some of the store is tried on a third database: Postgres behind PgBouncer, which lends a connection per transaction.
+
+What has no locks, no time limits and no reads side by side would say nothing new there.
+"""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -12,8 +15,16 @@ from gossamer.store.schema import upgrade
 from tests.conftest import AnyDatabase
 from tests.partitioned import watch
 
+_POOLED = ("test_checkpoints", "test_schema", "test_together", "test_visits")
 
-@pytest.fixture(params=["sqlite", "postgres", "pgbouncer"])
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "database" in metafunc.fixturenames:
+        pooled = ("pgbouncer",) if metafunc.module.__name__.endswith(_POOLED) else ()
+        metafunc.parametrize("database", ("sqlite", "postgres", *pooled), indirect=True)
+
+
+@pytest.fixture
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AnyDatabase]:
     url, pooled = f"sqlite:///{tmp_path}/gossamer.db", request.param == "pgbouncer"
     if request.param != "sqlite":

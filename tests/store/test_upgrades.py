@@ -85,8 +85,8 @@ def test_every_earlier_revision_has_rows_to_upgrade() -> None:
 async def test_the_rows_fill_every_table_and_column_of_their_revision(empty: AnyDatabase, former: str) -> None:
     def columns(tx: Tx) -> dict[str, set[str]]:
         seen = inspect(tx.conn)
-        months = tuple(f"{name}_" for name in PARTITIONED)
-        names = [name for name in seen.get_table_names() if name != "alembic_version" and not name.startswith(months)]
+        months = tuple(f"{table}_" for table in PARTITIONED)
+        names = [name for name in seen.get_table_names() if not name.startswith(("alembic_version", *months))]
         return {name: {column["name"] for column in seen.get_columns(name)} for name in names}
 
     await empty.write(make_former, former)
