@@ -19,7 +19,7 @@ from tests.servers import RedisServer, object_storage, postgres, redis
 
 AnyDatabase = SqliteDatabase | PostgresDatabase
 
-_URLS = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL")
+_URLS = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "FLARESOLVERR_URL")
 _numbers = count(1)
 
 

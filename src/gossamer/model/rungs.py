@@ -21,12 +21,15 @@ PROVIDER_RUNGS: Mapping[str, Rung] = {
     for rung in (
         _rung("scrapingbee-standard", 75),
         _rung("scrapingbee-js", 90),
-        _rung("scrapingbee-premium", 120),
+        _rung("scrapingbee-premium", 90),
+        _rung("scrapingbee-premium-js", 120),
         _rung("scrapingbee-stealth", 170),  # takes no time limit of ours: its own is 140 seconds
         _rung("scraperapi", 100),  # tries for 70 seconds, whatever we want
         _rung("scraperapi-js", 100),
         _rung("scraperapi-premium", 100),
+        _rung("scraperapi-premium-js", 100),
         _rung("scraperapi-ultra", 100),
+        _rung("scraperapi-ultra-js", 100),
         _rung("flaresolverr", 80, retries=1),  # 60 for the page, the rest for the start of its browser
         _rung("firecrawl", 75),
     )

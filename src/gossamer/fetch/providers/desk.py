@@ -132,6 +132,7 @@ class ProviderDesk:
             most = min(self._at_once, access.at_once or self._at_once)
             seats = Seats(self._places, f"provider:{provider}", self._holder, most)
             url = access.url or _KNOWN[provider].url
-            line = Line(seats, self._clock, url, most, proxy=self._proxy, trust=self._trust, runtime=self._runtime)
+            self._runtime = self._runtime or Runtime(workers=1)
+            line = Line(seats, self._clock, url, most, self._runtime, proxy=self._proxy, trust=self._trust)
             self._lines[provider] = line
         return line

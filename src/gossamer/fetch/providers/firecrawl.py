@@ -26,7 +26,7 @@ _ASKED: dict[str, Any] = {
     "skipTlsVerification": False,
     "proxy": "basic",
 }
-_NO_PDF = {"v1": {"parsePDF": False}, "v2": {"parsers": []}}
+_NO_PDF: dict[str, dict[str, Any]] = {"v1": {"parsePDF": False}, "v2": {"parsers": []}}
 
 _FAILURES = {
     401: Reason.PROVIDER_KEY,

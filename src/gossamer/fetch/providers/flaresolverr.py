@@ -1,7 +1,7 @@
 """FlareSolverr: a browser of the operator's own that sits challenges out. Free, slow, and blind to statuses.
 
-It says 200 of every page and shows no headers, so that what arrives is judged by what is in it. What it sends is the
-page as the browser holds it.
+It says 200 of every page and shows no headers. Error pages say by themselves what they are, so that a small one gets
+its status back; anything else is judged by what is in it. What it sends is the page as the browser holds it.
 """
 
 import re
@@ -20,6 +20,25 @@ _SHORTEST = timedelta(seconds=1)
 _JSON = {"Content-Type": "application/json"}
 _TIMEOUT = re.compile(r"Timeout after (\d+(?:\.\d+)?) seconds")
 _HTML = {"content-type": "text/html; charset=utf-8"}
+
+_ERROR_PAGE = 5_000  # characters: servers say it in a line or two, and sites in their usual frame
+_TITLE = re.compile(r"<title[^>]{0,200}>\s*([^<]{1,200})", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:error\s+|http\s+)*([45]\d\d)\b\s*([-–—:|]?)\s*(.*)")
+_BROWSERS_OWN = re.compile(r"\bHTTP ERROR ([45]\d\d)\b")
+_WORDED = (
+    ("forbidden", 403),
+    ("not found", 404),
+    ("page not found", 404),
+    ("gone", 410),
+    ("unauthorized", 401),
+    ("authentication required", 401),
+    ("too many requests", 429),
+    ("internal server error", 500),
+    ("bad gateway", 502),
+    ("service unavailable", 503),
+    ("service temporarily unavailable", 503),
+    ("gateway time", 504),
+)
 
 
 class FlareSolverr:
@@ -58,7 +77,8 @@ class FlareSolverr:
         if not isinstance(solution, dict) or not isinstance(page, str):
             raise failed(self.name, self.title, Reason.PROVIDER_UNREADABLE, head, why="no page in it")
         url = solution.get("url")
-        return Told(200, _HTML, 0, url if isinstance(url, str) else "", page.encode("utf-8", "replace"))
+        body = page.encode("utf-8", "replace")
+        return Told(status_of(page), _HTML, 0, url if isinstance(url, str) else "", body)
 
     def _failure(self, head: Head, said: str) -> FetchError:
         if found := _TIMEOUT.search(said):
@@ -77,3 +97,19 @@ class FlareSolverr:
         if not self._used:
             return None
         return Call(self._url, _JSON, orjson.dumps({"cmd": "sessions.destroy", "session": self._session}))
+
+
+def status_of(page: str) -> int:
+    """What the server must have said, going by its words; 200 where they are no error's."""
+    if len(page) > _ERROR_PAGE:
+        return 200
+    if own := _BROWSERS_OWN.search(page):
+        return int(own[1])
+    found = _TITLE.search(page)
+    title = found[1].strip().lower() if found else ""
+    numbered = _NUMBERED.match(title)
+    said = numbered[3] if numbered else title
+    worded = next((status for words, status in _WORDED if said.startswith(words)), 0)
+    if numbered and (worded or numbered[2] or not said):
+        return int(numbered[1])  # and not "500 ways to ..."
+    return worded or 200

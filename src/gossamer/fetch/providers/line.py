@@ -48,10 +48,10 @@ class Line:
         clock: Clock,
         url: str,
         most: int,
+        runtime: Runtime,
         *,
         proxy: str = "",
         trust: CertStore | None = None,
-        runtime: Runtime | None = None,
     ) -> None:
         self.seats = seats
         self._clock = clock
@@ -60,10 +60,10 @@ class Line:
         self._asking = asyncio.Lock()
         behind_proxy = proxy if proxy and not _is_near(url) else ""
         self._client = Client(
+            runtime=runtime,
             # Names of providers are the operator's business, as the proxy's are: the system looks them up.
             dns_options=DnsOptions(system_dns=True),
             **({"proxies": [Proxy.all(behind_proxy)]} if behind_proxy else {"no_proxy": True}),
-            **({"runtime": runtime} if runtime else {}),
             redirect=Policy.none(),  # a key goes where it was meant to go
             user_agent=_AGENT,
             connect_timeout=CONNECT_TIMEOUT,

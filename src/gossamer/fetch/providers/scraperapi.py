@@ -17,8 +17,10 @@ URL = "https://api.scraperapi.com"
 WAYS: Mapping[str, Mapping[str, str]] = {
     "scraperapi": {"render": "false"},
     "scraperapi-js": {"render": "true"},
-    "scraperapi-premium": {"render": "true", "premium": "true"},
-    "scraperapi-ultra": {"render": "true", "ultra_premium": "true"},
+    "scraperapi-premium": {"render": "false", "premium": "true"},
+    "scraperapi-premium-js": {"render": "true", "premium": "true"},
+    "scraperapi-ultra": {"render": "false", "ultra_premium": "true"},
+    "scraperapi-ultra-js": {"render": "true", "ultra_premium": "true"},
 }
 
 _STICKY = frozenset({"scraperapi", "scraperapi-js"})  # sessions and better addresses exclude each other

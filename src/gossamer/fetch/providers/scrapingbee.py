@@ -20,7 +20,8 @@ _BROWSER = {"render_js": "true", "wait_browser": "networkidle2"}  # scripts have
 WAYS: Mapping[str, Mapping[str, str]] = {
     "scrapingbee-standard": _PLAIN,
     "scrapingbee-js": _BROWSER,
-    "scrapingbee-premium": {**_BROWSER, "premium_proxy": "true"},
+    "scrapingbee-premium": {**_PLAIN, "premium_proxy": "true"},
+    "scrapingbee-premium-js": {**_BROWSER, "premium_proxy": "true"},
     "scrapingbee-stealth": {**_BROWSER, "stealth_proxy": "true"},
 }
 

@@ -83,17 +83,11 @@ class FlareSolverrEmulator:
                 if self.sessions.pop(str(asked.get("session")), None) is None:
                     raise _Failed("The session doesn't exist.")
                 return {"message": "The session has been removed."}
-            case "request.get":
-                if not asked.get("url"):
-                    raise _Failed("Request parameter 'url' is mandatory in 'request.get' command.")
-                if asked.get("postData"):
-                    raise _Failed("Cannot use 'postBody' when sending a GET request.")
-            case "request.post":
-                if not asked.get("postData"):
-                    raise _Failed("Request parameter 'postData' is mandatory in 'request.post' command.")
+            case "request.get" | "request.post":
+                _check(asked)
+                return await self._solve(asked)
             case other:
                 raise _Failed(f"Request parameter 'cmd' = '{other}' is invalid.")
-        return await self._solve(asked)
 
     def _create(self, session: str) -> dict[str, Any]:
         known = session in self.sessions
@@ -125,6 +119,16 @@ class FlareSolverrEmulator:
             raise _Failed(f"{_UNSOLVED}Timeout after {seconds:g} seconds.")
         message = "Challenge solved!" if challenged else "Challenge not detected!"
         return {"message": message, "solution": _solution(asked, visited)}
+
+
+def _check(asked: dict[str, Any]) -> None:
+    if asked["cmd"] == "request.post":
+        if not asked.get("postData"):
+            raise _Failed("Request parameter 'postData' is mandatory in 'request.post' command.")
+    elif not asked.get("url"):
+        raise _Failed("Request parameter 'url' is mandatory in 'request.get' command.")
+    elif asked.get("postData"):
+        raise _Failed("Cannot use 'postBody' when sending a GET request.")
 
 
 def _title(visited: Visited) -> str:

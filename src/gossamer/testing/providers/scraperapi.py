@@ -91,6 +91,10 @@ class ScraperApiEmulator:
         most = request.query.get("max_cost", "")
         if self.shop.left < price or (most.isdigit() and price > int(most)):
             return Sale(refuse(403), url, way=way)
+        return await self._fetched(request, price, visitor, way)
+
+    async def _fetched(self, request: Request, price: int, visitor: Visitor, way: str) -> Sale:
+        url = request.query["url"]
         follow = request.query.get("follow_redirect", "true") == "true"
         try:
             visited = await self.shop.target.visit(url, visitor, seconds=self._longest, follow=follow)
@@ -98,16 +102,15 @@ class ScraperApiEmulator:
             return Sale(_failed(504), url, way=way)
         except TooLarge:
             return Sale(refuse(500), url, way=way)
-        if visited.status == 403:
-            # The site's block is said to be one.
-            return Sale(Answer(403, (("Content-Type", "text/plain"), ("sa-statuscode", "403")), _PROSE), url, way=way)
         if visited.status >= 400 and visited.status != 404:
             return Sale(_failed(visited.status), url, way=way)
         return Sale(_page(request, visited, price), url, price, way)
 
 
 def _failed(status: int) -> Answer:
-    return Answer(500, (("Content-Type", "text/plain"), ("sa-statuscode", str(status))), _PROSE)
+    """Free. The site's block keeps its status, all else becomes one."""
+    told = (("Content-Type", "text/plain"), ("sa-statuscode", str(status)))
+    return Answer(403 if status == 403 else 500, told, _PROSE)
 
 
 def _page(request: Request, visited: Visited, price: int) -> Answer:
