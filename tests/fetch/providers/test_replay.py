@@ -174,6 +174,10 @@ def test_a_small_error_page_gets_its_status_back(title: str, status: int) -> Non
 
 
 def test_the_browsers_own_error_page_is_none_of_the_site() -> None:
+    nowhere = json.dumps({"status": "ok", "solution": {"url": "chrome-error://chromewebdata/", "response": "<p>No"}})
+    told = read("flaresolverr", Got(200, {}, nowhere.encode()))
+    assert isinstance(told, FetchError)
+    assert told.trouble.reason is Reason.UNREACHABLE
     assert status_of("<html><body><div>This page isn't working</div><div>HTTP ERROR 403</div></body></html>") == 403
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from gossamer.clock import SystemClock
+from gossamer.clock import FrozenClock, SystemClock
 from gossamer.fetch import ProviderBusy
 from gossamer.fetch.providers import Access, ProviderDesk, open_provider
 from gossamer.fetch.providers.flaresolverr import FlareSolverr
@@ -104,7 +104,19 @@ async def test_a_refusal_lowers_the_limit_where_the_books_say_nothing(open_way: 
     provider = FlareSolverr("flaresolverr", "", way.running.url)
     async with line.seats.one(LONG, SHORT), line.seats.one(LONG, SHORT), line.seats.one(LONG, SHORT):
         await line.too_many(provider)
-    assert line.seats.limit == 2
+    assert line.seats.limit == 3
+
+
+async def test_a_limit_that_was_lowered_is_tried_again_after_a_while(frozen: FrozenClock) -> None:
+    access = {"flaresolverr": Access(url="http://127.0.0.1:9")}
+    line = ProviderDesk(access, frozen, MemoryPlaces(frozen), holder="test", at_once=7)._line("flaresolverr")
+    provider = FlareSolverr("flaresolverr", "", "http://127.0.0.1:9")
+    await line.too_many(provider)
+    await line.learn(provider)
+    assert line.seats.limit == 1
+    frozen.advance(61)
+    await line.learn(provider)
+    assert line.seats.limit == 7
 
 
 async def test_without_a_free_seat_a_call_is_a_wait_and_nothing_is_sent(open_way: OpenWay) -> None:

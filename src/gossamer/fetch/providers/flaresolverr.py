@@ -77,6 +77,9 @@ class FlareSolverr:
         if not isinstance(solution, dict) or not isinstance(page, str):
             raise failed(self.name, self.title, Reason.PROVIDER_UNREADABLE, head, why="no page in it")
         url = solution.get("url")
+        if isinstance(url, str) and url.startswith("chrome-error:"):
+            # What the browser shows where there is no site.
+            raise FetchError(Trouble(Reason.UNREACHABLE, self.title), 0)
         body = page.encode("utf-8", "replace")
         return Told(status_of(page), _HTML, 0, url if isinstance(url, str) else "", body)
 

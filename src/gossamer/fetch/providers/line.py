@@ -6,6 +6,7 @@ from datetime import timedelta
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+import wreq.exceptions as client
 from wreq import Client, Proxy
 from wreq import Response as Arrived
 from wreq.dns import DnsOptions
@@ -16,7 +17,7 @@ from wreq.tls import CertStore
 from gossamer.clock import Clock
 from gossamer.fetch.addresses import is_local_name, why_not_public
 from gossamer.fetch.body import BodyLimit, read_body, read_headers
-from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProxyAway, spell_seconds, translate
+from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProxyAway, translate
 from gossamer.fetch.providers.reading import failed
 from gossamer.fetch.providers.seam import Account, Books, Call, Provider
 from gossamer.fetch.providers.seats import Seats
@@ -26,7 +27,7 @@ from gossamer.telemetry import get_logger
 CONNECT_TIMEOUT = timedelta(seconds=10)
 _ACCOUNT_TIMEOUT = timedelta(seconds=10)
 _ACCOUNT_BYTES = 65_536
-_ASK_AGAIN = 60.0  # seconds between two looks at the books
+_ASK_AGAIN = 60.0  # seconds between two looks at the books, and for which a refusal is remembered
 _AGENT = "gossamer"
 
 _WORDS = {
@@ -35,6 +36,9 @@ _WORDS = {
     Reason.TLS: "TLS handshake failed",
     Reason.PROXY: "no connection through the proxy",
 }
+
+# There was no connection to send anything over.
+_UNSENT = (client.ConnectionError, client.ProxyConnectionError, client.TlsError)
 
 log = get_logger(__name__)
 
@@ -56,8 +60,10 @@ class Line:
         self.seats = seats
         self._clock = clock
         self._most = most
+        self._known: int | None = None  # what the books allow
         self._asked = float("-inf")
         self._asking = asyncio.Lock()
+        self._raise_at: float | None = None  # when a limit that was lowered for a refusal is to be tried again
         behind_proxy = proxy if proxy and not _is_near(url) else ""
         self._client = Client(
             runtime=runtime,
@@ -77,8 +83,24 @@ class Line:
         return self._client.get(call.url, headers=call.headers, timeout=timeout)
 
     async def learn(self, provider: Provider) -> None:
-        """Lower the limit to what the provider's books allow, once, and again when it says that calls were too many."""
-        if not isinstance(provider, Books) or self._clock.monotonic() - self._asked < _ASK_AGAIN:
+        """Before a call: ask for the limit if nobody knows it yet, and forget a refusal that was long ago."""
+        if self._raise_at is not None and self._clock.monotonic() >= self._raise_at:
+            self._raise_at = None
+            self._set_limit(provider, self._known or self._most)
+        if self._known is None:
+            await self._ask(provider)
+
+    async def too_many(self, provider: Provider) -> None:
+        """The provider refused a call because others were running."""
+        running, before = self.seats.taken, self.seats.limit
+        await self._ask(provider)
+        if self.seats.limit >= before:
+            # The books say nothing new: somebody else may use the key. What runs here at the moment is what it takes.
+            self._raise_at = self._clock.monotonic() + _ASK_AGAIN
+            self._set_limit(provider, max(1, running))
+
+    async def _ask(self, provider: Provider) -> None:
+        if not isinstance(provider, Books):
             return
         async with self._asking:
             if self._clock.monotonic() - self._asked < _ASK_AGAIN:
@@ -86,15 +108,8 @@ class Line:
             self._asked = self._clock.monotonic()
             account = await self.account(provider)
             if account is not None and account.at_once:
-                await self._set_limit(provider, min(self._most, account.at_once))
-
-    async def too_many(self, provider: Provider) -> None:
-        """The provider refused a call because others were running."""
-        running, before = self.seats.taken, self._asked
-        await self.learn(provider)
-        if self._asked == before and running <= self.seats.limit:
-            # The books say nothing new, so what runs now is more than it takes.
-            await self._set_limit(provider, max(1, running - 1))
+                self._known = min(self._most, account.at_once)
+                self._set_limit(provider, self._known)
 
     async def account(self, provider: Provider) -> Account | None:
         """What the books say; None if they cannot be read."""
@@ -118,9 +133,9 @@ class Line:
                 raise ValueError(f"HTTP {status}")
             return await read_body(arrived, read_headers(arrived), BodyLimit(_ACCOUNT_BYTES))
 
-    async def _set_limit(self, provider: Provider, limit: int) -> None:
+    def _set_limit(self, provider: Provider, limit: int) -> None:
         if limit != self.seats.limit:
-            await self.seats.set_limit(limit)
+            self.seats.set_limit(limit)
             log.info("provider.limit_learned", provider=provider.name, limit=limit)
 
 
@@ -128,15 +143,13 @@ def broken(provider: Provider, error: Exception, timeout: timedelta) -> FetchErr
     """A call that did not come to its end, by an exception of CLIENT_ERRORS. What was never sent costs nothing."""
     told = translate(error, connect_timeout=CONNECT_TIMEOUT, timeout=timeout)
     reason = told.trouble.reason
+    credits = 0 if isinstance(error, _UNSENT) else None
     if isinstance(told, ProxyAway):
-        told.credits = 0
+        told.credits = credits
         return told
-    if reason is Reason.TIMEOUT:
-        sent = told.trouble.detail != spell_seconds(CONNECT_TIMEOUT)
-        why = f"nothing for {told.trouble.detail}"
-        return failed(provider.name, provider.title, Reason.PROVIDER_AWAY, credits=None if sent else 0, why=why)
     why = _WORDS.get(reason, "the connection broke off")
-    credits = 0 if reason in _WORDS else None
+    if reason is Reason.TIMEOUT:
+        why = f"nothing for {told.trouble.detail}"
     return failed(provider.name, provider.title, Reason.PROVIDER_AWAY, credits=credits, why=why)
 
 

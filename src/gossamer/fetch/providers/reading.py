@@ -32,6 +32,11 @@ def whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_CREDITS else None
 
 
+def count_of(value: object) -> int | None:
+    """Credits of a whole plan, which go into the millions."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
 def status_in(headers: Mapping[str, str], name: str, otherwise: int) -> int:
     """A status the provider passes on, or `otherwise` where it is garbled."""
     text = headers.get(name, "").strip()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from urllib.parse import urlencode, urlsplit
 
-from gossamer.fetch.providers.reading import document_in, failed, number_in, of_the_page, status_in, whole
+from gossamer.fetch.providers.reading import count_of, document_in, failed, number_in, of_the_page, status_in, whole
 from gossamer.fetch.providers.seam import Account, Call, Head, Told
 from gossamer.model.trouble import Reason
 
@@ -96,8 +96,7 @@ class ScraperApi:
         told = document_in(answers[0])
         if told is None:
             raise ValueError("no JSON")
-        used, limit = whole(told.get("requestCount")), told.get("requestLimit")
-        limit = limit if isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0 else None
+        used, limit = count_of(told.get("requestCount")), count_of(told.get("requestLimit"))
         return Account(
             used=used,
             limit=limit,

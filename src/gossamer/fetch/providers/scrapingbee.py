@@ -8,7 +8,7 @@ from datetime import timedelta
 from urllib.parse import urlencode
 
 from gossamer.fetch.errors import FetchError
-from gossamer.fetch.providers.reading import document_in, failed, number_in, of_the_page, whole
+from gossamer.fetch.providers.reading import count_of, document_in, failed, number_in, of_the_page, whole
 from gossamer.fetch.providers.seam import Account, Call, Head, Told
 from gossamer.model.trouble import Reason, Trouble
 
@@ -104,7 +104,7 @@ class ScrapingBee:
         usage = document_in(answers[0])
         if usage is None:
             raise ValueError("no JSON")
-        used, limit = _count(usage.get("used_api_credit")), _count(usage.get("max_api_credit"))
+        used, limit = count_of(usage.get("used_api_credit")), count_of(usage.get("max_api_credit"))
         return Account(
             used=used,
             limit=limit,
@@ -113,11 +113,6 @@ class ScrapingBee:
             running=whole(usage.get("current_concurrency")),
             renews=str(usage.get("renewal_subscription_date") or "")[:40],
         )
-
-
-def _count(value: object) -> int | None:
-    """Credits of a plan go into the millions."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _sites_headers(headers: Mapping[str, str]) -> dict[str, str]:

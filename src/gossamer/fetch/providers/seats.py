@@ -5,6 +5,7 @@ its call could not be running any more. Inside a process callers queue, and only
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -29,14 +30,14 @@ class Seats:
         self._place = place
         self._holder = holder
         self._numbers = count()
-        self._changed = asyncio.Condition()
+        self._queue: deque[asyncio.Future[None]] = deque()
         self.limit = limit
         self.taken = 0  # here
 
-    async def set_limit(self, limit: int) -> None:
-        async with self._changed:
-            self.limit = max(1, limit)
-            self._changed.notify_all()
+    def set_limit(self, limit: int) -> None:
+        """More or fewer from now on; whoever has a seat keeps it."""
+        self.limit = max(1, limit)
+        self._call_next()
 
     @asynccontextmanager
     async def one(self, longest: timedelta, patience: timedelta) -> AsyncIterator[None]:
@@ -44,7 +45,7 @@ class Seats:
         holder = f"{self._holder}:{next(self._numbers)}"
         try:
             async with asyncio.timeout(patience.total_seconds()):
-                await self._queue()
+                await self._wait_turn()
         except TimeoutError:
             raise NoSeat from None
         try:
@@ -56,13 +57,30 @@ class Seats:
                 await asyncio.shield(self._places.leave(self._place, holder))
         finally:
             self.taken -= 1
-            async with self._changed:
-                self._changed.notify()
+            self._call_next()
 
-    async def _queue(self) -> None:
-        async with self._changed:
-            await self._changed.wait_for(lambda: self.taken < self.limit)
+    async def _wait_turn(self) -> None:
+        if self.taken < self.limit and not self._queue:
             self.taken += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._queue.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                # Called and gone in the same moment: the seat is the next one's.
+                self.taken -= 1
+                self._call_next()
+            raise
+
+    def _call_next(self) -> None:
+        """Hand free seats to those who wait, in their order; they are taken from then on."""
+        while self._queue and self.taken < self.limit:
+            turn = self._queue.popleft()
+            if not turn.done():
+                self.taken += 1
+                turn.set_result(None)
 
     async def _enter(self, holder: str, lasts: timedelta, patience: timedelta) -> None:
         clock = asyncio.get_running_loop().time
