@@ -58,7 +58,7 @@ async def test_a_page_arrives_with_everything_that_describes_it_and_its_price(ru
 
 
 async def test_every_rung_sees_of_the_sample_web_what_its_price_buys(open_way: OpenWay) -> None:
-    wanted = {
+    wanted: dict[str, set[str]] = {
         "scrapingbee-standard": set(),
         "scrapingbee-js": {"shell"},
         "scrapingbee-premium": {"forbidden"},

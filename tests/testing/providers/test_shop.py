@@ -12,7 +12,7 @@ from gossamer.testing.providers import EMULATORS, Kind, Storm, emulate, read_bil
 from gossamer.testing.web import SampleWeb, serve
 from gossamer.testing.web.patience import Patience
 from gossamer.testing.web.replies import Replies
-from gossamer.testing.web.visitors import JS, OPENED_BY, POWERS, PREMIUM
+from gossamer.testing.web.visitors import JS, NOBODY, OPENED_BY, POWERS, PREMIUM
 from tests.fetch.loopback import Site
 from tests.testing.providers.asking import page, send
 from tests.testing.providers.recorded import HOST, KEY, fill
@@ -191,7 +191,7 @@ def test_who_says_nothing_sees_what_everybody_sees() -> None:
 
 
 def test_a_visitor_sees_what_its_powers_open() -> None:
-    truth, rendered, all_opened = (WEB.truth(visitor=powers) for powers in ((), frozenset((JS,)), POWERS))  # type: ignore[arg-type]
+    truth, rendered, all_opened = (WEB.truth(visitor=powers) for powers in (NOBODY, frozenset((JS,)), POWERS))
 
     def readable(found: dict[str, object]) -> set[str]:
         sites = found["sites"]
