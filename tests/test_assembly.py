@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.assembly import open_app, open_kit, provider_desk, start_log
+from gossamer.assembly import open_app, open_kit, provider_desk, provider_rungs, start_log
 from gossamer.clock import SteadyClock, SystemClock
 from gossamer.errors import UserError
 from gossamer.fetch import FetchError
@@ -178,6 +178,7 @@ async def test_providers_are_put_together_from_the_settings(tmp_path: Path) -> N
             )
             clock = SteadyClock()
             desk = provider_desk(settings, clock, MemoryPlaces(clock), "worker-1")
+            assert desk.rungs == provider_rungs(settings)
             assert {provider_of(rung) for rung in desk.rungs} == {"scrapingbee", "flaresolverr"}
             resolver = Resolver(clock)
             guard = Guard(resolver, rules=parse_connect_to(rules))

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from gossamer.clock import SteadyClock
 from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
+from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
 from gossamer.recipe import Recipe
 from gossamer.recipes.prospect import Prospect
 from gossamer.retain.classes import Terms
@@ -180,6 +181,17 @@ def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
             f"Cannot write to {path}: {error.strerror or error}.",
             hint="Point GOSSAMER_HOME at a folder of your own.",
         ) from error
+
+
+def provider_rungs(settings: Settings) -> tuple[str, ...]:
+    """The names of the providers' rungs that are set up here; what speaks to them is not loaded for that."""
+    given = {
+        "scrapingbee": settings.scrapingbee_key,
+        "scraperapi": settings.scraperapi_key,
+        "flaresolverr": settings.flaresolverr_url,
+        "firecrawl": settings.firecrawl_key,
+    }
+    return tuple(rung for rung in PROVIDER_RUNGS if given[provider_of(rung)])
 
 
 def provider_desk(settings: Settings, clock: SteadyClock, places: "Places", holder: str) -> "ProviderDesk":
