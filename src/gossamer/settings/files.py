@@ -53,7 +53,7 @@ def secret_values(names: Collection[str]) -> dict[str, Any]:
         # Where it is wrong is left out: the line may be a secret.
         raise UserError("settings.unreadable", f"{path} is not valid TOML.") from None
     except OSError as error:
-        raise UserError("settings.unreadable", f"{path} cannot be read: {error.strerror}.") from error
+        raise UserError("settings.unreadable", f"{path} cannot be read: {error.strerror}.") from None
     unknown = sorted(values.keys() - set(names))
     if unknown:
         raise UserError(
