@@ -38,7 +38,8 @@ class Way:
     guard: Guard
 
     async def get(self, url: str = f"http://{HOST}/", max_bytes: int = 1_000_000, **options: Any) -> Response:
-        return await self.session.fetch(url, **{"timeout": PATIENCE, "max_bytes": max_bytes} | options)
+        asked: dict[str, Any] = {"timeout": PATIENCE, "max_bytes": max_bytes, **options}
+        return await self.session.fetch(url, **asked)
 
     async def error(self, url: str = f"http://{HOST}/", max_bytes: int = 1_000_000, **options: Any) -> FetchError:
         with pytest.raises(FetchError) as caught:

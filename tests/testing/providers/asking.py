@@ -53,6 +53,6 @@ async def call(running: Running, recorded: Recorded) -> Got:
     return await send(f"{running.url}/scrape", bearer, {"url": recorded.url, **recorded.asked})
 
 
-async def page(running: Running, url: str, **asked: Any) -> Got:
+async def page(running: Running, target: str, /, **asked: Any) -> Got:
     """A page by a call like any other."""
-    return await call(running, Recorded("", asked, 200, url, key=KEY))
+    return await call(running, Recorded("", asked, 200, target, key=KEY))

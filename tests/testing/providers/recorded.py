@@ -4,7 +4,6 @@ Each names what a site did, what the provider was asked, what it answered, and w
 status, or a reason; and what was charged. `None` is what the provider does not say.
 """
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -147,8 +146,7 @@ SCRAPERAPI = (
 
 
 def solver(name: str, status: int, said: str, asked: dict[str, Any], **more: Any) -> Recorded:
-    part = json.dumps(said)[1:-1].encode()
-    return Recorded(name, asked, status, body=part, **more)
+    return Recorded(name, asked, status, body=said.encode(), **more)
 
 
 _GET = {"cmd": "request.get", "maxTimeout": 2000}
