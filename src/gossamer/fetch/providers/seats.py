@@ -50,14 +50,14 @@ class Seats:
             raise NoSeat from None
         try:
             await self._enter(holder, longest + _GRACE, patience)
-            try:
-                yield
-            finally:
-                # Shielded: a seat that is not given back would be missed until it expires.
-                await asyncio.shield(self._places.leave(self._place, holder))
+            yield
         finally:
-            self.taken -= 1
-            self._call_next()
+            try:
+                # Shielded, and also where nobody knows whether it was given: one that is kept is missed until it expires.
+                await asyncio.shield(self._places.leave(self._place, holder))
+            finally:
+                self.taken -= 1
+                self._call_next()
 
     async def _wait_turn(self) -> None:
         if self.taken < self.limit and not self._queue:
