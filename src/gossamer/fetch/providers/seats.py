@@ -53,7 +53,7 @@ class Seats:
             yield
         finally:
             try:
-                # Shielded, and also where nobody knows whether it was given: one that is kept is missed until it expires.
+                # Shielded, and also where nobody knows whether it was given: one that is kept is missed for minutes.
                 await asyncio.shield(self._places.leave(self._place, holder))
             finally:
                 self.taken -= 1
