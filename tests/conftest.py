@@ -20,7 +20,7 @@ from tests.servers import RedisServer, object_storage, pgbouncer, postgres, redi
 
 AnyDatabase = SqliteDatabase | PostgresDatabase
 
-_URLS = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL")
+_URLS = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "FLARESOLVERR_URL")
 _numbers = count(1)
 
 

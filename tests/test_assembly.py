@@ -10,13 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.assembly import open_app, open_kit, start_log
+from gossamer.assembly import open_app, open_kit, provider_desk, provider_rungs, start_log
 from gossamer.clock import SteadyClock, SystemClock
 from gossamer.errors import UserError
 from gossamer.fetch import FetchError
+from gossamer.fetch.connect_to import parse_connect_to
+from gossamer.fetch.guard import Guard
+from gossamer.fetch.providers import open_provider
+from gossamer.fetch.resolve import Resolver
+from gossamer.gate.memory import MemoryPlaces
+from gossamer.model.rungs import provider_of
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
 from gossamer.telemetry import get_logger
+from gossamer.testing.providers import emulate
 from tests.fetch.forward_proxy import ForwardProxy
 from tests.fetch.loopback import Site
 from tests.servers import RedisServer, free_port
@@ -154,3 +161,39 @@ async def test_workers_go_by_the_clock_of_a_server(tmp_path: Path, new_postgres:
         assert abs(kit.clock.now() - SystemClock().now()) < timedelta(seconds=10)
     async with open_app(settings) as app:
         assert app.lock.clock == app.clock.offset
+
+
+async def test_providers_are_put_together_from_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "never-send.txt").write_text("patients.test\n")
+    async with Site() as site:
+        rules = f"*.test=127.0.0.1:{site.port}"
+        async with emulate("scrapingbee", rules) as bee:
+            settings = Settings(
+                home=tmp_path,
+                connect_to=rules,
+                scrapingbee_key=bee.key,
+                scrapingbee_url=bee.url,
+                flaresolverr_url="http://127.0.0.1:8191",
+                never_send=tmp_path / "never-send.txt",
+            )
+            clock = SteadyClock()
+            desk = provider_desk(settings, clock, MemoryPlaces(clock), "worker-1")
+            assert desk.rungs == provider_rungs(settings)
+            assert {provider_of(rung) for rung in desk.rungs} == {"scrapingbee", "flaresolverr"}
+            resolver = Resolver(clock)
+            guard = Guard(resolver, rules=parse_connect_to(rules))
+            session = open_provider("scrapingbee-standard", desk, guard)
+            response = await session.fetch("http://shop.test/", timeout=timedelta(seconds=20), max_bytes=1_000)
+            with pytest.raises(FetchError) as caught:
+                await session.fetch("http://patients.test/", timeout=timedelta(seconds=20), max_bytes=1_000)
+            await session.close()
+            await resolver.close()
+    assert (response.body, response.credits) == (b"hello", 1)
+    assert caught.value.trouble.reason is Reason.NEVER_SEND
+    assert bee.bill.total == 1
+
+
+async def test_a_never_send_list_that_cannot_be_read_is_refused_at_the_door(tmp_path: Path) -> None:
+    async with open_app(Settings(home=tmp_path, never_send=tmp_path / "none.txt")) as app:
+        with pytest.raises(UserError, match="GOSSAMER_NEVER_SEND names"):
+            app.check()

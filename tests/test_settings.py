@@ -366,3 +366,92 @@ def test_a_prefix_in_redis_is_one_plain_word(prefix: str) -> None:
 def test_a_never_visit_list_is_named_by_its_whole_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOSSAMER_NEVER_VISIT", "lists/never.txt")
     assert Settings().never_visit == Path.cwd() / "lists" / "never.txt"
+
+
+KEYS = ["SCRAPINGBEE_KEY", "SCRAPERAPI_KEY", "FIRECRAWL_KEY"]
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_providers_key_is_read_and_never_shown(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"GOSSAMER_{name}", "hunter2-hunter2")
+    settings, unknown = read_settings()
+    assert unknown == []
+    assert getattr(settings, name.lower()).get_secret_value() == "hunter2-hunter2"
+    assert "hunter2" not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
+
+
+@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize("key", ["hunter2 hunter2", "hunter2\nX-Other: 1", "hünter2", "abc", "x" * 600])
+def test_a_key_that_no_header_can_hold_is_refused_unseen(name: str, key: str) -> None:
+    assert refused(**{f"GOSSAMER_{name}": key}) == f"GOSSAMER_{name} cannot be used, expected a key without spaces."
+
+
+def test_secrets_may_stand_in_a_file_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    secrets = tmp_path / "secrets.toml"
+    secrets.write_text(
+        f'scrapingbee_key = "from-the-file"\nfirecrawl_key = "from-the-file"\ndatabase_url = "{SECRET}"\n'
+    )
+    monkeypatch.setenv("GOSSAMER_SECRETS_FILE", str(secrets))
+    monkeypatch.setenv("GOSSAMER_FIRECRAWL_KEY", "from-outside")
+    settings, unknown = read_settings()
+    assert settings.scrapingbee_key is not None
+    assert settings.firecrawl_key is not None
+    assert settings.database_url is not None
+    assert settings.scrapingbee_key.get_secret_value() == "from-the-file"
+    assert settings.firecrawl_key.get_secret_value() == "from-outside"
+    assert settings.database_url.get_secret_value() == SECRET
+    assert unknown == []
+
+
+def test_the_file_of_secrets_may_be_named_in_the_file_of_settings(tmp_path: Path) -> None:
+    secrets = tmp_path / "secrets.toml"
+    secrets.write_text('scraperapi_key = "from-the-file"')
+    Path("gossamer.toml").write_text(f'secrets_file = "{secrets}"\n')
+    settings = Settings()
+    assert settings.scraperapi_key is not None
+    assert settings.scraperapi_key.get_secret_value() == "from-the-file"
+
+
+def test_a_key_in_the_file_of_settings_is_refused_unseen() -> None:
+    Path("gossamer.toml").write_text('scrapingbee_key = "hunter2-hunter2"\n')
+    with pytest.raises(UserError) as caught:
+        Settings()
+    assert caught.value.code == "settings.misplaced"
+    assert "holds scrapingbee_key: keys of providers stand in the environment" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'scrapingbee_key = "hunter2', "is not valid TOML."),
+        (b"hunter2 = \xff", "is not valid TOML."),
+        (b"domain_rate = 2", "holds domain_rate, which is no secret."),
+        (b'scrapingbee_key = "hunter2 hunter2"', "cannot be used, expected a key without spaces."),
+        (None, "cannot be read: No such file or directory."),
+    ],
+)
+def test_a_file_of_secrets_that_cannot_be_used_is_named_and_not_shown(
+    content: bytes | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = tmp_path / "secrets.toml"
+    if content is not None:
+        secrets.write_bytes(content)
+    monkeypatch.setenv("GOSSAMER_SECRETS_FILE", str(secrets))
+    with pytest.raises(UserError) as caught:
+        Settings()
+    assert str(secrets) in caught.value.message
+    assert said in caught.value.message
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("variable", ["GOSSAMER_FLARESOLVERR_URL", "FLARESOLVERR_URL"])
+def test_flaresolverr_is_named_in_either_spelling(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "http://127.0.0.1:8191/")
+    assert Settings().flaresolverr_url == "http://127.0.0.1:8191"
+
+
+@pytest.mark.parametrize("name", ["SCRAPINGBEE_URL", "SCRAPERAPI_URL", "FIRECRAWL_URL", "FLARESOLVERR_URL"])
+def test_a_providers_server_holds_no_password(name: str) -> None:
+    assert refused(**{f"GOSSAMER_{name}": "http://me:x@host/"}).startswith(f"GOSSAMER_{name} is ")

@@ -15,6 +15,7 @@ from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
 from gossamer.ledger.prices import OwnPrice, PriceList, price_list
 from gossamer.model.money import MICROS, Cap, Scope
+from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
 from gossamer.recipe import Recipe
 from gossamer.recipes.prospect import Prospect
 from gossamer.retain.classes import Terms
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from gossamer.blobs.objects import ObjectBlobs
     from gossamer.blobs.shelf import Shelf
     from gossamer.fetch.never import NeverVisit
-    from gossamer.gate import Gate
+    from gossamer.fetch.providers import ProviderDesk
+    from gossamer.gate import Gate, Places
     from gossamer.work.exporting import Exporter
     from gossamer.work.kit import Kit
 
@@ -86,6 +88,8 @@ class App:
         if self.settings.redis_url:
             require_redis()
         self.never_visit()
+        if self.settings.never_send:
+            _never_send(self.settings, self.clock)
 
     def never_visit(self) -> "NeverVisit | None":
         """What no job may visit, as the operator's file says now; None where there is no such file."""
@@ -205,7 +209,8 @@ def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
     kept = (settings.database_url, settings.proxy, settings.redis_url, settings.broker_url)
     passwords = [urlsplit(secret.get_secret_value()).password or "" for secret in kept if secret]
     secrets = [spelling for password in passwords for spelling in (password, unquote(password))]
-    secrets += [settings.storage_secret_key.get_secret_value()] if settings.storage_secret_key else []
+    keys = (settings.storage_secret_key, settings.scrapingbee_key, settings.scraperapi_key, settings.firecrawl_key)
+    secrets += [key.get_secret_value() for key in keys if key]
     if stream is not None:
         configure(settings.log_format, settings.log_level, stream=stream, secrets=secrets)
         return
@@ -220,6 +225,47 @@ def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
             f"Cannot write to {path}: {error.strerror or error}.",
             hint="Point GOSSAMER_HOME at a folder of your own.",
         ) from error
+
+
+def provider_rungs(settings: Settings) -> tuple[str, ...]:
+    """The names of the providers' rungs that are set up here; what speaks to them is not loaded for that."""
+    given = {
+        "scrapingbee": settings.scrapingbee_key,
+        "scraperapi": settings.scraperapi_key,
+        "flaresolverr": settings.flaresolverr_url,
+        "firecrawl": settings.firecrawl_key,
+    }
+    return tuple(rung for rung in PROVIDER_RUNGS if given[provider_of(rung)])
+
+
+def provider_desk(settings: Settings, clock: SteadyClock, places: "Places", holder: str) -> "ProviderDesk":
+    """The providers of this installation; `holder` tells this process from the others that share its places."""
+    from gossamer.fetch.http import read_trust
+    from gossamer.fetch.providers import Access, ProviderDesk
+
+    keys = {
+        "scrapingbee": (settings.scrapingbee_key, settings.scrapingbee_url),
+        "scraperapi": (settings.scraperapi_key, settings.scraperapi_url),
+        "firecrawl": (settings.firecrawl_key, settings.firecrawl_url),
+    }
+    access = {name: Access(key.get_secret_value() if key else "", url or "") for name, (key, url) in keys.items()}
+    access["flaresolverr"] = Access(url=settings.flaresolverr_url or "", at_once=settings.flaresolverr_concurrency)
+    return ProviderDesk(
+        access,
+        clock,
+        places,
+        holder=holder,
+        at_once=settings.provider_concurrency,
+        never_send=_never_send(settings, clock),
+        proxy=settings.proxy.get_secret_value() if settings.proxy else "",
+        trust=read_trust(settings.ca_file) if settings.ca_file else None,
+    )
+
+
+def _never_send(settings: Settings, clock: SteadyClock) -> "NeverVisit":
+    from gossamer.fetch.never import NeverVisit
+
+    return NeverVisit(settings.never_send, clock, "GOSSAMER_NEVER_SEND")
 
 
 def log_path(settings: Settings) -> Path:

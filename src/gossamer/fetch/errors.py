@@ -58,15 +58,31 @@ _PARSE_REASON = re.compile(r"Parse\((\w+)")
 
 
 class FetchError(Exception):
-    """No usable answer arrived. The Trouble says why, and what may help."""
+    """No usable answer arrived. The Trouble says why, and what may help.
 
-    def __init__(self, trouble: Trouble) -> None:
+    `credits` is what a provider charged for it all the same; None where that is not known.
+    """
+
+    def __init__(self, trouble: Trouble, credits: int | None = None) -> None:
         super().__init__(trouble.sentence)
         self.trouble = trouble
+        self.credits = credits
 
 
 class ProxyAway(FetchError):
     """The operator's own proxy cannot be used for any site: nothing is wrong with this one."""
+
+
+class ProviderTrouble(FetchError):
+    """A provider failed, not the page: its key, its credits, its servers. `provider` is its name in settings."""
+
+    def __init__(self, provider: str, trouble: Trouble, credits: int | None = None) -> None:
+        super().__init__(trouble, credits)
+        self.provider = provider
+
+
+class ProviderBusy(ProviderTrouble):
+    """All calls of the plan are in use. Nothing was fetched or charged: it is no try of the page, only a wait."""
 
 
 def translate(error: Exception, *, connect_timeout: timedelta, timeout: timedelta) -> FetchError:

@@ -45,10 +45,11 @@ class _Flaw:
 
 
 class NeverVisit:
-    """The list in force. Without a file nothing is on it."""
+    """The list in force. Without a file nothing is on it. `setting` is where the operator names the file."""
 
-    def __init__(self, path: Path | None, clock: Clock) -> None:
+    def __init__(self, path: Path | None, clock: Clock, setting: str = "GOSSAMER_NEVER_VISIT") -> None:
         self._path = path
+        self._setting = setting
         self._clock = clock
         self._entries = _Entries()
         self._stamp: tuple[int, int] | None = None
@@ -91,7 +92,7 @@ class NeverVisit:
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(
                 "never_visit.unreadable",
-                f"GOSSAMER_NEVER_VISIT names {path}, which cannot be read ({_why(error)}).",
+                f"{self._setting} names {path}, which cannot be read ({_why(error)}).",
                 hint=_EXPECTED,
             ) from error
         if flaws:

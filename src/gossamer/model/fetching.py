@@ -47,6 +47,7 @@ class Response:
     fetched_at: datetime
     elapsed: timedelta = timedelta()
     hops: tuple[str, ...] = field(default=())  # addresses passed through, the requested one first
+    credits: int | None = None  # what a provider says it charged; None where it did not say, or there was none
 
     def header(self, name: str) -> str:
         return self.headers.get(name, "")

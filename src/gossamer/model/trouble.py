@@ -32,6 +32,15 @@ class Reason(Enum):
     BAD_URL = ("Not a web address ({detail})", Cure.NONE)
     NEVER_VISIT = ("On the operator's never-visit list ({detail})", Cure.NONE)
 
+    PROVIDER_BUSY = ("The provider takes no more calls at the moment ({detail})", Cure.WAIT)
+    PROVIDER_AWAY = ("The provider does not answer ({detail})", Cure.WAIT)
+    PROVIDER_FAILED = ("The provider could not fetch the page ({detail})", Cure.WAIT)
+    PROVIDER_UNREADABLE = ("The provider's answer makes no sense ({detail})", Cure.WAIT)
+    PROVIDER_KEY = ("The provider does not accept the key ({detail})", Cure.CLIMB)
+    PROVIDER_CREDITS = ("The provider's credits are used up ({detail})", Cure.CLIMB)
+    PROVIDER_REFUSED = ("The provider refuses the request ({detail})", Cure.CLIMB)
+    NEVER_SEND = ("On the operator's never-send list: no provider may be asked for it ({detail})", Cure.NONE)
+
     ROBOTS = ("robots.txt disallowed", Cure.NONE)
     ROBOTS_UNREACHABLE = ("robots.txt could not be read ({detail})", Cure.WAIT)
 

@@ -1,7 +1,7 @@
 """What an operator may set, read once by the doors before anything else stands on the path.
 
 `GOSSAMER_*` environment variables come first, then a `gossamer.toml` in the working folder, else in the home folder
-(same names, lower case, without the prefix). Reading creates nothing on disk.
+(same names, lower case, without the prefix). Secrets may stand in a file of their own. Reading creates nothing on disk.
 """
 
 import os
@@ -12,9 +12,24 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BeforeValidator, ByteSize, FilePath, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 
 from gossamer.errors import UserError
+from gossamer.settings.files import (
+    PREFIX,
+    PROVIDER_KEYS,
+    TOML_NAME,
+    secret_path,
+    secret_values,
+    toml_path,
+    toml_values,
+)
 from gossamer.settings.forms import (
     SOME_TIME,
     Duration,
@@ -24,6 +39,7 @@ from gossamer.settings.forms import (
     Servers,
     a_broker,
     a_database,
+    a_key,
     a_proxy,
     a_redis,
     a_storage,
@@ -35,12 +51,9 @@ from gossamer.settings.forms import (
     setting,
 )
 
-PREFIX = "GOSSAMER_"
-TOML_NAME = "gossamer.toml"
-
 _SECRET = frozenset(
-    {"broker_url", "database_url", "proxy", "redis_url", "storage_access_key", "storage_secret_key"}
-)  # never shown, not even when they are wrong
+    {"broker_url", "database_url", "proxy", "redis_url", "storage_access_key", "storage_secret_key", *PROVIDER_KEYS}
+)  # never shown, not even when they are wrong; what GOSSAMER_SECRETS_FILE may hold
 
 
 class Settings(BaseSettings):
@@ -241,6 +254,54 @@ class Settings(BaseSettings):
         default=None,
         validation_alias=AliasChoices("GOSSAMER_STORAGE_SECRET_KEY", "S3_SECRET_KEY"),
     )
+    secrets_file: Annotated[Path, BeforeValidator(folder)] | None = setting(
+        "File of keys and passwords: the same names as in gossamer.toml, for secrets only",
+        "a TOML file that only you may read",
+        default=None,
+    )
+    scrapingbee_key: Annotated[SecretStr, BeforeValidator(a_key)] | None = setting(
+        "Key to ScrapingBee", "a key without spaces", default=None
+    )
+    scrapingbee_url: Annotated[str, BeforeValidator(an_endpoint)] | None = setting(
+        "Server of ScrapingBee, where it is not its own",
+        "an address such as http://127.0.0.1:8910/api/v1",
+        default=None,
+    )
+    scraperapi_key: Annotated[SecretStr, BeforeValidator(a_key)] | None = setting(
+        "Key to ScraperAPI", "a key without spaces", default=None
+    )
+    scraperapi_url: Annotated[str, BeforeValidator(an_endpoint)] | None = setting(
+        "Server of ScraperAPI, where it is not its own", "an address such as http://127.0.0.1:8911", default=None
+    )
+    firecrawl_key: Annotated[SecretStr, BeforeValidator(a_key)] | None = setting(
+        "Key to Firecrawl", "a key without spaces", default=None
+    )
+    firecrawl_url: Annotated[str, BeforeValidator(an_endpoint)] | None = setting(
+        "Server of Firecrawl with the version of its interface, where it is not its own",
+        "an address such as https://firecrawl.example.com/v2",
+        default=None,
+    )
+    flaresolverr_url: Annotated[str, BeforeValidator(an_endpoint)] | None = setting(
+        "Your FlareSolverr",
+        "an address such as http://127.0.0.1:8191",
+        default=None,
+        validation_alias=AliasChoices("GOSSAMER_FLARESOLVERR_URL", "FLARESOLVERR_URL"),
+    )
+    flaresolverr_concurrency: int = setting(
+        "Pages your FlareSolverr loads at once, each in a browser of its own",
+        "a whole number above 0",
+        default=4,
+        gt=0,
+    )
+    provider_concurrency: int = setting(
+        "Calls to one provider at once, over everything; less where its plan allows less",
+        "a whole number above 0",
+        default=500,
+        gt=0,
+    )
+    never_send: Annotated[Path, BeforeValidator(folder)] | None = setting(
+        "List of what no provider is ever asked for", "a text file of domains and networks, one per line", default=None
+    )
     http_timeout: Duration = setting(
         "Time for one request in all, from the name to the last byte",
         SOME_TIME,
@@ -277,9 +338,11 @@ class Settings(BaseSettings):
         except ValidationError as error:
             problem = _wrong_value(error, given)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            problem = UserError("settings.unreadable", f"{_toml_path()} is not valid TOML: {error}.")
+            problem = UserError("settings.unreadable", f"{toml_path()} is not valid TOML: {error}.")
         except OSError as error:
-            problem = UserError("settings.unreadable", f"{_toml_path()} cannot be read: {error.strerror}.")
+            problem = UserError("settings.unreadable", f"{toml_path()} cannot be read: {error.strerror}.")
+        except UserError as error:
+            problem = error
         else:
             return
         # Raised out here so that it carries no cause: pydantic's own error holds the secret our message leaves out.
@@ -294,7 +357,12 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, toml_file=_toml_path())
+        return (
+            init_settings,
+            env_settings,
+            InitSettingsSource(settings_cls, init_kwargs=secret_values(_SECRET)),
+            TomlConfigSettingsSource(settings_cls, toml_file=toml_path()),
+        )
 
 
 # Which setting a variable with a name of its own is.
@@ -311,24 +379,11 @@ def read_settings() -> tuple[Settings, list[str]]:
     settings = Settings()
     known = set(Settings.model_fields)
     unknown = [name for name in sorted(os.environ) if name.startswith(PREFIX) and _bare(name) not in known]
-    return settings, unknown + [f"{name} in {TOML_NAME}" for name in sorted(_toml_values()) if name not in known]
+    return settings, unknown + [f"{name} in {TOML_NAME}" for name in sorted(toml_values()) if name not in known]
 
 
 def _bare(variable: str) -> str:
     return variable.removeprefix(PREFIX).lower()
-
-
-def _toml_path() -> Path:
-    here = Path.cwd() / TOML_NAME
-    if here.is_file():
-        return here
-    home = os.environ.get(f"{PREFIX}HOME")
-    return (Path(home).expanduser() if home else default_home()) / TOML_NAME
-
-
-def _toml_values() -> dict[str, Any]:
-    path = _toml_path()
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def _wrong_value(error: ValidationError, given: dict[str, Any]) -> UserError:
@@ -346,7 +401,10 @@ def _origin(name: str, given: dict[str, Any]) -> tuple[str, object]:
     for variable in (f"{PREFIX}{name.upper()}", *(other for other, field in _NAMES.items() if field == name)):
         if value := os.environ.get(variable):
             return variable, value
-    return f"{name} in {_toml_path()}", _toml_values().get(name)
+    secrets = secret_path()
+    if secrets is not None and name in secret_values(_SECRET):
+        return f"{name} in {secrets}", None
+    return f"{name} in {toml_path()}", toml_values().get(name)
 
 
 def _expected(field: FieldInfo) -> str:

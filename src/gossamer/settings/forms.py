@@ -18,6 +18,7 @@ _DATABASE = re.compile(r"(?:postgres(?:ql)?(?:\+asyncpg)?://\S+|sqlite:///\S+)")
 _PROXY = re.compile(
     r"(?:https?|socks5h?)://(?:[^\s/@]+@)?(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?/?"
 )
+_KEY = re.compile(r"[!-~]{4,512}")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,62}")
 _STORAGE = re.compile(r"(?:s3|gs|az)://[A-Za-z0-9._-]+(?:/[A-Za-z0-9._=+@-]+)*/?")
 _ENDPOINT = re.compile(r"https?://[^\s/@]+(?:/[^\s]*)?")
@@ -78,6 +79,14 @@ def a_broker(value: object) -> object:
     text = value.get_secret_value() if isinstance(value, SecretStr) else value
     if not isinstance(text, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*://\S*", text):
         raise ValueError("not an address of a broker")
+    return value
+
+
+def a_key(value: object) -> object:
+    """It goes into a header, where anything but plain characters would do harm."""
+    text = value.get_secret_value() if isinstance(value, SecretStr) else value
+    if not isinstance(text, str) or _KEY.fullmatch(text) is None:
+        raise ValueError("not a key")
     return value
 
 

@@ -10,12 +10,14 @@ from typing import cast
 from gossamer.testing.web.access_log import AccessLog
 from gossamer.testing.web.answer import Sending
 from gossamer.testing.web.replies import Replies
+from gossamer.testing.web.visitors import HEADER, NOBODY, Visitor, visitor_of
 from gossamer.testing.web.wire import Reply
 
 _LONGEST_HEAD = 65_536
 _TLS_HANDSHAKE = 0x16
 _DRIP_SECONDS = 1.0
-_WANTED = frozenset((b"host", b"user-agent", b"accept-encoding", b"connection", b"content-length"))
+_VISITOR = HEADER.lower().encode()
+_WANTED = frozenset((b"host", b"user-agent", b"accept-encoding", b"connection", b"content-length", _VISITOR))
 _BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
@@ -30,6 +32,7 @@ class Head:
     gzip: bool
     keep_alive: bool
     body_bytes: int
+    visitor: Visitor = NOBODY
 
 
 def read_head(head: bytes) -> Head | None:
@@ -57,6 +60,7 @@ def read_head(head: bytes) -> Head | None:
         gzip=b"gzip" in headers.get(b"accept-encoding", b""),
         keep_alive=headers.get(b"connection", b"").lower() != b"close" and words[2] != b"HTTP/1.0",
         body_bytes=int(length),
+        visitor=visitor_of(headers[_VISITOR].decode("latin-1")) if _VISITOR in headers else NOBODY,
     )
 
 
@@ -129,7 +133,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _answer(self, transport: asyncio.Transport, head: Head) -> None:
-        reply = self._replies.reply(head.host, head.target, gzip=head.gzip)
+        reply = self._replies.reply(head.host, head.target, gzip=head.gzip, visitor=head.visitor)
         self._log.add(self._arrived, head.host, head.target, reply.status, head.agent)
         start = b"%bDate: %b\r\n%b" % (reply.start, _date(int(time.time())), reply.rest)
         if head.method == "HEAD":

@@ -11,6 +11,7 @@ from gossamer.testing.web.page import Refusal
 from gossamer.testing.web.patience import Patience
 from gossamer.testing.web.site import SitePlan
 from gossamer.testing.web.sites import Sites
+from gossamer.testing.web.visitors import NOBODY, Visitor, as_seen_by
 from gossamer.testing.web.wire import Reply, reply_of
 
 REMEMBERED_BYTES = 64 << 20
@@ -25,36 +26,39 @@ _SMALL_FILES = {
 }
 
 
+_Key = tuple[str, str, bool, Visitor]
+
+
 class Replies:
     """Answers requests for every host of a sample web. Pages are made when asked for; recent ones are kept."""
 
     def __init__(self, sites: Sites, patience: Patience, *, remembered_bytes: int = REMEMBERED_BYTES) -> None:
         self._sites = sites
         self._patience = patience
-        self._recent: OrderedDict[tuple[str, str, bool], Reply] = OrderedDict()
+        self._recent: OrderedDict[_Key, Reply] = OrderedDict()
         self._recent_bytes = 0
         self._most_bytes = remembered_bytes
 
-    def reply(self, host: str, target: str, *, gzip: bool) -> Reply:
+    def reply(self, host: str, target: str, *, gzip: bool, visitor: Visitor = NOBODY) -> Reply:
         """The reply to a GET of a path with its query on a host."""
-        key = (host, target, gzip)
+        key = (host, target, gzip, visitor)
         known = self._recent.get(key)
         if known is not None:
             self._recent.move_to_end(key)
             return known
-        answer, lasting = self._answer(host, target)
+        answer, lasting = self._answer(host, target, visitor)
         reply = reply_of(answer, gzip=gzip)
         if lasting and reply.size < _WORTH_REMEMBERING:
             self._remember(key, reply)
         return reply
 
-    def _remember(self, key: tuple[str, str, bool], reply: Reply) -> None:
+    def _remember(self, key: _Key, reply: Reply) -> None:
         self._recent[key] = reply
         self._recent_bytes += reply.size
         while self._recent_bytes > self._most_bytes:
             self._recent_bytes -= self._recent.popitem(last=False)[1].size
 
-    def _answer(self, host: str, target: str) -> tuple[Answer, bool]:
+    def _answer(self, host: str, target: str, visitor: Visitor) -> tuple[Answer, bool]:
         """The answer, and whether the next request for it gets the same."""
         number = self._sites.number_of(host)
         if number is None:
@@ -66,7 +70,7 @@ class Replies:
         found = _own_file(site, target)
         if found is not None:
             return found, True
-        plan = self._sites.page(number, target)
+        plan = as_seen_by(self._sites.page(number, target), visitor)
         if plan.refusal is not None:
             refused = self._refused(host + target, plan.refusal)
             if refused is not None:

@@ -9,6 +9,7 @@ from gossamer.testing.web.page import PagePlan
 from gossamer.testing.web.profile import Profile, Settings
 from gossamer.testing.web.quirks import landing_path
 from gossamer.testing.web.site import SitePlan, draw_site, lone_page
+from gossamer.testing.web.visitors import NOBODY, Visitor, as_seen_by
 
 # A crawl holds hundreds of sites open at once and comes back to each of them about once a second.
 PLANS_KEPT = 2_000
@@ -19,8 +20,9 @@ _LOOK_AHEAD = 60
 class Sites:
     """Thousands of deterministic sites that cost nothing until they are needed."""
 
-    def __init__(self, settings: Settings, *, plans_kept: int = PLANS_KEPT) -> None:
+    def __init__(self, settings: Settings, *, plans_kept: int = PLANS_KEPT, visitor: Visitor = NOBODY) -> None:
         self.settings = settings
+        self._visitor = visitor
         # Caches of the instance: a web that is dropped takes them along.
         self.profile = lru_cache(maxsize=_PROFILES_KEPT)(self._draw_profile)
         self.site = lru_cache(maxsize=plans_kept)(self._draw_site)
@@ -44,7 +46,7 @@ class Sites:
         site = self.site(number)
         if requested.startswith("/welcome/") and self._is_landing(number, requested):
             return lone_page(self.settings, site.profile, requested, ("/",))
-        return site.page(requested)
+        return as_seen_by(site.page(requested), self._visitor)
 
     def _is_landing(self, number: int, requested: str) -> bool:
         tail = requested.rpartition("-")[2]

@@ -10,6 +10,7 @@ from gossamer.testing.web.profile import Settings
 from gossamer.testing.web.reach import Caps
 from gossamer.testing.web.sites import Sites
 from gossamer.testing.web.truth import truth_of, write_truth
+from gossamer.testing.web.visitors import NOBODY, Visitor
 
 
 class SampleWeb:
@@ -43,9 +44,10 @@ class SampleWeb:
         """The sites as people would list them."""
         return (name_of(number).listed for number in self.sites.numbers)
 
-    def truth(self, caps: Caps | None = None) -> dict[str, Any]:
-        """What there is to find, as one value."""
-        return truth_of(self.sites, caps or Caps())
+    def truth(self, caps: Caps | None = None, visitor: Visitor = NOBODY) -> dict[str, Any]:
+        """What there is to find, as one value: for a plain reader, or for a `visitor` to whom more is shown."""
+        sites = Sites(self.sites.settings, visitor=visitor) if visitor else self.sites
+        return truth_of(sites, caps or Caps())
 
     def write_truth(self, path: Path, caps: Caps | None = None) -> None:
         """The same into a file, site by site: the truth of a large web does not fit into memory comfortably."""

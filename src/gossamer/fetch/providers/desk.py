@@ -1,0 +1,138 @@
+"""What a process knows of the providers of this installation: made once, asked for a session by every visit."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Protocol
+
+from wreq.runtime import Runtime
+from wreq.tls import CertStore
+
+from gossamer.clock import Clock
+from gossamer.errors import UserError
+from gossamer.fetch.guard import Guard
+from gossamer.fetch.never import NOTHING, NeverVisit
+from gossamer.fetch.providers import firecrawl, scraperapi, scrapingbee
+from gossamer.fetch.providers.firecrawl import Firecrawl
+from gossamer.fetch.providers.flaresolverr import FlareSolverr
+from gossamer.fetch.providers.line import Line
+from gossamer.fetch.providers.scraperapi import ScraperApi
+from gossamer.fetch.providers.scrapingbee import ScrapingBee
+from gossamer.fetch.providers.seam import Account, Provider
+from gossamer.fetch.providers.seats import Seats
+from gossamer.fetch.providers.session import ProviderSession
+from gossamer.gate import Places
+from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
+
+_PATIENCE = timedelta(seconds=20)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How one provider is reached."""
+
+    key: str = field(default="", repr=False)
+    url: str = ""  # empty: the provider's own
+    at_once: int | None = None  # calls beside each other, where its books would not say
+
+
+class _Make(Protocol):
+    def __call__(self, rung: str, key: str, url: str, session: int | None) -> Provider: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    make: _Make
+    url: str
+    missing: Callable[[Access], str]  # the setting without which it cannot be used
+
+
+def _key_of(name: str) -> Callable[[Access], str]:
+    return lambda access: "" if access.key else f"GOSSAMER_{name}_KEY"
+
+
+_KNOWN: Mapping[str, _Known] = {
+    "scrapingbee": _Known(ScrapingBee, scrapingbee.URL, _key_of("SCRAPINGBEE")),
+    "scraperapi": _Known(ScraperApi, scraperapi.URL, _key_of("SCRAPERAPI")),
+    "flaresolverr": _Known(FlareSolverr, "", lambda access: "" if access.url else "GOSSAMER_FLARESOLVERR_URL"),
+    "firecrawl": _Known(Firecrawl, firecrawl.URL, _key_of("FIRECRAWL")),
+}
+
+
+class ProviderDesk:
+    """One per process and event loop."""
+
+    def __init__(
+        self,
+        access: Mapping[str, Access],
+        clock: Clock,
+        places: Places,
+        *,
+        holder: str,
+        at_once: int = 500,
+        never_send: NeverVisit = NOTHING,
+        patience: timedelta = _PATIENCE,
+        proxy: str = "",
+        trust: CertStore | None = None,
+        runtime: Runtime | None = None,
+    ) -> None:
+        self._access = access
+        self._clock = clock
+        self._places = places
+        self._holder = holder  # tells this process's calls from those of others
+        self._at_once = at_once
+        self._never_send = never_send
+        self._patience = patience
+        self._proxy = proxy
+        self._trust = trust
+        self._runtime = runtime
+        self._lines: dict[str, Line] = {}
+
+    @property
+    def rungs(self) -> tuple[str, ...]:
+        """Those that can be used here, cheapest first within a provider."""
+        return tuple(rung for rung in PROVIDER_RUNGS if not self._missing(provider_of(rung)))
+
+    def session(self, rung: str, guard: Guard, session: int | None = None) -> ProviderSession:
+        """A Fetcher for one visit. With a `session` its calls come from one address, as far as the provider can."""
+        return ProviderSession(
+            rung,
+            self._provider(rung, session),
+            self._line(provider_of(rung)),
+            guard,
+            self._never_send,
+            self._clock,
+            self._patience,
+        )
+
+    async def account(self, provider: str) -> Account | None:
+        """What the provider's own books say now; None where it has none or they cannot be read."""
+        rung = next(name for name in PROVIDER_RUNGS if provider_of(name) == provider)
+        return await self._line(provider).account(self._provider(rung, None))
+
+    def _provider(self, rung: str, session: int | None) -> Provider:
+        name = provider_of(rung)
+        missing = self._missing(name)
+        if missing:
+            raise UserError(
+                "provider.missing",
+                f"The rung {rung} cannot be used here: {missing} is not set.",
+                hint="Set it in the environment, or choose another mode. See docs/howto/use-a-provider.md.",
+            )
+        access = self._access[name]
+        return _KNOWN[name].make(rung, access.key, access.url, session)
+
+    def _missing(self, provider: str) -> str:
+        return _KNOWN[provider].missing(self._access.get(provider, Access()))
+
+    def _line(self, provider: str) -> Line:
+        line = self._lines.get(provider)
+        if line is None:
+            access = self._access[provider]
+            most = min(self._at_once, access.at_once or self._at_once)
+            seats = Seats(self._places, f"provider:{provider}", self._holder, most)
+            url = access.url or _KNOWN[provider].url
+            self._runtime = self._runtime or Runtime(workers=1)
+            line = Line(seats, self._clock, url, most, self._runtime, proxy=self._proxy, trust=self._trust)
+            self._lines[provider] = line
+        return line

@@ -1,0 +1,118 @@
+"""FlareSolverr: a browser of the operator's own that sits challenges out. Free, slow, and blind to statuses.
+
+It says 200 of every page and shows no headers. Error pages say by themselves what they are, so that a small one gets
+its status back; anything else is judged by what is in it. What it sends is the page as the browser holds it.
+"""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import orjson
+
+from gossamer.fetch.errors import FetchError
+from gossamer.fetch.providers.reading import document_in, failed
+from gossamer.fetch.providers.seam import Call, Head, Told
+from gossamer.model.trouble import Reason, Trouble
+
+_START = timedelta(seconds=20)  # of the browser, which is not part of its time limit
+_SHORTEST = timedelta(seconds=1)
+_JSON = {"Content-Type": "application/json"}
+_TIMEOUT = re.compile(r"Timeout after (\d+(?:\.\d+)?) seconds")
+_HTML = {"content-type": "text/html; charset=utf-8"}
+
+_ERROR_PAGE = 5_000  # characters: servers say it in a line or two, and sites in their usual frame
+_TITLE = re.compile(r"<title[^>]{0,200}>\s*([^<]{1,200})", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:error\s+|http\s+)*([45]\d\d)\b\s*([-–—:|]?)\s*(.*)")
+_BROWSERS_OWN = re.compile(r"\bHTTP ERROR ([45]\d\d)\b")
+_WORDED = (
+    ("forbidden", 403),
+    ("not found", 404),
+    ("page not found", 404),
+    ("gone", 410),
+    ("unauthorized", 401),
+    ("authentication required", 401),
+    ("too many requests", 429),
+    ("internal server error", 500),
+    ("bad gateway", 502),
+    ("service unavailable", 503),
+    ("service temporarily unavailable", 503),
+    ("gateway time", 504),
+)
+
+
+class FlareSolverr:
+    """A Provider without an account: nothing is charged."""
+
+    name = "flaresolverr"
+    title = "FlareSolverr"
+    wraps = True
+
+    def __init__(self, rung: str, key: str, url: str, session: int | None = None) -> None:
+        self._url = url.rstrip("/").removesuffix("/v1") + "/v1"
+        self._session = f"gossamer-{session}" if session is not None else ""
+        self._used = False
+
+    def ask(self, url: str, timeout: timedelta) -> Call:
+        theirs = max(_SHORTEST, timeout - _START)
+        asked: dict[str, Any] = {"cmd": "request.get", "url": url, "maxTimeout": theirs // timedelta(milliseconds=1)}
+        if self._session:
+            # One that is not there yet is made.
+            asked["session"] = self._session
+            self._used = True
+        return Call(self._url, _JSON, orjson.dumps(asked))
+
+    def peek(self, head: Head) -> Told | None:
+        return None
+
+    def read(self, head: Head, body: bytes) -> Told:
+        answer = document_in(body)
+        if answer is None:
+            reason = Reason.PROVIDER_AWAY if head.status > 500 else Reason.PROVIDER_UNREADABLE
+            raise failed(self.name, self.title, reason, head)
+        if head.status != 200 or answer.get("status") != "ok":
+            raise self._failure(head, str(answer.get("message") or ""))
+        solution = answer.get("solution")
+        page = solution.get("response") if isinstance(solution, dict) else None
+        if not isinstance(solution, dict) or not isinstance(page, str):
+            raise failed(self.name, self.title, Reason.PROVIDER_UNREADABLE, head, why="no page in it")
+        url = solution.get("url")
+        if isinstance(url, str) and url.startswith("chrome-error:"):
+            # What the browser shows where there is no site.
+            raise FetchError(Trouble(Reason.UNREACHABLE, self.title), 0)
+        body = page.encode("utf-8", "replace")
+        return Told(status_of(page), _HTML, 0, url if isinstance(url, str) else "", body)
+
+    def _failure(self, head: Head, said: str) -> FetchError:
+        if found := _TIMEOUT.search(said):
+            return FetchError(Trouble(Reason.TIMEOUT, f"{float(found[1]):g}s"), 0)
+        if "Cloudflare has blocked this request" in said:
+            return FetchError(Trouble(Reason.BLOCKED, "Cloudflare"), 0)
+        if "net::ERR_" in said:
+            return FetchError(Trouble(Reason.UNREACHABLE, self.title), 0)
+        if "Request parameter" in said:
+            return failed(self.name, self.title, Reason.PROVIDER_REFUSED, head)
+        reason = Reason.PROVIDER_AWAY if head.status > 500 else Reason.PROVIDER_FAILED
+        return failed(self.name, self.title, reason, head)
+
+    def farewell(self) -> Call | None:
+        """Sessions keep a browser until they are told to end."""
+        if not self._used:
+            return None
+        return Call(self._url, _JSON, orjson.dumps({"cmd": "sessions.destroy", "session": self._session}))
+
+
+def status_of(page: str) -> int:
+    """What the server must have said, going by its words; 200 where they are no error's."""
+    if len(page) > _ERROR_PAGE:
+        return 200
+    if own := _BROWSERS_OWN.search(page):
+        return int(own[1])
+    found = _TITLE.search(page)
+    title = found[1].strip().lower() if found else ""
+    numbered = _NUMBERED.match(title)
+    said = numbered[3] if numbered else title
+    worded = next((status for words, status in _WORDED if said.startswith(words)), 0)
+    if numbered and (worded or numbered[2] or not said):
+        return int(numbered[1])  # and not "500 ways to ..."
+    return worded or 200

@@ -1,0 +1,168 @@
+"""A process's line to one provider: the client, the seats, and what the provider's books say. Sessions share it."""
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+import wreq.exceptions as client
+from wreq import Client, Proxy
+from wreq import Response as Arrived
+from wreq.dns import DnsOptions
+from wreq.redirect import Policy
+from wreq.runtime import Runtime
+from wreq.tls import CertStore
+
+from gossamer.clock import Clock
+from gossamer.fetch.addresses import is_local_name, why_not_public
+from gossamer.fetch.body import BodyLimit, read_body, read_headers
+from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProxyAway, translate
+from gossamer.fetch.providers.reading import failed
+from gossamer.fetch.providers.seam import Account, Books, Call, Provider
+from gossamer.fetch.providers.seats import Seats
+from gossamer.model.trouble import Reason
+from gossamer.telemetry import get_logger
+
+CONNECT_TIMEOUT = timedelta(seconds=10)
+_ACCOUNT_TIMEOUT = timedelta(seconds=10)
+_ACCOUNT_BYTES = 65_536
+_ASK_AGAIN = 60.0  # seconds between two looks at the books, and for which a refusal is remembered
+_AGENT = "gossamer"
+
+_WORDS = {
+    Reason.DNS: "its name has no address",
+    Reason.UNREACHABLE: "nobody answers there",
+    Reason.TLS: "TLS handshake failed",
+    Reason.PROXY: "no connection through the proxy",
+}
+
+# There was no connection to send anything over.
+_UNSENT = (client.ConnectionError, client.ProxyConnectionError, client.TlsError)
+
+log = get_logger(__name__)
+
+
+class Line:
+    """Opened with the first call."""
+
+    def __init__(
+        self,
+        seats: Seats,
+        clock: Clock,
+        url: str,
+        most: int,
+        runtime: Runtime,
+        *,
+        proxy: str = "",
+        trust: CertStore | None = None,
+    ) -> None:
+        self.seats = seats
+        self._clock = clock
+        self._most = most
+        self._known: int | None = None  # what the books allow
+        self._asked = float("-inf")
+        self._asking = asyncio.Lock()
+        self._raise_at: float | None = None  # when a limit that was lowered for a refusal is to be tried again
+        behind_proxy = proxy if proxy and not _is_near(url) else ""
+        self._client = Client(
+            runtime=runtime,
+            # Names of providers are the operator's business, as the proxy's are: the system looks them up.
+            dns_options=DnsOptions(system_dns=True),
+            **({"proxies": [Proxy.all(behind_proxy)]} if behind_proxy else {"no_proxy": True}),
+            redirect=Policy.none(),  # a key goes where it was meant to go
+            user_agent=_AGENT,
+            connect_timeout=CONNECT_TIMEOUT,
+            tls_verify=True if trust is None else trust,
+            deflate=False,  # undone by us, in both of its readings
+        )
+
+    def send(self, call: Call, timeout: timedelta) -> AbstractAsyncContextManager[Arrived]:
+        if call.body:
+            return self._client.post(call.url, headers=call.headers, body=call.body, timeout=timeout)
+        return self._client.get(call.url, headers=call.headers, timeout=timeout)
+
+    async def learn(self, provider: Provider) -> None:
+        """Before a call: ask for the limit if nobody knows it yet, and forget a refusal that was long ago."""
+        if self._raise_at is not None and self._clock.monotonic() >= self._raise_at:
+            self._raise_at = None
+            self._set_limit(provider, self._known or self._most)
+        if self._known is None:
+            await self._ask(provider)
+
+    async def too_many(self, provider: Provider) -> None:
+        """The provider refused a call because others were running."""
+        running, before = self.seats.taken, self.seats.limit
+        await self._ask(provider)
+        if self.seats.limit >= before:
+            # The books say nothing new: somebody else may use the key. What runs here at the moment is what it takes.
+            self._raise_at = self._clock.monotonic() + _ASK_AGAIN
+            self._set_limit(provider, max(1, running))
+
+    async def _ask(self, provider: Provider) -> None:
+        if not isinstance(provider, Books):
+            return
+        async with self._asking:
+            if self._clock.monotonic() - self._asked < _ASK_AGAIN:
+                return  # somebody else has asked meanwhile
+            self._asked = self._clock.monotonic()
+            account = await self.account(provider)
+            if account is not None and account.at_once:
+                self._known = min(self._most, account.at_once)
+                self._set_limit(provider, self._known)
+
+    async def account(self, provider: Provider) -> Account | None:
+        """What the books say; None if they cannot be read."""
+        if not isinstance(provider, Books):
+            return None
+        try:
+            return provider.read_account(tuple([await self._get(call) for call in provider.ask_account()]))
+        except FetchError as error:
+            why = error.trouble.sentence
+        except CLIENT_ERRORS as error:
+            why = translate(error, connect_timeout=CONNECT_TIMEOUT, timeout=_ACCOUNT_TIMEOUT).trouble.sentence
+        except ValueError as error:
+            why = str(error)
+        log.warning("provider.account_unread", provider=provider.name, why=why)
+        return None
+
+    async def _get(self, call: Call) -> bytes:
+        async with self.send(call, _ACCOUNT_TIMEOUT) as arrived:
+            status = arrived.status.as_int()
+            if status != 200:
+                raise ValueError(f"HTTP {status}")
+            return await read_body(arrived, read_headers(arrived), BodyLimit(_ACCOUNT_BYTES))
+
+    def _set_limit(self, provider: Provider, limit: int) -> None:
+        if limit != self.seats.limit:
+            self.seats.set_limit(limit)
+            log.info("provider.limit_learned", provider=provider.name, limit=limit)
+
+
+def broken(provider: Provider, error: Exception, timeout: timedelta) -> FetchError:
+    """A call that did not come to its end, by an exception of CLIENT_ERRORS. What was never sent costs nothing."""
+    told = translate(error, connect_timeout=CONNECT_TIMEOUT, timeout=timeout)
+    reason = told.trouble.reason
+    credits = 0 if isinstance(error, _UNSENT) else None
+    if isinstance(told, ProxyAway):
+        told.credits = credits
+        return told
+    why = _WORDS.get(reason, "the connection broke off")
+    if reason is Reason.TIMEOUT:
+        why = f"nothing for {told.trouble.detail}"
+    return failed(provider.name, provider.title, Reason.PROVIDER_AWAY, credits=credits, why=why)
+
+
+def _is_near(url: str) -> bool:
+    """A server beside us, such as FlareSolverr's: no proxy leads there."""
+    host = urlsplit(url).hostname or ""
+    if "." not in host and ":" not in host:
+        return True  # a container's name
+    return is_local_name(host) or _is_private(host)
+
+
+def _is_private(host: str) -> bool:
+    try:
+        return bool(why_not_public(ip_address(host)))
+    except ValueError:
+        return False

@@ -1,0 +1,93 @@
+"""Before every paid call: a seat. A plan allows so many calls at once, over all workers, and one too many is refused.
+
+Seats are places at the Gate, so that they hold over everything that shares it, and whoever dies with one loses it when
+its call could not be running any more. Inside a process callers queue, and only the first of them ask the Gate.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from itertools import count
+from random import random
+
+from gossamer.gate import Places
+
+_GRACE = timedelta(seconds=30)  # after its time limit nothing of a call is left
+_FIRST_SLEEP, _LONGEST_SLEEP = 0.05, 1.0  # seconds between two looks at the Gate
+
+
+class NoSeat(Exception):
+    """None came free in time."""
+
+
+class Seats:
+    """Those of one provider, as one process sees them."""
+
+    def __init__(self, places: Places, place: str, holder: str, limit: int) -> None:
+        self._places = places
+        self._place = place
+        self._holder = holder
+        self._numbers = count()
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self.limit = limit
+        self.taken = 0  # here
+
+    def set_limit(self, limit: int) -> None:
+        """More or fewer from now on; whoever has a seat keeps it."""
+        self.limit = max(1, limit)
+        self._call_next()
+
+    @asynccontextmanager
+    async def one(self, longest: timedelta, patience: timedelta) -> AsyncIterator[None]:
+        """A seat for a call of at most `longest`. Raises NoSeat when none comes free for `patience`."""
+        holder = f"{self._holder}:{next(self._numbers)}"
+        try:
+            async with asyncio.timeout(patience.total_seconds()):
+                await self._wait_turn()
+        except TimeoutError:
+            raise NoSeat from None
+        try:
+            await self._enter(holder, longest + _GRACE, patience)
+            yield
+        finally:
+            try:
+                # Shielded, and also where nobody knows whether it was given: one that is kept is missed for minutes.
+                await asyncio.shield(self._places.leave(self._place, holder))
+            finally:
+                self.taken -= 1
+                self._call_next()
+
+    async def _wait_turn(self) -> None:
+        if self.taken < self.limit and not self._queue:
+            self.taken += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._queue.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                # Called and gone in the same moment: the seat is the next one's.
+                self.taken -= 1
+                self._call_next()
+            raise
+
+    def _call_next(self) -> None:
+        """Hand free seats to those who wait, in their order; they are taken from then on."""
+        while self._queue and self.taken < self.limit:
+            turn = self._queue.popleft()
+            if not turn.done():
+                self.taken += 1
+                turn.set_result(None)
+
+    async def _enter(self, holder: str, lasts: timedelta, patience: timedelta) -> None:
+        clock = asyncio.get_running_loop().time
+        until = clock() + patience.total_seconds()
+        sleep = _FIRST_SLEEP
+        while not await self._places.enter(self._place, holder, self.limit, lasts):
+            if clock() + sleep > until:
+                raise NoSeat
+            await asyncio.sleep(sleep * (0.75 + random() / 2))
+            sleep = min(sleep * 2, _LONGEST_SLEEP)

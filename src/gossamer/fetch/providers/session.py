@@ -1,0 +1,211 @@
+"""One visit's way out through a provider: what may be sent is checked, a seat is taken, the answer is made a Response.
+
+The provider follows redirects by itself. What it brings from another site is handed back as the redirect it was, so
+that the page goes to that site; what stayed on the site is the page, with its address in the end.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from wreq import Response as Arrived
+
+from gossamer.clock import Clock
+from gossamer.fetch.body import BodyLimit, read_body, read_headers
+from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProviderBusy
+from gossamer.fetch.guard import Clearance, Guard
+from gossamer.fetch.never import NeverVisit
+from gossamer.fetch.providers.line import Line, broken
+from gossamer.fetch.providers.reading import failed
+from gossamer.fetch.providers.seam import Head, Provider, Told
+from gossamer.fetch.providers.seats import NoSeat
+from gossamer.fetch.rung import Accept, Sink
+from gossamer.model.fetching import Response
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import normalise, site_of_url
+from gossamer.telemetry import get_logger
+
+_FAILURE_BYTES = 65_536  # what a provider writes about a failure
+_WRAPPING = 4  # times as large as a page at the most is the document it comes in
+_FAREWELL_TIMEOUT = timedelta(seconds=5)
+_FOUND = 302
+
+log = get_logger(__name__)
+
+
+class ProviderSession:
+    """A Fetcher. Give it the time limit of its rung: a call that is given up early is charged all the same."""
+
+    def __init__(
+        self,
+        rung: str,
+        provider: Provider,
+        line: Line,
+        guard: Guard,
+        never_send: NeverVisit,
+        clock: Clock,
+        patience: timedelta,
+    ) -> None:
+        self._rung = rung
+        self._provider = provider
+        self._line = line
+        self._guard = guard
+        self._never_send = never_send
+        self._clock = clock
+        self._patience = patience
+        self._closed = False
+
+    async def fetch(
+        self,
+        url: str,
+        *,
+        timeout: timedelta,
+        max_bytes: int,
+        accept: Accept | None = None,
+        truncate: bool = False,
+        sink: Sink | None = None,
+    ) -> Response:
+        """One call; see Fetcher. A call that is refused because others run is a ProviderBusy, and no try of the page.
+
+        `timeout` is for the call alone: the time spent in the queue for a seat is not part of it.
+        """
+        if self._closed:
+            raise RuntimeError("this session is closed")
+        try:
+            await self.admit(url)
+        except FetchError as error:
+            error.credits = 0
+            raise
+        await self._line.learn(self._provider)
+        limit = BodyLimit(max_bytes, truncate)
+        try:
+            async with self._line.seats.one(timeout, self._patience):
+                started = self._clock.monotonic()
+                told, body = await self._exchange(url, timeout, limit, accept, sink)
+        except NoSeat:
+            provider = self._provider
+            raise failed(provider.name, provider.title, Reason.PROVIDER_BUSY, why="all its seats are taken") from None
+        except ProviderBusy:
+            await self._line.too_many(self._provider)
+            raise
+        elapsed = timedelta(seconds=self._clock.monotonic() - started)
+        return await self._response(url, told, body, elapsed)
+
+    async def admit(self, url: str) -> None:
+        """Raise FetchError for what must not be visited, or not be told to anybody else."""
+        clearance = await self._guard.admit(url)
+        entry = self._never_send.covers(_host(clearance))
+        if not entry and not clearance.by_rule:
+            entry = self._never_send.covers_any(clearance.addresses)
+        if entry:
+            raise FetchError(Trouble(Reason.NEVER_SEND, entry))
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        farewell = self._provider.farewell()
+        if farewell is None:
+            return
+        try:
+            async with self._line.send(farewell, _FAREWELL_TIMEOUT) as arrived:
+                await arrived.close()
+        except CLIENT_ERRORS as error:
+            log.warning("provider.session_left", provider=self._provider.name, error=type(error).__name__)
+
+    async def _exchange(
+        self, url: str, timeout: timedelta, limit: BodyLimit, accept: Accept | None, sink: Sink | None
+    ) -> tuple[Told, bytes]:
+        provider = self._provider
+        told: Told | None = None
+        try:
+            async with self._line.send(provider.ask(url, timeout), timeout) as arrived:
+                head = Head(arrived.status.as_int(), read_headers(arrived))
+                told = provider.peek(head)
+                body = await self._read(arrived, head, told, limit, accept, sink)
+        except CLIENT_ERRORS as error:
+            raised = broken(provider, error, timeout)
+            raised.credits = raised.credits if told is None else told.credits
+            raise raised from error
+        except FetchError as error:
+            error.credits = told.credits if told else None
+            raise
+        told = provider.read(head, body)
+        if not provider.wraps:
+            return told, body if told.body is None else told.body
+        return told, await _unwrapped(told, limit, accept, sink)
+
+    async def _read(
+        self,
+        arrived: Arrived,
+        head: Head,
+        told: Told | None,
+        limit: BodyLimit,
+        accept: Accept | None,
+        sink: Sink | None,
+    ) -> bytes:
+        if told is None:
+            wrapped = BodyLimit(limit.max_bytes * _WRAPPING + _FAILURE_BYTES)
+            expected = wrapped if self._provider.wraps else BodyLimit(_FAILURE_BYTES, truncate=True)
+            return await read_body(arrived, head.headers, expected)
+        if accept is not None and not accept(told.status, told.headers):
+            await arrived.close()
+            return b""
+        return await read_body(arrived, head.headers, limit, sink if told.status == 200 else None)
+
+    async def _response(self, url: str, told: Told, body: bytes, elapsed: timedelta) -> Response:
+        final = (normalise(told.url) if told.url else None) or url
+        if final == normalise(url):
+            final = url
+        if site_of_url(final) != site_of_url(url):
+            return self._made(url, url, _FOUND, {"location": final}, b"", told.credits, elapsed)
+        if final != url:
+            try:
+                await self._guard.admit(final)
+            except FetchError as error:
+                error.credits = told.credits
+                raise
+        return self._made(url, final, told.status, told.headers, body, told.credits, elapsed)
+
+    def _made(
+        self,
+        url: str,
+        final: str,
+        status: int,
+        headers: Mapping[str, str],
+        body: bytes,
+        credits: int | None,
+        elapsed: timedelta,
+    ) -> Response:
+        return Response(
+            requested=url,
+            url=final,
+            status=status,
+            headers=headers,
+            body=body,
+            rung=self._rung,
+            fetched_at=self._clock.now(),
+            elapsed=elapsed,
+            hops=(url, final) if final != url else (),
+            credits=credits,
+        )
+
+
+async def _unwrapped(told: Told, limit: BodyLimit, accept: Accept | None, sink: Sink | None) -> bytes:
+    """The page out of its document, under the limits that hold for pages."""
+    body = told.body or b""
+    if accept is not None and not accept(told.status, told.headers):
+        return b""
+    if len(body) > limit.max_bytes:
+        if not limit.truncate:
+            passed = limit.passed()
+            passed.credits = told.credits
+            raise passed
+        body = body[: limit.max_bytes]
+    if sink is None or told.status != 200:
+        return body
+    await sink(body)
+    return b""
+
+
+def _host(clearance: Clearance) -> str:
+    return clearance.host.rstrip(".")

@@ -1,0 +1,43 @@
+"""The rungs that are somebody else's machines: their names, and how long and how often each may be tried.
+
+Their time limits are long because they try again by themselves before they answer, and because a call that is given up
+is charged all the same.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from gossamer.model.fetching import Rung
+
+HTTP_LANE = "http"
+
+
+def _rung(name: str, seconds: int, retries: int = 3) -> Rung:
+    return Rung(name, HTTP_LANE, retries, timedelta(seconds=seconds))
+
+
+PROVIDER_RUNGS: Mapping[str, Rung] = {
+    rung.name: rung
+    for rung in (
+        _rung("scrapingbee-standard", 75),
+        _rung("scrapingbee-js", 90),
+        _rung("scrapingbee-premium", 90),
+        _rung("scrapingbee-premium-js", 120),
+        _rung("scrapingbee-stealth", 170),  # takes no time limit of ours: its own is 140 seconds
+        _rung("scraperapi", 100),  # tries for 70 seconds, whatever we want
+        _rung("scraperapi-js", 100),
+        _rung("scraperapi-premium", 100),
+        _rung("scraperapi-premium-js", 100),
+        _rung("scraperapi-ultra", 100),
+        _rung("scraperapi-ultra-js", 100),
+        _rung("flaresolverr", 80, retries=1),  # 60 for the page, the rest for the start of its browser
+        _rung("firecrawl", 75),
+    )
+}
+
+PROVIDERS = tuple(dict.fromkeys(name.partition("-")[0] for name in PROVIDER_RUNGS))
+
+
+def provider_of(rung: str) -> str:
+    """The name of the provider in settings, bills and breakers; nothing for a rung of our own."""
+    return rung.partition("-")[0] if rung in PROVIDER_RUNGS else ""

@@ -1,0 +1,64 @@
+"""Where settings may be written besides the environment: one file for all of them, and one for secrets alone."""
+
+import os
+import tomllib
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from gossamer.errors import UserError
+from gossamer.settings.forms import default_home
+
+PREFIX = "GOSSAMER_"
+TOML_NAME = "gossamer.toml"
+
+# What costs money when it is lost. The file of all settings is copied, shown and committed too easily for these.
+PROVIDER_KEYS = frozenset({"firecrawl_key", "scraperapi_key", "scrapingbee_key"})
+
+
+def toml_path() -> Path:
+    here = Path.cwd() / TOML_NAME
+    if here.is_file():
+        return here
+    home = os.environ.get(f"{PREFIX}HOME")
+    return (Path(home).expanduser() if home else default_home()) / TOML_NAME
+
+
+def toml_values() -> dict[str, Any]:
+    path = toml_path()
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def secret_path() -> Path | None:
+    """The file of secrets, if one is named."""
+    named = os.environ.get(f"{PREFIX}SECRETS_FILE") or toml_values().get("secrets_file")
+    return Path(str(named)).expanduser().absolute() if named else None
+
+
+def secret_values(names: Collection[str]) -> dict[str, Any]:
+    """What the file of secrets says; nothing but `names` may stand there. Keys of providers may not stand elsewhere."""
+    misplaced = sorted(PROVIDER_KEYS & toml_values().keys())
+    if misplaced:
+        raise UserError(
+            "settings.misplaced",
+            f"{toml_path()} holds {misplaced[0]}: keys of providers stand in the environment or in a file of secrets.",
+            hint=f"Move it to a file of its own that only you may read, and name that in {PREFIX}SECRETS_FILE.",
+        )
+    path = secret_path()
+    if path is None:
+        return {}
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        # Where it is wrong is left out: the line may be a secret.
+        raise UserError("settings.unreadable", f"{path} is not valid TOML.") from None
+    except OSError as error:
+        raise UserError("settings.unreadable", f"{path} cannot be read: {error.strerror}.") from None
+    unknown = sorted(values.keys() - set(names))
+    if unknown:
+        raise UserError(
+            "settings.no_secret",
+            f"{path} holds {unknown[0]}, which is no secret.",
+            hint=f"Settings that are none belong into the environment or into {TOML_NAME}.",
+        )
+    return values

@@ -1,0 +1,96 @@
+"""A provider's session against its emulator: real HTTP on both sides, and sites behind it."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gossamer.clock import SystemClock
+from gossamer.fetch import Fetcher, FetchError
+from gossamer.fetch.connect_to import parse_connect_to
+from gossamer.fetch.guard import Guard
+from gossamer.fetch.never import NOTHING, NeverVisit
+from gossamer.fetch.providers import Access, ProviderDesk, open_provider
+from gossamer.fetch.resolve import Resolver
+from gossamer.gate import Places
+from gossamer.gate.memory import MemoryPlaces
+from gossamer.model.fetching import Response
+from gossamer.model.rungs import provider_of
+from gossamer.testing.providers import Running, emulate
+from tests.fetch.loopback import NameServer, Site
+from tests.testing.providers.recorded import HOST, fill
+
+# The cheapest rung of each provider.
+RUNGS = ("scrapingbee-standard", "scraperapi", "flaresolverr", "firecrawl")
+PATIENCE = timedelta(seconds=40)
+
+
+@dataclass(frozen=True)
+class Way:
+    """An emulated provider and a session to it."""
+
+    running: Running
+    desk: ProviderDesk
+    session: Fetcher
+    guard: Guard
+
+    async def get(self, url: str = f"http://{HOST}/", max_bytes: int = 1_000_000, **options: Any) -> Response:
+        asked: dict[str, Any] = {"timeout": PATIENCE, "max_bytes": max_bytes, **options}
+        return await self.session.fetch(url, **asked)
+
+    async def error(self, url: str = f"http://{HOST}/", max_bytes: int = 1_000_000, **options: Any) -> FetchError:
+        with pytest.raises(FetchError) as caught:
+            await self.get(url, max_bytes, **options)
+        return caught.value
+
+
+OpenWay = Callable[..., Awaitable[Way]]
+
+
+@pytest.fixture
+async def target() -> AsyncIterator[Site]:
+    async with Site() as site:
+        fill(site)
+        yield site
+
+
+@pytest.fixture
+async def open_way(target: Site, resolver: Resolver, name_server: NameServer) -> AsyncIterator[OpenWay]:
+    """Opens a session on a rung to a new emulator; everything is closed at the end."""
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+
+        async def open_(
+            rung: str,
+            *,
+            connect_to: str = "",
+            key: str = "",
+            url: str = "",
+            places: Places | None = None,
+            never_send: NeverVisit = NOTHING,
+            patience: timedelta = timedelta(seconds=20),
+            proxy: str = "",
+            session: int | None = None,
+            **state: Any,
+        ) -> Way:
+            name = provider_of(rung)
+            rules = connect_to or f"*.test=127.0.0.1:{target.port}"
+            running = await stack.enter_async_context(emulate(name, rules, **state))
+            desk = ProviderDesk(
+                {name: Access(key or running.key, url or running.url)},
+                clock,
+                places or MemoryPlaces(clock),
+                holder="test",
+                never_send=never_send,
+                patience=patience,
+                proxy=proxy,
+            )
+            guard = Guard(resolver, rules=parse_connect_to(rules))
+            opened = open_provider(rung, desk, guard, session=session)
+            stack.push_async_callback(opened.close)
+            return Way(running, desk, opened, guard)
+
+        yield open_
