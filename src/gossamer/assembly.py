@@ -16,8 +16,6 @@ from gossamer.errors import UserError
 from gossamer.recipe import Recipe
 from gossamer.recipes.prospect import Prospect
 from gossamer.retain.classes import Terms
-from gossamer.retain.files import FileSweeper
-from gossamer.retain.retainer import Retainer
 from gossamer.settings import Settings
 from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.store.health import database_time
@@ -25,7 +23,6 @@ from gossamer.store.schema import ready_database
 from gossamer.telemetry import configure
 from gossamer.work import surrender
 from gossamer.work.home import HomeLock, home_name
-from gossamer.work.runner import Rules, Runner
 
 if TYPE_CHECKING:
     from gossamer.blobs.objects import ObjectBlobs
@@ -34,6 +31,7 @@ if TYPE_CHECKING:
     from gossamer.gate import Gate
     from gossamer.work.exporting import Exporter
     from gossamer.work.kit import Kit
+    from gossamer.work.runner import Runner
 
 _READ_ONCE = 2_000  # KB of cache for who reads everything once
 
@@ -89,7 +87,7 @@ class App:
 
         home = self.settings.home
         local = FolderBlobs(home / "files", make_secret(home / "secret"), self.clock)
-        return Shelf(self.home_name, local, _objects(self.settings))
+        return Shelf(self.home_name, local, object_storage(self.settings))
 
     @asynccontextmanager
     async def exporter(self, who: str) -> AsyncIterator["Exporter"]:
@@ -103,8 +101,12 @@ class App:
         finally:
             await database.close()
 
-    def runner(self, processes: int | None = None) -> Runner:
+    def runner(self, processes: int | None = None) -> "Runner":
         """The runner of this home; it may be started once the lock is held."""
+        from gossamer.retain.files import FileSweeper
+        from gossamer.retain.retainer import Retainer
+        from gossamer.work.runner import Rules, Runner
+
         return Runner(
             self.database,
             self.clock,
@@ -133,7 +135,7 @@ def database_url(settings: Settings) -> str:
     return f"sqlite:///{settings.home / 'gossamer.db'}"
 
 
-def _objects(settings: Settings) -> "ObjectBlobs | None":
+def object_storage(settings: Settings) -> "ObjectBlobs | None":
     """Object storage, if the operator has named one; its library is loaded only then."""
     if not settings.storage_url:
         return None

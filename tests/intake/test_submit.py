@@ -13,7 +13,8 @@ from gossamer.model.ids import short
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.record import Follow
 from gossamer.model.states import JobState
-from gossamer.recipes.prospect import BoundProspect, Prospect, ProspectParams
+from gossamer.recipes.prospect import Prospect, ProspectParams
+from gossamer.recipes.prospecting import BoundProspect
 from gossamer.store import events, jobs, sites
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job, state_of
