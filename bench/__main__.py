@@ -13,7 +13,21 @@ from typing import Any
 
 import orjson
 
-from bench import cluster, crawl, create, export, keywords, large_job, memory, pace, settle, startup, status, workbook
+from bench import (
+    beside,
+    cluster,
+    crawl,
+    create,
+    export,
+    keywords,
+    large_job,
+    memory,
+    pace,
+    settle,
+    startup,
+    status,
+    workbook,
+)
 from bench.figure import BenchFailed, Figure
 from bench.machine import machine, versions
 from bench.running import ROOT, keep_bytecode, time_limit
@@ -28,6 +42,7 @@ BENCHMARKS: Mapping[str, Measure] = {
     "settle": settle.measure,
     "large_job": large_job.measure,
     "export": export.measure,
+    "beside": beside.measure,
     "crawl": crawl.measure,
     "keywords": keywords.measure,
     "memory": memory.measure,
@@ -36,6 +51,7 @@ BENCHMARKS: Mapping[str, Measure] = {
     "cluster": cluster.measure,
 }
 LONGEST: Mapping[str, float] = {
+    "beside": 1_200.0,
     "cluster": 1_200.0,
     "crawl": 2_400.0,
     "export": 1_800.0,
