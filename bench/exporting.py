@@ -79,6 +79,8 @@ def _postgres(url: str, job_id: UUID) -> Iterator[Any]:
 
     loop = asyncio.new_event_loop()
     connection = loop.run_until_complete(asyncpg.connect(url))  # type: ignore[no-untyped-call]
+    # Else a read begins where the last one ended, in the midst of a domain.
+    loop.run_until_complete(connection.execute("SET synchronize_seqscans = off"))
     transaction = connection.transaction()
     loop.run_until_complete(transaction.start())
     query = "SELECT data FROM records WHERE job_id = $1 AND kind = 'match'"
