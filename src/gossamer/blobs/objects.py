@@ -223,7 +223,7 @@ async def _going_on(call: Coroutine[Any, Any, T], source: "_Source", limit: floa
             taken = source.size
             await asyncio.wait([calling], timeout=limit)
     except asyncio.CancelledError:
-        await _end(calling, _LEAVE)
+        await _end(calling, 0)
         raise
     if not calling.done():
         source.stopped = True
