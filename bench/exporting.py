@@ -79,11 +79,11 @@ def _postgres(url: str, job_id: UUID) -> Iterator[Any]:
 
     loop = asyncio.new_event_loop()
     connection = loop.run_until_complete(asyncpg.connect(url))  # type: ignore[no-untyped-call]
-    # Else a read begins where the last one ended, in the midst of a domain.
-    loop.run_until_complete(connection.execute("SET synchronize_seqscans = off"))
+    # Rows of a domain lie together by their keys, and nearly so in the table: the index is the shortest way.
+    loop.run_until_complete(connection.execute("SET enable_sort = off"))
     transaction = connection.transaction()
     loop.run_until_complete(transaction.start())
-    query = "SELECT data FROM records WHERE job_id = $1 AND kind = 'match'"
+    query = "SELECT data FROM records WHERE job_id = $1 AND kind = 'match' ORDER BY key"
     cursor = loop.run_until_complete(connection.cursor(query, job_id))
     while some := loop.run_until_complete(cursor.fetch(1_000)):
         yield from some

@@ -61,7 +61,7 @@ def _step(tx: Tx, asked: Asked, wanted: Sequence[SitePlace]) -> tuple[list[Line]
     made: list[Line] = []
     found.reverse()
     for place in wanted[:done]:
-        rows: list[Row] = [orjson.loads(data) for data in found.pop()]
+        rows: list[Row] = orjson.loads(found.pop())
         for key in order:  # the last one first: plain texts are compared much faster than pairs of them
             rows.sort(key=key)
         made += pick(rows, pages_read.get(place.id, 0), None)

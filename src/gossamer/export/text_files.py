@@ -137,8 +137,12 @@ class _Nesting:
         objects = iter(self._objects_of(some))
         for outer, group in groupby(some, key=itemgetter(0)):
             by_inner: dict[Any, list[Any]] = {}
+            inner: Any = None
             for line, one in zip(group, objects, strict=False):  # the objects of the other groups stay
-                by_inner.setdefault(line[1], []).append(one)
+                if line[1] != inner or not by_inner:
+                    inner = line[1]
+                    same = by_inner.setdefault(inner, [])
+                same.append(one)
             # Without the last two brackets: more may come in the next batch.
             before, skipped = self._before(outer, next(iter(by_inner)))
             made += [before, orjson.dumps(by_inner)[skipped:-2]]
