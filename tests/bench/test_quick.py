@@ -26,13 +26,6 @@ def test_a_polite_job_is_seen_to_be_polite_by_the_server(tmp_path: Path) -> None
     assert figures["wall"]["value"] > 2 * figures["gap"]["value"]  # three pages of every site
 
 
-def test_a_file_is_made_while_a_job_is_crawled(tmp_path: Path) -> None:
-    figures = figures_of("beside", tmp_path)
-    assert figures["wall"]["meaning"].startswith("10,000 matches as CSV")
-    assert 20 < figures["memory"]["value"] < 300
-    assert figures["alone"]["value"] > 0
-
-
 def test_a_workbook_is_written_by_both(tmp_path: Path) -> None:
     figures = figures_of("workbook", tmp_path)
     assert 20 < figures["memory"]["value"] < 150
