@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from bench import (
+    beside,
     cluster,
     crawl,
     create,
@@ -43,6 +44,7 @@ BENCHMARKS: Mapping[str, Measure] = {
     "settle": settle.measure,
     "large_job": large_job.measure,
     "export": export.measure,
+    "beside": beside.measure,
     "crawl": crawl.measure,
     "keywords": keywords.measure,
     "memory": memory.measure,
@@ -53,6 +55,7 @@ BENCHMARKS: Mapping[str, Measure] = {
     "ledger": ledger.measure,
 }
 LONGEST: Mapping[str, float] = {
+    "beside": 1_200.0,
     "cluster": 1_200.0,
     "crawl": 2_400.0,
     "export": 1_800.0,

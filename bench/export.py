@@ -181,7 +181,8 @@ def _add(tx: Tx, job_id: UUID, some: list[tuple[str, UUID, records.NewRecord]], 
 
 
 def _page(tx: Tx, job_id: UUID, site: UUID, key: bytes, url: str) -> dict[str, Any]:
-    empty = {"depth": 1, "rank": 0, "handed": 0, "rung": "direct", "reason": "", "detail": "", "attempts": []}
+    at = int(tx.now.timestamp() * 1000)
+    empty = {"depth": 1, "rank": 0, "handed": 0, "rung": "direct", "reason": "", "detail": ""}
     return {
         **empty,
         "job_id": job_id,
@@ -191,7 +192,8 @@ def _page(tx: Tx, job_id: UUID, site: UUID, key: bytes, url: str) -> dict[str, A
         "url": url,
         "state": "done",
         "http_status": 200,
-        "found_on": "",
+        "attempts": [["direct", 200, "", 180, at, [at]]],
+        "found_on": url.partition("/articles/")[0],
         "bytes_in": 42_000,
         "settled_at": tx.now,
     }

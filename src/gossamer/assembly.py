@@ -19,8 +19,6 @@ from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
 from gossamer.recipe import Recipe
 from gossamer.recipes.prospect import Prospect
 from gossamer.retain.classes import Terms
-from gossamer.retain.files import FileSweeper
-from gossamer.retain.retainer import Retainer
 from gossamer.settings import Settings
 from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.store.health import database_time
@@ -28,7 +26,6 @@ from gossamer.store.schema import ready_database
 from gossamer.telemetry import configure
 from gossamer.work import surrender
 from gossamer.work.home import HomeLock, home_name
-from gossamer.work.runner import Rules, Runner
 
 if TYPE_CHECKING:
     from gossamer.blobs.objects import ObjectBlobs
@@ -38,6 +35,7 @@ if TYPE_CHECKING:
     from gossamer.gate import Gate, Places
     from gossamer.work.exporting import Exporter
     from gossamer.work.kit import Kit
+    from gossamer.work.runner import Runner
 
 _READ_ONCE = 2_000  # KB of cache for who reads everything once
 
@@ -107,7 +105,7 @@ class App:
 
         home = self.settings.home
         local = FolderBlobs(home / "files", make_secret(home / "secret"), self.clock)
-        return Shelf(self.home_name, local, _objects(self.settings))
+        return Shelf(self.home_name, local, object_storage(self.settings))
 
     @asynccontextmanager
     async def exporter(self, who: str) -> AsyncIterator["Exporter"]:
@@ -128,8 +126,12 @@ class App:
         finally:
             await database.close()
 
-    def runner(self, processes: int | None = None) -> Runner:
+    def runner(self, processes: int | None = None) -> "Runner":
         """The runner of this home; it may be started once the lock is held."""
+        from gossamer.retain.files import FileSweeper
+        from gossamer.retain.retainer import Retainer
+        from gossamer.work.runner import Rules, Runner
+
         return Runner(
             self.database,
             self.clock,
@@ -181,7 +183,7 @@ def database_url(settings: Settings) -> str:
     return f"sqlite:///{settings.home / 'gossamer.db'}"
 
 
-def _objects(settings: Settings) -> "ObjectBlobs | None":
+def object_storage(settings: Settings) -> "ObjectBlobs | None":
     """Object storage, if the operator has named one; its library is loaded only then."""
     if not settings.storage_url:
         return None

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -11,9 +12,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import obstore
 import pytest
 from sqlalchemy import text
 
+from gossamer.blobs import objects
+from gossamer.blobs.objects import Access, open_objects
+from gossamer.cli.checkup import storage
 from gossamer.cli.checkup.examine import examine
 from gossamer.cli.checkup.finding import Finding, Level
 from gossamer.cli.checkup.home import check_lasting, filesystem_of
@@ -81,7 +86,7 @@ def test_the_doctor_leaves_no_trace_and_is_content_with_a_new_home(tmp_path: Pat
     assert answer["healthy"] is True
     assert {one["check"] for one in answer["checks"]} >= {
         "settings", "version", "home", "disk", "log", "database", "runner", "clock", "open files", "cores", "proxy",
-        "redis", "names", "browser", "providers",
+        "redis", "storage", "names", "browser", "providers",
     }  # fmt: skip
     assert all(one["next"] for one in answer["checks"] if one["level"] != "ok")
 
@@ -365,6 +370,47 @@ async def test_a_redis_that_forgets_under_pressure_is_a_warning(
         assert "may forget what was asked when its memory is full (allkeys-lru)" in (
             (await only("redis", Level.WARN)).sentence
         )
+
+
+async def test_object_storage_is_tried_with_a_small_file(storage_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "No object storage is set" in (await only("storage", Level.OK)).sentence
+    access = Access("s3://tests/doctor", storage_server, "us-east-1", "key", "secret")
+    for name, value in {
+        "GOSSAMER_STORAGE_URL": access.url,
+        "GOSSAMER_STORAGE_ENDPOINT": access.endpoint,
+        "GOSSAMER_STORAGE_REGION": access.region,
+        "GOSSAMER_STORAGE_ACCESS_KEY": access.access_key,
+        "GOSSAMER_STORAGE_SECRET_KEY": access.secret_key,
+    }.items():
+        monkeypatch.setenv(name, value)
+    said = (await only("storage", Level.OK)).sentence
+    assert said.startswith("s3://tests/doctor takes, gives and removes a small file in ")
+    store: Any = open_objects(access)._store
+    assert obstore.list(store).collect() == [], "nothing is left behind"
+    monkeypatch.setenv("GOSSAMER_STORAGE_SECRET_KEY", "hush-wrong")
+    refused = await only("storage", Level.WARN)
+    assert "Object storage cannot be used" in refused.sentence
+    assert "Files are kept in the home" in refused.sentence
+    assert "GOSSAMER_STORAGE_URL" in refused.next_step
+    assert "hush" not in f"{refused}"
+
+
+async def test_object_storage_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "_PATIENCE", 0.3)
+    monkeypatch.setattr(objects, "_LEAVE", 0.1)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        settings = Settings(
+            storage_url="s3://bucket",
+            storage_endpoint=f"http://127.0.0.1:{silent.getsockname()[1]}",
+            storage_access_key="key",
+            storage_secret_key="secret",
+        )
+        async with asyncio.timeout(5):
+            (found,) = await storage.check_storage(settings)
+    assert found.level is Level.WARN
+    assert "has not answered within" in found.sentence
 
 
 async def test_a_proxy_is_knocked_at(monkeypatch: pytest.MonkeyPatch) -> None:

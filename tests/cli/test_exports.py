@@ -239,7 +239,10 @@ def test_parquet_without_its_library_says_what_to_install() -> None:
         "try:\n    formats_named('parquet')\nexcept UserError as error:\n    print(error)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said == "Parquet files need a library that is not installed. Install it: pip install 'gossamer[parquet]'.\n"
+    assert said == (
+        "Parquet files need a library that is not installed. "
+        "Install it with \".venv/bin/pip install '.[parquet]'\", or choose another format.\n"
+    )
 
 
 def test_no_workbook_is_written_onto_a_screen(terminal: Terminal) -> None:

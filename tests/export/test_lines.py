@@ -124,6 +124,21 @@ async def test_what_cannot_be_made_is_refused_at_once(database: AnyDatabase, wis
     assert refused.value.hint
 
 
+@pytest.mark.parametrize(
+    ("table", "hint"),
+    [
+        ("results", "Use --filter unlinked."),
+        ("prospects", "Use --filter with one of unlinked, new."),
+        ("errors", "It has none."),
+    ],
+)
+async def test_what_could_be_asked_for_is_named(database: AnyDatabase, table: str, hint: str) -> None:
+    job = await database.write(make_job, "a.test")
+    with pytest.raises(UserError) as refused:
+        Wish(table, (), only="best").orders(job)
+    assert refused.value.hint == hint
+
+
 def test_formats_by_name_and_by_ending(tmp_path: Any) -> None:
     assert [one.name for one in formats_named("csv, JSON,csv")] == ["csv", "json"]
     assert format_of_file(tmp_path / "a.XLSX").name == "xlsx"

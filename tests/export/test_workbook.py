@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -183,14 +184,22 @@ def _running_job(tx: Tx) -> Job:
 async def test_counts_of_the_summary_are_those_of_the_sheets(database: AnyDatabase, tmp_path: Path) -> None:
     rows = [match("a.test", "1"), match("a.test", "2", verdict="linked"), match("b.test", "1", verdict="linked")]
     job = await job_with(database, [*rows, match("left-out.test")], failed=["down.test"])
+    job = replace(job, params={**job.params, "client_domains": ["acme.com"]})
     path = await written(database, job, tmp_path, excluded=frozenset({"left-out.test"}))
     summary = {line[1]: line[2] for line in by_openpyxl(path, "Summary") if line[1] is not None}
     assert (summary["Matches"], summary["Domains with matches"], summary["Domains that failed"]) == (3, 2, 1)
     assert summary["Prospects with unlinked mentions"] == 1
-    assert summary["Left out on request"] == "1 domains"
+    assert summary["Left out on request"] == "1 domain"
     assert summary["CRM"] == 3
     assert len(by_openpyxl(path, "Matches")) == 4
     assert len(by_openpyxl(path, "Prospects")) == 3
+
+
+async def test_without_a_client_nothing_is_called_unlinked(database: AnyDatabase, tmp_path: Path) -> None:
+    path = await written(database, await job_with(database, [match("a.test", verdict="")]), tmp_path)
+    summary = {line[1]: line[2] for line in by_openpyxl(path, "Summary") if line[1] is not None}
+    assert summary["Prospects with mentions"] == 1
+    assert "Prospects with unlinked mentions" not in summary
 
 
 async def test_only_unlinked_matches_but_all_prospects(database: AnyDatabase, tmp_path: Path) -> None:

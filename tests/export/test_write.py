@@ -26,6 +26,12 @@ async def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+async def test_a_large_file_is_on_its_way_to_the_disk_before_it_is_whole(tmp_path: Path) -> None:
+    chunks = [bytes([number]) * 3_000_000 for number in range(10)]
+    assert await write_file(tmp_path / "out.csv", content(*chunks)) == 30_000_000
+    assert (tmp_path / "out.csv").read_bytes() == b"".join(chunks)
+
+
 async def test_a_link_is_followed_and_a_file_keeps_its_mode(tmp_path: Path) -> None:
     target, link = tmp_path / "target.csv", tmp_path / "link.csv"
     target.touch(0o600)

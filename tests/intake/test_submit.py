@@ -14,7 +14,8 @@ from gossamer.model.job import JobRequest, Target
 from gossamer.model.money import Cap
 from gossamer.model.record import Follow
 from gossamer.model.states import JobState
-from gossamer.recipes.prospect import BoundProspect, Prospect, ProspectParams
+from gossamer.recipes.prospect import Prospect, ProspectParams
+from gossamer.recipes.prospecting import BoundProspect
 from gossamer.store import budgets, events, jobs, sites
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job, state_of

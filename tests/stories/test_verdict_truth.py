@@ -9,7 +9,8 @@ from gossamer.model.document import Document
 from gossamer.model.fetching import Response
 from gossamer.model.page import Page
 from gossamer.parse.document import parse_document
-from gossamer.recipes.prospect import BoundProspect, ProspectParams
+from gossamer.recipes.prospect import ProspectParams
+from gossamer.recipes.prospecting import BoundProspect
 from gossamer.testing.web import SampleWeb
 from gossamer.testing.web.answer import page_answer
 from gossamer.testing.web.keywords import CLIENT, COMPETITORS, KEYWORDS

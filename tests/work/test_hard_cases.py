@@ -13,7 +13,8 @@ from gossamer.intake.submit import submit
 from gossamer.model.job import CrawlPolicy, JobRequest, Target
 from gossamer.model.states import JobState, SiteState
 from gossamer.model.trouble import Reason
-from gossamer.recipes.prospect import BoundProspect, Prospect, ProspectParams
+from gossamer.recipes.prospect import Prospect, ProspectParams
+from gossamer.recipes.prospecting import BoundProspect
 from gossamer.settings import Settings
 from gossamer.store import counters, jobs, sites
 from gossamer.store.schema import upgrade

@@ -17,7 +17,8 @@ from gossamer.model.job import JobRequest, Target
 from gossamer.model.page import Page
 from gossamer.model.record import Harvest
 from gossamer.model.states import JobState, SiteState, VisitState
-from gossamer.recipes.prospect import BoundProspect, Prospect, ProspectParams
+from gossamer.recipes.prospect import Prospect, ProspectParams
+from gossamer.recipes.prospecting import BoundProspect
 from gossamer.settings import Settings
 from gossamer.store import counters, jobs, sites
 from gossamer.store.schema import upgrade

@@ -89,6 +89,25 @@ async def test_each_call_has_an_end(settings: Settings, monkeypatch: pytest.Monk
                 await remote.put("a/b", [b"x"])
 
 
+@pytest.mark.parametrize("size", [objects.PART // 2, 3 * objects.PART])
+async def test_a_large_file_is_given_up_when_none_of_it_is_taken(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(objects, "_ANSWER", 0.2)
+    monkeypatch.setattr(objects, "_SLOWEST", 100 * objects.PART)
+    async with open_app(settings) as app:
+        remote = app.shelf().remote
+        assert remote
+        async with asyncio.timeout(5):
+            with pytest.raises(BlobsAway, match=r"has not answered|has taken nothing"):
+                await remote.put("a/b", [bytes(size)])
+
+
+def test_no_file_of_one_request_is_waited_for_longer_than_a_minute() -> None:
+    assert objects._patience(1) < 16
+    assert objects._patience(objects.PART) < 60
+
+
 async def test_who_deletes_waits_a_moment_and_hears_what_is_left(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,9 @@ async def in_chunks(chunks: AsyncIterator[bytes] | Iterable[bytes]) -> AsyncIter
     async for chunk in _each(chunks):
         gathered += chunk
         while len(gathered) >= CHUNK:
-            yield bytes(gathered[:CHUNK])
+            with memoryview(gathered) as view:
+                piece = bytes(view[:CHUNK])
+            yield piece
             del gathered[:CHUNK]
     if gathered:
         yield bytes(gathered)

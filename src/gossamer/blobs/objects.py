@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PART = 8 * 1024 * 1024  # bytes sent at once; S3 wants 5 MB at least
+_PARTS = 2  # side by side
 LONGEST_LINK = timedelta(days=7)  # no object storage signs for longer
 
 # Somebody waits, or the file is kept here and sent later: long patience would help neither.
 _RETRIES = {"max_retries": 2, "retry_timeout": timedelta(seconds=10)}
 _TIMES = {"connect_timeout": timedelta(seconds=5), "timeout": timedelta(minutes=5)}
 _ANSWER = 15.0  # seconds a storage has for what is small
-_SMALL = 1024 * 1024  # bytes
+_SLOWEST = 256 * 1024  # bytes a second it must take at least, or it counts as away
 _LEAVE = 3.0  # seconds a call has to end by itself when nobody wants it any more
 _BREATH = 0.2  # seconds the library needs to let go of one it was made to end
 
@@ -47,7 +48,7 @@ def open_objects(access: Access) -> "ObjectBlobs":
         raise UserError(
             "storage.library",
             f"Files in {access.url.partition(':')[0]} storage need a library that is not installed.",
-            hint="Install it: pip install 'gossamer[s3]'.",
+            hint="Install it with \".venv/bin/pip install '.[s3]'\", or unset GOSSAMER_STORAGE_URL.",
         ) from None
     named = {
         "endpoint": access.endpoint,
@@ -92,11 +93,17 @@ class ObjectBlobs:
         first = await source.first()
         with _translated(source):
             if source.ended:
-                limit = _ANSWER if len(first) <= _SMALL else None
-                await _finished(obstore.put_async(self._store, key, first, use_multipart=False), limit, leave=0)
+                sending = obstore.put_async(self._store, key, first, use_multipart=False)
+                await _finished(sending, _patience(len(first)), leave=0)
             else:
                 whole = source.whole(first)
-                await obstore.put_async(self._store, key, whole, use_multipart=True, chunk_size=PART, max_concurrency=2)
+                await _going_on(
+                    obstore.put_async(
+                        self._store, key, whole, use_multipart=True, chunk_size=PART, max_concurrency=_PARTS
+                    ),
+                    source,
+                    _patience(_PARTS * PART),
+                )
         return Blob(key, source.size, source.digest.hexdigest())
 
     async def open(self, key: str) -> AsyncIterator[bytes]:
@@ -112,7 +119,7 @@ class ObjectBlobs:
         while True:
             with _translated():
                 try:
-                    chunk = await _finished(_next(stream))
+                    chunk = await _finished(_next(stream), _ANSWER)
                 except StopAsyncIteration:
                     return
             if chunk is None:
@@ -199,6 +206,29 @@ async def _finished(call: Coroutine[Any, Any, T], limit: float | None = None, le
     if not done:
         await _end(calling, 0)
         raise BlobsAway(f"Object storage has not answered within {limit:.0f} seconds.")
+    return calling.result()
+
+
+def _patience(size: int) -> float:
+    """Seconds a storage has to take so many bytes."""
+    return _ANSWER + size / _SLOWEST
+
+
+async def _going_on(call: Coroutine[Any, Any, T], source: "_Source", limit: float) -> T:
+    """What a long call says, however long it takes as long as it asks for more of what it sends."""
+    calling = asyncio.ensure_future(_wrapped(call))
+    taken = -1
+    try:
+        while not calling.done() and source.size > taken:
+            taken = source.size
+            await asyncio.wait([calling], timeout=limit)
+    except asyncio.CancelledError:
+        await _end(calling, 0)
+        raise
+    if not calling.done():
+        source.stopped = True
+        await _end(calling, 0)
+        raise BlobsAway(f"Object storage has taken nothing for {limit:.0f} seconds.")
     return calling.result()
 
 

@@ -17,6 +17,28 @@ UNFINISHED = ".*.part"  # no key can look like it, since none begins with a dot
 _PRIVATE_FILE = 0o600
 _PRIVATE_FOLDER = 0o700
 _SECRET_LENGTH = 64
+_SENT = 8 * 1024 * 1024  # bytes of a growing file that go to the disk together
+
+
+class OnItsWay:
+    """Has a file that grows put on the disk bit by bit, while its writer goes on.
+
+    Else all of it is written at the end, when somebody waits for it, and whoever else writes to this disk waits, too.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._written = self._sent = 0
+
+    def add(self, size: int) -> None:
+        """So many bytes more were written."""
+        self._written += size
+        if self._written - self._sent >= _SENT and hasattr(os, "posix_fadvise"):
+            self._file.flush()
+            # What the system is told not to keep in memory it begins to write, without keeping us waiting.
+            with suppress(OSError):  # a wish, not a need
+                os.posix_fadvise(self._file.fileno(), self._sent, self._written - self._sent, os.POSIX_FADV_DONTNEED)
+            self._sent = self._written
 
 
 class PartFile:
@@ -29,6 +51,7 @@ class PartFile:
         self._target = target
         self._path = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
         self._file: BinaryIO | None = None
+        self._on_its_way: OnItsWay | None = None
         self._abandoned = False
         self._lock = Lock()
 
@@ -36,6 +59,8 @@ class PartFile:
         with self._lock:
             if not self._abandoned:
                 self._opened().write(chunk)
+                if self._on_its_way:
+                    self._on_its_way.add(len(chunk))
 
     def finish(self) -> None:
         """Put the file in its place, safe on the disk."""
@@ -64,6 +89,7 @@ class PartFile:
             with self._obstacles_named():
                 make_folders(self._target.parent)
             self._file = create_private(self._path)
+            self._on_its_way = OnItsWay(self._file)
         return self._file
 
     @contextmanager

@@ -4,7 +4,7 @@ from typing import Any
 
 from gossamer.assembly import App
 from gossamer.cli import words
-from gossamer.cli.follow import runner_of
+from gossamer.cli.at_work import runner_of
 from gossamer.cli.session import say, say_json
 from gossamer.intake.control import find_job
 from gossamer.model.ids import short

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
-from rich.table import Table
-from rich.text import Text
-
 from gossamer.assembly import App
-from gossamer.cli import file_words, kept, tables, words
+from gossamer.cli import file_words, kept, words
+from gossamer.cli.at_work import runner_of
 from gossamer.cli.background import start_worker
 from gossamer.cli.direct import write_directly
-from gossamer.cli.follow import runner_of
 from gossamer.cli.known import recipe_of
 from gossamer.cli.main import FAILED
 from gossamer.cli.session import say, say_json
@@ -27,7 +24,6 @@ from gossamer.intake.exclusions import read_exclusions
 from gossamer.model.export import Export, ExportState
 from gossamer.model.ids import short
 from gossamer.model.job import Job
-from gossamer.model.states import JobState
 from gossamer.store import counters, exports
 
 _LOOK = 0.2  # seconds between looks at the rows
@@ -98,35 +94,9 @@ async def show_export_status(app: App, text: str, *, wait: bool, as_json: bool) 
         await _make_or_watch(app, [one.id for one in found if one.is_open])
     ids = [one.id for one in found]
     if not ids and not as_json:
-        say(_none(job))
+        say(file_words.none_of(job))
         return 0
     return await _answer(app, job, ids, waited=True, as_json=as_json)
-
-
-async def list_files(app: App, text: str, *, as_json: bool) -> int:
-    job = await find_job(app.database, text)
-    found = await app.database.read(exports.of_job, job.id)
-    if as_json:
-        say_json([await file_words.as_json(app, one) for one in found])
-        return 0
-    if not found:
-        say(_none(job))
-        return 0
-    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
-    for title in ("File", "State", "Rows", "Bytes", "Made", "Expires"):
-        table.add_column(title, justify="right" if title in ("Rows", "Bytes") else "left", no_wrap=title != "File")
-    for one in reversed(found):
-        size, rows = ("" if number is None else f"{number:,}" for number in (one.size, one.rows_done))
-        dates = (kept.date(at) if at else "" for at in (one.finished_at, one.expires_at))
-        table.add_row(Text(one.name, overflow="fold"), file_words.state(one), rows, size, *dates)
-    tables.show(table)
-    return 0
-
-
-def _none(job: Job) -> str:
-    if job.state is JobState.ARCHIVED:
-        return f"Job {short(job.id)} was deleted, and with it whatever files were made of it."
-    return f"No file was asked for yet: 'gossamer job export {short(job.id)} --format csv'."
 
 
 async def cancel_exports(app: App, text: str, *, as_json: bool) -> int:

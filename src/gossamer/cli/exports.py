@@ -112,7 +112,7 @@ def list_exports(job: str = JOB, as_json: bool = JSON) -> None:
     \b
         gossamer job exports 3f9a2c71
     """
-    from gossamer.cli.export_files import list_files
+    from gossamer.cli.file_list import list_files
     from gossamer.cli.session import run as run_command
 
     run_command(lambda app: list_files(app, job, as_json=as_json))

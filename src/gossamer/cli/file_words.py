@@ -7,8 +7,17 @@ from gossamer.assembly import App
 from gossamer.cli import words
 from gossamer.model.export import Export, ExportState
 from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.states import JobState
 
 _TAKEN_UP = timedelta(seconds=10)  # after which a file should have been begun
+
+
+def none_of(job: Job) -> str:
+    """What is said of a job without files."""
+    if job.state is JobState.ARCHIVED:
+        return f"Job {short(job.id)} was deleted, and with it whatever files were made of it."
+    return f"No file was asked for yet: 'gossamer job export {short(job.id)} --format csv'."
 
 
 def state(export: Export) -> str:

@@ -23,16 +23,6 @@ _LOOK = 0.25  # seconds between looks at the rows
 _FOR_FILES = 60.0  # seconds that the files of a job may take which are made by themselves
 
 
-async def runner_of(app: App) -> int | None:
-    """The process id of whoever works the jobs here, 0 if that is on another home; None if nobody does."""
-    holder = app.lock.holder()
-    if holder is not None:
-        return holder
-    # What our own home has written there is left over from a runner that is gone.
-    home = await app.database.read(working_home)
-    return 0 if home and home != app.home_name else None
-
-
 async def worked_by_cluster(app: App) -> bool:
     """Whether workers of a cluster are at work on this database: then nobody else may be."""
     return await app.database.read(working_home) == CLUSTER

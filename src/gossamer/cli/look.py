@@ -5,8 +5,8 @@ from rich.text import Text
 
 from gossamer.assembly import App
 from gossamer.cli import report, tables, words
+from gossamer.cli.at_work import runner_of
 from gossamer.cli.costs import spent_json
-from gossamer.cli.follow import runner_of
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
 from gossamer.intake.control import find_job

@@ -11,7 +11,7 @@ import typer
 
 from gossamer.assembly import App
 from gossamer.cli import report, words
-from gossamer.cli.follow import runner_of
+from gossamer.cli.at_work import runner_of
 from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say
 from gossamer.errors import UserError

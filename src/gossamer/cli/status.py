@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from gossamer.assembly import App
 from gossamer.cli import costs, report, words
+from gossamer.cli.at_work import runner_of
 from gossamer.cli.audit import checkpoint_line
-from gossamer.cli.follow import runner_of
 from gossamer.cli.session import say, say_json
 from gossamer.intake.control import find_job
 from gossamer.model.alert import Alert

@@ -10,8 +10,9 @@ from uuid import UUID
 
 from gossamer.assembly import App
 from gossamer.cli import costs, report, words
+from gossamer.cli.at_work import runner_of
 from gossamer.cli.background import start_worker
-from gossamer.cli.follow import Follower, runner_of, worked_by_cluster
+from gossamer.cli.follow import Follower, worked_by_cluster
 from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say, say_json
 from gossamer.intake import control

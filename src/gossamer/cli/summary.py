@@ -11,7 +11,7 @@ from rich.text import Text
 
 from gossamer.assembly import App
 from gossamer.cli import costs, kept, politeness, tables, words
-from gossamer.cli.follow import runner_of
+from gossamer.cli.at_work import runner_of
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
 from gossamer.export.overview import Overview, survey

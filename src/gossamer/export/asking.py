@@ -33,8 +33,7 @@ class Wish:
         table = table_named(self.type)
         table.choose(self.columns)
         if self.only and self.only not in table.filters:
-            known = f"Use one of {', '.join(table.filters)}." if table.filters else "It has none."
-            raise UserError("export.filter", f"{self.only!r} is no filter of {self.type}.", hint=known)
+            raise UserError("export.filter", f"{self.only!r} is no filter of {self.type}.", hint=_known(table.filters))
         if self.only == UNLINKED and not job.params.get("client_domains"):
             raise UserError(
                 "results.no_client",
@@ -49,6 +48,12 @@ class Wish:
             Order(job, table, form, self.columns, self.only, self.looks, self.since, self.excluded)
             for form in self.formats
         ]
+
+
+def _known(filters: Sequence[str]) -> str:
+    if not filters:
+        return "It has none."
+    return f"Use --filter {filters[0]}." if len(filters) == 1 else f"Use --filter with one of {', '.join(filters)}."
 
 
 def request_of(order: Order) -> ExportRequest:

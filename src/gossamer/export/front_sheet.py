@@ -117,7 +117,10 @@ def _status(overview: Overview | None) -> str:
     if not overview.is_partial:
         return f"The job is {overview.job.state}. Results {made}."
     done, total = overview.progress.sites_finished, overview.progress.sites_total
-    return f"Partial: the job is {overview.job.state}, {done:,} of {total:,} domains are done. Results so far, {made}."
+    are = "is" if total == 1 else "are"
+    return (
+        f"Partial: the job is {overview.job.state}, {done:,} of {_domains(total)} {are} done. Results so far, {made}."
+    )
 
 
 def _searched(overview: Overview) -> list[tuple[str, str]]:
@@ -127,7 +130,7 @@ def _searched(overview: Overview) -> list[tuple[str, str]]:
         "Client": _list(overview.clients) or "none given",
         "Competitors": _list(params.get("competitor_domains") or []),
         "Domains": f"{overview.progress.sites_total:,}",
-        "Left out on request": f"{overview.excluded:,} domains" if overview.excluded else "",
+        "Left out on request": _domains(overview.excluded) if overview.excluded else "",
         "Keywords": f"{len(keywords):,}: {_list(keywords)}" if keywords else "",
         "Pages of a domain": _limits(params),
         "Only addresses like": _list(params.get("include") or []),
@@ -143,7 +146,8 @@ def _searched(overview: Overview) -> list[tuple[str, str]]:
 def _found(overview: Overview) -> list[tuple[str, int]]:
     progress = overview.progress
     facts = {
-        "Prospects with unlinked mentions": overview.ranking.unlinked,
+        # Without a client there is nobody who could be linked already.
+        f"Prospects with {'unlinked ' if overview.clients else ''}mentions": overview.ranking.unlinked,
         "Domains with matches": overview.domains,
         "Matches": overview.matches,
         "Domains read": progress.sites_done + progress.sites_partial,
@@ -223,6 +227,10 @@ def _bars(
     chart.set_chartarea({"border": {"color": RULE}})
     chart.set_size({"width": 520, "height": 300})
     sheet.insert_chart(row, _CHARTS, chart)
+
+
+def _domains(count: int) -> str:
+    return f"{count:,} domain{'' if count == 1 else 's'}"
 
 
 def _limits(params: Any) -> str:

@@ -1,42 +1,53 @@
 """The table `pages`: every address of a job and what became of it, the pages of a domain together."""
 
+from operator import itemgetter
+from typing import Any
+
 from gossamer.export.moments import iso
 from gossamer.export.table import AT_ONCE, Asked, Column, Line, Lines, Table
 from gossamer.model.page import ASKED_AGAIN
+from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import is_covered, site_of_url
-from gossamer.store import counters, history
+from gossamer.store import counters, page_lines
 from gossamer.store.database import Database
-from gossamer.store.history import PageHistory
+from gossamer.store.tx import Tx
 
 
 async def lines(database: Database, asked: Asked) -> Lines:
     """In the order of their keys, which is that of nothing people know, but always the same."""
-    after = b""
-    while True:
-        found = await database.read(history.pages_by_key, asked.job.id, after, AT_ONCE)
-        if found:
-            yield [_line(page, asked) for page in found if not is_covered(site_of_url(page.url), asked.excluded)]
-        if len(found) < AT_ONCE:
-            return
-        after = found[-1].key
+    after: bytes | None = b""
+    while after is not None:
+        made, after = await database.read(_step, asked, after)
+        if made:
+            yield made
 
 
-def _line(page: PageHistory, asked: Asked) -> Line:
-    tried = [attempt for attempt in page.attempts if attempt.rung != ASKED_AGAIN]
-    cells = {
-        "domain": site_of_url(page.url),
-        "url": page.url,
-        "state": str(page.state),
-        "reason": page.trouble.sentence if page.trouble else "",
-        "http_status": page.http_status,
-        "crawl_method": tried[-1].rung if tried else "",
-        "tries": len(tried),
-        "depth": page.depth,
-        "found_on": page.found_on,
-        "bytes": page.bytes_in,
-        "timestamp": iso(page.settled_at),
-    }
-    return tuple(cells[column.name] for column in asked.columns)
+def _step(tx: Tx, asked: Asked, after: bytes) -> tuple[list[Line], bytes | None]:
+    """Finished lines, and where to go on. Made here, in the reading thread, so that no loop waits."""
+    found = page_lines.pages_after(tx, asked.job.id, after, AT_ONCE)
+    at = [_PLACES[column.name] for column in asked.columns]
+    pick = itemgetter(*at) if len(at) > 1 else lambda line: (line[at[0]],)
+    made = [pick(line) for line in map(_line, found) if not (asked.excluded and is_covered(line[0], asked.excluded))]
+    return made, bytes(found[-1][0]) if len(found) == AT_ONCE else None
+
+
+def _line(page: Any) -> tuple[Any, ...]:
+    """With all columns."""
+    _, url, state, reason, detail, status, attempts, depth, found_on, size, settled_at = page
+    rungs = [attempt[0] for attempt in attempts if attempt[0] != ASKED_AGAIN]
+    return (
+        site_of_url(url),
+        url,
+        str(state),
+        Trouble(Reason[reason], detail, status).sentence if reason else "",
+        status,
+        rungs[-1] if rungs else "",
+        len(rungs),
+        depth,
+        found_on,
+        size,
+        iso(settled_at),
+    )
 
 
 async def count(database: Database, asked: Asked) -> int:
@@ -62,3 +73,5 @@ PAGES = Table(
     lines=lines,
     count=count,
 )
+
+_PLACES = {column.name: at for at, column in enumerate(PAGES.columns)}

@@ -19,7 +19,7 @@ def refuse_without_library() -> None:
         raise UserError(
             "export.parquet",
             "Parquet files need a library that is not installed.",
-            hint="Install it: pip install 'gossamer[parquet]'.",
+            hint="Install it with \".venv/bin/pip install '.[parquet]'\", or choose another format.",
         ) from None
 
 

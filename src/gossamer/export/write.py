@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from gossamer.blobs.private import OnItsWay
 from gossamer.errors import UserError
 
 
@@ -34,7 +35,7 @@ async def _write_whole(path: Path, chunks: AsyncIterator[bytes]) -> int:
         with partial.open("wb") as file:
             if path.exists():
                 os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
-            size = await write_stream(file, chunks)
+            size = await write_stream(file, chunks, is_file=True)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
@@ -44,10 +45,12 @@ async def _write_whole(path: Path, chunks: AsyncIterator[bytes]) -> int:
     return size
 
 
-async def write_stream(file: BinaryIO, chunks: AsyncIterator[bytes]) -> int:
+async def write_stream(file: BinaryIO, chunks: AsyncIterator[bytes], *, is_file: bool = False) -> int:
     """Write all chunks; how many bytes that was."""
-    size = 0
+    size, on_its_way = 0, OnItsWay(file) if is_file else None
     async for chunk in chunks:
         file.write(chunk)
         size += len(chunk)
+        if on_its_way:
+            on_its_way.add(len(chunk))
     return size

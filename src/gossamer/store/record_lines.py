@@ -1,8 +1,8 @@
-"""Records for files: as text, whole sites together, never many more than asked for at a time."""
+"""Records for files: as JSON, whole sites together, never many more than asked for at a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import select
@@ -13,12 +13,19 @@ from gossamer.store.lookup import Lookup
 from gossamer.store.tables import records, sites
 from gossamer.store.tx import Tx
 
+Written: TypeAlias = str | bytes
+"""All records of a site as one JSON list: put together by the database, it costs half of what single ones do."""
+
 _UNTIL = b"\xff" * 16
 _ASKED_AT_ONCE = 1_000
 _PAGES_READ = select(sites.c.id, sites.c.pages_done)
 
 # Asked of the driver: a job may have tens of thousands of sites, and the library's part would be the larger one.
-_OF_SITE = "SELECT data FROM records WHERE job_id = ? AND kind = ? AND key >= ? AND key <= ? AND site_id = ? LIMIT ?"
+_OF_SITE = """
+    SELECT count(*), CAST('[' || coalesce(group_concat(data), '') || ']' AS BLOB)
+    FROM (SELECT data FROM records
+          WHERE job_id = ? AND kind = ? AND key >= ? AND key <= ? AND site_id = ? LIMIT ?)
+"""
 # The limit and the offset keep the inner question what it is: one about a single site. What is counted may be a few too
 # many, of another site whose keys begin alike; so the index alone can answer.
 _COUNT_EACH = """
@@ -33,10 +40,10 @@ _COUNT_EACH = """
     ) AS c
 """
 _READ_EACH = """
-    SELECT w.n, d.data
+    SELECT w.n, '[' || coalesce(d.data, '') || ']'
     FROM unnest($3::bytea[], $4::bytea[], $5::uuid[]) WITH ORDINALITY AS w(low, high, site, n)
     CROSS JOIN LATERAL (
-        SELECT r.data::text AS data FROM records r
+        SELECT string_agg(r.data::text, ',') AS data FROM records r
         WHERE r.job_id = $1 AND r.kind = $2 AND r.key >= w.low AND r.key <= w.high AND r.site_id = w.site
         OFFSET 0
     ) AS d
@@ -71,8 +78,8 @@ def pages_read(tx: Tx, wanted: Sequence[SitePlace]) -> dict[UUID, int]:
     return known
 
 
-def of_sites(tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], enough: int, large: int) -> list[list[str]]:
-    """Records of the first of these sites, a list for each, in no particular order: sites until there are `enough`.
+def of_sites(tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], enough: int, large: int) -> list[Written]:
+    """Records of the first of these sites, each in no particular order: sites until there are `enough`.
 
     A site with more than `large` ends it as well: nothing at all if that is the very first one.
     """
@@ -83,18 +90,18 @@ def of_sites(tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], enoug
 
 def _one_after_the_other(
     tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], enough: int, large: int
-) -> list[list[str]]:
+) -> list[Written]:
     cursor: Any = tx.conn.connection.cursor()
-    found: list[list[str]] = []
+    found: list[Written] = []
     rows = 0
     for place in wanted:
         prefix = place.prefix
         values = (job_id.bytes, kind, prefix, prefix + _UNTIL, place.id.bytes, large + 1)
-        some = [data for (data,) in cursor.execute(_OF_SITE, values)]
-        if len(some) > large:
+        count, written = cursor.execute(_OF_SITE, values).fetchone()
+        if count > large:
             break
-        found.append(some)
-        rows += len(some)
+        found.append(written)
+        rows += count
         if rows >= enough:
             break
     cursor.close()
@@ -103,7 +110,7 @@ def _one_after_the_other(
 
 def _many_asked_at_once(
     tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], enough: int, large: int
-) -> list[list[str]]:
+) -> list[Written]:
     lows = [place.prefix for place in wanted]
     highs = [low + _UNTIL for low in lows]
     counts = dict(_asked(tx, _COUNT_EACH, job_id, kind, lows, highs, large + 1))
@@ -113,12 +120,12 @@ def _many_asked_at_once(
             break
         rows += counts[number]
         fit = number
-    found: list[list[str]] = [[] for _ in range(fit)]
-    if rows:
-        sites_wanted = [place.id for place in wanted[:fit]]
-        for number, data in _asked(tx, _READ_EACH, job_id, kind, lows[:fit], highs[:fit], sites_wanted):
-            found[number - 1].append(data)
-    return found
+    if not rows:
+        return ["[]"] * fit
+    sites_wanted = [place.id for place in wanted[:fit]]
+    return [
+        written for _, written in sorted(_asked(tx, _READ_EACH, job_id, kind, lows[:fit], highs[:fit], sites_wanted))
+    ]
 
 
 def _asked(tx: Tx, query: str, *values: Any) -> Any:

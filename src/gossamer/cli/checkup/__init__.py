@@ -1,1 +1,1 @@
-"""What `gossamer doctor` looks at, one small question after the other. Nothing is created and nothing changed."""
+"""What `gossamer doctor` looks at, one small question after the other. Nothing is left behind and nothing changed."""

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import typer
 
-from gossamer.cli.checkup import home, lights, machine, network, rows
+from gossamer.cli.checkup import home, lights, machine, network, rows, storage
 from gossamer.cli.checkup.finding import Finding, Level, fail, ok, warn
 from gossamer.cli.main import FAILED
 from gossamer.cli.session import say, say_json
@@ -24,6 +24,7 @@ _CHECKS: tuple[tuple[str, Check, NextStep], ...] = (
     ("log", home.check_log, "Change the permissions of the log, or set GOSSAMER_LOG_FILE."),
     ("database", rows.check_database, rows.next_step),
     ("redis", lights.check_redis, "Check GOSSAMER_REDIS_URL."),
+    ("storage", storage.check_storage, "Check GOSSAMER_STORAGE_URL and its keys."),
     ("clock", machine.check_clock, ""),
     ("limits", machine.check_limits, ""),
     ("rules", network.check_rules, "Correct the file or the setting."),

@@ -1,0 +1,111 @@
+"""The `prospect` recipe at work: from a page to its matches and to where it leads on the same site."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from gossamer.analyze.backlinks import BacklinkFinder, count_outbound
+from gossamer.analyze.dates import page_date
+from gossamer.analyze.keywords import KeywordMatcher
+from gossamer.analyze.places import places_of
+from gossamer.model.document import Document
+from gossamer.model.job import CrawlPolicy
+from gossamer.model.page import Page
+from gossamer.model.record import Follow, Harvest, Record, Value
+from gossamer.model.trouble import Trouble
+from gossamer.model.url import site_of_url
+from gossamer.recipes.prospect import MATCH, ProspectParams
+
+
+class BoundProspect:
+    """Prospecting for one job's keywords and client."""
+
+    def __init__(self, params: ProspectParams) -> None:
+        self._policy = CrawlPolicy(
+            pages_per_site=params.max_pages_per_domain,
+            top_pages=params.top_pages,
+            depth=params.depth,
+            include=tuple(params.include),
+            exclude=tuple(params.exclude),
+        )
+        self._matcher = KeywordMatcher(params.keywords)
+        self._backlinks = (
+            BacklinkFinder(params.client_domains, params.competitor_domains, self._matcher)
+            if params.client_domains
+            else None
+        )
+
+    def seeds(self) -> Iterable[Follow]:
+        """Nothing beyond the job's own domains."""
+        return ()
+
+    def policy(self) -> CrawlPolicy:
+        return self._policy
+
+    def accept(self, page: Page, doc: Document) -> Trouble | None:
+        """Any page that can be read may mention a keyword."""
+        return None
+
+    def harvest(self, page: Page, doc: Document) -> Harvest:
+        return Harvest(records=self._records(doc), follows=tuple(_follows(doc)))
+
+    def finish(self, kind: str, groups: Iterable[Sequence[Record]]) -> Iterable[Record]:
+        """A match is found on one page only, so there is nothing to merge: the first of each group stands."""
+        return (group[0] for group in groups if group)
+
+    def _records(self, doc: Document) -> tuple[Record, ...]:
+        mentions = self._matcher.matches_in_tidy(doc.title, doc.text)
+        if not mentions:
+            return ()
+        domain, timestamp = site_of_url(doc.url), _timestamp(doc.fetched_at)
+        places = places_of(mentions, doc, self._matcher)
+        backlinks = self._backlinks.find(doc, list(places)) if self._backlinks else {}
+        outbound, dated = count_outbound(doc), page_date(doc)
+        rows = []
+        for mention in mentions:
+            keyword, backlink = mention.keyword, backlinks.get(mention.keyword)
+            data: dict[str, Value] = {
+                "domain": domain,
+                "url": doc.url,
+                "keyword": keyword,
+                "frequency": mention.frequency,
+                "context_snippet": mention.snippet,
+                "crawl_method": doc.rung,
+                "timestamp": timestamp,
+                "http_status": doc.status,
+                "verdict": str(backlink.verdict) if backlink else "",
+                "link_url": backlink.url if backlink else "",
+                "anchor_text": backlink.label if backlink else "",
+                "position": str(places[keyword]),
+                # No columns of this table: what prospects are ranked by besides.
+                "page_date": dated,
+                "outbound_links": outbound.links,
+                "outbound_followed": outbound.followed,
+            }
+            rows.append(Record(kind=MATCH.name, identity=(doc.url, keyword), data=data))
+        return tuple(rows)
+
+
+def _timestamp(at: datetime) -> str:
+    return _second(at.replace(microsecond=0))
+
+
+@lru_cache(maxsize=8)
+def _second(at: datetime) -> str:
+    # Hundreds of pages share one.
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _follows(doc: Document) -> list[Follow]:
+    """Where the page leads on the same site: first where it sends visitors by itself, then its links."""
+    site = site_of_url(doc.url)
+    usual = tuple(f"{scheme}://{www}{site}/" for scheme in ("https", "http") for www in ("", "www."))
+    first = [Follow(doc.refresh)] if doc.refresh and site_of_url(doc.refresh) == site else []
+    if doc.nofollow:
+        return first
+    return first + [
+        Follow(url)
+        for url, nofollow in doc.links
+        # Only the few links that are not plainly here, but name this site (another port, say), are taken apart.
+        if not nofollow and url != doc.url and (url.startswith(usual) or (site in url and site_of_url(url) == site))
+    ]
