@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
+from gossamer.model.desk import DeskKind
+
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)", re.IGNORECASE)
 _DATABASE = re.compile(r"(?:postgres(?:ql)?(?:\+asyncpg)?://\S+|sqlite:///\S+)")
@@ -115,6 +117,18 @@ def _rates(value: object) -> dict[str, float]:
     return rates
 
 
+def _numbers_of_kinds(value: object) -> dict[DeskKind, int]:
+    given = value if isinstance(value, dict) else dict(text.partition("=")[::2] for text in _listed(value))
+    return {DeskKind(str(kind).strip().lower()): int(str(number)) for kind, number in given.items()}
+
+
+def _limits(value: object) -> dict[DeskKind, int]:
+    limits = _numbers_of_kinds(value)
+    if any(limit < 1 for limit in limits.values()):
+        raise ValueError("not a limit")
+    return limits
+
+
 def folder(value: object) -> object:
     return Path(value).expanduser().absolute() if isinstance(value, str | Path) else value
 
@@ -143,4 +157,6 @@ Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_networks)]
 Servers = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_servers)]
 Rates = Annotated[dict[str, float], NoDecode, BeforeValidator(_rates)]
+DeskLimits = Annotated[dict[DeskKind, int], NoDecode, BeforeValidator(_limits)]
+DeskPriorities = Annotated[dict[DeskKind, int], NoDecode, BeforeValidator(_numbers_of_kinds)]
 SOME_TIME = "a duration such as 60, 60s, 2m or 1h"

@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from gossamer.clock import Clock
 from gossamer.deliver.alerts import Post
 from gossamer.issuing.issuer import LEASE, PLACE, Issuer, LostPlace
 from gossamer.model.alert import AlertKind
+from gossamer.model.desk import DeskKind
 from gossamer.model.sentences import ALERTS
 from gossamer.recipe import Recipe
 from gossamer.retain.retainer import Retainer
@@ -23,6 +25,7 @@ from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work.closing import Closer
+from gossamer.work.desk import Desk
 from gossamer.work.guards import DeadlineGuard, LaneGuard
 from gossamer.work.member import CLUSTER
 from gossamer.work.sweep import Sweeper
@@ -34,8 +37,8 @@ RUNNER, RUNNER_KEPT = (
 NEARLY_ALL = 0.8  # of the database's connections
 
 _RENEW = LEASE.total_seconds() / 4
-_ISSUE, _LOOK, _CLOSE = 0.2, 1.0, 0.5  # seconds between looks
-_RETAIN, _RETAIN_MORE = 300.0, 5.0
+_ISSUE, _ISSUE_MORE = 0.2, 0.1  # seconds between looks; slots become free one by one, and are dealt some at a time
+_LOOK, _CLOSE = 1.0, 0.5
 _CONNECTIONS = 10.0
 _FORGET = timedelta(minutes=10)  # of silence
 
@@ -52,6 +55,7 @@ class Duties:
     files_of: str
     lease: timedelta
     job_time: timedelta
+    desk: Desk
 
 
 def enter(tx: Tx, holder: str) -> bool:
@@ -77,10 +81,10 @@ class Keeper:
         self._issuer = issuer
         self._post = duties.post
         self._retainer = duties.retainer
-        self._closer = Closer(closing, duties.recipes, duties.files_of)
+        self._cleanup = partial(duties.desk.turn, DeskKind.CLEANUP)
+        self._closer = Closer(closing, duties.recipes, duties.files_of, duties.desk)
         self._sweeper = Sweeper(database, clock, duties.lease)
         self._guards = (DeadlineGuard(database, clock, duties.job_time), LaneGuard(database, clock))
-        self._retains_at = clock.monotonic() + _RETAIN
         self._counts_at = clock.monotonic()
         self._waits = False
 
@@ -108,7 +112,9 @@ class Keeper:
     async def _hold(self) -> None:
         """Until somebody else has the place. What fails here ends the instance, which is started anew."""
         await self._database.write(robots.forget_old)
-        loops = [asyncio.create_task(loop) for loop in (self._renew(), self._issue(), self._look(), self._close())]
+        retaining = self._retainer.run(self._clock.now, self._cleanup)
+        duties = (self._renew(), self._issue(), self._look(), self._close(), retaining)
+        loops = [asyncio.create_task(duty) for duty in duties]
         try:
             done, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -127,8 +133,8 @@ class Keeper:
 
     async def _issue(self) -> None:
         while True:
-            if not await self._issuer.look():
-                await asyncio.sleep(_ISSUE)
+            sent = await self._issuer.look()
+            await asyncio.sleep(_ISSUE_MORE if sent else _ISSUE)
 
     async def _close(self) -> None:
         while True:
@@ -141,9 +147,6 @@ class Keeper:
             for guard in self._guards:
                 await guard.look()
             await self._post.deliver()
-            if self._clock.monotonic() >= self._retains_at:
-                report = await self._retainer.pass_once(self._clock.now())
-                self._retains_at = self._clock.monotonic() + (_RETAIN if report.is_over else _RETAIN_MORE)
             if self._clock.monotonic() >= self._counts_at:
                 self._counts_at = self._clock.monotonic() + _CONNECTIONS
                 await self._database.write(workers.forget_silent, _FORGET)
