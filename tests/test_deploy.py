@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import kubernetes_validate
 import pytest
 import yaml
+from kubernetes_validate.utils import ValidationError, validate
 from sqlalchemy import text
 
 from gossamer.clock import SystemClock
@@ -40,11 +40,11 @@ def check_keda(manifest: Manifest) -> None:
 @pytest.mark.parametrize("version", KUBERNETES)
 def test_the_autoscaler_of_kubernetes_takes_its_manifest(version: str) -> None:
     (autoscaler,) = manifests("hpa.yaml").values()
-    kubernetes_validate.validate(autoscaler, version, strict=True)
+    validate(autoscaler, version, strict=True)
     wrong = deepcopy(autoscaler)
     wrong["spec"]["minReplica"] = 1
-    with pytest.raises(kubernetes_validate.ValidationError):
-        kubernetes_validate.validate(wrong, version, strict=True)
+    with pytest.raises(ValidationError):
+        validate(wrong, version, strict=True)
 
 
 def test_keda_takes_its_manifests() -> None:
@@ -80,9 +80,7 @@ def test_what_keda_would_refuse_is_refused_here(where: tuple[str | int, ...], va
 def test_what_keda_hands_on_to_the_autoscaler_is_taken_there(version: str) -> None:
     (autoscaler,) = manifests("hpa.yaml").values()
     handed = keda()["ScaledObject"]["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
-    kubernetes_validate.validate(
-        {**autoscaler, "spec": {**autoscaler["spec"], "behavior": handed}}, version, strict=True
-    )
+    validate({**autoscaler, "spec": {**autoscaler["spec"], "behavior": handed}}, version, strict=True)
 
 
 def test_both_scale_the_same_deployment() -> None:

@@ -140,7 +140,6 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, tuple(lanes))
         commands = [(sys.executable, "-m", "gossamer.worker", *_arguments(part, pool)) for part in dealt]
         holder = f"{host}/{os.getpid()}"
-        # Without the lane it makes no files; jobs come to their end all the same, one at a time.
         desk = app.desk(app.database, holder, lanes.get("desk", 1))
         issuer = Issuer(app.database, dispatcher, app.clock, holder, settings.max_concurrency, settings.job_concurrency)
         log.info("cluster.started", host=host, processes=len(dealt), lanes=dict(lanes), pool=pool)
@@ -149,7 +148,7 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
                 app.database,
                 host,
                 Crew(app.database, app.clock, host, commands, settings.lease),
-                Keeper(app.database, closing, app.clock, holder, issuer, _duties(app, desk)),
+                Keeper(app.database, closing, app.clock, holder, issuer, _duties(app, desk, app.desk(closing, holder))),
                 dispatcher,
                 FileSweeper(app.database, app.shelf()),
                 (lambda: app.exporter("cluster", desk)) if "desk" in lanes else None,
@@ -163,7 +162,7 @@ def _arguments(lanes: Mapping[str, int], pool: int) -> tuple[str, ...]:
     return ("--lanes", ",".join(f"{lane}:{slots}" for lane, slots in lanes.items()), "--pool", str(pool))
 
 
-def _duties(app: App, desk: Desk) -> Duties:
+def _duties(app: App, desk: Desk, ending: Desk) -> Duties:
     settings = app.settings
     return Duties(
         Post(app.database, app.clock, (LogChannel(),)),
@@ -173,6 +172,7 @@ def _duties(app: App, desk: Desk) -> Duties:
         settings.lease,
         settings.job_time,
         desk,
+        ending,
     )
 
 

@@ -12,9 +12,10 @@ import threading
 from collections.abc import Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from celery import Celery
+from celery.backends.base import DisabledBackend
 from celery.exceptions import Reject
 from celery.worker import state
 from kombu import Queue
@@ -28,13 +29,20 @@ VISIBILITY = 300  # seconds after which a broker gives a task to somebody else; 
 _CONNECT = 5.0  # seconds
 _STARTS = 30.0
 _GATHER = 0.03
+_RETRY = {"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2, "interval_max": 0.5}
 
 log = get_logger(__name__)
 
 
+class _NoResults(DisabledBackend):
+    """The rows are the result."""
+
+    thread_safe = True  # else each thread of a pool makes its own, and reads the names of all packages for it: 10 ms
+
+
 def make_app(broker: str, prefix: str, lanes: Collection[str]) -> Celery:
     """Celery as we use it: no results, no remote control, nothing acknowledged before it is done."""
-    app = Celery("gossamer", broker=broker, set_as_current=False, fixups=[])
+    app = Celery("gossamer", broker=broker, backend=_NoResults, set_as_current=False, fixups=[])
     app.conf.update(
         task_acks_late=True,
         task_reject_on_worker_lost=True,
@@ -43,8 +51,6 @@ def make_app(broker: str, prefix: str, lanes: Collection[str]) -> Celery:
         accept_content=["json"],
         task_queues=[Queue(_queue(prefix, lane)) for lane in sorted(lanes)],
         task_create_missing_queues=True,
-        task_publish_retry=True,
-        task_publish_retry_policy={"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2, "interval_max": 0.5},
         worker_prefetch_multiplier=1,
         worker_enable_remote_control=False,
         worker_send_task_events=False,
@@ -79,6 +85,7 @@ class CeleryDispatcher:
         self._prefix = prefix
         self._lanes = tuple(lanes)
         self._app = make_app(broker, prefix, lanes)
+        self._queues = {lane: Queue(_queue(prefix, lane)) for lane in lanes}
         self._loop = asyncio.get_running_loop()
         self._sender = ThreadPoolExecutor(1, thread_name_prefix="nudges")
         self._away = False
@@ -87,6 +94,7 @@ class CeleryDispatcher:
         self._open: dict[Nudge, list[Future[bool]]] = {}  # tasks that wait for the end of their slice
         self._outbox: list[tuple[Nudge, asyncio.Future[bool]]] = []  # waiting for the thread that sends
         self._worker: Any = None
+        self._results: Any = None
         self._listening: threading.Thread | None = None
         self._ready = threading.Event()
 
@@ -96,6 +104,7 @@ class CeleryDispatcher:
             name=TASK, shared=False, lazy=False, acks_late=True, reject_on_worker_lost=True, ignore_result=True
         )(self._slice)
         self._app.set_default()  # the pool's threads look for the task there
+        self._results = self._app.backend  # made now, and not by all threads whose first tasks end together
         state.should_stop = None
         self._worker = self._app.WorkController(
             pool="threads",
@@ -133,8 +142,7 @@ class CeleryDispatcher:
 
     def _send(self, nudge: Nudge) -> bool:
         try:
-            queue = _queue(self._prefix, nudge.lane)
-            self._app.send_task(TASK, args=[nudge.visit.hex, nudge.lane], queue=queue, ignore_result=True)
+            self._publish(nudge)
         except Exception as error:  # noqa: BLE001 - whatever it is, the row knows of the visit
             if not self._away:
                 log.error("broker.away", why=str(error) or type(error).__name__)
@@ -144,6 +152,24 @@ class CeleryDispatcher:
             log.info("broker.back")
         self._away = False
         return True
+
+    def _publish(self, nudge: Nudge) -> None:
+        """What `send_task` does, less than half as costly: straight to the queue, whose name needs no looking up."""
+        task_id = uuid4().hex
+        message = self._app.amqp.as_task_v2(task_id, TASK, [nudge.visit.hex, nudge.lane], {}, ignore_result=True)
+        queue = self._queues[nudge.lane]
+        with self._app.producer_pool.acquire(block=True) as producer:
+            producer.publish(
+                message.body,
+                exchange="",
+                routing_key=queue.name,
+                serializer="json",
+                headers=message.headers,
+                declare=[queue],
+                retry=True,
+                retry_policy=_RETRY,
+                **message.properties,
+            )
 
     # Receiving
 

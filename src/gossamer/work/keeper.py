@@ -56,6 +56,7 @@ class Duties:
     lease: timedelta
     job_time: timedelta
     desk: Desk
+    ending: Desk  # for ends of jobs alone: a file that waits for a storage elsewhere keeps none of them waiting
 
 
 def enter(tx: Tx, holder: str) -> bool:
@@ -82,7 +83,7 @@ class Keeper:
         self._post = duties.post
         self._retainer = duties.retainer
         self._cleanup = partial(duties.desk.turn, DeskKind.CLEANUP)
-        self._closer = Closer(closing, duties.recipes, duties.files_of, duties.desk)
+        self._closer = Closer(closing, duties.recipes, duties.files_of, duties.ending)
         self._sweeper = Sweeper(database, clock, duties.lease)
         self._guards = (DeadlineGuard(database, clock, duties.job_time), LaneGuard(database, clock))
         self._counts_at = clock.monotonic()
