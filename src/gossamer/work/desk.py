@@ -23,6 +23,7 @@ SEATS = 5
 
 _KEPT = timedelta(seconds=30)  # without a sign of life a place is free again
 _RENEW = 10.0  # seconds
+_LEAVE = 5.0  # seconds: somebody may wait for us to end, however long we would wait for a database otherwise
 _AGAIN = 1.0  # seconds until a kind that is full everywhere is asked for again
 
 
@@ -80,8 +81,9 @@ class Desk:
                 await self._enter(kind, holder)
 
     async def _leave(self, kind: DeskKind, holder: str) -> None:
-        with suppress(StorageAway):  # then it drops out by itself
-            await asyncio.shield(self._database.write(places.leave, place_of(kind), holder))
+        with suppress(StorageAway, TimeoutError):  # then it drops out by itself
+            async with asyncio.timeout(_LEAVE):
+                await asyncio.shield(self._database.write(places.leave, place_of(kind), holder))
         # Whoever waits for it here need not ask again and again.
         self._left.set()
         self._left.clear()

@@ -29,7 +29,7 @@ LEASE = timedelta(seconds=20)
 """Without a sign of life for so long, a maker is gone. Nothing else tells: a process's number may be from elsewhere."""
 
 _BEAT = 1.0  # seconds between signs of life
-_LOOK = 0.3  # seconds between looks for new rows
+_LOOK = 0.5  # seconds between looks for new rows
 _TAKE_BACK = 5.0  # seconds between looks for those whose makers are gone
 _ASIDE = 10  # how much less a crawl's processes should notice us
 

@@ -37,7 +37,7 @@ RUNNER, RUNNER_KEPT = (
 NEARLY_ALL = 0.8  # of the database's connections
 
 _RENEW = LEASE.total_seconds() / 4
-_ISSUE, _ISSUE_MORE = 0.2, 0.1  # seconds between looks; slots become free one by one, and are dealt some at a time
+_ISSUE, _ISSUE_MORE = 0.25, 0.1  # seconds between looks; slots become free one by one, and are dealt some at a time
 _LOOK, _CLOSE = 1.0, 0.5
 _CONNECTIONS = 10.0
 _FORGET = timedelta(minutes=10)  # of silence
