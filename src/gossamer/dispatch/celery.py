@@ -12,7 +12,7 @@ import threading
 from collections.abc import Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from celery import Celery
 from celery.backends.base import DisabledBackend
@@ -29,7 +29,6 @@ VISIBILITY = 300  # seconds after which a broker gives a task to somebody else; 
 _CONNECT = 5.0  # seconds
 _STARTS = 30.0
 _GATHER = 0.03
-_RETRY = {"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2, "interval_max": 0.5}
 
 log = get_logger(__name__)
 
@@ -51,6 +50,8 @@ def make_app(broker: str, prefix: str, lanes: Collection[str]) -> Celery:
         accept_content=["json"],
         task_queues=[Queue(_queue(prefix, lane)) for lane in sorted(lanes)],
         task_create_missing_queues=True,
+        task_publish_retry=True,
+        task_publish_retry_policy={"max_retries": 2, "interval_start": 0.1, "interval_step": 0.2, "interval_max": 0.5},
         worker_prefetch_multiplier=1,
         worker_enable_remote_control=False,
         worker_send_task_events=False,
@@ -85,7 +86,6 @@ class CeleryDispatcher:
         self._prefix = prefix
         self._lanes = tuple(lanes)
         self._app = make_app(broker, prefix, lanes)
-        self._queues = {lane: Queue(_queue(prefix, lane)) for lane in lanes}
         self._loop = asyncio.get_running_loop()
         self._sender = ThreadPoolExecutor(1, thread_name_prefix="nudges")
         self._away = False
@@ -132,17 +132,25 @@ class CeleryDispatcher:
         return await sent
 
     def _post(self) -> None:
-        waiting, self._outbox = self._outbox, []
-        nudges = [nudge for nudge, _ in waiting]
+        nudges, senders = [nudge for nudge, _ in self._outbox], [sent for _, sent in self._outbox]
+        self._outbox.clear()
+        if self._inbox.closed:
+            _tell(senders, [False] * len(senders))
+            return
         going = self._loop.run_in_executor(self._sender, self._send_all, nudges)
-        going.add_done_callback(lambda done: _tell_senders([sent for _, sent in waiting], done))
+        going.add_done_callback(lambda done: _tell(senders, done.result()))
 
     def _send_all(self, nudges: list[Nudge]) -> list[bool]:
-        return [self._send(nudge) for nudge in nudges]
+        sent = 0
+        while sent < len(nudges) and self._send(nudges[sent]):
+            sent += 1
+        # While the broker is away each try takes seconds: the others need none to be known as lost.
+        return [number < sent for number in range(len(nudges))]
 
     def _send(self, nudge: Nudge) -> bool:
         try:
-            self._publish(nudge)
+            queue = _queue(self._prefix, nudge.lane)
+            self._app.send_task(TASK, args=[nudge.visit.hex, nudge.lane], queue=queue, ignore_result=True)
         except Exception as error:  # noqa: BLE001 - whatever it is, the row knows of the visit
             if not self._away:
                 log.error("broker.away", why=str(error) or type(error).__name__)
@@ -152,24 +160,6 @@ class CeleryDispatcher:
             log.info("broker.back")
         self._away = False
         return True
-
-    def _publish(self, nudge: Nudge) -> None:
-        """What `send_task` does, less than half as costly: straight to the queue, whose name needs no looking up."""
-        task_id = uuid4().hex
-        message = self._app.amqp.as_task_v2(task_id, TASK, [nudge.visit.hex, nudge.lane], {}, ignore_result=True)
-        queue = self._queues[nudge.lane]
-        with self._app.producer_pool.acquire(block=True) as producer:
-            producer.publish(
-                message.body,
-                exchange="",
-                routing_key=queue.name,
-                serializer="json",
-                headers=message.headers,
-                declare=[queue],
-                retry=True,
-                retry_policy=_RETRY,
-                **message.properties,
-            )
 
     # Receiving
 
@@ -221,8 +211,7 @@ class CeleryDispatcher:
         self._app.close()
 
 
-def _tell_senders(senders: "list[asyncio.Future[bool]]", done: "asyncio.Future[list[bool]]") -> None:
-    ends = [False] * len(senders) if done.cancelled() or done.exception() else done.result()
-    for sent, end in zip(senders, ends, strict=True):
-        if not sent.done():
-            sent.set_result(end)
+def _tell(senders: "list[asyncio.Future[bool]]", ends: list[bool]) -> None:
+    for sender, end in zip(senders, ends, strict=True):
+        if not sender.done():  # else it was cancelled
+            sender.set_result(end)
