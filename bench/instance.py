@@ -81,7 +81,8 @@ def serving(folder: Path, sites: int, *, smallest: int = 4, largest: int, logged
     ):
         Path(place).chmod(0o755)  # the database server may run as another user
         with postgres(Path(place) / "server") as url:
-            roots = (_started_with(str(folder / "redis"), "redis-server"), _started_with(place, "postgres"))
+            # Redis shows its port in place of the arguments it was started with.
+            roots = (_started_with(f":{lights.port}", "redis-server"), _started_with(place, "postgres"))
             yield Servers(url, lights.url, folder, web, roots)
 
 
@@ -90,7 +91,7 @@ def _started_with(word: str, program: str) -> psutil.Process:
     for process in sorted(psutil.process_iter(), key=lambda one: one.pid):
         with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             command = process.cmdline()
-            if command and program in Path(command[0]).name and any(word in part for part in command):
+            if command and program in command[0] and any(word in part for part in command):
                 return process
     raise BenchFailed(f"no {program} is to be found")
 
