@@ -15,7 +15,6 @@ from typing import Any
 from uuid import UUID
 
 from celery import Celery
-from celery.backends.base import DisabledBackend
 from celery.exceptions import Reject
 from celery.worker import state
 from kombu import Queue
@@ -33,19 +32,15 @@ _GATHER = 0.03
 log = get_logger(__name__)
 
 
-class _NoResults(DisabledBackend):
-    """The rows are the result."""
-
-    thread_safe = True  # else each thread of a pool makes its own, and reads the names of all packages for it: 10 ms
-
-
 def make_app(broker: str, prefix: str, lanes: Collection[str]) -> Celery:
     """Celery as we use it: no results, no remote control, nothing acknowledged before it is done."""
-    app = Celery("gossamer", broker=broker, backend=_NoResults, set_as_current=False, fixups=[])
+    app = Celery("gossamer", broker=broker, set_as_current=False, fixups=[])
     app.conf.update(
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         task_ignore_result=True,
+        # Else each thread of a pool makes its own keeper of results, and reads the names of all packages for it: 10 ms.
+        result_backend_thread_safe=True,
         task_serializer="json",
         accept_content=["json"],
         task_queues=[Queue(_queue(prefix, lane)) for lane in sorted(lanes)],
