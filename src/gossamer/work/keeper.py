@@ -39,7 +39,7 @@ NEARLY_ALL = 0.8  # of the database's connections
 _RENEW = LEASE.total_seconds() / 4
 _ISSUE, _ISSUE_MORE = 0.25, 0.1  # seconds between looks; slots become free one by one, and are dealt some at a time
 _LOOK, _CLOSE = 1.0, 0.5
-_CONNECTIONS = 10.0
+_SELDOM = 5.0  # seconds between looks at what takes minutes or hours to come about
 _FORGET = timedelta(minutes=10)  # of silence
 
 log = get_logger(__name__)
@@ -145,11 +145,11 @@ class Keeper:
     async def _look(self) -> None:
         while True:
             await self._sweeper.sweep()
-            for guard in self._guards:
-                await guard.look()
             await self._post.deliver()
             if self._clock.monotonic() >= self._counts_at:
-                self._counts_at = self._clock.monotonic() + _CONNECTIONS
+                self._counts_at = self._clock.monotonic() + _SELDOM
+                for guard in self._guards:
+                    await guard.look()
                 await self._database.write(workers.forget_silent, _FORGET)
                 await self._database.write(count_connections)
             await asyncio.sleep(_LOOK)

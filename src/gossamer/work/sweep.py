@@ -24,8 +24,8 @@ class Sweeper:
         self._expired: dict[UUID, tuple[UUID, float]] = {}  # visit -> token, first seen
 
     async def sweep(self) -> None:
-        gone = self._sure(await self._database.read(visits.expired))
-        untidy = await self._database.read(_untidy)
+        expired, untidy = await self._database.read(_survey)
+        gone = self._sure(expired)
         if gone or untidy:
             await self._database.write(_tidy, gone)
 
@@ -42,8 +42,9 @@ class Sweeper:
         return {visit: token for visit, (token, since) in self._expired.items() if since <= sure_before}
 
 
-def _untidy(tx: Tx) -> bool:
-    return bool(jobs.ready_to_rest(tx) or reclaim.any_lost(tx, LOST_NUDGE))
+def _survey(tx: Tx) -> tuple[dict[UUID, UUID], bool]:
+    """Leases that have run out, and whether anything else is to be done."""
+    return visits.expired(tx), bool(jobs.ready_to_rest(tx) or reclaim.any_lost(tx, LOST_NUDGE))
 
 
 def _tidy(tx: Tx, gone: dict[UUID, UUID]) -> None:
