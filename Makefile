@@ -13,7 +13,7 @@ help:
 	@echo "make unit    the tests only (ARGS='-k name' chooses)"
 	@echo "make chaos   harm jobs at work and see that nothing is lost (SEEDS=100 is the long form, FIRST=7 begins there)"
 	@echo "make bench   speed and memory, beside Scrapy and Crawlee, printed as JSON (25 minutes; installs nginx and pages)"
-	@echo "make bench-cluster  the same for workers on Postgres and Redis"
+	@echo "make bench-cluster  the same for workers on Postgres and Redis (30 minutes; ONLY=cluster_cpu takes one of them)"
 	@echo "make format  put the code in shape"
 	@echo "make lock    pin the packages anew"
 	@echo "make clean   remove what was built"
@@ -45,7 +45,7 @@ bench:
 bench-cluster:
 	@scripts/venv requirements/dev.txt
 	@scripts/install-servers
-	@.venv/bin/python -m bench cluster partitions --out bench/out/cluster.json $(ARGS)
+	@.venv/bin/python -m bench $(or $(ONLY),cluster partitions) --out bench/out/cluster.json $(ARGS)
 
 format:
 	@scripts/venv requirements/dev.txt

@@ -23,12 +23,23 @@ class Web:
 
 
 @contextmanager
-def sample_web(folder: Path, sites: int, *, largest: int = 24, logged: bool = False) -> Iterator[Web]:
-    """Sites of four to `largest` pages until the end of the block."""
+def sample_web(
+    folder: Path, sites: int, *, smallest: int = 4, largest: int = 24, logged: bool = False
+) -> Iterator[Web]:
+    """Sites of `smallest` to `largest` pages until the end of the block."""
     domains, keywords, log = folder / "domains.txt", folder / "keywords.txt", folder / "access.log"
     command = [
         *(sys.executable, "-m", "gossamer.testing.web", "--sites", str(sites), "--nasty", "0", "--port", "0"),
-        *("--size-max", str(largest), "--domains", str(domains), "--keywords", str(keywords)),
+        *(
+            "--size-min",
+            str(smallest),
+            "--size-max",
+            str(largest),
+            "--domains",
+            str(domains),
+            "--keywords",
+            str(keywords),
+        ),
         *(("--log", str(log)) if logged else ()),
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(folder), cwd=folder, text=True)

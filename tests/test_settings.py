@@ -11,6 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from gossamer.errors import UserError
+from gossamer.model.desk import DeskKind
 from gossamer.settings import Settings, read_settings
 
 SECRET = "postgresql://gossamer:hunter2@db.example/gossamer"
@@ -253,6 +254,21 @@ def test_importing_the_settings_loads_none_of_the_heavy_parts() -> None:
 def test_rates_of_single_domains_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOSSAMER_DOMAIN_RATES", "example.com=0.2, Slow.example = 0.1,shop.co.uk=3")
     assert Settings().domain_rates == {"example.com": 0.2, "slow.example": 0.1, "shop.co.uk": 3.0}
+
+
+def test_limits_and_priorities_of_desk_work_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (Settings().desk_limits, Settings().desk_priorities, Settings().job_concurrency) == ({}, {}, None)
+    monkeypatch.setenv("GOSSAMER_DESK_LIMITS", "export=2, Cleanup = 1")
+    monkeypatch.setenv("GOSSAMER_DESK_PRIORITIES", "cleanup=-5")
+    assert Settings().desk_limits == {DeskKind.EXPORT: 2, DeskKind.CLEANUP: 1}
+    assert Settings().desk_priorities == {DeskKind.CLEANUP: -5}
+
+
+@pytest.mark.parametrize("value", ["export", "export=", "export=0", "export=-1", "export=1.5", "crawl=3", "=3"])
+def test_a_limit_of_desk_work_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("GOSSAMER_DESK_LIMITS", value)
+    with pytest.raises(UserError, match=r"GOSSAMER_DESK_LIMITS is .* expected limits such as export=10,cleanup=2"):
+        Settings()
 
 
 @pytest.mark.parametrize("line", ['domain_rates = ["example.com=0.2"]', '[domain_rates]\n"example.com" = 0.2'])

@@ -14,17 +14,20 @@ from gossamer.clock import SteadyClock
 from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
 from gossamer.ledger.prices import OwnPrice, PriceList, price_list
+from gossamer.model.desk import DeskKind, DeskRule, desk_rules
 from gossamer.model.money import MICROS, Cap, Scope
 from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
 from gossamer.recipe import Recipe
 from gossamer.recipes.prospect import Prospect
 from gossamer.retain.classes import Terms
 from gossamer.settings import Settings
-from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
+from gossamer.store.database import Database, PostgresDatabase, SqliteDatabase, open_database
 from gossamer.store.health import database_time
 from gossamer.store.schema import ready_database
 from gossamer.telemetry import configure
 from gossamer.work import surrender
+from gossamer.work.desk import SEATS, Desk
+from gossamer.work.exporting import worker_name
 from gossamer.work.home import HomeLock, home_name
 
 if TYPE_CHECKING:
@@ -108,9 +111,9 @@ class App:
         return Shelf(self.home_name, local, object_storage(self.settings))
 
     @asynccontextmanager
-    async def exporter(self, who: str) -> AsyncIterator["Exporter"]:
+    async def exporter(self, who: str, desk: Desk | None = None) -> AsyncIterator["Exporter"]:
         """What makes the files of this home, with a database connection of its own. `who` tells one from the others."""
-        from gossamer.work.exporting import Exporter, worker_name
+        from gossamer.work.exporting import Exporter
 
         database = open_database(
             database_url(self.settings),
@@ -122,9 +125,18 @@ class App:
         )
         database.patience.lasts = self.database.patience.lasts
         try:
-            yield Exporter(database, self.shelf(), worker_name(self.home_name, who))
+            name = worker_name(self.home_name, who)
+            yield Exporter(database, self.shelf(), name, desk or self.desk(database, name))
         finally:
             await database.close()
+
+    @property
+    def desk_rules(self) -> Mapping[DeskKind, DeskRule]:
+        return _desk_rules(self.settings)
+
+    def desk(self, database: Database, holder: str, seats: int = SEATS) -> Desk:
+        """Turns at desk work, under the limits that hold for all who share the database."""
+        return Desk(database, holder, self.desk_rules, seats)
 
     def runner(self, processes: int | None = None) -> "Runner":
         """The runner of this home; it may be started once the lock is held."""
@@ -132,6 +144,7 @@ class App:
         from gossamer.retain.retainer import Retainer
         from gossamer.work.runner import Rules, Runner
 
+        desk = self.desk(self.database, worker_name(self.home_name, "runner"))
         return Runner(
             self.database,
             self.clock,
@@ -150,7 +163,8 @@ class App:
             (LogChannel(),),
             Retainer(self.database, self.terms),
             FileSweeper(self.database, self.shelf()),
-            lambda: self.exporter("runner"),
+            lambda: self.exporter("runner", desk),
+            desk,
         )
 
 
@@ -175,6 +189,10 @@ def caps_of(settings: Settings) -> Mapping[Scope, Cap]:
 
 def _micros(usd: float | None) -> int | None:
     return None if usd is None else round(usd * MICROS)
+
+
+def _desk_rules(settings: Settings) -> Mapping[DeskKind, DeskRule]:
+    return desk_rules(settings.desk_limits, settings.desk_priorities)
 
 
 def database_url(settings: Settings) -> str:
@@ -358,6 +376,7 @@ async def open_kit(
         proxy_patience=settings.proxy_patience,
         checkpoint_visits=settings.checkpoint_visits,
         capacity=max(1, min(wanted, capacity(raise_open_files()))),
+        per_job=settings.job_concurrency,
         named_spacing={domain: timedelta(seconds=1 / rate) for domain, rate in settings.domain_rates.items()},
     )
     treasurer = Treasurer(database, clock, prices_of(settings), caps_of(settings))
@@ -377,6 +396,7 @@ async def open_kit(
                 treasurer=treasurer,
                 limits=limits,
                 files_of="" if settings.storage_url else home_name(settings.home),
+                desk_rules=_desk_rules(settings),
             )
     finally:
         await treasurer.close()

@@ -23,6 +23,7 @@ from gossamer.store.database import open_database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work.crew import Crew
+from gossamer.work.desk import Desk
 from gossamer.work.instance import ENDLESS, Instance
 from gossamer.work.keeper import NEARLY_ALL, Duties, Keeper
 from gossamer.work.member import Member
@@ -138,17 +139,19 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, tuple(lanes))
         commands = [(sys.executable, "-m", "gossamer.worker", *_arguments(part, pool)) for part in dealt]
         holder = f"{host}/{os.getpid()}"
-        issuer = Issuer(app.database, dispatcher, app.clock, holder, settings.max_concurrency)
+        desk = app.desk(app.database, holder, lanes.get("desk", 1))
+        issuer = Issuer(app.database, dispatcher, app.clock, holder, settings.max_concurrency, settings.job_concurrency)
         log.info("cluster.started", host=host, processes=len(dealt), lanes=dict(lanes), pool=pool)
         try:
             yield Instance(
                 app.database,
                 host,
                 Crew(app.database, app.clock, host, commands, settings.lease),
-                Keeper(app.database, closing, app.clock, holder, issuer, _duties(app)),
+                Keeper(app.database, closing, app.clock, holder, issuer, _duties(app, desk, app.desk(closing, holder))),
                 dispatcher,
                 FileSweeper(app.database, app.shelf()),
-                (lambda: app.exporter("cluster")) if "desk" in lanes else None,
+                (lambda: app.exporter("cluster", desk)) if "desk" in lanes else None,
+                desk,
             )
         finally:
             await closing.close()
@@ -158,7 +161,7 @@ def _arguments(lanes: Mapping[str, int], pool: int) -> tuple[str, ...]:
     return ("--lanes", ",".join(f"{lane}:{slots}" for lane, slots in lanes.items()), "--pool", str(pool))
 
 
-def _duties(app: App) -> Duties:
+def _duties(app: App, desk: Desk, ending: Desk) -> Duties:
     settings = app.settings
     return Duties(
         Post(app.database, app.clock, (LogChannel(),)),
@@ -167,6 +170,8 @@ def _duties(app: App) -> Duties:
         "" if settings.storage_url else app.home_name,
         settings.lease,
         settings.job_time,
+        desk,
+        ending,
     )
 
 

@@ -1,12 +1,16 @@
 """`system workers`, `queue-status`, `backlog` and `metrics` on a home of rows."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import uuid4
 
 from gossamer.clock import SystemClock
+from gossamer.model.desk import DeskKind
+from gossamer.model.export import ExportRequest
 from gossamer.model.worker import Worker
-from gossamer.store import workers
+from gossamer.store import exports, places, workers
 from gossamer.store.database import SqliteDatabase
+from gossamer.store.desk import place_of
 from gossamer.store.schema import upgrade
 from tests.jobs import claim_all, make_job
 from tests.stories.program import Terminal
@@ -18,7 +22,10 @@ async def fill(home: Path) -> None:
     await database.write(make_job, "a.test", "b.test")
     now = datetime.now(UTC)
     await database.write(claim_all, "box/0-7")
-    await database.write(make_job, "c.test")
+    job = await database.write(make_job, "c.test")
+    await database.write(exports.add, job.id, [ExportRequest("results", "csv", f"{n}.csv", {}) for n in range(3)], "")
+    assert await database.write(exports.claim, "box/1", "", uuid4(), timedelta(minutes=1))
+    assert await database.write(places.enter, place_of(DeskKind.EXPORT), "box/1", 3, timedelta(minutes=1))
     await database.write(workers.beat, Worker("box/0-7", "box", 7, {"http": 95, "desk": 5}, "1.2", now, now))
     await database.close()
 
@@ -29,11 +36,21 @@ async def test_who_works_and_what_waits(tmp_path: Path) -> None:
     assert "Nothing waits" in terminal.type("system", "queue-status").stdout
     (terminal.home / "gossamer.db").unlink()
     await fill(terminal.home)
+    (terminal.home / "gossamer.toml").write_text('desk_limits = ["export=3"]\n')
     (found,) = terminal.ask("system", "workers")
     assert (found["id"], found["lanes"], found["holds"]) == ("box/0-7", {"desk": 5, "http": 95}, 2)
     assert "desk:5,http:95" in terminal.type("system", "workers").stdout
     lines = terminal.ask("system", "queue-status")
-    assert [(one["ready"], one["running"]) for one in lines] == [(0, 2), (1, 0)]
+    assert [(one["ready"], one["running"]) for one in lines if one["lane"] == "http"] == [(0, 2), (1, 0)]
+    at_desks = [one for one in lines if one["lane"] == "desk"]
+    assert [(one["name"], one["priority"], one["limit"]) for one in at_desks] == [
+        ("finish", 0, 50),
+        ("webhook", 0, 20),
+        ("export", 10, 3),
+        ("cleanup", 20, 5),
+    ]
+    assert [(one["ready"], one["running"]) for one in at_desks] == [(0, 0), (0, 0), (2, 1), (0, 0)]
+    assert "export           10" in terminal.type("system", "queue-status").stdout
     assert terminal.type("system", "backlog", "--lane", "http").stdout == "3\n"
     assert terminal.ask("system", "backlog", "--lane", "desk") == {"lane": "desk", "backlog": 0}
     metrics = terminal.ask("system", "metrics")

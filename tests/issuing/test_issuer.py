@@ -1,21 +1,29 @@
 """The issuer of a cluster, on real rows: as many nudges as there are free slots, by one at a time."""
 
+import io
+import logging
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+import orjson
 import pytest
+from sqlalchemy import update
 
 from gossamer.clock import FrozenClock
 from gossamer.dispatch import Nudge
 from gossamer.dispatch.local import LocalDispatcher
+from gossamer.issuing.deal import issue as issue_in_a_home
 from gossamer.issuing.issuer import LEASE, NUDGED_BY, PLACE, Issuer, LostPlace, issue
 from gossamer.model.alert import AlertKind
 from gossamer.model.job import Target
 from gossamer.model.priority import Priority
-from gossamer.model.states import JobState
+from gossamer.model.states import JobState, VisitState
 from gossamer.model.worker import Worker
-from gossamer.store import alerts, jobs, places, queue, reclaim, sites, visits, workers
+from gossamer.store import alerts, jobs, places, queue, reclaim, sites, tables, visits, workers
 from gossamer.store.tx import Tx
+from gossamer.telemetry import configure
+from gossamer.work.sweep import Sweeper
 from tests.conftest import AnyDatabase
 from tests.jobs import LEASE as VISIT_LEASE
 from tests.jobs import make_job, tokens
@@ -23,9 +31,29 @@ from tests.jobs import make_job, tokens
 NOW = datetime.now(UTC)
 
 
-def issuer_of(database: AnyDatabase, cap: int = 500, holder: str = "one") -> tuple[Issuer, LocalDispatcher]:
+@pytest.fixture
+def logging_as_it_was() -> Iterator[None]:
+    root, ours = logging.getLogger(), logging.getLogger("gossamer")
+    before = root.level, ours.level, list(root.handlers)
+    yield
+    root.handlers[:] = before[2]
+    root.setLevel(before[0])
+    ours.setLevel(before[1])
+
+
+def issuer_of(
+    database: AnyDatabase, cap: int = 500, holder: str = "one", per_job: int | None = None
+) -> tuple[Issuer, LocalDispatcher]:
     dispatcher = LocalDispatcher()
-    return Issuer(database, dispatcher, FrozenClock(), holder, cap), dispatcher
+    return Issuer(database, dispatcher, FrozenClock(), holder, cap, per_job), dispatcher
+
+
+def end_visits(tx: Tx, ids: list[UUID]) -> None:
+    tx.run(update(tables.visits).where(tables.visits.c.id.in_(ids)).values(state=VisitState.DONE, worker=None))
+
+
+def waits(tx: Tx, job_id: UUID) -> int:
+    return sum(line.ready for line in queue.lines(tx) if line.job_id == job_id)
 
 
 async def worker(database: AnyDatabase, room: int, name: str = "box/0-7") -> None:
@@ -77,6 +105,78 @@ async def test_the_cap_holds_over_all_workers_and_lanes(database: AnyDatabase) -
     next_one, _ = issuer_of(database, cap=10)
     await next_one.look()
     assert await database.read(alerts.recent, 5) == []
+
+
+async def test_a_job_has_no_more_than_its_own_cap_over_all_workers_and_lanes(database: AnyDatabase) -> None:
+    large = await database.write(make_job, *hosts(40))
+    small = await database.write(make_job, *hosts(3, "b"))
+    for number in range(4):
+        await worker(database, 10, f"box/{number}-7")
+    issuer, dispatcher = issuer_of(database, per_job=6)
+    assert await issuer.look() == 9
+    assert await issuer.look() == 0
+    busy = await database.read(queue.in_hand)
+    assert (busy["http", large.id], busy["http", small.id]) == (6, 3)
+    assert await database.read(alerts.recent, 5) == []
+    await nudged(dispatcher)
+    lower, _ = issuer_of(database, per_job=5)
+    await lower.look()
+    (alert,) = await database.read(alerts.recent, 5)
+    assert alert.sentence.startswith("6 visits of one job are being walked at once, more than GOSSAMER_JOB_CONCURRENCY")
+
+
+async def test_a_home_holds_a_jobs_own_cap_too(database: AnyDatabase) -> None:
+    job = await database.write(make_job, *hosts(40))
+    for shard in (0, 1):
+        await database.write(
+            issue_in_a_home, "http", shard, 2, 10, f"home/{shard}-1", frozenset(), suspects=0, per_job=7
+        )
+    assert await database.read(queue.in_hand) == {("http", job.id): 7}
+
+
+async def test_concurrency_is_logged_every_minute_and_a_passed_cap_once(
+    database: AnyDatabase, logging_as_it_was: None
+) -> None:
+    await database.write(make_job, *hosts(5))
+    await worker(database, 12)
+    stream, clock = io.StringIO(), FrozenClock()
+    configure("json", "INFO", stream=stream)
+    first = Issuer(database, LocalDispatcher(), clock, "one", 500)
+    await first.look()
+    for _ in range(6):
+        clock.advance(25)
+        await first.look()
+    after_lowered = Issuer(database, LocalDispatcher(), clock, "one", 4)
+    await after_lowered.look()
+    await after_lowered.look()
+    lines = [orjson.loads(line) for line in stream.getvalue().splitlines()]
+    told = [
+        (one["visits"], one["cap"], one["workers"], one["http"])
+        for one in lines
+        if one["event"] == "issuer.concurrency"
+    ]
+    assert told == [(0, 500, 1, 12), (5, 500, 1, 12), (5, 500, 1, 12), (5, 4, 1, 12)]
+    assert [(one["visits"], one["cap"]) for one in lines if one["event"] == "issuer.cap_passed"] == [(5, 4)]
+
+
+async def test_a_job_of_fifty_thousand_and_a_small_one_both_move(database: AnyDatabase) -> None:
+    """Slots become free a few at a time, as they do: each job gets its part of them."""
+    large = await database.write(make_job, *hosts(2_000))
+    await worker(database, 40)
+    issuer, dispatcher = issuer_of(database)
+    await issuer.look()
+    small = await database.write(make_job, *hosts(20, "small"))
+    rounds = 0
+    held: list[UUID] = []
+    while await database.read(waits, small.id) and rounds < 100:
+        rounds += 1
+        held += [nudge.visit for nudge in await nudged(dispatcher)]
+        ended, held = held[:8], held[8:]
+        await database.write(end_visits, ended)
+        await issuer.look()
+    busy = await database.read(queue.in_hand)
+    assert rounds <= 6, "20 visits at half of 8 slots a round"
+    assert busy["http", large.id] >= 10, "and the large one has gone on"
 
 
 async def test_only_who_holds_the_place_issues(database: AnyDatabase) -> None:
@@ -150,6 +250,27 @@ async def test_a_lost_nudge_is_found_again(database: AnyDatabase) -> None:
     assert not await database.read(reclaim.any_lost, timedelta(minutes=2))
     assert await database.write(reclaim.lost_nudges, timedelta()) == 1
     assert await issuer.look() == 1
+
+
+async def test_the_sweep_finds_what_nobody_has_answered_for_two_minutes_and_nothing_else(
+    database: AnyDatabase,
+) -> None:
+    await database.write(make_job, *hosts(2))
+    await worker(database, 100)
+    issuer, dispatcher = issuer_of(database)
+    assert await issuer.look() == 2
+    first, second = [nudge.visit for nudge in await nudged(dispatcher)]
+    await database.write(set_back, first, timedelta(seconds=115))
+    await database.write(set_back, second, timedelta(seconds=125))
+    sweeper = Sweeper(database, FrozenClock(), VISIT_LEASE)
+    await sweeper.sweep()
+    assert await issuer.look() == 1
+    assert [nudge.visit for nudge in await nudged(dispatcher)] == [second]
+
+
+def set_back(tx: Tx, visit: UUID, time: timedelta) -> None:
+    """As if it had been issued so long ago."""
+    tx.run(update(tables.visits).where(tables.visits.c.id == visit).values(due_at=tx.now - time))
 
 
 async def test_what_cannot_be_sent_is_ready_again_at_once(database: AnyDatabase) -> None:

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from gossamer.dispatch import Dispatcher, Nudge
-from gossamer.dispatch.celery import CeleryDispatcher
+from gossamer.dispatch.celery import CeleryDispatcher, make_app
 from gossamer.testing.contracts.dispatch import DispatcherContract
 from tests.servers import RedisServer, redis
 
@@ -96,3 +96,23 @@ async def test_a_broker_that_is_away_is_said_and_found_again(tmp_path: Path) -> 
         assert await dispatcher.send(Nudge(uuid4(), "http"))
         assert length(server, "away") == b":1"
         await dispatcher.close()
+
+
+async def test_nudges_that_arrive_together_are_received_together(redis_server: RedisServer, prefix: str) -> None:
+    dispatcher = await opened(redis_server, prefix)
+    nudges = {Nudge(uuid4(), "http") for _ in range(8)}
+    assert all(await asyncio.gather(*(dispatcher.send(nudge) for nudge in nudges)))
+    rounds = []
+    while sum(map(len, rounds)) < 8:
+        rounds.append(await dispatcher.receive(50))
+        for nudge in rounds[-1]:
+            dispatcher.done(nudge)
+    assert {nudge for one in rounds for nudge in one} == nudges
+    assert len(rounds) < 8
+    await dispatcher.close()
+
+
+async def test_all_threads_of_a_pool_share_what_keeps_no_results(redis_server: RedisServer, prefix: str) -> None:
+    app = make_app(redis_server.url, prefix, ["http"])
+    here = app.backend
+    assert await asyncio.to_thread(lambda: app.backend) is here

@@ -10,6 +10,7 @@ from gossamer.cli.views import JSON
 
 if TYPE_CHECKING:
     from gossamer.assembly import App
+    from gossamer.store.desk import DeskLine
     from gossamer.store.queue import QueueLine
 
 app = typer.Typer(rich_markup_mode=None)
@@ -74,7 +75,7 @@ def show_workers(as_json: bool = JSON) -> None:
 
 @app.command("queue-status", cls=StrictCommand)
 def show_queue(as_json: bool = JSON) -> None:
-    """What waits for a slot, what is on its way and what is being walked, by lane and job.
+    """What waits for a slot, what is on its way and what is being walked, by lane and job; and desk work by kind.
 
     Example:
 
@@ -84,34 +85,76 @@ def show_queue(as_json: bool = JSON) -> None:
     from gossamer.cli.session import run as run_command
 
     async def work(app: "App") -> int:
-        from gossamer.cli import tables, words
         from gossamer.cli.session import say, say_json
-        from gossamer.model.ids import short
-        from gossamer.store import queue
+        from gossamer.store import desk, queue
 
         found = await app.database.read(queue.lines)
+        at_desks = await app.database.read(desk.lines, app.desk_rules)
         if as_json:
-            say_json([_line(one) for one in found])
+            say_json([*(_line(one) for one in found), *(_desk_line(one) for one in at_desks)])
             return 0
         if not found:
             say("Nothing waits: no job is at work.")
-            return 0
-        titles = ["Lane", "Job", "Name", "Priority", "Ready", "Later", "Issued", "Running", "Oldest wait"]
-        cells = [
-            [
-                one.lane,
-                short(one.job_id),
-                one.name,
-                one.priority,
-                *(f"{count:,}" for count in (one.ready, one.later, one.issued, one.running)),
-                words.duration(one.oldest_wait) if one.oldest_wait is not None else "",
-            ]
-            for one in found
-        ]
-        tables.show(tables.plain(titles, cells, right=("Ready", "Later", "Issued", "Running", "Oldest wait")))
+        else:
+            _show_lanes(found)
+        if any(one.ready or one.running for one in at_desks):
+            _show_desks(at_desks)
         return 0
 
     run_command(work)
+
+
+def _show_lanes(found: list["QueueLine"]) -> None:
+    from gossamer.cli import tables, words
+    from gossamer.model.ids import short
+
+    titles = ["Lane", "Job", "Name", "Priority", "Ready", "Later", "Issued", "Running", "Oldest wait"]
+    cells = [
+        [
+            one.lane,
+            short(one.job_id),
+            one.name,
+            one.priority,
+            *(f"{count:,}" for count in (one.ready, one.later, one.issued, one.running)),
+            words.duration(one.oldest_wait) if one.oldest_wait is not None else "",
+        ]
+        for one in found
+    ]
+    tables.show(tables.plain(titles, cells, right=("Ready", "Later", "Issued", "Running", "Oldest wait")))
+
+
+def _show_desks(found: list["DeskLine"]) -> None:
+    from gossamer.cli import tables, words
+
+    titles = ["Desk work", "Priority", "Ready", "Running", "At most", "Oldest wait"]
+    cells = [
+        [
+            one.kind,
+            *(f"{count:,}" for count in (one.priority, one.ready, one.running, one.limit)),
+            words.duration(one.oldest_wait) if one.oldest_wait is not None else "",
+        ]
+        for one in found
+    ]
+    tables.show(tables.plain(titles, cells, right=tuple(titles[1:])))
+
+
+def _desk_line(one: "DeskLine") -> dict[str, object]:
+    return {
+        "lane": "desk",
+        "job": None,
+        "name": one.kind,
+        "priority": one.priority,
+        "ready": one.ready,
+        "later": 0,
+        "issued": 0,
+        "running": one.running,
+        "limit": one.limit,
+        "oldest_wait_seconds": _seconds(one.oldest_wait),
+    }
+
+
+def _seconds(time: timedelta | None) -> float | None:
+    return time.total_seconds() if time is not None else None
 
 
 def _line(one: "QueueLine") -> dict[str, object]:
@@ -124,7 +167,7 @@ def _line(one: "QueueLine") -> dict[str, object]:
         "later": one.later,
         "issued": one.issued,
         "running": one.running,
-        "oldest_wait_seconds": one.oldest_wait.total_seconds() if one.oldest_wait is not None else None,
+        "oldest_wait_seconds": _seconds(one.oldest_wait),
     }
 
 

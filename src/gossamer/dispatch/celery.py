@@ -11,7 +11,6 @@ import asyncio
 import threading
 from collections.abc import Collection
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +19,7 @@ from celery.exceptions import Reject
 from celery.worker import state
 from kombu import Queue
 
+from gossamer.dispatch.inbox import Inbox
 from gossamer.dispatch.seam import Nudge
 from gossamer.telemetry import get_logger
 
@@ -27,6 +27,7 @@ TASK = "gossamer.slice"
 VISIBILITY = 300  # seconds after which a broker gives a task to somebody else; always longer than a slice
 _CONNECT = 5.0  # seconds
 _STARTS = 30.0
+_GATHER = 0.03
 
 log = get_logger(__name__)
 
@@ -38,6 +39,8 @@ def make_app(broker: str, prefix: str, lanes: Collection[str]) -> Celery:
         task_acks_late=True,
         task_reject_on_worker_lost=True,
         task_ignore_result=True,
+        # Else each thread of a pool makes its own keeper of results, and reads the names of all packages for it: 10 ms.
+        result_backend_thread_safe=True,
         task_serializer="json",
         accept_content=["json"],
         task_queues=[Queue(_queue(prefix, lane)) for lane in sorted(lanes)],
@@ -81,11 +84,12 @@ class CeleryDispatcher:
         self._loop = asyncio.get_running_loop()
         self._sender = ThreadPoolExecutor(1, thread_name_prefix="nudges")
         self._away = False
-        self._waiting: dict[Nudge, None] = {}  # arrived and not yet received
+        # Celery hands over those of one round one by one; claimed together they cost little more than one alone.
+        self._inbox = Inbox(_GATHER)
         self._open: dict[Nudge, list[Future[bool]]] = {}  # tasks that wait for the end of their slice
-        self._changed = asyncio.Event()
-        self._closed = False
+        self._outbox: list[tuple[Nudge, asyncio.Future[bool]]] = []  # waiting for the thread that sends
         self._worker: Any = None
+        self._results: Any = None
         self._listening: threading.Thread | None = None
         self._ready = threading.Event()
 
@@ -95,6 +99,7 @@ class CeleryDispatcher:
             name=TASK, shared=False, lazy=False, acks_late=True, reject_on_worker_lost=True, ignore_result=True
         )(self._slice)
         self._app.set_default()  # the pool's threads look for the task there
+        self._results = self._app.backend  # made now, and not by all threads whose first tasks end together
         state.should_stop = None
         self._worker = self._app.WorkController(
             pool="threads",
@@ -113,7 +118,29 @@ class CeleryDispatcher:
     # Sending
 
     async def send(self, nudge: Nudge) -> bool:
-        return not self._closed and await self._loop.run_in_executor(self._sender, self._send, nudge)
+        if self._inbox.closed:
+            return False
+        sent: asyncio.Future[bool] = self._loop.create_future()
+        self._outbox.append((nudge, sent))
+        if len(self._outbox) == 1:  # those that are sent together go in one hop to the thread
+            self._loop.call_soon(self._post)
+        return await sent
+
+    def _post(self) -> None:
+        nudges, senders = [nudge for nudge, _ in self._outbox], [sent for _, sent in self._outbox]
+        self._outbox.clear()
+        if self._inbox.closed:
+            _tell(senders, [False] * len(senders))
+            return
+        going = self._loop.run_in_executor(self._sender, self._send_all, nudges)
+        going.add_done_callback(lambda done: _tell(senders, done.result()))
+
+    def _send_all(self, nudges: list[Nudge]) -> list[bool]:
+        sent = 0
+        while sent < len(nudges) and self._send(nudges[sent]):
+            sent += 1
+        # While the broker is away each try takes seconds: the others need none to be known as lost.
+        return [number < sent for number in range(len(nudges))]
 
     def _send(self, nudge: Nudge) -> bool:
         try:
@@ -142,27 +169,19 @@ class CeleryDispatcher:
             raise Reject(requeue=True)
 
     def _arrive(self, nudge: Nudge, over: "Future[bool]") -> None:
-        if self._closed:
+        if self._inbox.closed:
             over.set_result(False)
             return
         tasks = self._open.setdefault(nudge, [])
         tasks.append(over)
         if len(tasks) == 1:  # else it is in hand already: a second nudge adds nothing to the first
-            self._waiting[nudge] = None
-            self._changed.set()
+            self._inbox.put(nudge)
 
     async def receive(self, most: int) -> list[Nudge]:
-        while not self._waiting and not self._closed:
-            self._changed.clear()
-            await self._changed.wait()
-        # No await from here on, so being cancelled cannot lose what was taken.
-        taken = list(islice(self._waiting, max(most, 1)))
-        for nudge in taken:
-            del self._waiting[nudge]
-        return taken
+        return await self._inbox.take(most)
 
     def done(self, nudge: Nudge) -> None:
-        if nudge not in self._waiting:
+        if nudge not in self._inbox:
             self._end(nudge, acknowledge=True)
 
     def _end(self, nudge: Nudge, *, acknowledge: bool) -> None:
@@ -171,14 +190,13 @@ class CeleryDispatcher:
 
     async def close(self) -> None:
         """What was not received goes back to its queue; what was received and not done counts as done."""
-        if self._closed:
+        if self._inbox.closed:
             return
-        self._closed = True
-        self._changed.set()
+        waiting = {nudge for nudge in self._open if nudge in self._inbox}
+        self._inbox.close()
         state.should_stop = 0  # before the tasks end: their threads would take the next ones
         for nudge in list(self._open):
-            self._end(nudge, acknowledge=nudge not in self._waiting)
-        self._waiting.clear()
+            self._end(nudge, acknowledge=nudge not in waiting)
         await asyncio.to_thread(self._stop)
 
     def _stop(self) -> None:
@@ -186,3 +204,9 @@ class CeleryDispatcher:
             self._listening.join(_CONNECT * 2)
         self._sender.shutdown()
         self._app.close()
+
+
+def _tell(senders: "list[asyncio.Future[bool]]", ends: list[bool]) -> None:
+    for sender, end in zip(senders, ends, strict=True):
+        if not sender.done():  # else it was cancelled
+            sender.set_result(end)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from uuid import UUID
 
-from gossamer.store import jobs, visits
+from gossamer.store import jobs, queue, visits
 from gossamer.store.tx import Tx
 from gossamer.store.visits import MOST_PER_DOMAIN, Waiting
 
@@ -20,6 +20,7 @@ class Share:
 
     weight: int = 1
     busy: int = 0
+    elsewhere: int = 0  # in other lanes: only for the cap
 
 
 def deal(
@@ -32,10 +33,12 @@ def deal(
     per_domain: int = MOST_PER_DOMAIN,
     suspects: int = 0,
     most_suspects: int = 1,
+    per_job: int | None = None,
 ) -> list[Waiting]:
     """Always to the job that has least for its weight, until the slots are full; among equals in turn.
 
-    The last `kept` slots are only for jobs that have none. A domain never has more than `per_domain` visits at a time.
+    The last `kept` slots are only for jobs that have none. A domain never has more than `per_domain` visits at a time,
+    a job never more than `per_job`.
     Of visits that were running when a worker died only `most_suspects` run at a time, so that the guilty one is found.
     """
     taken_of = Counter(busy)
@@ -48,6 +51,8 @@ def deal(
     while turns and len(dealt) < slots:
         _, order, job = heappop(turns)
         if counts[job] and len(dealt) >= slots - kept:
+            continue
+        if per_job is not None and counts[job] + has[job].elsewhere >= per_job:
             continue
         while queues[job]:
             visit = queues[job].popleft()
@@ -68,7 +73,16 @@ def anything_ready(tx: Tx, lane: str, shard: int, shards: int) -> bool:
 
 
 def issue(
-    tx: Tx, lane: str, shard: int, shards: int, slots: int, worker: str, nudged: Collection[UUID], *, suspects: int
+    tx: Tx,
+    lane: str,
+    shard: int,
+    shards: int,
+    slots: int,
+    worker: str,
+    nudged: Collection[UUID],
+    *,
+    suspects: int,
+    per_job: int | None = None,
 ) -> list[UUID]:
     """Choose visits for the free slots and mark them issued. The nudges go out after the commit.
 
@@ -81,9 +95,10 @@ def issue(
     if not ready:
         return ids
     domains = {waiting.domain for row in ready.values() for waiting in row}
-    shares = {job: Share(weight) for job, weight in jobs.weights(tx).items()}
+    has = queue.in_hand_of_jobs(tx) if per_job else {}
+    shares = {job: Share(weight, has.get(job, 0)) for job, weight in jobs.weights(tx).items()}
     busy = visits.busy_domains(tx, sorted(domains))
-    dealt = deal(ready, busy, slots, shares=shares, suspects=suspects)
+    dealt = deal(ready, busy, slots, shares=shares, suspects=suspects, per_job=per_job)
     fresh = [waiting.id for waiting in dealt]
     visits.issue(tx, fresh, worker)
     return [*ids, *fresh]

@@ -4,6 +4,8 @@ Whoever holds the place `issuer` in the database issues. The place is taken anew
 so two who both believe that they hold it take turns, and the cap holds for the rows whoever issues.
 """
 
+import asyncio
+from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -24,6 +26,7 @@ NUDGED_BY = "nudge/"  # what issued visits are marked with, before the mark of t
 PER_DOMAIN = 1  # over all workers: requests of two processes to one domain could overtake each other
 KEPT_FOR_NEW = 0.05  # of the slots, for jobs that have none
 _EVERY_MINUTE = 60.0
+_ONE_JOB = "issuer/job"
 
 log = get_logger(__name__)
 
@@ -45,6 +48,17 @@ class Room:
     def in_hand(self) -> int:
         return sum(self.busy.values())
 
+    @property
+    def in_largest_job(self) -> int:
+        counts: Counter[UUID] = Counter()
+        for (_, job), count in self.busy.items():
+            counts[job] += count
+        return max(counts.values(), default=0)
+
+    def share(self, lane: str, job: UUID, weight: int) -> Share:
+        has = self.busy.get((lane, job), 0)
+        return Share(weight, has, sum(count for (_, of), count in self.busy.items() if of == job) - has)
+
     def slots(self, lane: str) -> int:
         """All there are of a lane, as far as the cap allows."""
         return min(self.lanes.get(lane, 0), self.cap)
@@ -63,7 +77,7 @@ def look_around(tx: Tx, cap: int) -> Room:
     return Room(lanes, queue.in_hand(tx), len(rooms), cap)
 
 
-def issue(tx: Tx, holder: str, lane: str, cap: int, mark: str) -> list[UUID]:
+def issue(tx: Tx, holder: str, lane: str, cap: int, mark: str, per_job: int | None = None) -> list[UUID]:
     """Choose visits for the free slots of a lane and mark them issued; said twice, the first choice stands."""
     if not places.enter(tx, PLACE, holder, 1, LEASE):
         raise LostPlace
@@ -74,7 +88,7 @@ def issue(tx: Tx, holder: str, lane: str, cap: int, mark: str) -> list[UUID]:
     if not ready:
         return ids
     domains = {waiting.domain for row in ready.values() for waiting in row}
-    shares = {job: Share(weight, room.busy.get((lane, job), 0)) for job, weight in jobs.weights(tx).items()}
+    shares = {job: room.share(lane, job, weight) for job, weight in jobs.weights(tx).items()}
     dealt = deal(
         ready,
         visits.busy_domains(tx, sorted(domains)),
@@ -84,6 +98,7 @@ def issue(tx: Tx, holder: str, lane: str, cap: int, mark: str) -> list[UUID]:
         per_domain=PER_DOMAIN,
         suspects=visits.suspects_in_hand(tx),
         most_suspects=max(1, room.workers),
+        per_job=per_job,
     )
     fresh = [waiting.id for waiting in dealt]
     visits.issue(tx, fresh, mark)
@@ -93,14 +108,23 @@ def issue(tx: Tx, holder: str, lane: str, cap: int, mark: str) -> list[UUID]:
 class Issuer:
     """Of one process; it does something only while that process holds the place."""
 
-    def __init__(self, database: Database, dispatcher: Dispatcher, clock: Clock, holder: str, cap: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        dispatcher: Dispatcher,
+        clock: Clock,
+        holder: str,
+        cap: int,
+        per_job: int | None = None,
+    ) -> None:
         self._database = database
         self._dispatcher = dispatcher
         self._clock = clock
         self._holder = holder
         self._cap = cap
+        self._per_job = per_job
         self._logs_at = clock.monotonic()
-        self._passed = True  # for all we know: whoever issued before us may have left an alert
+        self._passed: dict[str, bool] = {}  # what is not known may be: whoever issued before us may have left an alert
 
     async def look(self) -> int:
         """Fill the free slots of every lane; how many nudges went out."""
@@ -110,25 +134,32 @@ class Issuer:
 
     async def _issue(self, lane: str) -> int:
         mark = f"{NUDGED_BY}{uuid4().hex[:12]}"  # made here and not in the transaction, which may have to be made twice
-        ids = await self._database.write(issue, self._holder, lane, self._cap, mark)
-        lost = [identifier for identifier in ids if not await self._dispatcher.send(Nudge(identifier, lane))]
+        ids = await self._database.write(issue, self._holder, lane, self._cap, mark, self._per_job)
+        sent = await asyncio.gather(*(self._dispatcher.send(Nudge(identifier, lane)) for identifier in ids))
+        lost = [identifier for identifier, arrived in zip(ids, sent, strict=True) if not arrived]
         if lost:
             await self._database.write(visits.take_back_issued, lost, mark)
         return len(ids) - len(lost)
 
     async def _watch(self, room: Room) -> None:
-        """The cap is not passed by whatever we do; should it be all the same, somebody wants to know."""
-        if room.in_hand > self._cap:
-            self._passed = True
-            log.error("issuer.cap_passed", visits=room.in_hand, cap=self._cap)
-            why = ALERTS[AlertKind.CONCURRENCY].format(visits=room.in_hand, cap=self._cap)
-            await self._database.write(alerts.fire, AlertKind.CONCURRENCY, PLACE, why)
-        elif self._passed:
-            self._passed = False
-            await self._database.write(alerts.clear, AlertKind.CONCURRENCY, PLACE)
+        """No cap is passed by whatever we do; should it be all the same, somebody wants to know."""
+        await self._hold_against(PLACE, room.in_hand, self._cap, "GOSSAMER_MAX_CONCURRENCY")
+        await self._hold_against(_ONE_JOB, room.in_largest_job, self._per_job, "GOSSAMER_JOB_CONCURRENCY")
         if self._clock.monotonic() >= self._logs_at:
             self._logs_at = self._clock.monotonic() + _EVERY_MINUTE
             log.info("issuer.concurrency", visits=room.in_hand, cap=self._cap, workers=room.workers, **room.lanes)
+
+    async def _hold_against(self, subject: str, visits: int, cap: int | None, setting: str) -> None:
+        passed, before = cap is not None and visits > cap, self._passed.get(subject)
+        self._passed[subject] = passed
+        if passed:
+            if not before:
+                log.error("issuer.cap_passed", visits=visits, cap=cap, setting=setting)
+            of = " of one job" if subject == _ONE_JOB else ""
+            why = ALERTS[AlertKind.CONCURRENCY].format(visits=visits, of=of, cap=cap, setting=setting)
+            await self._database.write(alerts.fire, AlertKind.CONCURRENCY, subject, why)
+        elif before is not False:
+            await self._database.write(alerts.clear, AlertKind.CONCURRENCY, subject)
 
 
 def _survey(tx: Tx, cap: int) -> tuple[Room, list[str]]:

@@ -67,7 +67,7 @@ ALERTS: Mapping[str, str] = {
         "that costs money is begun. See that it runs and that GOSSAMER_REDIS_URL is right: 'gossamer doctor'."
     ),
     "concurrency": (
-        "{visits} visits are being walked at once, more than GOSSAMER_MAX_CONCURRENCY allows ({cap}). See that all "
+        "{visits} visits{of} are being walked at once, more than {setting} allows ({cap}). See that all "
         "workers have the same setting: 'gossamer system workers'."
     ),
     "connections": (

@@ -1,7 +1,8 @@
 """Exported files have an end: after a week they go, and those that wait on the disk get into object storage."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import timedelta
 
 from gossamer.blobs.seam import BlobsAway, NoSuchBlob
@@ -27,10 +28,11 @@ class FileSweeper:
         self._database = database
         self._shelf = shelf
 
-    async def run(self) -> None:
+    async def run(self, turn: Callable[[], AbstractAsyncContextManager[None]]) -> None:
         """For ever, beside everything else: a storage that does not answer may take its time, and only ours."""
         while True:
-            await self.sweep()
+            async with turn():
+                await self.sweep()
             await asyncio.sleep(_EVERY)
 
     async def remove_now(self) -> int:

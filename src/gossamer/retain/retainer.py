@@ -1,5 +1,8 @@
 """Beside the path: results that have been kept long enough are hidden, and after a grace time deleted."""
 
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -15,6 +18,7 @@ from gossamer.telemetry import get_logger
 
 AT_ONCE = 1_000  # rows of one transaction, so that a crawl never waits for long
 PER_PASS = 20_000
+_EVERY, _SOON = 300.0, 5.0  # seconds between passes; what is left of a large job goes soon, but not all at once
 
 log = get_logger(__name__)
 
@@ -87,6 +91,15 @@ class Retainer:
         self._database = database
         self._terms = terms
         self._per_pass = per_pass
+
+    async def run(self, now: Callable[[], datetime], turn: Callable[[], AbstractAsyncContextManager[None]]) -> None:
+        """For ever, beside everything else."""
+        pause = _EVERY
+        while True:
+            await asyncio.sleep(pause)
+            async with turn():
+                report = await self.pass_once(now())
+            pause = _EVERY if report.is_over else _SOON
 
     async def outlook(self, now: datetime) -> list[Outlook]:
         """All jobs that have ended or stand still, the next to change first. Changes nothing."""

@@ -32,6 +32,8 @@ from gossamer.settings.files import (
 )
 from gossamer.settings.forms import (
     SOME_TIME,
+    DeskLimits,
+    DeskPriorities,
     Duration,
     Networks,
     Prices,
@@ -143,6 +145,24 @@ class Settings(BaseSettings):
     )
     max_concurrency: int = setting(
         "Visits running at once, over everything", "a whole number above 0", default=500, gt=0
+    )
+    job_concurrency: int | None = setting(
+        "Visits of one job running at once; as many as there is room for when unset",
+        "a whole number above 0",
+        default=None,
+        gt=0,
+    )
+    desk_limits: DeskLimits = setting(
+        "How much desk work of a kind is done at once, over everything: finish 50, webhook 20, export 50 and cleanup 5 "
+        "where nothing else is said",
+        "limits such as export=10,cleanup=2",
+        default={},
+    )
+    desk_priorities: DeskPriorities = setting(
+        "Which desk work goes first where there is not room for all, the lower the sooner: finish 0, webhook 0, "
+        "export 10 and cleanup 20 where nothing else is said",
+        "numbers such as export=0,cleanup=30",
+        default={},
     )
     processes: int = setting("Processes that walk visits", "a whole number above 0", default_factory=cores, gt=0)
     lease: Duration = setting(

@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode
 
+from gossamer.model.desk import DeskKind
+
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)", re.IGNORECASE)
 _DATABASE = re.compile(r"(?:postgres(?:ql)?(?:\+asyncpg)?://\S+|sqlite:///\S+)")
@@ -148,6 +150,18 @@ def _prices(value: object) -> dict[str, dict[str, float]]:
     return found
 
 
+def _numbers_of_kinds(value: object) -> dict[DeskKind, int]:
+    given = value if isinstance(value, dict) else dict(text.partition("=")[::2] for text in _listed(value))
+    return {DeskKind(str(kind).strip().lower()): int(str(number)) for kind, number in given.items()}
+
+
+def _limits(value: object) -> dict[DeskKind, int]:
+    limits = _numbers_of_kinds(value)
+    if any(limit < 1 for limit in limits.values()):
+        raise ValueError("not a limit")
+    return limits
+
+
 def folder(value: object) -> object:
     return Path(value).expanduser().absolute() if isinstance(value, str | Path) else value
 
@@ -177,4 +191,6 @@ Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeVali
 Servers = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_servers)]
 Rates = Annotated[dict[str, float], NoDecode, BeforeValidator(_rates)]
 Prices = Annotated[dict[str, dict[str, float]], NoDecode, BeforeValidator(_prices)]
+DeskLimits = Annotated[dict[DeskKind, int], NoDecode, BeforeValidator(_limits)]
+DeskPriorities = Annotated[dict[DeskKind, int], NoDecode, BeforeValidator(_numbers_of_kinds)]
 SOME_TIME = "a duration such as 60, 60s, 2m or 1h"

@@ -62,6 +62,12 @@ def any_open(tx: Tx, home: str, job_id: UUID | None = None) -> bool:
     return bool(tx.run(select(exists().where(wanted))).scalar())
 
 
+def count_waiting(tx: Tx, home: str) -> int:
+    """Files for this home that nobody makes yet."""
+    waits = (exports.c.state == ExportState.PENDING) & exports.c.home.in_(("", home))
+    return int(tx.run(select(func.count()).where(waits)).scalar_one())
+
+
 def left_behind(tx: Tx, home: str) -> list[Export]:
     """Those that wait for another try: the last one may have left a file."""
     waits = (exports.c.state == ExportState.PENDING) & exports.c.blob_key.is_not(None)

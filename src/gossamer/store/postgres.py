@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -61,11 +61,25 @@ class PostgresDatabase:
             connect_args={"timeout": _CONNECT, **(_NOTHING_KEPT if pooled else _kept(longest))},
         )
         self._begins_with = _LIMITED.format(**_limits(longest)) if pooled and longest else ""
+        self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._lend(self._begin, lambda tx: work(tx, *args, **kwargs))
+
+    async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Without a transaction: each statement sees what is committed, as it would in one, two round trips sooner.
+
+        Where a limit must be set anew for everything we ask it takes one, since the limit lasts no longer.
+        """
+        opened = self._begin if self._begins_with else self._reading.connect
+        return await self._lend(opened, lambda tx: work(tx, *args, **kwargs))
+
+    async def _lend(
+        self, opened: "Callable[[], AbstractAsyncContextManager[AsyncConnection]]", work: Callable[[Tx], T]
+    ) -> T:
         async def whole() -> T:
-            async with self._begin() as conn:
-                return await conn.run_sync(lambda sync: work(Tx(sync, POSTGRES, self._clock), *args, **kwargs))
+            async with opened() as conn:
+                return await conn.run_sync(self._reader(work))
 
         async def once() -> T:
             return await self._once(whole)
@@ -131,8 +145,6 @@ class PostgresDatabase:
                     raise
                 raise _unreachable(self._shown, str(error)) from error
         raise AssertionError("unreachable")
-
-    read = write
 
     async def tidy(self) -> None:
         """Postgres looks after itself."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy import ColumnElement, case, func, select, text
 
 from gossamer.model.states import JobState, VisitState
 from gossamer.store.tables import jobs, minutes, visits
@@ -82,6 +82,16 @@ def in_hand(tx: Tx) -> dict[tuple[str, UUID], int]:
         .group_by(visits.c.lane, visits.c.job_id)
     )
     return {(row.lane, row.job_id): row.busy for row in tx.run(query)}
+
+
+def in_hand_of_jobs(tx: Tx) -> dict[UUID, int]:
+    """The same by job, in whatever lane; and nobody else who asks this way issues any until commit."""
+    if tx.dialect.row_locks:
+        tx.run(text("SELECT pg_advisory_xact_lock(hashtext('issuing'))"))
+    found: dict[UUID, int] = {}
+    for (_, job), count in in_hand(tx).items():
+        found[job] = found.get(job, 0) + count
+    return found
 
 
 def jobs_by_state(tx: Tx) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """The end of a job: its last site is closed, its rows are held against each other, and only then is it completed."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -7,6 +8,7 @@ from uuid import UUID
 from gossamer.errors import StorageAway
 from gossamer.export.asking import BY_ITSELF
 from gossamer.model.alert import AlertKind
+from gossamer.model.desk import DeskKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import ALERTS
 from gossamer.recipe import Recipe
@@ -15,6 +17,7 @@ from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work.audit import audit
+from gossamer.work.desk import Desk
 
 _NOT_AUDITED = (
     "Whether the rows of job {job} add up is not known: its audit itself failed ({error}). See the log, then try it "
@@ -27,17 +30,26 @@ log = get_logger(__name__)
 class Closer:
     """Looks for running jobs without an open site."""
 
-    def __init__(self, database: Database, recipes: Mapping[str, Recipe[Any]], files_of: str = "") -> None:
+    def __init__(
+        self, database: Database, recipes: Mapping[str, Recipe[Any]], files_of: str = "", desk: Desk | None = None
+    ) -> None:
         self._database = database
         self._recipes = recipes
         self._files_of = files_of
+        self._desk = desk or Desk(database, "closer")
 
     async def look(self) -> None:
-        for job_id in await self._database.read(jobs.ready_to_close):
-            await self._close(job_id)
+        found = await self._database.read(jobs.ready_to_close)
+        if found:
+            # One that fails keeps none of the others from its end.
+            ends = await asyncio.gather(*(self._close(job_id) for job_id in found), return_exceptions=True)
+            for error in ends:
+                if error is not None:
+                    raise error
 
     async def _close(self, job_id: UUID) -> None:
-        await self._database.write(_complete, job_id, await self._doubt(job_id), self._files_of)
+        async with self._desk.turn(DeskKind.FINISH):
+            await self._database.write(_complete, job_id, await self._doubt(job_id), self._files_of)
 
     async def _doubt(self, job_id: UUID) -> str:
         """What speaks against the rows of a job, as a sentence; "" if nothing does.

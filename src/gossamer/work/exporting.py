@@ -1,4 +1,4 @@
-"""Beside the path: files are made of a job's rows, one at a time, and begun anew if whoever made them dies."""
+"""Beside the path: files are made of a job's rows, each in a turn at the desk, and begun anew if their maker dies."""
 
 import asyncio
 import os
@@ -7,6 +7,7 @@ import threading
 from collections.abc import Collection
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from uuid import UUID, uuid4
 
 from gossamer.blobs.seam import BlobsAway
@@ -14,6 +15,7 @@ from gossamer.blobs.shelf import Kept, Shelf
 from gossamer.errors import GossamerError, StorageAway, UserError
 from gossamer.export.asking import order_of
 from gossamer.export.make import Order, expected, make_file
+from gossamer.model.desk import DeskKind
 from gossamer.model.export import KEPT, Export, ExportState
 from gossamer.model.ids import short
 from gossamer.model.states import JobState
@@ -21,12 +23,13 @@ from gossamer.store import exports, jobs
 from gossamer.store.database import Database, SqliteDatabase
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
+from gossamer.work.desk import Desk
 
 LEASE = timedelta(seconds=20)
 """Without a sign of life for so long, a maker is gone. Nothing else tells: a process's number may be from elsewhere."""
 
 _BEAT = 1.0  # seconds between signs of life
-_LOOK = 0.3  # seconds between looks for new rows
+_LOOK = 0.5  # seconds between looks for new rows
 _TAKE_BACK = 5.0  # seconds between looks for those whose makers are gone
 _ASIDE = 10  # how much less a crawl's processes should notice us
 
@@ -36,11 +39,13 @@ log = get_logger(__name__)
 class Exporter:
     """Makes the files of a home, on a database connection of its own."""
 
-    def __init__(self, database: Database, shelf: Shelf, worker: str) -> None:
+    def __init__(self, database: Database, shelf: Shelf, worker: str, desk: Desk | None = None) -> None:
         self._database = database
         self._shelf = shelf
         self._worker = worker
-        self._rows_done = 0
+        self._desk = desk or Desk(database, worker)
+        self._rows_done: dict[UUID, int] = {}  # by lease, of those being made
+        self._asking = 0  # turns that have not become a file yet
 
     async def run(self) -> None:
         """For ever. Made files stay when this is cancelled; a half one is given back."""
@@ -48,12 +53,26 @@ class Exporter:
             await self._database.read(_step_aside)
         clock = asyncio.get_running_loop().time
         looks_at = clock()
-        while True:
-            if clock() >= looks_at:
-                looks_at = clock() + _TAKE_BACK
-                await self.take_back()
-            if await self.make_next() is None:
+        making: set[asyncio.Task[Export | None]] = set()
+        try:
+            while True:
+                if clock() >= looks_at:
+                    looks_at = clock() + _TAKE_BACK
+                    await self.take_back()
+                making |= await self._begin(self._desk.seats - len(making))
                 await asyncio.sleep(_LOOK)
+                for task in [task for task in making if task.done()]:
+                    making.discard(task)
+                    task.result()
+        finally:
+            for task in making:
+                task.cancel()
+            await asyncio.gather(*making, return_exceptions=True)
+
+    async def _begin(self, most: int) -> set["asyncio.Task[Export | None]"]:
+        """One for each file that waits and that nobody here has asked a turn for."""
+        waiting = await self._database.read(exports.count_waiting, self._shelf.home) if most > 0 else 0
+        return {asyncio.create_task(self.make_next()) for _ in range(min(most, waiting - self._asking))}
 
     async def make_all(self) -> None:
         """Everything for this home, then end; also what somebody has begun, if nothing more is heard of them."""
@@ -72,19 +91,30 @@ class Exporter:
         """Make the oldest one that waits, or one of `only`; None if there is none."""
         if not await self._database.read(exports.any_open, self._shelf.home):
             return None
+        self._asking += 1
+        asking = True
+        try:
+            async with self._desk.turn(DeskKind.EXPORT):
+                export = await self._claim(only)
+                self._asking -= 1
+                asking = False
+                if export is not None:
+                    await self._make(export)
+                return export
+        finally:
+            self._asking -= asking
+
+    async def _claim(self, only: Collection[UUID] | None) -> Export | None:
         for lost in await self._database.read(exports.left_behind, self._shelf.home):
             await self._remove(lost)
         token = uuid4()  # made here and not in the transaction, which may have to be made twice
-        export = await self._database.write(exports.claim, self._worker, self._shelf.home, token, LEASE, only)
-        if export is not None:
-            await self._make(export)
-        return export
+        return await self._database.write(exports.claim, self._worker, self._shelf.home, token, LEASE, only)
 
     async def _make(self, export: Export) -> None:
         try:
             kept = await self._made(export)
             if kept and await self._finished(export, kept):
-                rows, size = self._rows_done, kept.blob.size
+                rows, size = self._rows(export), kept.blob.size
                 log.info("export.made", export=export.id.hex, name=export.name, rows=rows, bytes=size)
             else:
                 log.info("export.stopped", export=export.id.hex, name=export.name)
@@ -102,6 +132,8 @@ class Exporter:
             log.exception("export.failed", export=export.id.hex, name=export.name)
             await self._database.write(exports.fail, export, _sentence(error))
             await self._remove(export)
+        finally:
+            self._rows_done.pop(_lease(export), None)
 
     async def _remove(self, export: Export) -> None:
         """What a try has left that came to nothing: its own file, never that of another try."""
@@ -116,12 +148,11 @@ class Exporter:
         """The file, complete; None if nobody wants it any more."""
         order = await self._order(export)
         total = await expected(self._database, order)
-        self._rows_done = 0
+        self._count(_lease(export), 0)
         if not await self._beat(export, total):
             return None
-        chunks = make_file(
-            self._database, order, self._count, lines_expected=total, folder=self._shelf.local.workroom()
-        )
+        count = partial(self._count, _lease(export))
+        chunks = make_file(self._database, order, count, lines_expected=total, folder=self._shelf.local.workroom())
         making = asyncio.ensure_future(self._shelf.keep(_key(export), chunks))
         try:
             while not (await asyncio.wait([making], timeout=_BEAT))[0]:
@@ -143,17 +174,20 @@ class Exporter:
             raise UserError("results.deleted", f"The results of job {short(since)} were deleted.")
         return order_of(job, export, earlier)
 
-    def _count(self, rows: int) -> None:
-        self._rows_done = rows
+    def _count(self, lease: UUID, rows: int) -> None:
+        self._rows_done[lease] = rows
+
+    def _rows(self, export: Export) -> int:
+        return self._rows_done.get(_lease(export), 0)
 
     async def _beat(self, export: Export, total: int) -> bool:
-        return await self._database.write(exports.beat, export, self._rows_done, total, LEASE)
+        return await self._database.write(exports.beat, export, self._rows(export), total, LEASE)
 
     async def _finished(self, export: Export, kept: Kept) -> bool:
         done = await self._database.write(
             exports.finish,
             export,
-            rows=self._rows_done,
+            rows=self._rows(export),
             size=kept.blob.size,
             sha256=kept.blob.sha256,
             home=kept.home,
@@ -175,6 +209,11 @@ def worker_name(home: str, who: str) -> str:
 def _key(export: Export) -> str:
     assert export.blob_key  # noqa: S101 - it is claimed
     return export.blob_key
+
+
+def _lease(export: Export) -> UUID:
+    assert export.lease  # noqa: S101 - it is claimed
+    return export.lease
 
 
 def _sentence(error: Exception) -> str:

@@ -7,13 +7,16 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
+from functools import partial
 
 from gossamer.dispatch import Dispatcher
+from gossamer.model.desk import DeskKind
 from gossamer.retain.files import FileSweeper
 from gossamer.store import checkpoints
 from gossamer.store.database import Database
 from gossamer.telemetry import get_logger
 from gossamer.work.crew import Crew
+from gossamer.work.desk import Desk
 from gossamer.work.exporting import Exporter
 from gossamer.work.keeper import Keeper
 
@@ -35,6 +38,7 @@ class Instance:
         dispatcher: Dispatcher,
         files: FileSweeper,
         open_exporter: Callable[[], AbstractAsyncContextManager[Exporter]] | None,
+        desk: Desk,
     ) -> None:
         self._database = database
         self._host = host
@@ -43,6 +47,7 @@ class Instance:
         self._dispatcher = dispatcher
         self._files = files
         self._open_exporter = open_exporter
+        self._cleanup = partial(desk.turn, DeskKind.CLEANUP)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop`, or until something fails that another start might mend."""
@@ -50,7 +55,7 @@ class Instance:
         self._crew.start()
         stopped = asyncio.create_task(stop.wait())
         keeping = asyncio.create_task(self._keeper.run())
-        others = (self._look(), self._make_files(), self._files.run())
+        others = (self._look(), self._make_files(), self._files.run(self._cleanup))
         loops = [keeping, *(asyncio.create_task(other) for other in others)]
         try:
             done, _ = await asyncio.wait([stopped, *loops], return_when=asyncio.FIRST_COMPLETED)

@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from gossamer.clock import Clock
 from gossamer.deliver.alerts import Post
 from gossamer.issuing.issuer import LEASE, PLACE, Issuer, LostPlace
 from gossamer.model.alert import AlertKind
+from gossamer.model.desk import DeskKind
 from gossamer.model.sentences import ALERTS
 from gossamer.recipe import Recipe
 from gossamer.retain.retainer import Retainer
@@ -23,6 +25,7 @@ from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work.closing import Closer
+from gossamer.work.desk import Desk
 from gossamer.work.guards import DeadlineGuard, LaneGuard, TrafficGuard
 from gossamer.work.member import CLUSTER
 from gossamer.work.sweep import Sweeper
@@ -34,9 +37,9 @@ RUNNER, RUNNER_KEPT = (
 NEARLY_ALL = 0.8  # of the database's connections
 
 _RENEW = LEASE.total_seconds() / 4
-_ISSUE, _LOOK, _CLOSE = 0.2, 1.0, 0.5  # seconds between looks
-_RETAIN, _RETAIN_MORE = 300.0, 5.0
-_CONNECTIONS = 10.0
+_ISSUE, _ISSUE_MORE = 0.25, 0.1  # seconds between looks; slots become free one by one, and are dealt some at a time
+_LOOK, _CLOSE = 1.0, 0.5
+_SELDOM = 5.0  # seconds between looks at what takes minutes or hours to come about
 _FORGET = timedelta(minutes=10)  # of silence
 
 log = get_logger(__name__)
@@ -52,6 +55,8 @@ class Duties:
     files_of: str
     lease: timedelta
     job_time: timedelta
+    desk: Desk
+    ending: Desk  # for ends of jobs alone: a file that waits for a storage elsewhere keeps none of them waiting
 
 
 def enter(tx: Tx, holder: str) -> bool:
@@ -77,11 +82,11 @@ class Keeper:
         self._issuer = issuer
         self._post = duties.post
         self._retainer = duties.retainer
-        self._closer = Closer(closing, duties.recipes, duties.files_of)
+        self._cleanup = partial(duties.desk.turn, DeskKind.CLEANUP)
+        self._closer = Closer(closing, duties.recipes, duties.files_of, duties.ending)
         self._sweeper = Sweeper(database, clock, duties.lease)
         deadline = DeadlineGuard(database, clock, duties.job_time)
         self._guards = (deadline, TrafficGuard(database), LaneGuard(database, clock))
-        self._retains_at = clock.monotonic() + _RETAIN
         self._counts_at = clock.monotonic()
         self._waits = False
 
@@ -109,7 +114,9 @@ class Keeper:
     async def _hold(self) -> None:
         """Until somebody else has the place. What fails here ends the instance, which is started anew."""
         await self._database.write(robots.forget_old)
-        loops = [asyncio.create_task(loop) for loop in (self._renew(), self._issue(), self._look(), self._close())]
+        retaining = self._retainer.run(self._clock.now, self._cleanup)
+        duties = (self._renew(), self._issue(), self._look(), self._close(), retaining)
+        loops = [asyncio.create_task(duty) for duty in duties]
         try:
             done, _ = await asyncio.wait(loops, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -128,8 +135,8 @@ class Keeper:
 
     async def _issue(self) -> None:
         while True:
-            if not await self._issuer.look():
-                await asyncio.sleep(_ISSUE)
+            sent = await self._issuer.look()
+            await asyncio.sleep(_ISSUE_MORE if sent else _ISSUE)
 
     async def _close(self) -> None:
         while True:
@@ -139,14 +146,11 @@ class Keeper:
     async def _look(self) -> None:
         while True:
             await self._sweeper.sweep()
-            for guard in self._guards:
-                await guard.look()
             await self._post.deliver()
-            if self._clock.monotonic() >= self._retains_at:
-                report = await self._retainer.pass_once(self._clock.now())
-                self._retains_at = self._clock.monotonic() + (_RETAIN if report.is_over else _RETAIN_MORE)
             if self._clock.monotonic() >= self._counts_at:
-                self._counts_at = self._clock.monotonic() + _CONNECTIONS
+                self._counts_at = self._clock.monotonic() + _SELDOM
+                for guard in self._guards:
+                    await guard.look()
                 await self._database.write(workers.forget_silent, _FORGET)
                 await self._database.write(count_connections)
             await asyncio.sleep(_LOOK)

@@ -11,6 +11,7 @@ from gossamer.fetch import Fetcher
 from gossamer.fetch.outage import Outage
 from gossamer.gate import Gate
 from gossamer.ledger.treasurer import Treasurer
+from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule
 from gossamer.recipe import Recipe
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
 
@@ -27,6 +28,7 @@ class Limits:
     proxy_patience: timedelta
     checkpoint_visits: int
     capacity: int  # visits walked at the same time by this process
+    per_job: int | None = None  # visits of one job walked at the same time, over everything
     named_spacing: Mapping[str, timedelta] = field(default_factory=dict)  # by registrable domain
 
     def spacing_of(self, domain: str) -> timedelta:
@@ -47,4 +49,5 @@ class Kit:
     outage: Outage  # of the proxy that sessions go through, if they do
     treasurer: Treasurer  # asked before every request that costs something
     limits: Limits
+    desk_rules: Mapping[DeskKind, DeskRule] = field(default_factory=lambda: DESK_RULES)
     files_of: str = ""  # the home that keeps the files of jobs that end; "" for object storage

@@ -17,6 +17,7 @@ from gossamer.telemetry import get_logger
 from gossamer.work.address import AddressWatch
 from gossamer.work.brake import Brake
 from gossamer.work.closing import Closer
+from gossamer.work.desk import Desk
 from gossamer.work.governor import Governor
 from gossamer.work.hold import Holds, Renewer
 from gossamer.work.kit import Kit
@@ -119,7 +120,13 @@ class Shard:
             if slots > 0 and await self._kit.database.read(anything_ready, *shard):
                 nudged = frozenset(self._nudged)
                 ids = await self._kit.database.write(
-                    issue, *shard, slots, self._worker, nudged, suspects=self._holds.suspects()
+                    issue,
+                    *shard,
+                    slots,
+                    self._worker,
+                    nudged,
+                    suspects=self._holds.suspects(),
+                    per_job=self._kit.limits.per_job,
                 )
                 self._nudged.update(ids)
                 self._waiting = len(ids) == slots
@@ -195,7 +202,8 @@ class Shard:
             await asyncio.Event().wait()
         database = self._kit.reopen_database()
         database.patience.lasts = self._kit.database.patience.lasts
-        closer = Closer(database, self._kit.recipes, self._kit.files_of)
+        desk = Desk(database, self._worker, self._kit.desk_rules)
+        closer = Closer(database, self._kit.recipes, self._kit.files_of, desk)
         try:
             while True:
                 await closer.look()

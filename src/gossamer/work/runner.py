@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from gossamer.clock import SteadyClock
 from gossamer.deliver.alerts import Channel, Post
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.model.alert import AlertKind
+from gossamer.model.desk import DeskKind
 from gossamer.model.states import JobState
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
@@ -22,6 +24,7 @@ from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work import surrender
 from gossamer.work.crew import Crew
+from gossamer.work.desk import Desk
 from gossamer.work.exporting import Exporter
 from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard
 from gossamer.work.home import HomeLock
@@ -29,7 +32,6 @@ from gossamer.work.sweep import Sweeper
 
 _EVERY = 0.5  # seconds between looks
 _CHECKPOINT = 5.0
-_RETAIN, _RETAIN_MORE = 300.0, 5.0  # seconds between passes over what is to be deleted
 _PLACE, _PLACE_KEPT = "runner", timedelta(seconds=30)
 
 log = get_logger(__name__)
@@ -63,6 +65,7 @@ class Runner:
         retainer: Retainer,
         files: FileSweeper,
         open_exporter: Callable[[], AbstractAsyncContextManager[Exporter]],
+        desk: Desk,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -75,7 +78,7 @@ class Runner:
         self._retainer = retainer
         self._files = files
         self._open_exporter = open_exporter
-        self._retains_at = clock.monotonic() + _RETAIN
+        self._cleanup = partial(desk.turn, DeskKind.CLEANUP)
         self._places = StoredPlaces(database)
         self._sweeper = Sweeper(database, clock, rules.lease)
         self._guards = (
@@ -107,8 +110,13 @@ class Runner:
     async def look_after(self) -> None:
         """For ever: replace dead children, sweep, guard, make files, keep the log file of SQLite small."""
         async with self._open_exporter() as exporter:
-            # Both may wait for a storage elsewhere, and nobody here shall wait with them.
-            beside = [asyncio.create_task(exporter.run()), asyncio.create_task(self._files.run())]
+            # They may wait for a storage elsewhere or for a turn, and nobody here shall wait with them.
+            loops = (
+                exporter.run(),
+                self._files.run(self._cleanup),
+                self._retainer.run(self._clock.now, self._cleanup),
+            )
+            beside = [asyncio.create_task(loop) for loop in loops]
             try:
                 while not any(task.done() for task in beside):
                     await self._look()
@@ -127,10 +135,6 @@ class Runner:
         for guard in self._guards:
             await guard.look()
         await self._post.deliver()
-        if self._clock.monotonic() >= self._retains_at:
-            report = await self._retainer.pass_once(self._clock.now())
-            # What is left of a large job goes soon, but not so that it keeps others from writing.
-            self._retains_at = self._clock.monotonic() + (_RETAIN if report.is_over else _RETAIN_MORE)
         if self._clock.monotonic() - self._checkpointed > _CHECKPOINT:
             self._checkpointed = self._clock.monotonic()
             if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):

@@ -31,8 +31,8 @@ class Sweeper:
         self._orphans: dict[UUID, float] = {}  # reservations whose lease is gone, first seen
 
     async def sweep(self) -> None:
-        gone = self._sure(await self._database.read(visits.expired))
-        untidy = await self._database.read(_untidy)
+        expired, untidy = await self._database.read(_survey)
+        gone = self._sure(expired)
         if gone or untidy:
             await self._database.write(_tidy, gone)
         await self._months.look()
@@ -59,8 +59,9 @@ class Sweeper:
         return [one for one, since in self._orphans.items() if since <= now - SURE_AFTER]
 
 
-def _untidy(tx: Tx) -> bool:
-    return bool(jobs.ready_to_rest(tx) or reclaim.any_lost(tx, LOST_NUDGE))
+def _survey(tx: Tx) -> tuple[dict[UUID, UUID], bool]:
+    """Leases that have run out, and whether anything else is to be done."""
+    return visits.expired(tx), bool(jobs.ready_to_rest(tx) or reclaim.any_lost(tx, LOST_NUDGE))
 
 
 def _tidy(tx: Tx, gone: dict[UUID, UUID]) -> None:

@@ -1,0 +1,54 @@
+"""One large job as it is meant: thousands of distinct domains at one request per second, audited, and what it costs."""
+
+import time
+from pathlib import Path
+
+import orjson
+
+from bench.figure import BenchFailed, Figure
+from bench.instance import Cluster, finished, memory_of, serving
+from bench.running import GOSSAMER, run
+
+SITES, PAGES = 5_000, 10
+PROCESSES, SLOTS = 4, 125
+RATE = "1"
+LONGEST = 900.0  # seconds: twenty thousand domains in an hour
+DOLLARS = 0.10  # per thousand domains
+
+# What a cloud asks for containers by the second, without any discount.
+DOLLARS_PER_CPU_HOUR = 0.04048
+DOLLARS_PER_GB_HOUR = 0.004445
+
+_EVERY = 5.0  # seconds between looks at the memory
+
+
+def measure(folder: Path, quick: bool) -> list[Figure]:
+    sites = 60 if quick else SITES
+    with (
+        serving(folder, sites, smallest=PAGES, largest=PAGES + 4) as servers,
+        Cluster(servers, "job", PROCESSES, 10 if quick else SLOTS, RATE) as cluster,
+    ):
+        before = cluster.cpu() + servers.cpu()
+        job = cluster.begin(servers.web.domains, PAGES)
+        memory = []
+        while job.poll() is None:
+            memory.append(memory_of(cluster.root) + servers.memory())
+            time.sleep(_EVERY)
+        job_id, pages = finished(job)
+        cpu = cluster.cpu() + servers.cpu() - before
+        seconds = cluster.ask("SELECT extract(epoch FROM finished_at - started_at) FROM jobs")
+        # Every job is audited before it is completed; this is the same once more, seen from outside.
+        audit = run([*GOSSAMER, "job", "audit", "--json", job_id], cluster.env)
+    if not orjson.loads(audit.out)["clean"]:
+        raise BenchFailed("the rows of the job do not add up")
+    if pages < sites * PAGES * 0.95:
+        raise BenchFailed(f"only {pages} pages of {sites} sites were read")
+    gigabytes = max(memory) / 1e9
+    dollars = (cpu * DOLLARS_PER_CPU_HOUR + gigabytes * seconds * DOLLARS_PER_GB_HOUR) / 3600 / sites * 1000
+    spent = f"{cpu:.0f} s of CPU and {gigabytes:.2f} GB at most, Postgres and Redis among them"
+    return [
+        Figure("wall", f"{sites:,} domains of {PAGES} pages, audited", seconds, "s", LONGEST, note=f"{pages:,} pages"),
+        Figure("domains", "that is", sites / seconds * 3600, "domains/hour"),
+        Figure("dollars", "a thousand domains cost", dollars, "$", DOLLARS, note=spent),
+        Figure("memory", "memory of all processes at most", gigabytes * 1000, "MB"),
+    ]
