@@ -18,6 +18,7 @@ from gossamer.model.page import Page
 from gossamer.model.record import Follow, Harvest, Record, RecordKind, Value
 from gossamer.model.trouble import Trouble
 from gossamer.model.url import site_of, site_of_url
+from gossamer.recipe import FetchingParams
 
 MATCH = RecordKind(
     "match",
@@ -84,7 +85,7 @@ Pattern = Annotated[str, Field(max_length=200), AfterValidator(_pattern)]
 Patterns = Annotated[list[Pattern], Field(max_length=50), AfterValidator(_each_once)]
 
 
-class ProspectParams(BaseModel):
+class ProspectParams(FetchingParams):
     """What a prospecting job needs to know besides its domains."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -130,6 +131,7 @@ class BoundProspect:
 
     def __init__(self, params: ProspectParams) -> None:
         self._policy = CrawlPolicy(
+            ladder=params.rungs,
             pages_per_site=params.max_pages_per_domain,
             top_pages=params.top_pages,
             depth=params.depth,
