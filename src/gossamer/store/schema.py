@@ -14,7 +14,7 @@ from gossamer.store.tables import metadata
 from gossamer.store.tx import Tx
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
-HEAD = "0005"
+HEAD = "0008"
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 
