@@ -44,6 +44,20 @@ def run(
     exclude: list[str] | None = typer.Option(
         None, "--exclude", metavar="PATTERN", help="Read no such pages, like '*/tag/*'. May be given several times."
     ),
+    mode: str | None = typer.Option(
+        None,
+        "--mode",
+        metavar="MODE",
+        help="free-only, hybrid or premium-only. hybrid where a provider is configured, else free-only.",
+        show_default=False,
+    ),
+    ladder: str | None = typer.Option(
+        None,
+        "--ladder",
+        metavar="RUNGS",
+        help="Your own instead: ways to fetch in the order they are tried, like direct,stealth.",
+        show_default=False,
+    ),
     priority: Priority = typer.Option(
         Priority.NORMAL, metavar="high|normal|low", help="Its share beside other jobs: 4 to 2 to 1."
     ),
@@ -86,6 +100,8 @@ def run(
         start=not no_auto_start,
         submit_key=idempotency_key,
         priority=priority,
+        mode=mode,
+        ladder=ladder,
     )
 
     async def work(app: "App") -> int:

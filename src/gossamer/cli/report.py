@@ -163,7 +163,13 @@ def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]], ident
     return lines
 
 
-def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] = (), busy: int = 0) -> list[str]:
+def ending(
+    job: Job,
+    progress: Progress,
+    reasons: Sequence[tuple[Reason, int]] = (),
+    busy: int = 0,
+    methods: Sequence[str] = (),
+) -> list[str]:
     """The last words of a followed job; `busy`: so many visits of it are not handed back yet."""
     identifier = short(job.id)
     match job.state:
@@ -171,6 +177,7 @@ def ending(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]] =
             return [
                 f"Completed: {words.outcome(progress)}. "
                 f"{progress.records:,} matches, {progress.pages_done:,} pages read.",
+                *methods,
                 *_why_failed(progress, reasons, identifier),
                 next_step(job, None),
             ]

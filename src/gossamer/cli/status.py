@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from gossamer.assembly import App
-from gossamer.cli import report, words
+from gossamer.cli import methods, report, words
 from gossamer.cli.audit import checkpoint_line
 from gossamer.cli.follow import runner_of
 from gossamer.cli.session import say, say_json
@@ -16,6 +16,7 @@ from gossamer.intake.control import find_job
 from gossamer.model.alert import Alert
 from gossamer.model.ids import short
 from gossamer.model.job import Job
+from gossamer.model.ladders import Mode
 from gossamer.model.states import OVER, JobState, SiteState
 from gossamer.retain.retainer import Outlook, look_ahead
 from gossamer.store import alerts, checkpoints, counters, retention, sites
@@ -36,6 +37,7 @@ async def show_status(app: App, text: str, *, as_json: bool) -> int:
         say_json({
             **report.as_json(job, progress, runner),
             "params": dict(job.params),
+            "pages_by_method": await methods.as_json(app, job),
             "results_until": words.stamp(outlook.deletes_at) if outlook else None,
             "alerts": [{"kind": str(alert.kind), "sentence": alert.sentence} for alert in fired],
             "failed_domains": report.failures_json(failed),
@@ -43,6 +45,7 @@ async def show_status(app: App, text: str, *, as_json: bool) -> int:
         return 0
     besides = [
         *_wanted(app, job),
+        *await methods.lines(app, job),
         checkpoint_line(checkpoint, now),
         *_kept(outlook),
         *_alerts(job, fired),
@@ -70,7 +73,7 @@ def asked_for(params: Mapping[str, Any], kind: type[BaseModel]) -> Iterator[str]
     for name, field in kind.model_fields.items():
         value = params.get(name)
         if (
-            name in ("keywords", "client_domains")
+            name in ("keywords", "client_domains", "mode", "ladder")
             or value is None
             or value == field.get_default(call_default_factory=True)
         ):
@@ -80,6 +83,9 @@ def asked_for(params: Mapping[str, Any], kind: type[BaseModel]) -> Iterator[str]
             options += [option, shlex.quote(str(one))]
     if options:
         yield f"With: {' '.join(options)}"
+    if ladder := params.get("ladder"):
+        mode = "" if params["mode"] == Mode.OWN else f" ({params['mode']})"
+        yield f"Fetches with: {', then '.join(ladder)}{mode}"
 
 
 async def _outlook(app: App, job: Job, now: datetime) -> Outlook | None:

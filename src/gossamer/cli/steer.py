@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.assembly import App
-from gossamer.cli import report, words
+from gossamer.cli import methods, report, words
 from gossamer.cli.background import start_worker
 from gossamer.cli.follow import Follower, runner_of, worked_by_cluster
 from gossamer.cli.screen import choose_screen
@@ -17,6 +17,7 @@ from gossamer.cli.session import say, say_json
 from gossamer.intake import control
 from gossamer.intake.exclusions import leave_out, left_out_sentence, read_exclusions
 from gossamer.intake.keywords import loaded_sentence, read_keywords
+from gossamer.intake.ladders import choose_ladder, missing_sentence
 from gossamer.intake.submit import check_key, check_name, submit_once
 from gossamer.intake.targets import processing_sentence, read_targets, removed_sentence
 from gossamer.model.ids import short
@@ -40,12 +41,15 @@ class Request:
     start: bool
     submit_key: str | None = None
     priority: Priority = Priority.NORMAL
+    mode: str | None = None
+    ladder: str | None = None
 
 
 async def run_job(app: App, given: Request, *, processes: int | None, detach: bool, as_json: bool) -> int:
     """Read the lists, create the job, and work or watch it."""
     app.check()
     check_name(given.name)
+    rungs = choose_ladder(given.mode, given.ladder, app.rungs)
     if given.submit_key is not None:
         check_key(given.submit_key)
     targets, keywords = read_targets(given.domains), read_keywords(given.keywords)
@@ -58,7 +62,9 @@ async def run_job(app: App, given: Request, *, processes: int | None, detach: bo
         say(removed_sentence(targets), quiet=as_json)
     else:
         say(processing_sentence(targets), quiet=as_json)
-    params = {"keywords": list(keywords.keywords), **given.params}
+    params = {"keywords": list(keywords.keywords), **given.params, **rungs}
+    if missing := missing_sentence(rungs, app.rungs):
+        say(missing, quiet=as_json)
     key = given.submit_key or ""
     request = JobRequest(given.name, "prospect", params, targets.targets, given.start, key, given.priority)
     submitted = await submit_once(app.database, app.recipes, request)
@@ -193,7 +199,7 @@ async def _follow(app: App, job_id: UUID, *, processes: int | None, as_json: boo
     job = await Follower(app, job_id, choose_screen(quiet=as_json), processes).follow()
     progress = await app.database.read(counters.progress, job_id)
     reasons = await app.database.read(sites.failure_reasons, job_id)
-    for line in report.ending(job, progress, reasons):
+    for line in report.ending(job, progress, reasons, methods=await methods.lines(app, job)):
         say(line, quiet=as_json)
     return report.exit_code(job)
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from gossamer.assembly import App
-from gossamer.cli import kept, politeness, tables, words
+from gossamer.cli import kept, methods, politeness, tables, words
 from gossamer.cli.follow import runner_of
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
@@ -54,10 +54,11 @@ async def show_summary(
             say(f"Wrote the report to {html} ({size:,} bytes)" + (": the results so far." * overview.is_partial))
             return 0
     if as_json:
-        say_json(_as_json(overview, asked, html))
+        say_json({**_as_json(overview, asked, html), "pages_by_method": await methods.as_json(app, job)})
         return 0
     state = words.state_word(job, await runner_of(app))
-    for line in screen(overview, state, _told(asked), min(tables.width(), _WIDEST)):
+    read_with = await methods.lines(app, job)
+    for line in screen(overview, state, _told(asked), min(tables.width(), _WIDEST), read_with):
         tables.show(line)
     return 0
 
@@ -80,7 +81,7 @@ def _told(asked: Sequence[DomainManners]) -> list[str]:
     return politeness.summary(asked, len(asked))[:1] if asked else ["Nothing was asked of any domain yet."]
 
 
-def screen(overview: Overview, state: str, told: Sequence[str], room: int) -> list[Text]:
+def screen(overview: Overview, state: str, told: Sequence[str], room: int, read_with: Sequence[str] = ()) -> list[Text]:
     """The lines, none wider than `room`."""
     job, progress = overview.job, overview.progress
     keywords = words.several(len(overview.wanted_keywords), "keyword")
@@ -107,6 +108,8 @@ def screen(overview: Overview, state: str, told: Sequence[str], room: int) -> li
     lines += _best(overview, room)
     lines += _section("Why domains failed", reasons, room, "red")
     lines += _section("Domains by pages read", overview.sizes, room, "cyan")
+    if read_with:
+        lines += [Text(), Text("Ways to fetch", style="bold"), *(Text(_wrapped("", one, 2, room)) for one in read_with)]
     lines += [Text(), Text("Politeness", style="bold"), *(Text(_wrapped("", one, 2, room)) for one in told)]
     return lines
 
