@@ -31,9 +31,9 @@ def make_job(tx: Tx, *hosts: str, start: bool = True) -> Job:
 
 
 def claim_all(
-    tx: Tx, worker: str = "home/0-1", lease: timedelta = LEASE, *, shard: int = 0, shards: int = 1
+    tx: Tx, worker: str = "home/0-1", lease: timedelta = LEASE, *, shard: int = 0, shards: int = 1, lane: str = "http"
 ) -> list[Visit]:
-    waiting = [one.id for row in visits.ready(tx, "http", shard, shards, 1000).values() for one in row]
+    waiting = [one.id for row in visits.ready(tx, lane, shard, shards, 1000).values() for one in row]
     return visits.claim(tx, tokens(waiting), worker, lease)
 
 

@@ -53,7 +53,7 @@ async def test_what_is_never_visited_is_refused_to_every_session(tmp_path: Path)
     path.write_text("example.com\n")
     async with open_kit(Settings(home=tmp_path, never_visit=path), 1) as kit:
         with pytest.raises(FetchError) as caught:
-            await kit.open_session(0).admit("http://www.example.com/")
+            await kit.open_session("direct", 0).admit("http://www.example.com/")
     assert caught.value.trouble.reason is Reason.NEVER_VISIT
 
 
@@ -138,7 +138,7 @@ async def test_the_proxy_is_used(tmp_path: Path) -> None:
             home=tmp_path, proxy=f"http://me:s3cret@127.0.0.1:{proxy.port}", allow_networks="127.0.0.0/8"
         )
         async with open_kit(settings, 1) as kit:
-            session = kit.open_session(0)
+            session = kit.open_session("direct", 0)
             url = f"http://127.0.0.1:{site.port}/"
             assert (await session.fetch(url, timeout=timedelta(seconds=5), max_bytes=100)).body == b"hello"
             await session.close()

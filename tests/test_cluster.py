@@ -33,13 +33,16 @@ NOW = datetime.now(UTC)
         (" http : 30 , desk : 2 ", 1, {"http": 30, "desk": 2}),
         ("http,desk:10", 50, {"http": 40, "desk": 10}),
         ("http,desk", 2, {"http": 1, "desk": 1}),
+        ("http,stealth,desk", 100, {"http": 48, "stealth": 47, "desk": 5}),
+        ("http,stealth:5,desk", 100, {"http": 91, "stealth": 5, "desk": 4}),
+        ("stealth,desk", 20, {"stealth": 19, "desk": 1}),
     ],
 )
 def test_lanes_are_read_as_they_are_written(text: str, concurrency: int, lanes: dict[str, int]) -> None:
     assert read_lanes(text, concurrency) == lanes
 
 
-@pytest.mark.parametrize("text", ["", "http:", "http:0", "http:x", "http:-1", "http,http", "browser", "http:5;desk:1"])
+@pytest.mark.parametrize("text", ["", "http:", "http:0", "http:x", "http:-1", "http,http", "attic", "http:5;desk:1"])
 def test_other_lanes_are_refused(text: str) -> None:
     with pytest.raises(UserError, match="cannot be used at"):
         read_lanes(text, 100)

@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib import import_module
 from importlib.util import find_spec
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import unquote, urlsplit
@@ -15,6 +17,8 @@ from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
 from gossamer.ledger.prices import OwnPrice, PriceList, price_list
 from gossamer.model.desk import DeskKind, DeskRule, desk_rules
+from gossamer.model.fetching import DIRECT, HOME_LANE, Rung
+from gossamer.model.ladders import RUNGS
 from gossamer.model.money import MICROS, Cap, Scope
 from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
 from gossamer.recipe import Recipe
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from gossamer.work.runner import Runner
 
 _READ_ONCE = 2_000  # KB of cache for who reads everything once
+_OF_OTHER_LANES = 8  # visits at a time of one process: what renders pages takes memory
 
 EXPORTERS_POOL = 2  # connections: it reads, and says how far it is
 
@@ -60,6 +65,11 @@ class App:
     @property
     def home_name(self) -> str:
         return home_name(self.settings.home)
+
+    @property
+    def rungs(self) -> tuple[str, ...]:
+        """The names of the ways to fetch that can be used here."""
+        return tuple(rungs_here(self.settings))
 
     @property
     def terms(self) -> Terms:
@@ -88,6 +98,7 @@ class App:
             read_trust(self.settings.ca_file)
         if self.settings.redis_url:
             require_redis()
+        rungs_here(self.settings)
         self.never_visit()
         if self.settings.never_send:
             _never_send(self.settings, self.clock)
@@ -212,6 +223,30 @@ def object_storage(settings: Settings) -> "ObjectBlobs | None":
     return open_objects(
         Access(settings.storage_url, settings.storage_endpoint or "", settings.storage_region, access, secret)
     )
+
+
+def rungs_here(settings: Settings) -> dict[str, Rung]:
+    """What this installation can fetch with, by name, cheapest first: the one list that everything else goes by."""
+    unknown = [name for name in settings.test_rungs if name not in RUNGS or name == DIRECT.name]
+    outside = [place for place in settings.test_rungs.values() if not _is_ours(place, settings)]
+    if unknown or outside:
+        raise UserError(
+            "settings.invalid",
+            f"GOSSAMER_TEST_RUNGS has {(unknown + outside)[0]!r}, expected a rung and an address of this machine.",
+            hint="It is for tests: elsewhere than on this machine an address must be in GOSSAMER_ALLOW_NETWORKS.",
+        )
+    usable = {DIRECT.name, *settings.test_rungs}
+    return {name: rung for name, rung in RUNGS.items() if name in usable}
+
+
+def _is_ours(place: str, settings: Settings) -> bool:
+    address = ip_address(urlsplit(f"//{place}").hostname or "")
+    return address.is_loopback or any(address in network for network in settings.allow_networks)
+
+
+def lanes_here(settings: Settings) -> tuple[str, ...]:
+    """The lanes this installation has a rung for."""
+    return tuple(dict.fromkeys(rung.lane for rung in rungs_here(settings).values()))
 
 
 def require_redis() -> None:
@@ -340,7 +375,7 @@ async def open_kit(
     from gossamer.fetch.never import NeverVisit
     from gossamer.fetch.resolve import Resolver
     from gossamer.ledger.treasurer import Treasurer
-    from gossamer.work.kit import Kit, Limits
+    from gossamer.work.kit import Kit, Limits, OpenRung
 
     clock = clock or SteadyClock()
 
@@ -366,7 +401,15 @@ async def open_kit(
         trust=read_trust(settings.ca_file) if settings.ca_file else None,
         proxy=settings.proxy.get_secret_value() if settings.proxy else "",
     )
+    opened = {DIRECT.name: OpenRung(DIRECT, rung.session)}
+    if settings.test_rungs:
+        # Loaded by name: what is shipped for tests is no part of what works.
+        stand_in = import_module("gossamer.testing.rungs").stand_in
+        for name, place in settings.test_rungs.items():
+            opened[name] = OpenRung(RUNGS[name], stand_in(name, place, rung))
     wanted = -(-settings.max_concurrency // shards)
+    home = max(1, min(wanted, capacity(raise_open_files())))
+    rooms = {lane: home if lane == HOME_LANE else min(home, _OF_OTHER_LANES) for lane in lanes_here(settings)}
     limits = Limits(
         spacing=timedelta(seconds=1 / settings.domain_rate),
         timeout=settings.http_timeout,
@@ -375,7 +418,6 @@ async def open_kit(
         settle_patience=settings.settle_patience,
         proxy_patience=settings.proxy_patience,
         checkpoint_visits=settings.checkpoint_visits,
-        capacity=max(1, min(wanted, capacity(raise_open_files()))),
         per_job=settings.job_concurrency,
         named_spacing={domain: timedelta(seconds=1 / rate) for domain, rate in settings.domain_rates.items()},
     )
@@ -391,10 +433,11 @@ async def open_kit(
                 gate_outage=outage,
                 dispatcher=LocalDispatcher(),
                 recipes=RECIPES,
-                open_session=rung.session,
+                rungs=opened,
                 outage=rung.outage,
                 treasurer=treasurer,
                 limits=limits,
+                lanes=rooms,
                 files_of="" if settings.storage_url else home_name(settings.home),
                 desk_rules=_desk_rules(settings),
             )

@@ -4,16 +4,17 @@ import os
 import re
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 
 from gossamer import __version__
-from gossamer.assembly import EXPORTERS_POOL, App, database_url, open_app, open_kit, require_redis
+from gossamer.assembly import EXPORTERS_POOL, App, database_url, lanes_here, open_app, open_kit, require_redis
 from gossamer.deliver.alerts import LogChannel, Post
 from gossamer.errors import UserError
 from gossamer.issuing.issuer import Issuer
+from gossamer.model.ladders import RUNGS
 from gossamer.model.worker import Worker
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
@@ -28,7 +29,7 @@ from gossamer.work.instance import ENDLESS, Instance
 from gossamer.work.keeper import NEARLY_ALL, Duties, Keeper
 from gossamer.work.member import Member
 
-LANES = ("http", "desk")
+LANES = ("http", "browser", "stealth", "desk")
 
 _POOL = 4  # connections of a process at most,
 _RENEWER = 1  # and one that renews its leases
@@ -70,7 +71,7 @@ def broker_url(settings: Settings) -> str:
 
 def read_lanes(text: str, concurrency: int) -> dict[str, int]:
     """`http:95,desk:5`, or names alone, which share what is left of the concurrency; desk gets a twentieth of it."""
-    given: dict[str, int | None] = {}
+    given: dict[str, int | None] = {}  # nothing: what is left
     for part in text.split(","):
         name, colon, number = (piece.strip() for piece in part.partition(":"))
         is_number = number.isascii() and number.isdigit() and int(number) > 0
@@ -78,7 +79,8 @@ def read_lanes(text: str, concurrency: int) -> dict[str, int]:
             raise UserError(
                 "worker.lanes",
                 f"--lanes {text!r} cannot be used at {part.strip()!r}.",
-                hint=f"Give it like http:95,desk:5 or http,desk. There are the lanes {' and '.join(LANES)}.",
+                hint="Give it like http:95,desk:5 or http,desk. "
+                f"There are the lanes {', '.join(LANES[:-1])} and {LANES[-1]}.",
             )
         given[name] = int(number) if number else None
     left = concurrency - sum(slots for slots in given.values() if slots)
@@ -89,9 +91,25 @@ def read_lanes(text: str, concurrency: int) -> dict[str, int]:
             hint="Raise it, or leave out a lane.",
         )
     if given.get("desk", 0) is None:
-        desk = max(1, left // 20) if given.get("http", 0) is None else left
+        alone = not any(slots is None for name, slots in given.items() if name != "desk")
+        desk = left if alone else max(1, left // 20)
         given["desk"], left = desk, left - desk
-    return {name: left if slots is None else slots for name, slots in given.items()}
+    sharing = [name for name, slots in given.items() if slots is None]
+    shares = {name: left // len(sharing) + (at < left % len(sharing)) for at, name in enumerate(sharing)}
+    return {name: shares[name] if slots is None else slots for name, slots in given.items()}
+
+
+def check_lanes(settings: Settings, lanes: Collection[str]) -> None:
+    """Refuse a lane for which nothing here can fetch."""
+    here = (*lanes_here(settings), "desk")
+    for lane in lanes:
+        if lane not in here:
+            needed = " or ".join(rung.name for rung in RUNGS.values() if rung.lane == lane)
+            raise UserError(
+                "worker.no_rung",
+                f"The {lane} lane needs {needed}, which is not configured here.",
+                hint=f"Configure it, or leave the lane out: --lanes {','.join(here)}.",
+            )
 
 
 def parts(lanes: Mapping[str, int], processes: int) -> list[dict[str, int]]:
@@ -136,7 +154,8 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
         pool = await app.database.read(pool_size, len(dealt))
         closing = open_database(database_url(settings), app.clock, pool=_CLOSER, pooled=settings.pooled)
         closing.patience.lasts = ENDLESS
-        dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, tuple(lanes))
+        # It sends to all lanes, also those that only other machines walk.
+        dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, LANES)
         commands = [(sys.executable, "-m", "gossamer.worker", *_arguments(part, pool)) for part in dealt]
         holder = f"{host}/{os.getpid()}"
         desk = app.desk(app.database, holder, lanes.get("desk", 1))
@@ -185,7 +204,8 @@ async def open_member(
     room = sum(lanes.values())
     async with open_kit(settings, 1, pool=pool) as kit:
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, tuple(lanes))
-        kit = replace(kit, dispatcher=dispatcher, limits=replace(kit.limits, capacity=room))
+        walked = {lane: slots for lane, slots in lanes.items() if lane != "desk"}
+        kit = replace(kit, dispatcher=dispatcher, lanes=walked)
         await dispatcher.listen(room)
         now = kit.clock.now()
         yield Member(kit, Worker(name, host, os.getpid(), lanes, __version__, now, now), beat)

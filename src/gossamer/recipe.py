@@ -5,17 +5,40 @@ page yields. `bind` is called once per job and process, so whatever is expensive
 """
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, Protocol, TypeVar
+from typing import Annotated, ClassVar, Protocol, TypeVar
 
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel, Field
 
 from gossamer.model.document import Document
+from gossamer.model.fetching import Ladder
 from gossamer.model.job import CrawlPolicy
+from gossamer.model.ladders import RUNGS, Mode, ladder_of
 from gossamer.model.page import Page
 from gossamer.model.record import Follow, Harvest, Record, RecordKind
 from gossamer.model.trouble import Trouble
 
+
+def _distinct_rungs(names: list[str]) -> list[str]:
+    for at, name in enumerate(names):
+        if name not in RUNGS or name in names[:at]:
+            raise ValueError(f'"{name}" is not a rung, or stands there twice')
+    return names
+
+
 P_contra = TypeVar("P_contra", bound=BaseModel, contravariant=True)
+
+
+class FetchingParams(BaseModel):
+    """What every recipe is told about how pages are got."""
+
+    mode: Mode = Field(default=Mode.FREE_ONLY, description="What pages are fetched with, and what that may cost.")
+    ladder: Annotated[list[str], Field(max_length=len(RUNGS)), AfterValidator(_distinct_rungs)] = Field(
+        default_factory=list, description="The ways to fetch, as far as they are configured here, in their order."
+    )
+
+    @property
+    def rungs(self) -> Ladder:
+        return ladder_of(self.mode, self.ladder)
 
 
 class Bound(Protocol):

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from gossamer.judge import Climb, Fail, Retry, next_step
 from gossamer.judge.next_step import in_words
 from gossamer.model.fetching import DIRECT, Ladder, Rung
+from gossamer.model.ladders import RUNGS
 from gossamer.model.page import Attempt, Page
 from gossamer.model.trouble import Cure, Reason, Trouble
 
 NOW = datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC)
-BROWSER = Rung("browser", "browser")
+BROWSER = Rung("browser", "browser", renders=True)
 ALONE = Ladder((DIRECT,))
 TALL = Ladder((DIRECT, BROWSER))
 
@@ -135,3 +136,22 @@ def test_every_trouble_has_a_step_and_no_page_waits_for_ever(
             assert ladder is TALL
         case Fail(final):
             assert final.reason in (reason, Reason.ASKED_TO_WAIT)
+
+
+def test_a_page_that_waits_for_its_scripts_climbs_to_what_renders() -> None:
+    bee = Ladder(tuple(RUNGS[name] for name in ("direct", "scrapingbee-standard", "scrapingbee-js")))
+    hollow, empty = Trouble(Reason.HOLLOW, http_status=200), Trouble(Reason.EMPTY, http_status=200)
+    for trouble in (hollow, empty):
+        assert next_step(page(1), bee, trouble, NOW, 0) == Climb(RUNGS["scrapingbee-js"])
+    assert next_step(page(1), bee, BLOCKED, NOW, 0) == Climb(RUNGS["scrapingbee-standard"])
+    plain = Ladder(bee.rungs[:2])
+    assert next_step(page(1), plain, hollow, NOW, 0) == Fail(hollow)
+    assert next_step(page(1), plain, empty, NOW, 0) == Climb(RUNGS["scrapingbee-standard"])
+
+
+def test_a_page_whose_rung_is_missing_says_which() -> None:
+    cut = Ladder((DIRECT,), (RUNGS["scrapingbee-standard"], RUNGS["scrapingbee-js"]))
+    step = next_step(page(1), cut, Trouble(Reason.HOLLOW, http_status=200), NOW, 0)
+    assert isinstance(step, Fail)
+    assert step.trouble.sentence == "Needs a rung that is not configured here (scrapingbee-js: Page needs JavaScript)"
+    assert next_step(page(4), cut, BUSY, NOW, 0) == Fail(BUSY), "what waiting may cure needs no other rung"

@@ -24,7 +24,7 @@ async def test_pages_records_and_counters_are_written_together(database: AnyData
     await settle(database, done(visit, "http://a.test/", "CRM", "ERP"), Step(visit, chosen=chosen))
     progress = await database.read(counters.progress, job.id)
     assert (progress.pages_done, progress.pages_open, progress.records, progress.bytes_in) == (1, 3, 2, 10)
-    waiting, ended = await database.read(pages.of_visit, job.id, visit.id, chosen[0].key[:4])
+    waiting, ended, _ = await database.read(pages.of_visit, job.id, visit.id, chosen[0].key[:4])
     assert [page.url for page in waiting] == [page.url for page in chosen]
     assert [(known.url, known.state) for known in ended] == [("http://a.test/", PageState.DONE)]
 
@@ -80,7 +80,7 @@ async def test_a_page_waiting_for_another_try_keeps_its_attempts(database: AnyDa
     step = Step(visit, PageStep(page, PageState.PENDING, Trouble(Reason.TIMEOUT, "15s")))
     await settle(database, step, Step(visit, ending=HandBack(now)))
     (visit,) = await database.write(claim_all)
-    waiting, ended = await database.read(pages.of_visit, job.id, visit.id, page.key[:4])
+    waiting, ended, _ = await database.read(pages.of_visit, job.id, visit.id, page.key[:4])
     assert (waiting[0].due_at, ended) == (page.due_at, [])
     assert (await database.read(counters.progress, job.id)).pages_open == 1
 
@@ -95,7 +95,7 @@ async def test_a_page_of_another_listed_site_is_handed_over_and_wakes_it(databas
     await settle(database, Step(a, moved, handed=(handed,)))
     assert (await database.read(counters.progress, job.id)).sites_finished == 0
     (again,) = await database.write(claim_all)
-    waiting, _ = await database.read(pages.of_visit, job.id, again.id, Page.at("http://b.test/").key[:4])
+    waiting, _, _ = await database.read(pages.of_visit, job.id, again.id, Page.at("http://b.test/").key[:4])
     assert [page.url for page in waiting] == ["http://b.test/landing"]
     # The same page handed over once more is not there twice.
     await settle(database, Step(a, handed=(handed,)))

@@ -77,7 +77,7 @@ async def test_a_retry_brings_back_what_was_there_and_nothing_else(database: Any
     assert await figures(database, job.id) == (0, 1, 1, 3)
     (again,) = await database.write(claim_all)
     assert (again.id, again.deaths) == (visit.id, 0)
-    waiting, ended = await database.read(pages.of_visit, job.id, visit.id, HOME.key[:4])
+    waiting, ended, _ = await database.read(pages.of_visit, job.id, visit.id, HOME.key[:4])
     assert [page.url for page in waiting] == [page.url for page in OPEN]
     assert {known.url: known.reason for known in ended} == {HOME.url: "", MISSING.url: "NOT_FOUND"}
     (summary,) = await database.read(sites.summaries, job.id)

@@ -110,7 +110,7 @@ async def test_a_page_keeps_its_history_and_gets_its_tries_anew(database: AnyDat
     job_now = await database.read(jobs.get, job.id)
     assert job_now
     await retry_failed(database, job_now)
-    (page,), _ = await database.read(pages.of_visit, job.id, visit.id, Page.at("http://down.test/").key[:4])
+    (page,), _, _ = await database.read(pages.of_visit, job.id, visit.id, Page.at("http://down.test/").key[:4])
     assert [attempt.rung for attempt in page.attempts] == ["direct", ASKED_AGAIN]
     assert page.tries == 0
     assert page.tried(Attempt("direct", 200, "", 1, AT)).tries == 1

@@ -128,7 +128,7 @@ async def test_an_unfinished_job_goes_on_after_an_upgrade(empty: AnyDatabase, em
         visit = leased[host]
         assert (visit.notes, visit.entries) == (b"", (f"http://{host}/",))
         prefix = Page.at(f"http://{host}/").key[:4]
-        waiting, ended = await empty.read(pages.of_visit, JOB, visit.id, prefix)
+        waiting, ended, _ = await empty.read(pages.of_visit, JOB, visit.id, prefix)
         assert [page.url for page in waiting] == [f"http://{host}/{path}" for path in paths]
         assert [known.state for known in ended] == ([PageState.DONE] if host == "a.test" else [])
         for page in waiting:

@@ -28,6 +28,7 @@ class Web:
     keywords: Path
     truth: Path
     log: Path
+    back: int = 0  # the port where all pages are shown, if some are not at `port`
 
 
 @contextmanager
@@ -40,9 +41,9 @@ def sample_web(folder: Path, *arguments: str) -> Iterator[Web]:
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
-        ready = re.search(r"port=(\d+)", server.stdout.readline())
+        ready = re.search(r"port=(\d+)(?: back=(\d+))?", server.stdout.readline())
         assert ready, "the sample web did not start"
-        yield Web(int(ready[1]), **files)
+        yield Web(int(ready[1]), **files, back=int(ready[2] or 0))
     finally:
         server.terminate()
         server.communicate(timeout=20)

@@ -45,6 +45,20 @@ def run(
     exclude: list[str] | None = typer.Option(
         None, "--exclude", metavar="PATTERN", help="Read no such pages, like '*/tag/*'. May be given several times."
     ),
+    mode: str | None = typer.Option(
+        None,
+        "--mode",
+        metavar="MODE",
+        help="free-only, hybrid or premium-only. hybrid where a provider is configured, else free-only.",
+        show_default=False,
+    ),
+    ladder: str | None = typer.Option(
+        None,
+        "--ladder",
+        metavar="RUNGS",
+        help="Your own instead: ways to fetch in the order they are tried, like direct,stealth.",
+        show_default=False,
+    ),
     priority: Priority = typer.Option(
         Priority.NORMAL, metavar="high|normal|low", help="Its share beside other jobs: 4 to 2 to 1."
     ),
@@ -93,6 +107,8 @@ def run(
         submit_key=idempotency_key,
         priority=priority,
         cap=cap_of(max_credits, max_usd, max_mb, max_residential_mb),
+        mode=mode,
+        ladder=ladder,
     )
 
     async def work(app: "App") -> int:

@@ -10,7 +10,7 @@ import orjson
 import typer
 
 from gossamer.assembly import App
-from gossamer.cli import report, words
+from gossamer.cli import methods, report, words
 from gossamer.cli.at_work import runner_of
 from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say
@@ -109,7 +109,7 @@ class Onlooker:
             return
         if job.state in _AT_REST - {JobState.PENDING}:
             reasons = await self._app.database.read(sites.failure_reasons, self._job_id)
-            lines = report.ending(job, progress, reasons)
+            lines = report.ending(job, progress, reasons, methods=await methods.lines(self._app, job))
         else:
             lines = report.left(job, progress, runner)
         for line in lines:

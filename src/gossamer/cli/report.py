@@ -177,6 +177,7 @@ def ending(
     reasons: Sequence[tuple[Reason, int]] = (),
     busy: int = 0,
     costs: Sequence[str] = (),
+    methods: Sequence[str] = (),
 ) -> list[str]:
     """The last words of a followed job; `busy`: so many visits of it are not handed back yet."""
     identifier = short(job.id)
@@ -185,6 +186,7 @@ def ending(
             return [
                 f"Completed: {words.outcome(progress)}. "
                 f"{progress.records:,} matches, {progress.pages_done:,} pages read.",
+                *methods,
                 *_why_failed(progress, reasons, identifier),
                 *costs,
                 next_step(job, None),

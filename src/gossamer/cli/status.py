@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from gossamer.assembly import App
-from gossamer.cli import costs, report, words
+from gossamer.cli import costs, methods, report, words
 from gossamer.cli.at_work import runner_of
 from gossamer.cli.audit import checkpoint_line
 from gossamer.cli.session import say, say_json
@@ -16,6 +16,7 @@ from gossamer.intake.control import find_job
 from gossamer.model.alert import Alert
 from gossamer.model.ids import short
 from gossamer.model.job import Job
+from gossamer.model.ladders import Mode
 from gossamer.model.states import OVER, JobState, SiteState
 from gossamer.retain.retainer import Outlook, look_ahead
 from gossamer.store import alerts, checkpoints, counters, retention, sites
@@ -38,6 +39,7 @@ async def show_status(app: App, text: str, *, as_json: bool) -> int:
             **report.as_json(job, progress, runner),
             "cost": costs.as_json(spent),
             "params": dict(job.params),
+            "pages_by_method": await methods.as_json(app, job),
             "results_until": words.stamp(outlook.deletes_at) if outlook else None,
             "alerts": [{"kind": str(alert.kind), "sentence": alert.sentence} for alert in fired],
             "failed_domains": report.failures_json(failed),
@@ -46,6 +48,7 @@ async def show_status(app: App, text: str, *, as_json: bool) -> int:
     besides = [
         *costs.status_lines(spent),
         *_wanted(app, job),
+        *await methods.lines(app, job),
         checkpoint_line(checkpoint, now),
         *_kept(outlook),
         *_alerts(job, fired),
@@ -73,7 +76,7 @@ def asked_for(params: Mapping[str, Any], kind: type[BaseModel]) -> Iterator[str]
     for name, field in kind.model_fields.items():
         value = params.get(name)
         if (
-            name in ("keywords", "client_domains")
+            name in ("keywords", "client_domains", "mode", "ladder")
             or value is None
             or value == field.get_default(call_default_factory=True)
         ):
@@ -83,6 +86,9 @@ def asked_for(params: Mapping[str, Any], kind: type[BaseModel]) -> Iterator[str]
             options += [option, shlex.quote(str(one))]
     if options:
         yield f"With: {' '.join(options)}"
+    if ladder := params.get("ladder"):
+        mode = "" if params["mode"] == Mode.OWN else f" ({params['mode']})"
+        yield f"Fetches with: {', then '.join(ladder)}{mode}"
 
 
 async def _outlook(app: App, job: Job, now: datetime) -> Outlook | None:

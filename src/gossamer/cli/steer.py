@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.assembly import App
-from gossamer.cli import costs, report, words
+from gossamer.cli import costs, methods, report, words
 from gossamer.cli.at_work import runner_of
 from gossamer.cli.background import start_worker
 from gossamer.cli.follow import Follower, worked_by_cluster
@@ -18,6 +18,7 @@ from gossamer.cli.session import say, say_json
 from gossamer.intake import control
 from gossamer.intake.exclusions import leave_out, left_out_sentence, read_exclusions
 from gossamer.intake.keywords import loaded_sentence, read_keywords
+from gossamer.intake.ladders import choose_ladder, missing_sentence
 from gossamer.intake.submit import check_key, check_name, submit_once
 from gossamer.intake.targets import processing_sentence, read_targets, removed_sentence
 from gossamer.model.ids import short
@@ -43,12 +44,15 @@ class Request:
     submit_key: str | None = None
     priority: Priority = Priority.NORMAL
     cap: Cap = Cap()
+    mode: str | None = None
+    ladder: str | None = None
 
 
 async def run_job(app: App, given: Request, *, processes: int | None, detach: bool, as_json: bool) -> int:
     """Read the lists, create the job, and work or watch it."""
     app.check()
     check_name(given.name)
+    rungs = choose_ladder(given.mode, given.ladder, app.rungs)
     if given.submit_key is not None:
         check_key(given.submit_key)
     targets, keywords = read_targets(given.domains), read_keywords(given.keywords)
@@ -61,7 +65,9 @@ async def run_job(app: App, given: Request, *, processes: int | None, detach: bo
         say(removed_sentence(targets), quiet=as_json)
     else:
         say(processing_sentence(targets), quiet=as_json)
-    params = {"keywords": list(keywords.keywords), **given.params}
+    params = {"keywords": list(keywords.keywords), **given.params, **rungs}
+    if missing := missing_sentence(rungs, app.rungs):
+        say(missing, quiet=as_json)
     key = given.submit_key or ""
     # Whoever names no limit of credits has the usual one.
     cap = given.cap if given.cap.credits is not None else replace(given.cap, credits=app.caps[Scope.JOB].credits)
@@ -199,7 +205,8 @@ async def _follow(app: App, job_id: UUID, *, processes: int | None, as_json: boo
     progress = await app.database.read(counters.progress, job_id)
     reasons = await app.database.read(sites.failure_reasons, job_id)
     spent = costs.ending_lines(await costs.read_costs(app, job, progress))
-    for line in report.ending(job, progress, reasons, costs=spent):
+    read_with = await methods.lines(app, job)
+    for line in report.ending(job, progress, reasons, costs=spent, methods=read_with):
         say(line, quiet=as_json)
     return report.exit_code(job)
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from gossamer.assembly import App
-from gossamer.cli import costs, kept, politeness, tables, words
+from gossamer.cli import costs, kept, methods, politeness, tables, words
 from gossamer.cli.at_work import runner_of
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
@@ -55,11 +55,12 @@ async def show_summary(
             say(f"Wrote the report to {html} ({size:,} bytes)" + (": the results so far." * overview.is_partial))
             return 0
     if as_json:
-        say_json({**_as_json(overview, asked, html), "cost": costs.as_json(spent)})
+        told = {"cost": costs.as_json(spent), "pages_by_method": await methods.as_json(app, job)}
+        say_json({**_as_json(overview, asked, html), **told})
         return 0
     state = words.state_word(job, await runner_of(app))
-    paid = costs.ending_lines(spent)
-    for line in screen(overview, state, _told(asked), min(tables.width(), _WIDEST), paid):
+    ways = (("Ways to fetch", await methods.lines(app, job)), ("Costs", costs.ending_lines(spent)))
+    for line in screen(overview, state, _told(asked), min(tables.width(), _WIDEST), ways):
         tables.show(line)
     return 0
 
@@ -82,7 +83,13 @@ def _told(asked: Sequence[DomainManners]) -> list[str]:
     return politeness.summary(asked, len(asked))[:1] if asked else ["Nothing was asked of any domain yet."]
 
 
-def screen(overview: Overview, state: str, told: Sequence[str], room: int, paid: Sequence[str] = ()) -> list[Text]:
+def screen(
+    overview: Overview,
+    state: str,
+    told: Sequence[str],
+    room: int,
+    more: Sequence[tuple[str, Sequence[str]]] = (),
+) -> list[Text]:
     """The lines, none wider than `room`."""
     job, progress = overview.job, overview.progress
     keywords = words.several(len(overview.wanted_keywords), "keyword")
@@ -109,9 +116,9 @@ def screen(overview: Overview, state: str, told: Sequence[str], room: int, paid:
     lines += _best(overview, room)
     lines += _section("Why domains failed", reasons, room, "red")
     lines += _section("Domains by pages read", overview.sizes, room, "cyan")
-    if paid:
-        lines += [Text(), Text("Costs", style="bold"), *(Text(_wrapped("", one, 2, room)) for one in paid)]
-    lines += [Text(), Text("Politeness", style="bold"), *(Text(_wrapped("", one, 2, room)) for one in told)]
+    for title, said in (*more, ("Politeness", told)):
+        if said:
+            lines += [Text(), Text(title, style="bold"), *(Text(_wrapped("", one, 2, room)) for one in said)]
     return lines
 
 

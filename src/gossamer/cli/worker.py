@@ -11,8 +11,8 @@ app = typer.Typer(rich_markup_mode=None)
 
 @app.command(cls=StrictCommand)
 def worker(
-    lanes: str = typer.Option(
-        "http,desk", metavar="LANES", help="What it does, and how much at a time: http,desk or http:95,desk:5."
+    lanes: str | None = typer.Option(
+        None, metavar="LANES", help="What it does, and how much at a time: http,desk or http:95,desk:5. All it can."
     ),
     concurrency: int = typer.Option(
         100, min=1, max=10_000, help="Visits at a time of all its processes, where --lanes says no numbers."
@@ -32,15 +32,16 @@ def worker(
     """
     import asyncio
 
-    from gossamer.assembly import start_log
-    from gossamer.cluster import check, read_lanes
+    from gossamer.assembly import lanes_here, start_log
+    from gossamer.cluster import check, check_lanes, read_lanes
     from gossamer.settings import read_settings
 
     settings, unknown = read_settings()
     for name in unknown:
         typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
     check(settings)
-    dealt = read_lanes(lanes, concurrency)
+    dealt = read_lanes(lanes or ",".join((*lanes_here(settings), "desk")), concurrency)
+    check_lanes(settings, dealt)
     start_log(settings, stream=sys.stderr)
 
     async def whole() -> None:

@@ -124,6 +124,10 @@ class Guard:
         self._never = never
         self._places: dict[str, _Place] = {}
 
+    def with_rules(self, rules: tuple[ConnectRule, ...]) -> "Guard":
+        """The same, but for where names are."""
+        return Guard(self._lookup, rules=rules, allow=self._allow, never=self._never)
+
     async def admit(self, url: str) -> Clearance:
         """Leave to send one request to `url`, valid for the addresses it names and for nothing else."""
         place, target = self._find(url)

@@ -62,7 +62,9 @@ class HttpRung:
         trust: CertStore | None = None,
         proxy: str = "",
         runtime: Runtime | None = None,
+        name: str = DIRECT.name,
     ) -> None:
+        self.name = name
         self.guard = guard
         self.clock = clock
         self.connect_timeout = connect_timeout
@@ -140,7 +142,7 @@ class HttpSession:
             status=status,
             headers=headers,
             body=body,
-            rung=DIRECT.name,
+            rung=self._rung.name,
             fetched_at=clock.now(),
             elapsed=timedelta(seconds=clock.monotonic() - started),
         )

@@ -1,18 +1,25 @@
 """The walk of one site, level by level. What comes next is a function of rows, never of arrival.
 
 A resumed visit therefore chooses the same pages as one that was never disturbed.
+
+A site's pages may be in several lanes. Its visit in the home lane chooses them all, and a level is over when all of its
+pages are, wherever they were read. A visit in another lane walks what it was given and chooses nothing.
 """
 
 from collections import Counter, deque
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gossamer.frontier.candidates import Candidates
 from gossamer.frontier.entries import Entries
-from gossamer.frontier.level import Level
+from gossamer.frontier.level import Level, written_out
 from gossamer.frontier.notes import Notes
 from gossamer.frontier.scope import scope_of
 from gossamer.frontier.sitemaps import SitemapQueue
+from gossamer.frontier.spending import Spending
+from gossamer.judge.experience import is_probe
+from gossamer.model.fetching import DIRECT, HOME_LANE, Rung
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState, SiteState
@@ -33,9 +40,21 @@ _FEW, _SHARE = 10, 5  # of a large site so many pages, or this part of all, are 
 class Frontier:
     """Which page is next. Holds the pending pages of the present level and the candidates for the next."""
 
-    def __init__(self, visit: Visit, policy: CrawlPolicy, waiting: Iterable[Page], ended: Iterable[Known]) -> None:
+    def __init__(
+        self,
+        visit: Visit,
+        policy: CrawlPolicy,
+        waiting: Iterable[Page],
+        ended: Iterable[Known],
+        elsewhere: Iterable[Page] = (),
+        begin: Rung | None = None,
+    ) -> None:
+        """`elsewhere` are pages of the site that wait in other lanes; `begin` is where most pages begin to climb."""
         self._visit = visit
         self._policy = policy
+        self._conducts = visit.lane == HOME_LANE
+        self._elsewhere = 0
+        self._begin = begin or policy.ladder.first
         self._notes = Notes.unpack(visit.notes)
         self._entries = Entries(visit)
         self._queue: deque[Page] = deque()
@@ -47,6 +66,10 @@ class Frontier:
         self._chosen = 0
         self._ranked = 0
         self._done = 0
+        self._rendering = frozenset(rung.name for rung in policy.ladder.rungs if rung.renders)
+        self.rendered = 0  # pages that could only be read by running their scripts
+        self._spending = Spending(policy.ladder)
+        self._out_of_time: Trouble | None = None  # of a page that another lane had no time for
         self._away: Counter[Reason] = Counter()
         self._candidates = Candidates(visit.host, scope_of(policy), policy, self._notes)
         self.sitemaps = SitemapQueue(visit.host, self._candidates, self._notes)
@@ -56,6 +79,9 @@ class Frontier:
         for page in waiting:
             self._remember(page.url, page.key, page.rank, page.handed)
             self._put(page)
+        for page in elsewhere:
+            self._remember(page.url, page.key, page.rank, page.handed)
+            self._elsewhere += 1
 
     def _remember(self, url: str, key: bytes, rank: int, handed: int) -> None:
         self._candidates.seen(url)
@@ -69,14 +95,19 @@ class Frontier:
     def _recall(self, known: Known) -> None:
         if known.state is PageState.DONE:
             self._done += 1
+            self.rendered += known.rung in self._rendering
+            self._spending.read(known.rung)
             self._entries.answered(known.url, known.depth)
         if known.identity is not None:
             self._identities.add(known.identity)
         # What a passed-on page leads to is taken again, which changes nothing: its rank does not tell that it was.
         if known.links and (known.handed or known.rank >= self._notes.as_of):
             self._level_of(known.url, known.handed).recall(known.rank, known.url, known.depth, known.links)
+        if known.reason == Reason.PARTIAL_TIME.name:
+            self._out_of_time = Trouble(Reason.PARTIAL_TIME, known.detail)
         if known.state is PageState.FAILED:
             self._away.update({Reason[known.reason]} & _AWAY)
+            self._spending.failed(known.rung, Reason[known.reason])
         if known.reason and self._entries.decides(known.depth):
             trouble = Trouble(Reason[known.reason], known.detail, known.http_status)
             self._judge(known.url, trouble, known.tries, known.handed)
@@ -105,10 +136,28 @@ class Frontier:
         """The page waits for its `due_at`; its level is not over before it has come."""
         self._parked.append(page)
 
+    def again(self, page: Page) -> None:
+        """The page is tried once more, before any other."""
+        self._queue.appendleft(page)
+
+    def leave(self) -> None:
+        """A page goes on in another lane; its level is not over before it has ended there."""
+        self._elsewhere += 1
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the site has no page left that waits, in this lane or another, and it is ours to say what follows."""
+        return self._conducts and not (self._queue or self._parked or self._elsewhere)
+
+    @property
+    def is_worth_paying(self) -> bool:
+        """Whether a paid request to this site may still bring something."""
+        return not self._spending.is_hopeless
+
     @property
     def wants_sitemaps(self) -> bool:
         """Whether it is time for them: the site has shown that it is one, and nothing beyond its entry is chosen."""
-        over = not self._queue and not self._parked
+        over = self.is_over
         further = self._visit.whole and self._policy.depth > 0 and self._policy.pages_per_site > 1
         return over and further and self.home is not None and not self.sitemaps.over
 
@@ -125,7 +174,7 @@ class Frontier:
 
     def deepen(self) -> tuple[Page, ...]:
         """When a level is over: the pages of the next, or nothing if the walk is."""
-        if self._queue or self._parked or not self._visit.whole:
+        if not self.is_over or not self._visit.whole:
             return ()
         if not self._entries.entered:
             return self._add(self._entries.first())
@@ -161,10 +210,20 @@ class Frontier:
         return min(top - self._chosen, max(_FEW, top // _SHARE))
 
     def _add(self, pages: list[Page]) -> tuple[Page, ...]:
-        for page in pages:
+        placed = [(page, self._first_rung(page)) for page in pages]
+        for at, (page, rung) in enumerate(placed):
             self._remember(page.url, page.key, page.rank, page.handed)
-            self._queue.append(page)
+            if rung is not DIRECT:
+                pages[at] = page = replace(page, rung=rung.name)
+            if rung.lane == self._visit.lane:
+                self._queue.append(page)
+            else:
+                self._elsewhere += 1
         return tuple(pages)
+
+    def _first_rung(self, page: Page) -> Rung:
+        """Where a new page begins: at what is known to work here, but for a few that see whether less would do."""
+        return self._policy.ladder.first if is_probe(page.key) else self._begin
 
     # Learning
 
@@ -173,6 +232,8 @@ class Frontier:
 
         Also where another site's redirect led here and only this page is wanted: the site may come to be wanted whole.
         """
+        if not self._conducts:
+            return written_out(links)
         return self._level_of(page.url, page.handed).add(page.rank, page.url, page.depth, links)
 
     def _level_of(self, url: str, handed: int) -> Level:
@@ -193,11 +254,14 @@ class Frontier:
 
     def done(self, page: Page) -> None:
         self._done += 1
+        self.rendered += page.rung in self._rendering
+        self._spending.read(page.rung)
         self._entries.answered(page.url, page.depth)
 
     def failed(self, page: Page, trouble: Trouble) -> tuple[Page, ...]:
         """A page ends without having been read. If it was the way in, the next spelling of the entry is chosen."""
         self._away.update({trouble.reason} & _AWAY)
+        self._spending.failed(page.rung, trouble.reason)
         if not self._entries.decides(page.depth):
             return ()
         self._judge(page.url, trouble, page.tries, page.handed)
@@ -221,6 +285,11 @@ class Frontier:
         return max(listed + 1 if listed else 0, self._notes.reached, self._chosen + self._candidates.number)
 
     @property
+    def read(self) -> int:
+        """Pages of the site that were read, in whatever lane."""
+        return self._done
+
+    @property
     def size_source(self) -> str:
         return "sitemap" if self._notes.sitemaps.listed else "links"
 
@@ -238,6 +307,8 @@ class Frontier:
             verdict = self._entries.verdict
             moved = verdict is not None and verdict.reason in (Reason.MOVED, Reason.SAME_AS)
             return (SiteState.DONE if moved else SiteState.FAILED), verdict
+        if self._out_of_time:
+            return SiteState.PARTIAL, self._out_of_time
         if self._visit.whole and self._candidates.any_left:
             counted = f"{self._done:,} of at least {self.size:,} pages"
             return SiteState.PARTIAL, Trouble(

@@ -3,6 +3,9 @@
 Pages of one site link to much the same addresses. An address is written by the first page that has it and gets a
 number; the others only name the number. Links count when the level is over, in the order of its pages, so it does not
 matter in which order the pages came in.
+
+A page that another lane reads knows nothing of those numbers: its row has all its addresses written out. When the level
+is over both count alike.
 """
 
 import zlib
@@ -13,14 +16,16 @@ import orjson
 
 MOST_ADDRESSES = 20_000  # of one level
 _WORTH_PACKING = 512  # bytes
+_WRITTEN_OUT = -1  # instead of a number: these addresses stand for themselves
 
 
 class Finder(NamedTuple):
-    """A page of the level, and the numbers of the addresses it links to."""
+    """A page of the level, and the addresses it links to: by number, or written out."""
 
     url: str
     depth: int
     numbers: list[int]
+    links: list[str] = []  # noqa: RUF012 - nobody adds to it
 
 
 class Level:
@@ -53,12 +58,14 @@ class Level:
         self._next = following
         self._addresses.update(enumerate(fresh, first))
         self._finders[rank, url] = Finder(url, depth, numbers)
-        packed = orjson.dumps([first, fresh, numbers])
-        return zlib.compress(packed, 1) if len(packed) > _WORTH_PACKING else packed
+        return _packed(first, fresh, numbers)
 
     def recall(self, rank: int, url: str, depth: int, packed: bytes) -> None:
         """Take a page's links from its row."""
         first, fresh, numbers = orjson.loads(packed if packed[:1] == b"[" else zlib.decompress(packed))
+        if first == _WRITTEN_OUT:
+            self._finders[rank, url] = Finder(url, depth, [], fresh)
+            return
         for number, link in enumerate(fresh, first):
             self._addresses[number] = link
             self._numbers[link] = number
@@ -72,3 +79,15 @@ class Level:
                 link = self._addresses.get(number)
                 if link is not None:
                     yield finder, link
+            for link in finder.links:
+                yield finder, link
+
+
+def written_out(links: Iterable[str]) -> bytes:
+    """What the row of a page keeps of its links where whoever chooses the next level has not seen them arrive."""
+    return _packed(_WRITTEN_OUT, list(dict.fromkeys(links)), [])
+
+
+def _packed(first: int, fresh: list[str], numbers: list[int]) -> bytes:
+    packed = orjson.dumps([first, fresh, numbers])
+    return zlib.compress(packed, 1) if len(packed) > _WORTH_PACKING else packed

@@ -14,6 +14,7 @@ from gossamer.clock import Clock
 from gossamer.dispatch import Dispatcher, Nudge
 from gossamer.issuing.deal import SPARE, Share, deal
 from gossamer.model.alert import AlertKind
+from gossamer.model.fetching import HOME_LANE
 from gossamer.model.sentences import ALERTS
 from gossamer.store import alerts, jobs, places, queue, visits, workers
 from gossamer.store.database import Database
@@ -165,5 +166,7 @@ class Issuer:
 def _survey(tx: Tx, cap: int) -> tuple[Room, list[str]]:
     """The room there is, and the lanes in which something waits for it; a look that takes no lock."""
     room = look_around(tx, cap)
-    free = (lane for lane in sorted(room.lanes) if room.free(lane))
+    # What a page has climbed to comes first: a site is walked in one lane at a time, and its own visit can wait.
+    lanes = sorted(room.lanes, key=lambda lane: (lane == HOME_LANE, lane))
+    free = (lane for lane in lanes if room.free(lane))
     return room, [lane for lane in free if visits.any_ready(tx, lane, 0, 1, per_domain=PER_DOMAIN)]

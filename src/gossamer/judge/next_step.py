@@ -12,6 +12,8 @@ LONGEST_BACKOFF = 30.0  # seconds, unless the server asks for more
 LONGEST_WAIT = 3_600.0  # what a server may ask for before the page is given up
 # With a stronger rung at hand a page waits no longer than this for its one polite retry.
 LONGEST_POLITE_WAIT = 60.0
+# What is missing on these pages a script may bring.
+_WANTS_RENDERING = frozenset({Reason.HOLLOW, Reason.EMPTY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +43,29 @@ def next_step(page: Page, ladder: Ladder, trouble: Trouble, now: datetime, jitte
     `jitter` from 0 to 1 lengthens the back-off by up to a quarter, so that pages that failed together do not return
     together.
     """
-    above = ladder.above(page.rung)
+    above = _above(page, ladder, trouble)
     match trouble.reason.cure:
         case Cure.NONE:
             return Fail(trouble)
         case Cure.CLIMB:
-            return Climb(above) if above else Fail(trouble)
+            return Climb(above) if above else Fail(_out_of_reach(ladder, trouble))
         case Cure.WAIT:
             return _wait(page, ladder, above, trouble, now, jitter)
+
+
+def _above(page: Page, ladder: Ladder, trouble: Trouble) -> Rung | None:
+    """A page that waits for its scripts needs a rung that runs them; one that is only empty may do without."""
+    if trouble.reason in _WANTS_RENDERING and (rung := ladder.above(page.rung, rendering=True)):
+        return rung
+    return None if trouble.reason is Reason.HOLLOW else ladder.above(page.rung)
+
+
+def _out_of_reach(ladder: Ladder, trouble: Trouble) -> Trouble:
+    """Where the rung that might have helped was asked for and is not to be had here, that is what is wrong."""
+    lacking = ladder.lacks(rendering=trouble.reason in _WANTS_RENDERING)
+    if lacking is None:
+        return trouble
+    return Trouble(Reason.NOT_CONFIGURED, f"{lacking.name}: {trouble.sentence}", trouble.http_status)
 
 
 def _wait(

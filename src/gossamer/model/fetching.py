@@ -13,22 +13,41 @@ class Rung:
     lane: str
     retries: int = 3  # after the first try
     timeout: timedelta = timedelta(seconds=15)
+    renders: bool = False  # it runs the scripts of a page
+    paid: bool = False  # a provider's, who asks from addresses of its own
+
+    @property
+    def is_plain(self) -> bool:
+        """Nothing stands between us and the site: how long an answer takes says something about the site."""
+        return not self.renders and not self.paid
 
 
-DIRECT = Rung("direct", "http")
+HOME_LANE = "http"
+"""The lane of the visit every site has. It chooses the site's pages, whichever lane fetches them."""
+
+DIRECT = Rung("direct", HOME_LANE)
 
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Rungs in the order they are tried."""
+    """Rungs in the order they are tried, and those that were asked for and are not to be had here."""
 
     rungs: tuple[Rung, ...] = (DIRECT,)
+    missing: tuple[Rung, ...] = ()
 
-    def above(self, name: str) -> Rung | None:
-        """The next rung after the one named, if there is one."""
+    @property
+    def first(self) -> Rung:
+        return self.rungs[0]
+
+    def above(self, name: str, *, rendering: bool = False) -> Rung | None:
+        """The next rung after the one named, or the next that renders, if there is one."""
         names = [rung.name for rung in self.rungs]
-        position = names.index(name) + 1
-        return self.rungs[position] if position < len(self.rungs) else None
+        higher = self.rungs[names.index(name) + 1 :]
+        return next((rung for rung in higher if rung.renders or not rendering), None)
+
+    def lacks(self, *, rendering: bool = False) -> Rung | None:
+        """The first rung that would have been next, were it to be had here."""
+        return next((rung for rung in self.missing if rung.renders or not rendering), None)
 
     def named(self, name: str) -> Rung:
         return next(rung for rung in self.rungs if rung.name == name)

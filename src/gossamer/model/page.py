@@ -80,6 +80,10 @@ class Page:
     def due(self, at: datetime) -> "Page":
         return replace(self, due_at=at)
 
+    def on(self, rung: str) -> "Page":
+        """To be tried on another rung, and at once."""
+        return replace(self, rung=rung, due_at=None)
+
 
 @dataclass(frozen=True, slots=True)
 class Visit:

@@ -84,3 +84,8 @@ ALERTS: Mapping[str, str] = {
     ),
 }
 """What an alert says; the kinds of `AlertKind`, but for `address`, whose sentence has its figures in work/brake.py."""
+
+
+def rendering_sentence(host: str, rendered: int, read: int) -> str:
+    """How much of a site a browser was needed for, our own or a provider's."""
+    return f"{host}: {rendered:,}/{read:,} pages required JS rendering"

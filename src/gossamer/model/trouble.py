@@ -65,6 +65,9 @@ class Reason(Enum):
     PARKED = ("Parked domain", Cure.NONE)
     PLACEHOLDER = ("Nothing there but a placeholder ({detail})", Cure.NONE)
 
+    NOT_WORTH_PAYING = ("Not paid for: {detail}", Cure.NONE)
+    NOT_CONFIGURED = ("Needs a rung that is not configured here ({detail})", Cure.NONE)
+
     SAME_AS = ("Same page as {detail}", Cure.NONE)
     MOVED = ("Redirects to another site ({detail})", Cure.NONE)
 

@@ -8,6 +8,7 @@ from gossamer.analyze.keywords import clean_keyword, fold_keyword
 from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.record import RecordKind
 from gossamer.model.url import site_of
+from gossamer.recipe import FetchingParams
 
 if TYPE_CHECKING:
     from gossamer.recipes.prospecting import BoundProspect
@@ -77,7 +78,7 @@ Pattern = Annotated[str, Field(max_length=200), AfterValidator(_pattern)]
 Patterns = Annotated[list[Pattern], Field(max_length=50), AfterValidator(_each_once)]
 
 
-class ProspectParams(BaseModel):
+class ProspectParams(FetchingParams):
     """What a prospecting job needs to know besides its domains."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

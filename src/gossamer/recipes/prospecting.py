@@ -22,6 +22,7 @@ class BoundProspect:
 
     def __init__(self, params: ProspectParams) -> None:
         self._policy = CrawlPolicy(
+            ladder=params.rungs,
             pages_per_site=params.max_pages_per_domain,
             top_pages=params.top_pages,
             depth=params.depth,

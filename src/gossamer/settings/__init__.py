@@ -39,6 +39,7 @@ from gossamer.settings.forms import (
     Prices,
     Rates,
     Servers,
+    StandIns,
     a_broker,
     a_database,
     a_key,
@@ -142,6 +143,11 @@ class Settings(BaseSettings):
     )
     ca_file: FilePath | None = setting(
         "Certificates to trust besides the system's own", "an existing file of PEM certificates", default=None
+    )
+    test_rungs: StandIns = setting(
+        "For tests only: rungs that a server on this machine, or in GOSSAMER_ALLOW_NETWORKS, stands in for",
+        "rungs such as stealth=127.0.0.1:8081",
+        default={},
     )
     max_concurrency: int = setting(
         "Visits running at once, over everything", "a whole number above 0", default=500, gt=0

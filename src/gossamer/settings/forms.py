@@ -162,6 +162,18 @@ def _limits(value: object) -> dict[DeskKind, int]:
     return limits
 
 
+def _stand_ins(value: object) -> dict[str, str]:
+    """Rung and address; the library that knows rungs and addresses says more when it is used."""
+    given = value if isinstance(value, dict) else dict(text.partition("=")[::2] for text in _listed(value))
+    found = {str(rung).strip(): str(address).strip() for rung, address in given.items()}
+    for address in found.values():
+        match = _SERVER.fullmatch(address)
+        if match is None or not match["port"] or not 0 < int(match["port"]) < 65_536:
+            raise ValueError("not an address with a port")
+        ip_address(match["six"] or match["four"])
+    return found
+
+
 def folder(value: object) -> object:
     return Path(value).expanduser().absolute() if isinstance(value, str | Path) else value
 
@@ -193,4 +205,5 @@ Rates = Annotated[dict[str, float], NoDecode, BeforeValidator(_rates)]
 Prices = Annotated[dict[str, dict[str, float]], NoDecode, BeforeValidator(_prices)]
 DeskLimits = Annotated[dict[DeskKind, int], NoDecode, BeforeValidator(_limits)]
 DeskPriorities = Annotated[dict[DeskKind, int], NoDecode, BeforeValidator(_numbers_of_kinds)]
+StandIns = Annotated[dict[str, str], NoDecode, BeforeValidator(_stand_ins)]
 SOME_TIME = "a duration such as 60, 60s, 2m or 1h"

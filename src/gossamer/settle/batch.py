@@ -3,10 +3,12 @@
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from gossamer.model.experience import Experience
 from gossamer.model.money import Charge
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState
-from gossamer.settle.step import Finished, HandBack, HandOver, Packable, PageStep, Step
+from gossamer.settle.step import Finished, HandBack, HandOver, Packable, PageStep, Rested, Step
+from gossamer.store.lanes import Place
 from gossamer.store.pages import Settled
 from gossamer.store.records import NewRecord, place
 from gossamer.store.robots import RobotsAnswer
@@ -26,11 +28,15 @@ class VisitWork:
     answers: list[RobotsAnswer] = field(default_factory=list)
     site: SiteChange = field(default_factory=SiteChange)
     change: VisitChange = field(default_factory=VisitChange)
-    ending: HandBack | Finished | None = None
+    ending: HandBack | Finished | Rested | None = None
     charges: list[Charge] = field(default_factory=list)
+    lessons: dict[str, list[bool]] = field(default_factory=dict)  # by rung
+    lanes: dict[bytes, str] = field(default_factory=dict)  # of the pages that go to another one
 
     def add(self, step: Step) -> None:
         self.chosen.update((page.key, page) for page in step.chosen)
+        if step.lane and step.lane != self.visit.lane:
+            self._send(step)
         self.handed.extend(step.handed)
         self.charges.extend(step.charges)
         self.change.walked += step.walked
@@ -40,6 +46,8 @@ class VisitWork:
             # Only a page that is over proves that walking this visit can be survived.
             self.change.lived |= step.page.state is not PageState.PENDING
             self.site.attempted = True
+            if step.lesson is not None:
+                self.lessons.setdefault(step.page.page.attempts[-1].rung, []).append(step.lesson)
         if step.facts:
             self.notes = step.facts.notes or self.notes
             self.answers.extend(step.facts.answers)
@@ -47,6 +55,15 @@ class VisitWork:
                 value = getattr(step.facts, name)
                 if value is not None:
                     setattr(self.site, name, value)
+
+    def _send(self, step: Step) -> None:
+        self.lanes.update((page.key, step.lane) for page in step.chosen)
+        if step.page and step.page.state is PageState.CLIMBING:
+            self.lanes[step.page.page.key] = step.lane
+
+    def places(self) -> set[Place]:
+        """The other lanes of its site that are about to get pages."""
+        return {(self.visit.site_id, lane) for lane in self.lanes.values()}
 
     def site_change(self) -> SiteChange:
         if self.notes:
@@ -86,3 +103,13 @@ def gather(steps: list[Step]) -> dict[UUID, VisitWork]:
             work = works[step.visit.id] = VisitWork(step.visit)
         work.add(step)
     return works
+
+
+def experiences(works: list[VisitWork]) -> dict[tuple[str, str], Experience]:
+    """What the pages of a batch have taught of domains and rungs."""
+    met: dict[tuple[str, str], Experience] = {}
+    for work in works:
+        for rung, lessons in work.lessons.items():
+            known = met.get((work.visit.domain, rung), Experience())
+            met[work.visit.domain, rung] = Experience(known.tries + len(lessons), known.wins + sum(lessons))
+    return met

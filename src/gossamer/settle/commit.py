@@ -1,17 +1,34 @@
 """The only place where outcomes become rows. Locks in one order: sites, visits, pages, records, budgets, counters."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+from gossamer.model.fetching import HOME_LANE
 from gossamer.model.job import Target
 from gossamer.model.page import Page
 from gossamer.model.states import PAGE_MOVES, PageState, SiteState, VisitState
+from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import origin_of, site_of_url
-from gossamer.settle.batch import VisitWork, gather
-from gossamer.settle.step import Finished, HandBack, HandOver, Step
-from gossamer.store import bookings, checkpoints, counters, events, pages, records, robots, site_ends, sites, visits
+from gossamer.settle.batch import VisitWork, experiences, gather
+from gossamer.settle.climbs import Climbs
+from gossamer.settle.step import Finished, HandBack, HandOver, Rested, Step
+from gossamer.store import (
+    bookings,
+    checkpoints,
+    counters,
+    events,
+    lanes,
+    memory,
+    pages,
+    reclaim,
+    records,
+    robots,
+    site_ends,
+    sites,
+    visits,
+)
 from gossamer.store.counters import Change
 from gossamer.store.endings import Ending, end
 from gossamer.store.events import Event
@@ -44,9 +61,10 @@ class Committed:
 def commit(tx: Tx, steps: list[Step], shard: int, checkpoint_visits: int = checkpoints.EVERY) -> Committed:
     """Write a batch. A visit whose lease is gone is left out and reported; the others are written."""
     works = gather(steps)
-    hosts = _meet_sites(tx, _still_ours(tx, works))
+    hosts = _meet_sites(tx, _still_ours(tx, works, lambda work: bool(work.handed)))
     locked = sites.lock(tx, [*{work.visit.site_id for work in works.values()}, *hosts.values()])
-    leases = visits.leases(tx, list(works), held=True)
+    climbs = Climbs.meet(tx, _still_ours(tx, works, lambda work: bool(work.lanes)))
+    leases = visits.leases(tx, [*works, *climbs.visits.values()], held=True)
     done = Committed()
     held: list[VisitWork] = []
     for work in works.values():
@@ -59,13 +77,14 @@ def commit(tx: Tx, steps: list[Step], shard: int, checkpoint_visits: int = check
     for work in held:
         by_job[work.visit.job_id].append(work)
     for job_id, job_works in by_job.items():
-        _write_pages(tx, job_id, job_works, changes[job_id])
+        _write_pages(tx, job_id, job_works, changes[job_id], climbs)
         _hand_over(tx, job_id, job_works, hosts, locked, changes[job_id])
         fresh = [new for work in job_works for new in work.new_records()]
         if fresh:
             changes[job_id].records += records.add(tx, job_id, fresh)
     sites.apply(tx, {work.visit.site_id: work.site_change() for work in held})
-    visits.apply(tx, {work.visit.id: work.change for work in held})
+    visits.apply(tx, {**climbs.changes, **{work.visit.id: work.change for work in held}})
+    climbs.wake(tx)
     done.proven = {work.visit.lease for work in held if work.change.lived and work.visit.deaths}
     robots.keep(tx, [answer for work in held for answer in work.answers])
     _end_visits(tx, held, locked, changes)
@@ -74,25 +93,27 @@ def commit(tx: Tx, steps: list[Step], shard: int, checkpoint_visits: int = check
         # As late as can be: every paid request of all jobs waits for these rows.
         bookings.settle(tx, charged)
     counters.add(tx, shard, changes)
+    memory.learn(tx, experiences(held))
     checkpoints.take_due(
         tx, sorted(job_id for job_id, change in changes.items() if change.sites_finished), checkpoint_visits
     )
     return done
 
 
-def _still_ours(tx: Tx, works: dict[UUID, VisitWork]) -> list[VisitWork]:
-    """A first look, without a lock: a visit that lost its lease must not make new sites either."""
-    handing = {visit_id: work for visit_id, work in works.items() if work.handed}
-    if not handing:
+def _still_ours(tx: Tx, works: dict[UUID, VisitWork], makes: Callable[[VisitWork], bool]) -> list[VisitWork]:
+    """A first look, without a lock: a visit that lost its lease must not make new sites or visits either."""
+    making = {visit_id: work for visit_id, work in works.items() if makes(work)}
+    if not making:
         return []
-    leases = visits.leases(tx, list(handing))
-    return [work for visit_id, work in handing.items() if leases.get(visit_id) == work.visit.lease]
+    leases = visits.leases(tx, list(making))
+    return [work for visit_id, work in making.items() if leases.get(visit_id) == work.visit.lease]
 
 
-def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: Change) -> None:
+def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: Change, climbs: Climbs) -> None:
     """Insert what is new, update what was there, and count by what the rows said before."""
     wanted = {key for work in works for key in (*work.chosen, *work.pages)}
     before = pages.states(tx, job_id, sorted(wanted)) if wanted else {}
+    leaving = climbs.leaving(tx, job_id, works, before)
     chosen, inserts, updates = [], [], []
     for work in works:
         settled = {one.page.key: one for one in work.settled()}
@@ -100,21 +121,29 @@ def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: Change) -
             outcome = settled.get(key)
             state = outcome.state if outcome else PageState.PENDING
             was = before.get(key)
-            place = (job_id, work.visit.site_id, work.visit.id)
+            if key in work.lanes:
+                # It climbs and waits there in one go: nobody ever sees it in between.
+                outcome, state = outcome and outcome._replace(state=PageState.PENDING), PageState.PENDING
+            place = (job_id, work.visit.site_id, leaving.get(key, work.visit.id))
             if was is None and outcome is None:
                 chosen.append(pages.chosen_row(*place, work.chosen[key]))
             elif was is None and outcome is not None:
                 inserts.append(pages.new_row(*place, outcome, tx.now))
             elif was is None or outcome is None or state not in (PAGE_MOVES[was] | _WAITS_ON[was]):
                 continue  # chosen before, or over already: the first word stands
+            elif key in work.lanes and key not in leaving:
+                continue  # it has left already
             else:
                 updates.append(outcome)
             _count_page(work, change, was, state)
+            if key in leaving:
+                climbs.pass_on(work, leaving[key])
             # Only of what is written: a batch whose commit was not heard of comes again.
             change.bytes_in += outcome.bytes_in if outcome else 0
     pages.choose(tx, chosen)
     pages.insert_new(tx, inserts)
     pages.settle(tx, job_id, updates)
+    pages.move(tx, job_id, {key: visit_id for key, visit_id in leaving.items() if key in before})
 
 
 def _count_page(work: VisitWork, change: Change, was: PageState | None, state: PageState) -> None:
@@ -161,11 +190,14 @@ def _hand_over(
     for handed in (handed for work in works for handed in work.handed):
         site = locked[hosts[job_id, site_of_url(handed.url)]]
         depth = 0 if handed.entry else handed.depth
-        page = Page.at(handed.url, depth, found_on=handed.found_on, handed=handed.times)
+        page = Page.at(handed.url, depth, found_on=handed.found_on, handed=handed.times).on(handed.rung)
         known = bool(pages.states(tx, job_id, [page.key]))
         if known and not (handed.entry and not site.whole):
             continue
-        visit_id = visits.reopen(tx, site.id, "http")
+        lane = HOME_LANE if known else handed.lane
+        if lane != HOME_LANE:
+            lanes.meet(tx, [(site.id, lane)])
+        visit_id = visits.reopen(tx, site.id, lane)
         if site.state is not SiteState.OPEN:
             if site.listed:
                 name = _FINISHED_COUNTER[site.state]
@@ -189,7 +221,20 @@ def _end_visits(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], cha
     # A page was handed over to some of them in the meantime.
     busy = [work.visit for identifier, work in over.items() if identifier not in ended]
     end(tx, [Ending(visit.id, visit.lease, VisitState.READY, "a page was handed over to it") for visit in busy])
-    _close_sites(tx, [work for identifier, work in over.items() if identifier in ended], locked, changes)
+    through = [work for identifier, work in over.items() if identifier in ended]
+    _close_sites(tx, through, locked, changes)
+    _conclude(tx, [work for work in through if isinstance(work.ending, Rested)], locked, changes)
+
+
+def _conclude(tx: Tx, rested: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, Change]) -> None:
+    """Where the last open page of a site has ended in another lane, its own visit says what follows."""
+    left = lanes.open_pages(tx, {work.visit.site_id for work in rested}) if rested else {}
+    for work in rested:
+        visit = work.visit
+        if not left[visit.site_id] and not lanes.wake_home(tx, visit.site_id, "its pages in other lanes have ended"):
+            trouble = Trouble(Reason.CRASHED, str(reclaim.MOST_DEATHS))
+            work.ending = Finished(SiteState.FAILED, trouble)
+            _close_sites(tx, [work], locked, changes)
 
 
 def _ending(tx: Tx, work: VisitWork, site: SiteRow) -> Ending:
@@ -201,6 +246,8 @@ def _ending(tx: Tx, work: VisitWork, site: SiteRow) -> Ending:
             # It walked single pages; meanwhile the whole site has come to be wanted.
             work.ending = HandBack(tx.now)
             return Ending(visit.id, visit.lease, VisitState.READY, "the whole site is wanted")
+        case Rested():
+            return Ending(visit.id, visit.lease, VisitState.DONE)
         case Finished(state):
             failed = state is SiteState.FAILED
             return Ending(visit.id, visit.lease, VisitState.FAILED if failed else VisitState.DONE)

@@ -1,6 +1,7 @@
 """One per process: collects steps of all visits and commits them together."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -48,7 +49,7 @@ class Settler:
         self._committing: float | None = None  # since when the oldest step of the batch in hand has waited
         self._places = asyncio.Semaphore(MOST_WAITING)
         self._results = 0  # of the places taken, those whose results wait
-        self.endings = 0  # visits that have ended here and still run as far as the rows know
+        self.endings: Counter[str] = Counter()  # visits that have ended here and still run in the rows, by lane
         self._wake = asyncio.Event()
         self._closing = False
 
@@ -84,7 +85,7 @@ class Settler:
         if len(self._waiting) >= MOST_WAITING or step.ending is not None or suspect:
             self._wake.set()
         if step.ending is not None:
-            self.endings += 1
+            self.endings[step.visit.lane] += 1
             self._proven.discard(step.visit.lease)
 
     def lag(self) -> float:
@@ -105,7 +106,7 @@ class Settler:
                 self._committing = self._oldest
                 await self._commit(batch)
                 self._committing = None
-                self.endings -= sum(step.ending is not None for step in batch)
+                self.endings.subtract(step.visit.lane for step in batch if step.ending is not None)
 
     def close(self) -> None:
         self._closing = True

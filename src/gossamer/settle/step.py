@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from gossamer.model.fetching import DIRECT, HOME_LANE
 from gossamer.model.money import Charge
 from gossamer.model.page import Errand, Page, Visit
 from gossamer.model.record import Record
@@ -15,7 +16,7 @@ from gossamer.store.robots import RobotsAnswer
 
 @dataclass(frozen=True, slots=True)
 class PageStep:
-    """How one page stands now. `pending` means it waits for another try."""
+    """How one page stands now. `pending`: it waits for another try. `climbing`: for one in the lane its step names."""
 
     page: Page
     state: PageState
@@ -36,6 +37,8 @@ class HandOver:
     entry: bool
     found_on: str
     times: int = 1  # hand-overs behind it, this one included: a chain of them must end
+    rung: str = DIRECT.name  # it begins with, as all pages of the job do
+    lane: str = HOME_LANE  # and that rung's lane
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,11 @@ class Finished:
     state: SiteState
     trouble: Trouble | None = None
     retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rested:
+    """There is nothing left to do in this lane. What becomes of the site is decided when all its lanes are through."""
 
 
 class Packable(Protocol):
@@ -82,6 +90,8 @@ class Step:
     chosen: tuple[Page, ...] = ()
     handed: tuple[HandOver, ...] = ()
     facts: SiteFacts | None = None
-    ending: HandBack | Finished | None = None
+    ending: HandBack | Finished | Rested | None = None
+    lesson: bool | None = None  # whether the page's rung got what there was, for a job that has several
+    lane: str = ""  # whose visit gets the page that climbs, or those that were chosen; nothing: this one
     walked: timedelta = timedelta()
     charges: tuple[Charge, ...] = ()  # what its paid requests have cost, each in place of its reservation

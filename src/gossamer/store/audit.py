@@ -22,6 +22,7 @@ from sqlalchemy import (
 from sqlalchemy import union_all as together
 
 from gossamer.model.checkpoint import Checkpoint
+from gossamer.model.fetching import HOME_LANE
 from gossamer.model.job import Progress
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.store import audit_money, checkpoints, counters
@@ -36,8 +37,9 @@ ONE: ColumnElement[Any] = literal_column("1")
 _ZERO: ColumnElement[Any] = literal_column("0")
 _IN_HAND = visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
 _TO_WALK = visits.c.state.in_((VisitState.READY, VisitState.ISSUED, VisitState.RUNNING))
-# How the visit to a site that has ended must have ended itself.
+# How the visit to a site that has ended must have ended itself. In other lanes it only did what it was given.
 _FITS = case(
+    (visits.c.lane != HOME_LANE, visits.c.state.in_((VisitState.DONE, VisitState.DEAD))),
     (sites.c.state == SiteState.FAILED, visits.c.state.in_((VisitState.FAILED, VisitState.DEAD))),
     else_=visits.c.state == VisitState.DONE,
 )

@@ -15,12 +15,13 @@ from sqlalchemy import ColumnElement, and_, func, select, update
 from gossamer.errors import UserError
 from gossamer.model.alert import AlertKind
 from gossamer.model.checkpoint import CheckpointCause
+from gossamer.model.fetching import HOME_LANE
 from gossamer.model.ids import fits, short
 from gossamer.model.sentences import ALERTS
 from gossamer.model.states import PAGE_MOVES, JobState, PageState, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import url_key
-from gossamer.store import alerts, checkpoints, counters, events, jobs, site_ends, sites
+from gossamer.store import alerts, checkpoints, counters, events, jobs, lanes, site_ends, sites
 from gossamer.store.counters import Change
 from gossamer.store.moves import FREED, TOLD_ANEW, Moving, may_become, moving, tell
 from gossamer.store.site_ends import Closing
@@ -67,12 +68,22 @@ def bury(tx: Tx, doomed: Moving, error: str) -> None:
     failed = tx.run(update(pages).where(mine).values(state=PageState.FAILED, due_at=None, **ended)).rowcount
     _open_pages(tx, doomed, -failed)
     change = Change(pages_failed=failed, pages_open=-failed)
-    if site_ends.close(tx, [Closing(doomed.site_id, SiteState.FAILED, trouble.reason.name, trouble.detail)]):
+    if _lives_on(tx, doomed):
+        pass  # its own visit decides what follows
+    elif site_ends.close(tx, [Closing(doomed.site_id, SiteState.FAILED, trouble.reason.name, trouble.detail)]):
         events.add(tx, doomed.job_id, "site.failed", trouble.sentence, site_id=doomed.site_id)
         change.sites_failed = int(site.listed)
     counters.add(tx, 0, {doomed.job_id: change})
     said = ALERTS[AlertKind.DEAD_LETTER].format(host=site.host, deaths=deaths, error=error, visit=short(doomed.id))
     alerts.fire(tx, AlertKind.DEAD_LETTER, str(doomed.id), said, job_id=doomed.job_id)
+
+
+def _lives_on(tx: Tx, doomed: Moving) -> bool:
+    """Whether a site goes on without this visit: what dies in another lane takes only the pages it was given."""
+    if tx.run(select(visits.c.lane).where(visits.c.id == doomed.id)).scalar_one() == HOME_LANE:
+        return False
+    left = lanes.open_pages(tx, [doomed.site_id])[doomed.site_id]
+    return bool(left) or lanes.wake_home(tx, doomed.site_id, "its visit in another lane was given up")
 
 
 def recent(tx: Tx, limit: int) -> list[DeadLetter]:

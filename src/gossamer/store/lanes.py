@@ -1,24 +1,120 @@
-"""Which lanes nobody walks."""
+"""A site's visits in several lanes, and which lanes nobody walks."""
 
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select, update
 
+from gossamer.model.fetching import HOME_LANE
+from gossamer.model.ids import new_id
 from gossamer.model.states import JobState, VisitState
-from gossamer.store.tables import events, jobs, visits
+from gossamer.store.moves import Moving, moving, tell
+from gossamer.store.tables import events, jobs, sites, visits
 from gossamer.store.tx import Tx
 
 _IN_HAND = (VisitState.ISSUED, VisitState.RUNNING)
+_OVER = (VisitState.DONE, VisitState.FAILED)
+
+Place = tuple[UUID, str]
+"""A site and a lane: where a page may be."""
+
+_OF_SITES = select(visits.c.id, visits.c.site_id, visits.c.lane).where(
+    visits.c.site_id.in_(bindparam("ids", expanding=True))
+)
+
+
+def meet(tx: Tx, places: Collection[Place]) -> dict[Place, UUID]:
+    """The visits of sites in these lanes; new ones have nothing to do yet. The caller has locked the sites."""
+    ids = {"ids": sorted({site_id for site_id, _ in places})}
+    found = {(row.site_id, row.lane): row.id for row in tx.run(_OF_SITES, ids)}
+    missing = sorted(set(places) - set(found))
+    if missing:
+        homes = tx.run(select(visits).where(visits.c.id.in_([found[site_id, HOME_LANE] for site_id, _ in missing])))
+        by_site = {row.site_id: row for row in homes}
+        rows = [_new(tx, by_site[site_id], lane) for site_id, lane in missing]
+        tx.run_many(visits.insert(), rows)
+        found.update(((row["site_id"], row["lane"]), row["id"]) for row in rows)
+    return {place: found[place] for place in places}
+
+
+def _new(tx: Tx, home: Any, lane: str) -> dict[str, Any]:
+    return {
+        "id": new_id(tx.now),
+        "job_id": home.job_id,
+        "site_id": home.site_id,
+        "lane": lane,
+        "domain": home.domain,
+        "shard": home.shard,
+        "state": VisitState.DONE,
+        "due_at": tx.now,
+        "deaths": 0,
+        "open_pages": 0,
+        "walked_ms": 0,
+        "last_error": "",
+        "slices": 0,
+    }
+
+
+def without_rivals(tx: Tx, taken: Sequence[Moving]) -> list[Moving]:
+    """Those of visits about to be claimed whose site nobody walks in another lane.
+
+    Nudges may be late or double, so that two of a site could be claimed at once by two workers: each then sees that the
+    other one is taken, and both are left.
+    """
+    rivals = visits.c.site_id.in_([one.site_id for one in taken]) & visits.c.id.not_in([one.id for one in taken])
+    others = {row.id: row for row in tx.run(select(visits.c.id, visits.c.site_id).where(rivals))} if taken else {}
+    if not others:
+        # Nearly always. Only two of one site among themselves are left to look for.
+        return _one_of_each(taken)
+    unwalked = visits.c.id.in_(others) & (visits.c.state != VisitState.RUNNING)
+    free = select(visits.c.id).where(unwalked).order_by(visits.c.id)
+    if tx.dialect.row_locks:
+        free = free.with_for_update(skip_locked=True)
+    idle = set(tx.run(free).scalars())
+    walked = {row.site_id for row in others.values() if row.id not in idle}
+    return _one_of_each([one for one in taken if one.site_id not in walked])
+
+
+def _one_of_each(taken: Iterable[Moving]) -> list[Moving]:
+    by_site: dict[UUID, Moving] = {}
+    for one in taken:
+        by_site.setdefault(one.site_id, one)
+    return list(by_site.values())
+
+
+def wake_home(tx: Tx, site_id: UUID, why: str) -> bool:
+    """All pages of a site have ended, some of them in other lanes: its own visit decides what follows.
+
+    False if that was given up: then nobody decides any more.
+    """
+    (home,) = Moving.read(tx, moving(visits.c.site_id == site_id, visits.c.lane == HOME_LANE))
+    mine = visits.c.id == home.id
+    over = mine & visits.c.state.in_(_OVER)
+    if tx.run(update(visits).where(over).values(state=VisitState.READY, due_at=tx.now)).rowcount:
+        tell(tx, VisitState.READY, [home], why)
+        return True
+    return bool(tx.run(select(visits.c.state).where(mine)).scalar_one() != VisitState.DEAD)
+
+
+_OPEN_PAGES = select(sites.c.id, sites.c.open_pages).where(sites.c.id.in_(bindparam("ids", expanding=True)))
+
+
+def open_pages(tx: Tx, site_ids: Collection[UUID]) -> dict[UUID, int]:
+    """How many pages of each site wait, in whatever lane."""
+    return {row.id: row.open_pages for row in tx.run(_OPEN_PAGES, {"ids": sorted(site_ids)})}
 
 
 def deserted(tx: Tx, patience: timedelta) -> list[tuple[UUID, str]]:
     """Running jobs with the lane in which a visit has been due for so long while none at all is being walked.
 
-    A job that was at rest in the meantime has not waited: for it the time counts from when it last began to run.
+    A job that was at rest in the meantime has not waited: for it the time counts from when it last began to run. Nor
+    does a visit wait for a worker whose site is being walked in another lane.
     """
     others = visits.alias()
-    walked = select(others.c.id).where(others.c.lane == visits.c.lane, others.c.state.in_(_IN_HAND)).exists()
+    same = (others.c.lane == visits.c.lane) | (others.c.site_id == visits.c.site_id)
+    walked = select(others.c.id).where(same, others.c.state.in_(_IN_HAND)).exists()
     query = (
         select(visits.c.job_id, visits.c.lane)
         .join(jobs, jobs.c.id == visits.c.job_id)

@@ -13,7 +13,7 @@ from gossamer.model.page import ASKED_AGAIN, Attempt, Page
 from gossamer.model.states import PageState
 from gossamer.store.lookup import Lookup
 from gossamer.store.many import Many
-from gossamer.store.tables import pages
+from gossamer.store.tables import pages, visits
 from gossamer.store.tx import Tx
 
 _UNTIL = b"\xff" * 8
@@ -35,6 +35,7 @@ class Known:
     handed: int = 0
     rank: int = 0
     links: bytes = b""
+    rung: str = DIRECT.name
 
 
 class Settled(NamedTuple):
@@ -50,19 +51,37 @@ class Settled(NamedTuple):
     links: bytes | None = None
 
 
-def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> tuple[list[Page], list[Known]]:
-    """A visit's pages, the pending ones in walking order. `prefix` is the site's part of the key."""
-    query = (
-        select(pages)
-        .where(pages.c.job_id == job_id, pages.c.key >= prefix, pages.c.key <= prefix + _UNTIL)
-        .order_by(pages.c.rank, pages.c.key)
+class PagesOfVisit(NamedTuple):
+    """What a visit begins with."""
+
+    waiting: list[Page]  # its own, in walking order
+    ended: list[Known]  # of its site, whichever lane read them
+    elsewhere: list[Page]  # of its site, that wait in other lanes
+
+
+_OF_VISIT = (
+    select(pages)
+    .join(visits, visits.c.site_id == pages.c.site_id)
+    .where(
+        visits.c.id == bindparam("visit"),
+        pages.c.job_id == bindparam("job"),
+        # The site's part of the key. Another site may have the same four bytes.
+        pages.c.key >= bindparam("since"),
+        pages.c.key <= bindparam("until"),
     )
-    waiting, ended = [], []
-    for row in tx.run(query):
-        if row.visit_id != visit_id:
-            continue  # another site with the same four bytes
+    .order_by(pages.c.rank, pages.c.key)
+)
+
+
+def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> PagesOfVisit:
+    """The pages of a visit's site. `prefix` is the site's part of the key."""
+    asked = {"visit": visit_id, "job": job_id, "since": prefix, "until": prefix + _UNTIL}
+    waiting: list[Page] = []
+    elsewhere: list[Page] = []
+    ended = []
+    for row in tx.run(_OF_VISIT, asked):
         if row.state == PageState.PENDING:
-            waiting.append(_page(row))
+            (waiting if row.visit_id == visit_id else elsewhere).append(_page(row))
         else:
             ended.append(
                 Known(
@@ -78,9 +97,30 @@ def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> tuple[list[
                     row.handed,
                     row.rank,
                     bytes(row.links or b""),
+                    row.rung,
                 )
             )
-    return waiting, ended
+    return PagesOfVisit(waiting, ended, elsewhere)
+
+
+_HOLDERS = Lookup(pages, [pages.c.key, pages.c.visit_id], ["job_id"])
+
+
+def holders(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> dict[bytes, UUID]:
+    """Whose those of the pages are that exist."""
+    return {bytes(key): visit_id for key, visit_id in _HOLDERS.rows(tx, {"job_id": job_id}, keys)}
+
+
+_MOVE = Many(
+    update(pages)
+    .where(pages.c.job_id == bindparam("b_job"), pages.c.key == bindparam("b_key"))
+    .values(visit_id=bindparam("b_visit", type_=pages.c.visit_id.type))
+)
+
+
+def move(tx: Tx, job_id: UUID, moved: Mapping[bytes, UUID]) -> None:
+    """Give pages to other visits of their sites."""
+    _MOVE.run(tx, [{"b_job": job_id, "b_key": key, "b_visit": visit_id} for key, visit_id in sorted(moved.items())])
 
 
 _STATES = Lookup(pages, [pages.c.key, pages.c.state], ["job_id"])
@@ -119,14 +159,13 @@ def settle(tx: Tx, job_id: UUID, settled: Sequence[Settled]) -> None:
 _CHOOSE = Many(
     insert(pages).values(
         state=literal_column(f"'{PageState.PENDING}'"),
-        rung=literal_column(f"'{DIRECT.name}'"),
         reason=literal_column("''"),
         detail=literal_column("''"),
         attempts=literal_column("'[]'"),
         bytes_in=literal_column("0"),
         **{
             name: bindparam(name)
-            for name in ("job_id", "site_id", "visit_id", "key", "url", "depth", "rank", "handed", "found_on")
+            for name in ("job_id", "site_id", "visit_id", "key", "url", "depth", "rank", "handed", "found_on", "rung")
         },
     ),
     together=True,
@@ -157,6 +196,7 @@ def chosen_row(job_id: UUID, site_id: UUID, visit_id: UUID, page: Page) -> dict[
         "rank": page.rank,
         "handed": page.handed,
         "found_on": page.found_on,
+        "rung": page.rung,
     }
 
 
@@ -166,7 +206,6 @@ def new_row(job_id: UUID, site_id: UUID, visit_id: UUID, outcome: Settled, now: 
     return {
         **chosen_row(job_id, site_id, visit_id, page),
         "state": outcome.state.value,
-        "rung": page.rung,
         "due_at": page.due_at if outcome.state is PageState.PENDING else None,
         "reason": outcome.reason,
         "detail": outcome.detail,

@@ -4,13 +4,13 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import bindparam, exists, select, update
 
-from gossamer.model.states import SITE_MOVES, SiteState, origins
+from gossamer.model.states import SITE_MOVES, SiteState, VisitState, origins
 from gossamer.store import events
 from gossamer.store.events import Event
 from gossamer.store.many import Many
-from gossamer.store.tables import sites
+from gossamer.store.tables import sites, visits
 from gossamer.store.tx import Tx
 
 
@@ -25,8 +25,16 @@ class Closing(NamedTuple):
     retries: int = 0
 
 
+# A visit in another lane may have nothing left to do and not know it yet: its end comes first.
+_WALKED = exists().where(
+    visits.c.site_id == sites.c.id,
+    visits.c.state.in_((VisitState.READY, VisitState.ISSUED, VisitState.RUNNING)),
+)
 _CLOSABLE = select(sites.c.id).where(
-    sites.c.id.in_(bindparam("ids", expanding=True)), sites.c.state == SiteState.OPEN, sites.c.open_pages == 0
+    sites.c.id.in_(bindparam("ids", expanding=True)),
+    sites.c.state == SiteState.OPEN,
+    sites.c.open_pages == 0,
+    ~_WALKED,
 )
 _CLOSE = Many(
     update(sites)
@@ -41,7 +49,7 @@ _CLOSE = Many(
 
 
 def close(tx: Tx, closings: Sequence[Closing]) -> set[UUID]:
-    """End those that are open and have no open page left."""
+    """End those that are open, have no open page left, and of which no visit is to be walked."""
     if not closings:
         return set()
     free = set(tx.run(tx.locked(_CLOSABLE), {"ids": sorted(closing.id for closing in closings)}).scalars())

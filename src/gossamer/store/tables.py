@@ -286,3 +286,14 @@ workers = Table(
     Column("started_at", Instant, nullable=False),
     Column("beat_at", Instant, nullable=False),
 )
+
+# What worked on a domain, whichever job has tried it.
+memory = Table(
+    "memory",
+    metadata,
+    Column("domain", Text, primary_key=True),
+    Column("rung", String(24), primary_key=True),
+    Column("tries", Integer, nullable=False),  # of late
+    Column("wins", Integer, nullable=False),
+    Column("tried_at", Instant, nullable=False),
+)

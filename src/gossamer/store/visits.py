@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select, upda
 from gossamer.model.alert import AlertKind
 from gossamer.model.page import Visit
 from gossamer.model.states import JobState, VisitState
-from gossamer.store import alerts, leased
+from gossamer.store import alerts, lanes, leased
 from gossamer.store.many import Many
 from gossamer.store.moves import TOLD_ANEW, Moving, may_become, moving, tell
 from gossamer.store.tables import jobs, visits
@@ -44,12 +44,18 @@ _FULL_DOMAINS = (
 )
 
 
+# A site is walked in one lane at a time: what is known of it has one owner.
+_others = visits.alias()
+_OTHER_LANE_IN_HAND = exists().where(
+    _others.c.site_id == visits.c.site_id, _others.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
+)
 _DUE = (
     visits.c.lane == bindparam("lane"),
     visits.c.state == VisitState.READY,
     visits.c.due_at <= bindparam("now", type_=visits.c.due_at.type),
     visits.c.shard % bindparam("shards", type_=visits.c.shard.type) == bindparam("of_shard"),
     visits.c.domain.not_in(_FULL_DOMAINS),
+    ~_OTHER_LANE_IN_HAND,
 )
 _READY = (
     select(visits.c.id, visits.c.domain, visits.c.deaths)
@@ -140,6 +146,7 @@ def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *,
         # What somebody else is about to take is not waited for.
         query = query.with_for_update(of=visits, skip_locked=bool(nudged_by))
     taken = Moving.read(tx, query)
+    taken = lanes.without_rivals(tx, taken)
     known = set(tx.run(select(visits.c.id).where(visits.c.id.in_(tokens), held)).scalars())
     tx.run_many(
         _CLAIM,
@@ -228,7 +235,7 @@ def apply(tx: Tx, changes: Mapping[UUID, VisitChange]) -> None:
 
 
 def reopen(tx: Tx, site_id: UUID, lane: str, why: str = "a page was handed over to it", *, who: str = "") -> UUID:
-    """Make sure a site's visit will be walked again; its id."""
+    """Make sure a site's visit will be walked again, whatever it ended as; its id."""
     (found,) = Moving.read(tx, moving(visits.c.site_id == site_id, visits.c.lane == lane))
     over = (visits.c.id == found.id) & visits.c.state.in_((VisitState.DONE, VisitState.FAILED, VisitState.DEAD))
     if tx.run(update(visits).where(over).values(state=VisitState.READY, due_at=tx.now)).rowcount:

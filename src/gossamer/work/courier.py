@@ -1,7 +1,7 @@
 """The only way out for a visit: every request waits its turn at the Gate here, robots.txt and redirects included."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from weakref import WeakValueDictionary
@@ -9,12 +9,13 @@ from weakref import WeakValueDictionary
 from gossamer.clock import Clock, milliseconds
 from gossamer.fetch import Accept, Fetcher, FetchError, ProxyAway, Sink
 from gossamer.gate import Gate, pass_gate
-from gossamer.model.fetching import Response
+from gossamer.model.fetching import DIRECT, Response, Rung
 from gossamer.model.page import Errand
 from gossamer.model.trouble import Reason
 from gossamer.model.url import domain_of, host_of
 from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold
+from gossamer.work.purse import Payment, Purse
 
 LONGEST_SLEEP = timedelta(seconds=5)
 MOST_HOPS = 5  # redirects on the way to one answer
@@ -60,32 +61,52 @@ class Turnstile:
 
 
 @dataclass(slots=True)
-class Courier:
-    """Makes single requests, politely, and remembers when: the rows must be able to prove it."""
+class _Way:
+    """One rung as this visit uses it."""
 
     session: Fetcher
+    admitted: set[str] = field(default_factory=set)  # hosts
+
+
+@dataclass(slots=True)
+class Courier:
+    """Makes single requests, politely, and remembers when: the rows must be able to prove it.
+
+    Whatever the rung, a request waits for the same Gate. Robots.txt and sitemaps are always asked for directly.
+    """
+
+    open: Callable[[Rung], Fetcher]
     gate: Gate
     turnstile: Turnstile
     governor: Governor
     clock: Clock
     hold: Hold
     timeout: timedelta
+    purse: Purse | None = None
     patience: timedelta = LONGEST_SLEEP
     sent: list[int] = field(default_factory=list)  # when requests for the page in hand went out
     errands: list[Errand] = field(default_factory=list)  # requests for anything else
-    _admitted: set[str] = field(default_factory=set)
+    _ways: dict[str, _Way] = field(default_factory=dict)
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
-    async def get(self, url: str, max_bytes: int, *, accept: Accept | None = None) -> Response:
+    async def get(self, url: str, max_bytes: int, *, rung: Rung = DIRECT, accept: Accept | None = None) -> Response:
         """One request for a page, no redirect followed. A body that `accept` refuses is not taken."""
-        return await self._request(url, max_bytes, accept, None, self.sent)
+        return await self._request(url, max_bytes, accept, None, self.sent, rung)
+
+    async def admit(self, url: str) -> None:
+        """Raise FetchError if the address may not be contacted, on whatever rung."""
+        await self._way(DIRECT).session.admit(url)
+
+    async def close(self) -> None:
+        for way in self._ways.values():
+            await way.session.close()
 
     async def run_errand(self, url: str, max_bytes: int, sink: Sink | None = None) -> Response:
         """One request for something else: no more than `max_bytes` of it, into `sink` if there is one."""
         sent: list[int] = []
         status = 0
         try:
-            response = await self._request(url, max_bytes, None, sink, sent, truncate=True)
+            response = await self._request(url, max_bytes, None, sink, sent, DIRECT, truncate=True)
             status = response.status
             return response
         finally:
@@ -98,17 +119,21 @@ class Courier:
         accept: Accept | None,
         sink: Sink | None,
         sent: list[int],
+        rung: Rung,
         *,
         truncate: bool = False,
     ) -> Response:
+        way = self._way(rung)
         host = host_of(url)
         domain = domain_of(host)
-        if host not in self._admitted:
+        if host not in way.admitted:
             # Before our turn is used up: nothing would be sent.
-            await self.session.admit(url)
-            self._admitted.add(host)
+            await way.session.admit(url)
+            way.admitted.add(host)
         async with self._lock(domain):
             await self._wait_turn(domain)
+            payment = await self._pay(rung, url) if rung.paid else None
+            response: Response | None = None
             began = answered = self.clock.monotonic()
             sent.append(milliseconds(self.clock.now()))
             heard = 0
@@ -119,9 +144,15 @@ class Courier:
                 return accept is None or accept(status, headers)
 
             try:
-                return await self.session.fetch(
-                    url, timeout=self.timeout, max_bytes=max_bytes, accept=on_head, truncate=truncate, sink=sink
+                response = await way.session.fetch(
+                    url,
+                    timeout=self.timeout if rung is DIRECT else rung.timeout,
+                    max_bytes=max_bytes,
+                    accept=on_head,
+                    truncate=truncate,
+                    sink=sink,
                 )
+                return response
             except ProxyAway as error:
                 sent.pop()
                 raise NoWayOut from error
@@ -130,12 +161,33 @@ class Courier:
                     sent.pop()  # it must not stand in the rows as a request that was made
                 raise
             finally:
+                if payment:
+                    self.hold.paying = False
+                    await payment.settle(response)
                 now = self.clock.monotonic()
                 # Silence is slowness too.
-                self.governor.answered(domain, heard, (answered if heard else now) - began)
+                took = (answered if heard else now) - began if rung.is_plain else None
+                self.governor.answered(domain, heard, took)
                 # Counted from when the site is known to have received the request, not from when we meant to send it.
                 rest = self.governor.spacing(domain) * _MARGIN
                 await self.gate.hold_off(domain, rest - timedelta(seconds=now - answered) if heard else rest)
+
+    def _way(self, rung: Rung) -> _Way:
+        way = self._ways.get(rung.name)
+        if way is None:
+            way = self._ways[rung.name] = _Way(self.open(rung))
+        return way
+
+    async def _pay(self, rung: Rung, url: str) -> Payment | None:
+        """The one place where money is put aside. Told to end or out of time meanwhile, we do not ask for anything."""
+        if self.purse is None:
+            return None
+        payment = await self.purse.put_aside(self.hold.visit, rung, url)
+        if self.hold.stop.is_set() or self.clock.monotonic() >= self.hold.deadline:
+            await payment.give_back()
+            raise Interrupted
+        self.hold.paying = True
+        return payment
 
     def _lock(self, domain: str) -> asyncio.Lock:
         lock = self._locks.get(domain)

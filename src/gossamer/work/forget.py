@@ -17,7 +17,7 @@ from gossamer.model.states import OVER, JobState, PageState
 from gossamer.model.url import site_of_url
 from gossamer.retain.delete import refuse_at_work
 from gossamer.retain.mention import Mention
-from gossamer.store import checkpoints, counters, events, exports, forget, jobs, retention, sites, visits
+from gossamer.store import checkpoints, counters, events, exports, forget, jobs, memory, retention, sites, visits
 from gossamer.store.counters import Change
 from gossamer.store.database import Database
 from gossamer.store.forget import NamingPage, NamingRecord
@@ -196,6 +196,7 @@ def _say(tx: Tx, job: Job, why: str) -> None:
 
 
 def _drop_robots(tx: Tx, mention: Mention) -> int:
+    memory.forget(tx, mention.host)
     named = forget.robots_naming(tx, mention.host)
     return forget.drop_robots(tx, [origin for origin in named if mention.covers(site_of_url(f"{origin}/"))])
 

@@ -53,8 +53,11 @@ class Governor:
             manner = self._manner(domain)
             manner.asked = max(manner.asked, seconds)
 
-    def answered(self, domain: str, status: int, took: float) -> None:
-        """After every answer. A domain that is neither strained nor slow costs one look-up."""
+    def answered(self, domain: str, status: int, took: float | None) -> None:
+        """After every answer. A domain that is neither strained nor slow costs one look-up.
+
+        `took` is nothing where somebody between us and the site took the time.
+        """
         manner = self._manners.get(domain)
         if status in _STRAINED:
             manner = self._manner(domain)
@@ -66,7 +69,7 @@ class Governor:
             if manner.calm >= _CALM_AFTER:
                 manner.calm = 0
                 manner.backoff = manner.backoff / 2 if manner.backoff > 1 else 0.0
-        if took > _SLOW or (manner is not None and manner.took):
+        if took is not None and (took > _SLOW or (manner is not None and manner.took)):
             manner = self._manner(domain)
             manner.took += (took - manner.took) * _WEIGHT
 

@@ -12,8 +12,10 @@ from gossamer.fetch.outage import Outage
 from gossamer.gate import Gate
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule
+from gossamer.model.fetching import Rung
 from gossamer.recipe import Recipe
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
+from gossamer.work.purse import Purse
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +29,20 @@ class Limits:
     settle_patience: timedelta
     proxy_patience: timedelta
     checkpoint_visits: int
-    capacity: int  # visits walked at the same time by this process
     per_job: int | None = None  # visits of one job walked at the same time, over everything
     named_spacing: Mapping[str, timedelta] = field(default_factory=dict)  # by registrable domain
 
     def spacing_of(self, domain: str) -> timedelta:
         """The least time between two requests to a domain, as far as it is ours to say."""
         return self.named_spacing.get(domain, self.spacing)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRung:
+    """A rung that can be used here."""
+
+    rung: Rung
+    open: Callable[[int], Fetcher]  # a seed picks the identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +54,14 @@ class Kit:
     gate_outage: Callable[[], str]  # why the server behind the Gate is away; nothing while it is there, or has none
     dispatcher: Dispatcher
     recipes: Mapping[str, Recipe[Any]]
-    open_session: Callable[[int], Fetcher]  # a seed picks the identity
+    rungs: Mapping[str, OpenRung]  # by name; `direct` is always there
     outage: Outage  # of the proxy that sessions go through, if they do
     treasurer: Treasurer  # asked before every request that costs something
     limits: Limits
+    lanes: Mapping[str, int]  # visits walked at the same time by this process, per lane
     desk_rules: Mapping[DeskKind, DeskRule] = field(default_factory=lambda: DESK_RULES)
     files_of: str = ""  # the home that keeps the files of jobs that end; "" for object storage
+    purse: Purse | None = None  # nothing as long as nothing here costs money
+
+    def open_session(self, rung: str, seed: int) -> Fetcher:
+        return self.rungs[rung].open(seed)

@@ -20,7 +20,7 @@ from gossamer.settle.step import HandBack, Step
 from gossamer.store import workers
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
-from gossamer.work.walks import LANE, Claimed, claim_and_load
+from gossamer.work.walks import Claimed, claim_and_load
 
 CLUSTER = "cluster"
 """Whose a database is that a cluster works, as a home's name is where a home does."""
@@ -65,7 +65,9 @@ class Member(Shard):
 
     async def _look_who_waits(self) -> None:
         while True:
-            self._waiting = await self._kit.database.read(anything_ready, LANE, 0, 1)
+            for lane in self._kit.lanes:
+                waits = await self._kit.database.read(anything_ready, lane, 0, 1)
+                (self._waiting.add if waits else self._waiting.discard)(lane)
             await asyncio.sleep(_LOOK)
 
     async def _take(self) -> None:

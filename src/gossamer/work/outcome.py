@@ -6,6 +6,7 @@ from gossamer.clock import Clock
 from gossamer.frontier.frontier import Frontier
 from gossamer.judge import Climb, Fail, Retry, next_step
 from gossamer.model.document import Document
+from gossamer.model.fetching import Rung
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState
@@ -89,7 +90,8 @@ class Outcomes:
             return self._end(page, PageState.FAILED, Trouble(Reason.REDIRECT_LOOP, http_status=moved.status))
         trouble = Trouble(Reason.MOVED, site_of_url(moved.url), moved.status)
         self._frontier.failed(page, trouble)
-        handed = HandOver(moved.url, page.depth, page.depth == 0, page.url, page.handed + 1)
+        first = self._policy.ladder.first
+        handed = HandOver(moved.url, page.depth, page.depth == 0, page.url, page.handed + 1, first.name, first.lane)
         return replace(self.skip(page, trouble, moved.status), handed=(handed,))
 
     def _meet_trouble(self, page: Page, trouble: Trouble) -> Step:
@@ -105,15 +107,26 @@ class Outcomes:
                 waiting = page.due(at)
                 self._frontier.park(waiting)
                 return self._ended(waiting, PageState.PENDING, trouble)
-            case Climb():
-                # The ladder was cut at submit to the lane we are in, so there is nowhere to climb from here.
+            case Climb(rung) if rung.paid and not self._frontier.is_worth_paying:
                 return self._end(page, PageState.FAILED, trouble)
+            case Climb(rung):
+                return self._climb(page, rung, trouble)
             case Fail(final):
                 return self._end(page, PageState.FAILED, final)
 
+    def _climb(self, page: Page, rung: Rung, trouble: Trouble) -> Step:
+        """Only ever upwards, so nothing goes round in circles. Its tries on the new rung begin at none."""
+        higher = page.on(rung.name)
+        if rung.lane == self._visit.lane:
+            self._frontier.again(higher)
+            return self._ended(higher, PageState.PENDING, trouble)
+        self._frontier.leave()
+        return replace(self._ended(higher, PageState.CLIMBING, trouble), lane=rung.lane)
+
     def _end(self, page: Page, state: PageState, trouble: Trouble) -> Step:
         chosen = self._frontier.failed(page, trouble)
-        return replace(self._ended(page, state, trouble, trouble.http_status), chosen=chosen)
+        lane = self._policy.ladder.named(chosen[0].rung).lane if chosen else ""
+        return replace(self._ended(page, state, trouble, trouble.http_status), chosen=chosen, lane=lane)
 
     def _ended(self, page: Page, state: PageState, trouble: Trouble, status: int | None = None) -> Step:
         return Step(self._visit, PageStep(page, state, trouble, status), facts=self._memory.facts())

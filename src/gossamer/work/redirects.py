@@ -66,7 +66,7 @@ class Redirects:
     async def _moved(self, target: str, status: int) -> Moved | Trouble:
         """Another site's page, unless it leads to where nobody may go: that is this page's trouble, not a new site."""
         try:
-            await self._courier.session.admit(target)
+            await self._courier.admit(target)
         except FetchError as error:
             if error.trouble.reason in (Reason.FORBIDDEN_ADDRESS, Reason.BAD_URL, Reason.NEVER_VISIT):
                 return replace(error.trouble, http_status=status)

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from gossamer.dispatch import Nudge
 from gossamer.issuing.deal import anything_ready, issue
+from gossamer.model.fetching import HOME_LANE
 from gossamer.model.states import JobState
 from gossamer.settle.commit import Committed
 from gossamer.settle.settler import Settler
@@ -25,7 +26,7 @@ from gossamer.work.mistakes import Mistakes
 from gossamer.work.outage import OutageWatch
 from gossamer.work.pressure import Pressure
 from gossamer.work.proxy_outage import ProxyGuard
-from gossamer.work.walks import LANE, Claimed, Walks, claim_and_load
+from gossamer.work.walks import Claimed, Walks, claim_and_load
 
 log = get_logger(__name__)
 
@@ -67,9 +68,9 @@ class Shard:
         self._proxy = ProxyGuard(kit.database, kit.outage, kit.limits.proxy_patience)
         self._outage = OutageWatch(kit.database, kit.clock, kit.gate_outage, home or home_of(worker))
         self._walks = Walks(kit, self._settler, self._holds, governor, self._brake, self._mistakes)
-        self._walking: set[asyncio.Task[None]] = set()
-        self._nudged: set[UUID] = set()  # sent and not yet claimed
-        self._waiting = False  # more visits are ready than there is room for
+        self._walking: dict[asyncio.Task[None], str] = {}  # in which lane
+        self._nudged: dict[UUID, str] = {}  # sent and not yet claimed, and their lanes
+        self._waiting: set[str] = set()  # lanes of which more visits are ready than there is room for
         self._room = asyncio.Event()
         self._stop = asyncio.Event()
 
@@ -111,33 +112,43 @@ class Shard:
         self._room.set()  # for the visits that have ended, and for the next suspect
 
     async def _issue(self) -> None:
+        # What a page has climbed to comes first: a site is walked in one lane at a time, and its own visit can wait.
+        lanes = sorted(self._kit.lanes, key=lambda lane: (lane == HOME_LANE, lane))
         while True:
-            # Also those that have ended and run in the rows until that is written: the cap holds for the rows.
-            running = len(self._walking) + self._settler.endings + len(self._nudged)
-            slots = self._brake.room(self._kit.limits.capacity) - running
-            shard = (LANE, self._number, self._of)
-            self._waiting = slots <= 0 and self._waiting
-            if slots > 0 and await self._kit.database.read(anything_ready, *shard):
-                nudged = frozenset(self._nudged)
-                ids = await self._kit.database.write(
-                    issue,
-                    *shard,
-                    slots,
-                    self._worker,
-                    nudged,
-                    suspects=self._holds.suspects(),
-                    per_job=self._kit.limits.per_job,
-                )
-                self._nudged.update(ids)
-                self._waiting = len(ids) == slots
-                for identifier in ids:
-                    await self._kit.dispatcher.send(Nudge(identifier, LANE))
-                if ids:
-                    continue
+            issued = [await self._issue_lane(lane) for lane in lanes]
+            if any(issued):
+                continue
             self._room.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_AROUND):
                     await self._room.wait()
+
+    async def _issue_lane(self, lane: str) -> int:
+        """Fill the free slots of a lane; how many there were visits for."""
+        # Also those that have ended and run in the rows until that is written: the cap holds for the rows.
+        busy = sum(one == lane for some in (self._walking, self._nudged) for one in some.values())
+        slots = self._brake.room(self._kit.lanes[lane]) - busy - self._settler.endings[lane]
+        shard = (lane, self._number, self._of)
+        if slots > 0:
+            self._waiting.discard(lane)
+        if slots <= 0 or not await self._kit.database.read(anything_ready, *shard):
+            return 0
+        nudged = frozenset(self._nudged)
+        ids = await self._kit.database.write(
+            issue,
+            *shard,
+            slots,
+            self._worker,
+            nudged,
+            suspects=self._holds.suspects(),
+            per_job=self._kit.limits.per_job,
+        )
+        self._nudged.update((identifier, lane) for identifier in ids)
+        if len(ids) == slots:
+            self._waiting.add(lane)
+        for identifier in ids:
+            await self._kit.dispatcher.send(Nudge(identifier, lane))
+        return len(ids)
 
     async def _take(self) -> None:
         while True:
@@ -146,22 +157,21 @@ class Shard:
             # Made here and not in the transaction, which may have to be made twice.
             tokens = {nudge.visit: uuid4() for nudge in nudges}
             claimed = await self._kit.database.write(claim_and_load, tokens, self._worker, self._kit.limits.lease)
-            self._nudged.difference_update(tokens)
+            for identifier in tokens:
+                self._nudged.pop(identifier, None)
             for one in claimed:
                 self._begin(one, since)
 
     def _begin(self, claimed: Claimed, since: float) -> "asyncio.Task[None]":
         hold = self._holds.take(claimed.visit, since)
-        hold.walk = asyncio.create_task(self._walks.walk(hold, claimed, self._others_wait))
-        self._walking.add(hold.walk)
+        lane = claimed.visit.lane
+        hold.walk = asyncio.create_task(self._walks.walk(hold, claimed, lambda: lane in self._waiting))
+        self._walking[hold.walk] = lane
         hold.walk.add_done_callback(self._ended)
         return hold.walk
 
-    def _others_wait(self) -> bool:
-        return self._waiting
-
     def _ended(self, task: "asyncio.Task[None]") -> None:
-        self._walking.discard(task)
+        del self._walking[task]
         self._room.set()
 
     async def _live(self) -> None:

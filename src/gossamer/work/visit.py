@@ -12,6 +12,9 @@ A visit walks one site. For each page, in the order the frontier gives them:
     what becomes of it             work/outcome.py: done, failed, later, another site's; its links are candidates
     settle                         settle/  with many other visits, in one transaction
 
+A page that needs a stronger rung is tried again here if that rung is of this lane; else it goes on in the site's visit
+to the rung's lane, and this one rests until all pages of the level have ended, wherever that was.
+
 When the homepage was read and before anything else is chosen, the site's sitemaps are read: work/sitemaps.py.
 Nothing is written here: steps go to the settler, and a visit that has lost its lease writes nothing at all.
 """
@@ -19,22 +22,27 @@ Nothing is written here: steps go to the settler, and a visit that has lost its 
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from gossamer.clock import milliseconds
 from gossamer.fetch import FetchError
 from gossamer.frontier.frontier import Frontier
+from gossamer.frontier.spending import MOST_IN_VAIN
 from gossamer.judge import find_flaw, find_trouble
+from gossamer.judge.experience import lesson
 from gossamer.model.document import Document
-from gossamer.model.fetching import Response
+from gossamer.model.fetching import DIRECT, Response, Rung
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Attempt, Page
+from gossamer.model.sentences import rendering_sentence
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.parse import parse_document
 from gossamer.parse.kind import wants_body
 from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
-from gossamer.settle.step import Finished, HandBack, PageStep, Step
+from gossamer.settle.step import Finished, HandBack, PageStep, Rested, Step
+from gossamer.telemetry import get_logger
 from gossamer.work.address import Sightings
 from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, NoWayOut, TooEarly
 from gossamer.work.hold import Hold
@@ -47,6 +55,8 @@ from gossamer.work.sitemaps import SitemapDesk
 
 SLICE = timedelta(seconds=60)  # when others wait
 LONGEST_SLICE = timedelta(seconds=120)
+
+log = get_logger(__name__)
 
 
 class Walk:
@@ -75,6 +85,8 @@ class Walk:
         self._sitemaps = SitemapDesk(courier, robots, redirects, courier.clock)
         self._bound = bound
         self._policy = policy
+        self._rungs = {rung.name: rung for rung in policy.ladder.rungs}
+        self._learns = len(self._rungs) > 1
         self._memory = SiteMemory(self._visit, frontier, robots, courier)
         self._outcomes = Outcomes(self._visit, frontier, self._memory, bound, policy, courier.clock, jitter)
         self._settler = settler
@@ -127,8 +139,11 @@ class Walk:
         if self._frontier.wants_sitemaps and await self._read_sitemap():
             return True
         chosen = self._frontier.deepen()
-        if chosen:
-            self._put(Step(self._visit, chosen=chosen, facts=self._memory.facts(size=True)))
+        by_lane: dict[str, list[Page]] = {}
+        for page in chosen:
+            by_lane.setdefault(self._rung(page).lane, []).append(page)
+        for lane, pages in by_lane.items():
+            self._put(Step(self._visit, chosen=tuple(pages), facts=self._memory.facts(size=True), lane=lane))
         return bool(chosen)
 
     async def _read_sitemap(self) -> bool:
@@ -155,7 +170,8 @@ class Walk:
         took = round((self._clock.monotonic() - began) * 1000)
         page = page.tried(_attempt_of(page, outcome, took, started_at, self._courier.sent))
         # Before the next step is chosen: that our address is blocked is known before pages climb because of it.
-        self._sightings.note(self._visit.domain, outcome)
+        if not self._rung(page).paid:
+            self._sightings.note(self._visit.domain, outcome)
         await self._settler.room()
         # Nothing is awaited between what the frontier has learned and its being on the way to the rows.
         self._put_result(page, outcome)
@@ -165,8 +181,11 @@ class Walk:
 
     async def _attempt(self, page: Page) -> Outcome:
         """One try: everything between wanting a page and having read it."""
+        rung = self._rung(page)
+        if rung.paid and not self._frontier.is_worth_paying:
+            return Trouble(Reason.NOT_WORTH_PAYING, f"{MOST_IN_VAIN} paid pages of this site have failed")
         try:
-            response = await self._redirects.follow(page.url, self._ask)
+            response = await self._redirects.follow(page.url, partial(self._ask, rung))
         except FetchError as error:
             return error.trouble
         if not isinstance(response, Response):
@@ -176,8 +195,12 @@ class Walk:
         except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
             return our_mistake(page, error, response.status)
 
-    async def _ask(self, url: str) -> Response:
-        return await self._courier.get(url, self._max_page_bytes, accept=wants_body)
+    async def _ask(self, rung: Rung, url: str) -> Response:
+        return await self._courier.get(url, self._max_page_bytes, rung=rung, accept=wants_body)
+
+    def _rung(self, page: Page) -> Rung:
+        """A page of a job that was created before it had a ladder is asked for directly."""
+        return self._rungs.get(page.rung, DIRECT)
 
     def _read(self, page: Page, response: Response) -> Document | Trouble:
         trouble = find_trouble(response)
@@ -195,8 +218,15 @@ class Walk:
 
     def _finish(self) -> None:
         state, trouble = self._frontier.outcome()
-        ending = Finished(state, trouble, self._frontier.retries)
-        self._put(Step(self._visit, facts=self._memory.facts(size=True), ending=ending))
+        self._end(Finished(state, trouble, self._frontier.retries))
+
+    def _end(self, ending: Finished) -> None:
+        """Unless pages of the site wait in other lanes, or it is not ours to say: then this lane is through."""
+        told = ending if self._frontier.is_over else Rested()
+        if self._frontier.rendered and isinstance(told, Finished):
+            said = rendering_sentence(self._visit.host, self._frontier.rendered, self._frontier.read)
+            log.info("site.rendered", said=said)
+        self._put(Step(self._visit, facts=self._memory.facts(size=True), ending=told))
 
     def _give_up(self) -> None:
         """The visit's time is over: what was found counts, the rest is said to be missing."""
@@ -205,13 +235,14 @@ class Walk:
         while page := self._frontier.next(datetime.max.replace(tzinfo=self._clock.now().tzinfo)):
             self._put(self._outcomes.skip(page, trouble))
         state, verdict = self._frontier.outcome()
-        ending = Finished(state, verdict) if state is SiteState.FAILED else Finished(SiteState.PARTIAL, trouble)
-        self._put(Step(self._visit, facts=self._memory.facts(size=True), ending=ending))
+        self._end(Finished(state, verdict) if state is SiteState.FAILED else Finished(SiteState.PARTIAL, trouble))
 
     def _put_result(self, page: Page, outcome: Outcome) -> None:
         """What became of a page, for which the settler has kept a place."""
         try:
             step = self._timed(self._outcomes.step(page, outcome))
+            if self._learns:
+                step.lesson = lesson(page.attempts[-1])
         except BaseException:
             self._settler.give_back()
             raise

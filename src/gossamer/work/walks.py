@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from gossamer.fetch import Fetcher, FetchError
 from gossamer.frontier.frontier import Frontier
+from gossamer.judge.experience import begin_with
+from gossamer.model.fetching import Rung
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
+from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import origin_of, url_key
 from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import HandBack, Step
-from gossamer.store import jobs, pages, reclaim, robots, visits
+from gossamer.store import jobs, memory, pages, reclaim, robots, visits
 from gossamer.store.pages import Known
 from gossamer.store.robots import RobotsAnswer
 from gossamer.store.tx import Tx
@@ -30,8 +34,6 @@ from gossamer.work.redirects import Redirects
 from gossamer.work.robots import RobotsDesk, RobotsMemory
 from gossamer.work.visit import Walk
 
-LANE = "http"
-
 log = get_logger(__name__)
 
 
@@ -42,6 +44,7 @@ class Claimed:
     visit: Visit
     waiting: list[Page]
     ended: list[Known]
+    elsewhere: list[Page]  # that wait in other lanes of the site
     shared: dict[str, RobotsAnswer | None]  # other jobs' robots.txt answers for its ways in
 
 
@@ -84,7 +87,7 @@ class Walks:
 
     async def walk(self, hold: Hold, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
         """One slice. However it ends, the visit is in the rows as it is, or costs a life and is tried again."""
-        with bound(job=short(hold.visit.job_id), visit=short(hold.visit.id), lane=LANE):
+        with bound(job=short(hold.visit.job_id), visit=short(hold.visit.id), lane=hold.visit.lane):
             await self._walk(hold, claimed, others_wait)
 
     def forget(self, held: set[UUID]) -> None:
@@ -95,20 +98,21 @@ class Walks:
 
     async def _walk(self, hold: Hold, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
         visit = hold.visit
-        session = self._kit.open_session(random.getrandbits(32))
+        limits, seed = self._kit.limits, random.getrandbits(32)
+        courier = Courier(
+            lambda rung: self._open(rung, seed),
+            self._kit.gate,
+            self._turnstile,
+            self._governor,
+            self._kit.clock,
+            hold,
+            limits.timeout,
+            self._kit.purse,
+        )
         try:
             recipe, policy = await self._recipe(visit.job_id)
-            frontier = Frontier(visit, policy, claimed.waiting, claimed.ended)
-            limits = self._kit.limits
-            courier = Courier(
-                session,
-                self._kit.gate,
-                self._turnstile,
-                self._governor,
-                self._kit.clock,
-                hold,
-                limits.timeout,
-            )
+            begin = await self._begin(visit, policy)
+            frontier = Frontier(visit, policy, claimed.waiting, claimed.ended, claimed.elsewhere, begin)
             desk = RobotsDesk(self._kit.database, courier, self._robots, visit.robots, claimed.shared)
             walk = Walk(
                 hold,
@@ -138,8 +142,20 @@ class Walks:
             why = f"its walk crashed: {type(error).__name__}"
             await self._kit.database.write(reclaim.take_back, {visit.id: visit.lease}, why)
         finally:
-            await session.close()
+            await courier.close()
             self._holds.drop(hold)
+
+    async def _begin(self, visit: Visit, policy: CrawlPolicy) -> Rung:
+        """Where its pages begin to climb, by what other visits of the domain have met."""
+        if len(policy.ladder.rungs) == 1:
+            return policy.ladder.first
+        return begin_with(policy.ladder, await self._kit.database.read(memory.of, visit.domain))
+
+    def _open(self, rung: Rung, seed: int) -> Fetcher:
+        if rung.name not in self._kit.rungs:
+            # It was to be had where the job was created.
+            raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"{rung.name}, on this machine"))
+        return self._kit.open_session(rung.name, seed)
 
     def _hand_back(self, hold: Hold) -> None:
         if not hold.lost:

@@ -31,12 +31,16 @@ def main(arguments: list[str] | None = None) -> int:
         slow_seconds=options.slow_seconds,
     )
     # Bound first: a port that is taken should be said before the truth is worked out.
-    sockets = _sockets(options.port, options.processes)
+    sockets = _sockets(options.port, 1 if options.guarded else options.processes)
     _write_lists(web, options)
     for sock in sockets:
         sock.listen(4_096)  # from here on a client may connect, whether or not a process has come to accept yet
-    _say(f"ready port={sockets[0].getsockname()[1]}")
-    return _serve_all(web, options.log, sockets)
+    back = listening_socket() if options.guarded else None
+    if back:
+        back.listen(4_096)
+    behind = f" back={back.getsockname()[1]}" if back else ""
+    _say(f"ready port={sockets[0].getsockname()[1]}{behind}")
+    return _serve_all(web, options.log, sockets, options.guarded, back)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,7 +67,10 @@ def _parser() -> argparse.ArgumentParser:
         "--retry-after-max", type=float, default=2, help="longest wait a page asks for before it answers"
     )
     parser.add_argument("--slow-seconds", type=float, default=1.0, help="how long slow pages take")
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument(
+        "--guarded", type=float, default=0.0, help="share of pages that are shown only at a second port, called back"
+    )
+    parser.add_argument("--processes", type=int, default=1, help="only one of them with --guarded")
     return parser
 
 
@@ -102,7 +109,9 @@ def _sockets(port: int, processes: int) -> list[socket.socket]:
     return [first, *(listening_socket(first.getsockname()[1], shared=True) for _ in range(processes - 1))]
 
 
-def _serve_all(web: SampleWeb, log: Path | None, sockets: list[socket.socket]) -> int:
+def _serve_all(
+    web: SampleWeb, log: Path | None, sockets: list[socket.socket], guarded: float, back: socket.socket | None
+) -> int:
     """This process serves the first socket, children the others. They share the memory of whom they have refused."""
     patience = Patience()
     children = []
@@ -113,7 +122,7 @@ def _serve_all(web: SampleWeb, log: Path | None, sockets: list[socket.socket]) -
             os._exit(0)
         children.append(child)
     try:
-        uvloop.run(_serve_until_stopped(web, log, sockets[0], patience))
+        uvloop.run(_serve_until_stopped(web, log, sockets[0], patience, guarded, back))
     finally:
         for child in children:
             with suppress(ProcessLookupError):
@@ -123,12 +132,19 @@ def _serve_all(web: SampleWeb, log: Path | None, sockets: list[socket.socket]) -
     return 0
 
 
-async def _serve_until_stopped(web: SampleWeb, log: Path | None, sock: socket.socket, patience: Patience) -> None:
+async def _serve_until_stopped(
+    web: SampleWeb,
+    log: Path | None,
+    sock: socket.socket,
+    patience: Patience,
+    guarded: float = 0.0,
+    back: socket.socket | None = None,
+) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in _STOP:
         loop.add_signal_handler(number, stopped.set)
-    async with serve(web, log=log, sock=sock, patience=patience):
+    async with serve(web, log=log, sock=sock, patience=patience, guarded=guarded, back=back):
         await stopped.wait()
 
 

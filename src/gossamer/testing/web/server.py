@@ -5,10 +5,12 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from gossamer.testing.web.access_log import AccessLog
 from gossamer.testing.web.connection import Connection
+from gossamer.testing.web.guarded import GuardedReplies
 from gossamer.testing.web.patience import Patience
 from gossamer.testing.web.replies import Replies
 from gossamer.testing.web.web import SampleWeb
@@ -22,6 +24,7 @@ class Running:
 
     port: int
     log: AccessLog
+    back_port: int = 0  # where all pages are shown, if some are not at `port`
 
     @property
     def connect_to(self) -> str:
@@ -47,20 +50,35 @@ async def serve(
     port: int = 0,
     sock: socket.socket | None = None,
     patience: Patience | None = None,
+    guarded: float = 0.0,
+    back: socket.socket | None = None,
 ) -> AsyncIterator[Running]:
-    """Answer for every host of the web until the block is left. The log is complete then."""
+    """Answer for every host of the web until the block is left. The log is complete then.
+
+    With `guarded`, that share of the pages is shown only at a second port.
+    """
     replies = Replies(web.sites, patience or Patience())
+    front = GuardedReplies(web.sites, patience or Patience(), guarded) if guarded else replies
     access = AccessLog(log)
     access.watch()
     connections: set[Connection] = set()
     loop = asyncio.get_running_loop()
     listener = sock or listening_socket(port)
-    server = await loop.create_server(lambda: Connection(replies, access, connections), sock=listener, backlog=4_096)
+    doors = {listener: front}
+    if guarded:
+        back = back or listening_socket()
+        doors[back] = replies
+    servers = [
+        await loop.create_server(partial(Connection, behind, access, connections), sock=door, backlog=4_096)
+        for door, behind in doors.items()
+    ]
     try:
-        yield Running(listener.getsockname()[1], access)
+        yield Running(listener.getsockname()[1], access, back.getsockname()[1] if back else 0)
     finally:
-        server.close()
+        for server in servers:
+            server.close()
         for connection in list(connections):
             connection.abort()
-        await server.wait_closed()
+        for server in servers:
+            await server.wait_closed()
         access.close()

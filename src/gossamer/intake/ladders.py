@@ -1,0 +1,79 @@
+"""Which rungs a job may climb: what was asked for, cut to what can be used here, before anything is created."""
+
+from collections.abc import Collection
+from typing import Any
+
+from gossamer.errors import UserError
+from gossamer.model.fetching import DIRECT
+from gossamer.model.ladders import RUNGS, Mode, names_of
+
+_ALIASES = {"smart-hybrid": Mode.HYBRID}
+_NAMED = (Mode.FREE_ONLY, Mode.HYBRID, Mode.PREMIUM_ONLY)
+_HOW = "See 'gossamer job run --help' and docs/howto/choose-a-mode.md"
+
+
+def choose_ladder(mode: str | None, ladder: str | None, here: Collection[str]) -> dict[str, Any]:
+    """A recipe's parameters for a mode, a ladder of one's own, or neither; `here` are the rungs configured here."""
+    if mode is not None and ladder is not None:
+        raise UserError("job.mode", "Give --mode or --ladder, not both.", hint=f"{_HOW}.")
+    if ladder is not None:
+        return {"mode": Mode.OWN, "ladder": _read_ladder(ladder, here)}
+    chosen = _read_mode(mode) if mode is not None else default_mode(here)
+    if chosen is Mode.FREE_ONLY:
+        return {}
+    names = names_of(chosen, here)
+    usable = [name for name in names if name in here]
+    if not usable:
+        raise UserError(
+            "job.mode_not_configured",
+            f"--mode {chosen} needs {names[0]}, and no provider is configured here.",
+            hint="Set the key of one, or use --mode free-only.",
+        )
+    return {"mode": chosen, "ladder": usable}
+
+
+def default_mode(here: Collection[str]) -> Mode:
+    """What a job does that was not told: with a provider at hand it may ask that for what it cannot get by itself."""
+    return Mode.HYBRID if set(names_of(Mode.HYBRID, here)) <= set(here) else Mode.FREE_ONLY
+
+
+def missing_sentence(params: dict[str, Any], here: Collection[str]) -> str:
+    """What a person should know of a ladder that was cut; nothing if it was not."""
+    if params.get("mode") is not Mode.HYBRID:
+        return ""
+    missing = [name for name in names_of(Mode.HYBRID, here) if name not in here]
+    return (
+        f"No provider is configured here: pages that need {missing[0]} or {missing[-1]} will fail and say so."
+        if missing
+        else ""
+    )
+
+
+def _read_mode(text: str) -> Mode:
+    name = text.strip().lower()
+    mode = _ALIASES.get(name) or next((one for one in _NAMED if one == name), None)
+    if mode is None:
+        raise UserError(
+            "job.mode", f"There is no mode {text!r}.", hint=f"There are {', '.join(_NAMED[:-1])} and {_NAMED[-1]}."
+        )
+    return mode
+
+
+def _read_ladder(text: str, here: Collection[str]) -> list[str]:
+    names = [name.strip().lower() for name in text.split(",")]
+    for at, name in enumerate(names):
+        if name not in RUNGS:
+            raise UserError(
+                "job.ladder",
+                f"--ladder: there is no rung {name!r}.",
+                hint=f"Rungs that can be used here: {', '.join(here)}.",
+            )
+        if name in names[:at]:
+            raise UserError("job.ladder", f"--ladder has {name} twice.", hint="Name each rung once, cheapest first.")
+        if name not in here:
+            raise UserError(
+                "job.rung_not_configured",
+                f"--ladder: {name} is not configured here.",
+                hint=f"{_HOW} for what it needs. Rungs that can be used here: {', '.join(here)}.",
+            )
+    return [] if names == [DIRECT.name] else names

@@ -1,0 +1,44 @@
+"""What a try says about its rung, and on which rung the next page of a domain should begin."""
+
+from collections.abc import Mapping
+
+from gossamer.model.experience import Experience
+from gossamer.model.fetching import Ladder, Rung
+from gossamer.model.page import Attempt
+from gossamer.model.trouble import Cure, Reason
+
+ENOUGH = 5  # tries before anything is concluded
+WORKS = 0.9  # a rung that gets more than this is one to begin with,
+FUTILE = 0.1  # and a free one below it that gets less than this is not worth its time
+_PROBES = 20  # one page in so many begins at the bottom all the same: sites change
+
+_SLOWED = frozenset({Reason.RATE_LIMITED, Reason.UNAVAILABLE, Reason.TIMEOUT})
+
+
+def lesson(attempt: Attempt) -> bool | None:
+    """Whether the rung got what there was; None where the try says nothing about the rung."""
+    if not attempt.reason:
+        return True
+    reason = Reason[attempt.reason]
+    return False if reason.cure is Cure.CLIMB or reason in _SLOWED else None
+
+
+def begin_with(ladder: Ladder, known: Mapping[str, Experience]) -> Rung:
+    """The cheapest rung that works here, if all below it are known not to; else the first.
+
+    A free rung that works now and then is still tried first: it costs nothing.
+    """
+    for rung in ladder.rungs:
+        seen = known.get(rung.name, Experience())
+        if seen.tries < ENOUGH:
+            break
+        if seen.rate > WORKS:
+            return rung
+        if not rung.paid and seen.rate >= FUTILE:
+            break
+    return ladder.first
+
+
+def is_probe(key: bytes) -> bool:
+    """By the page's key, so that a resumed walk decides the same."""
+    return key[-1] % _PROBES == 0

@@ -1,0 +1,73 @@
+"""All rungs there are, and the modes: ladders that have a name."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from enum import StrEnum
+
+from gossamer.model.fetching import DIRECT, HOME_LANE, Ladder, Rung
+
+
+def _provider(name: str, seconds: int, *, renders: bool = False) -> Rung:
+    # They try again by themselves before they answer, and a call that is given up is charged all the same.
+    return Rung(name, HOME_LANE, timeout=timedelta(seconds=seconds), renders=renders, paid=True)
+
+
+_PAGE_LOAD = timedelta(seconds=60)
+
+RUNGS: Mapping[str, Rung] = {
+    rung.name: rung
+    for rung in (
+        DIRECT,
+        Rung("browser", "browser", timeout=_PAGE_LOAD, renders=True),
+        Rung("stealth", "stealth", timeout=_PAGE_LOAD, renders=True),
+        # 60 seconds for the page, the rest for the start of its browser.
+        Rung("flaresolverr", HOME_LANE, retries=1, timeout=timedelta(seconds=80), renders=True),
+        _provider("scrapingbee-standard", 75),
+        _provider("scrapingbee-js", 90, renders=True),
+        _provider("scrapingbee-premium", 120, renders=True),
+        _provider("scrapingbee-stealth", 170, renders=True),
+        _provider("scraperapi", 100),
+        _provider("scraperapi-js", 100, renders=True),
+        _provider("scraperapi-premium", 100, renders=True),
+        _provider("scraperapi-ultra", 100, renders=True),
+        _provider("firecrawl", 75, renders=True),
+    )
+}
+"""By name. Which of them can be used here is a matter of settings."""
+
+
+class Mode(StrEnum):
+    """A ladder people ask for by name; `own` is one they have written themselves."""
+
+    FREE_ONLY = "free-only"
+    HYBRID = "hybrid"
+    PREMIUM_ONLY = "premium-only"
+    OWN = "own"
+
+
+# Who fetches for money, best first: what `hybrid` climbs, and what `premium-only` renders everything with.
+_PROVIDERS = (
+    (("scrapingbee-standard", "scrapingbee-js"), "scrapingbee-js"),
+    (("scraperapi", "scraperapi-js"), "scraperapi-js"),
+    (("firecrawl",), "firecrawl"),
+)
+
+
+def names_of(mode: Mode, here: Collection[str]) -> tuple[str, ...]:
+    """The whole ladder of a mode, with the first provider that can be used here, or the best one where none can."""
+    usable = [one for one in _PROVIDERS if one[1] in here]
+    climbs, renders = (usable or _PROVIDERS)[0]
+    match mode:
+        case Mode.HYBRID:
+            return (DIRECT.name, *climbs)
+        case Mode.PREMIUM_ONLY:
+            return (renders,)
+        case Mode.FREE_ONLY | Mode.OWN:
+            return (DIRECT.name,)
+
+
+def ladder_of(mode: Mode, names: Sequence[str]) -> Ladder:
+    """A job's ladder as it was cut when the job was created, and what was cut off it."""
+    rungs = tuple(RUNGS[name] for name in names) or (DIRECT,)
+    cut = [name for name in names_of(mode, ()) if name not in names] if mode is Mode.HYBRID and len(rungs) == 1 else ()
+    return Ladder(rungs, tuple(RUNGS[name] for name in cut))
