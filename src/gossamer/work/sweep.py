@@ -10,7 +10,8 @@ from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
 SURE_AFTER = 5.0  # seconds, at least, between the two looks that make an expired lease an abandoned one
-LOST_NUDGE = timedelta(minutes=2)
+LOST_NUDGE = 2  # leases after which a visit that nobody has claimed is issued anew,
+LEAST = timedelta(seconds=10)  # and no sooner: a nudge may have to wait for its turn
 
 
 class Sweeper:
@@ -21,13 +22,14 @@ class Sweeper:
         self._clock = clock
         # After a suspended machine wakes, all leases have run out; whoever lives renews them within a quarter of one.
         self._sure_after = max(SURE_AFTER, lease.total_seconds() / 3)
+        self._lost_after = max(LEAST, LOST_NUDGE * lease)
         self._expired: dict[UUID, tuple[UUID, float]] = {}  # visit -> token, first seen
 
     async def sweep(self) -> None:
         gone = self._sure(await self._database.read(visits.expired))
-        untidy = await self._database.read(_untidy)
+        untidy = await self._database.read(_untidy, self._lost_after)
         if gone or untidy:
-            await self._database.write(_tidy, gone)
+            await self._database.write(_tidy, gone, self._lost_after)
 
     def _sure(self, expired: dict[UUID, UUID]) -> dict[UUID, UUID]:
         """Those seen expired under the same token long enough ago, while their holders could have renewed them."""
@@ -42,12 +44,12 @@ class Sweeper:
         return {visit: token for visit, (token, since) in self._expired.items() if since <= sure_before}
 
 
-def _untidy(tx: Tx) -> bool:
-    return bool(jobs.ready_to_rest(tx) or reclaim.any_lost(tx, LOST_NUDGE))
+def _untidy(tx: Tx, lost_after: timedelta) -> bool:
+    return bool(jobs.ready_to_rest(tx) or reclaim.any_lost(tx, lost_after))
 
 
-def _tidy(tx: Tx, gone: dict[UUID, UUID]) -> None:
+def _tidy(tx: Tx, gone: dict[UUID, UUID], lost_after: timedelta) -> None:
     reclaim.take_back(tx, gone, expired=True)
-    reclaim.lost_nudges(tx, LOST_NUDGE)
+    reclaim.lost_nudges(tx, lost_after)
     for identifier in jobs.ready_to_rest(tx):
         jobs.move(tx, identifier, JobState.PAUSED)
