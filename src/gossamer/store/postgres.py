@@ -16,6 +16,7 @@ from gossamer.clock import Clock
 from gossamer.errors import StorageAway, UserError
 from gossamer.store.away import AWAY_STATES, storage_away
 from gossamer.store.dialect import POSTGRES
+from gossamer.store.keepalive import look_whether_alive
 from gossamer.store.patience import Patience
 from gossamer.store.tx import Tx
 from gossamer.store.types import dumps
@@ -53,6 +54,7 @@ class PostgresDatabase:
             json_deserializer=orjson.loads,
             connect_args={"timeout": _CONNECT, "server_settings": _server_settings(longest)},
         )
+        look_whether_alive(self._engine)
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         async def whole() -> T:
