@@ -161,3 +161,20 @@ async def test_what_cannot_be_sent_is_ready_again_at_once(database: AnyDatabase)
     assert await database.read(queue.in_hand) == {}
     mended, _ = issuer_of(database)
     assert await mended.look() == 3
+
+
+async def test_it_is_known_for_how_long_nothing_could_be_sent(database: AnyDatabase) -> None:
+    await database.write(make_job, *hosts(3))
+    clock, dispatcher = FrozenClock(), LocalDispatcher()
+    issuer = Issuer(database, dispatcher, clock, "one", 500)
+    clock.advance(60)
+    assert await issuer.look() == 0
+    assert issuer.mute_for() == 0, "there is nobody to send anything to"
+    await dispatcher.close()
+    await worker(database, 100)
+    for _ in range(3):
+        assert await issuer.look() == 0
+        clock.advance(7)
+    assert issuer.mute_for() == 21
+    issuer.forget_mute()
+    assert issuer.mute_for() == 0

@@ -100,6 +100,7 @@ class Issuer:
         self._holder = holder
         self._cap = cap
         self._logs_at = clock.monotonic()
+        self._mute_since: float | None = None
         self._passed = True  # for all we know: whoever issued before us may have left an alert
 
     async def look(self) -> int:
@@ -111,10 +112,25 @@ class Issuer:
     async def _issue(self, lane: str) -> int:
         mark = f"{NUDGED_BY}{uuid4().hex[:12]}"  # made here and not in the transaction, which may have to be made twice
         ids = await self._database.write(issue, self._holder, lane, self._cap, mark)
-        lost = [identifier for identifier in ids if not await self._dispatcher.send(Nudge(identifier, lane))]
-        if lost:
-            await self._database.write(visits.take_back_issued, lost, mark)
-        return len(ids) - len(lost)
+        sent = 0
+        for identifier in ids:
+            if not await self._dispatcher.send(Nudge(identifier, lane)):
+                break  # nor would the next one arrive, and each may take seconds to fail
+            sent += 1
+        if ids[sent:]:
+            await self._database.write(visits.take_back_issued, ids[sent:], mark)
+            if self._mute_since is None:
+                self._mute_since = self._clock.monotonic()
+        if sent:
+            self._mute_since = None
+        return sent
+
+    def mute_for(self) -> float:
+        """Seconds for which there was something to send and none of it went out."""
+        return 0.0 if self._mute_since is None else self._clock.monotonic() - self._mute_since
+
+    def forget_mute(self) -> None:
+        self._mute_since = None
 
     async def _watch(self, room: Room) -> None:
         """The cap is not passed by whatever we do; should it be all the same, somebody wants to know."""

@@ -37,6 +37,7 @@ _RENEW = LEASE.total_seconds() / 4
 _ISSUE, _LOOK, _CLOSE = 0.2, 1.0, 0.5  # seconds between looks
 _RETAIN, _RETAIN_MORE = 300.0, 5.0
 _CONNECTIONS = 10.0
+_MUTE = 15.0  # seconds in which nothing could be sent, before somebody else is let try
 _FORGET = timedelta(minutes=10)  # of silence
 
 log = get_logger(__name__)
@@ -92,11 +93,19 @@ class Keeper:
                     log.info("issuer.took_over", holder=self._holder)
                     await self._hold()
                     log.info("issuer.left", holder=self._holder)
+                    if self._issuer.mute_for():
+                        await self._give_way()
                 else:
                     await self._tell_of_a_home()
                 await asyncio.sleep(_RENEW)
         finally:
             await asyncio.shield(self._database.write(leave, self._holder))
+
+    async def _give_way(self) -> None:
+        """Our messages do not arrive; those of another instance may. If there is none, we shall try again."""
+        await self._database.write(places.leave, PLACE, self._holder)
+        self._issuer.forget_mute()
+        await asyncio.sleep(LEASE.total_seconds())
 
     async def _tell_of_a_home(self) -> None:
         home = await self._database.read(health.working_home)
@@ -126,9 +135,10 @@ class Keeper:
             await asyncio.sleep(_RENEW)
 
     async def _issue(self) -> None:
-        while True:
+        while self._issuer.mute_for() < _MUTE:
             if not await self._issuer.look():
                 await asyncio.sleep(_ISSUE)
+        log.warning("issuer.mute", holder=self._holder)
 
     async def _close(self) -> None:
         while True:
