@@ -14,7 +14,7 @@ from gossamer.model.job import Target
 from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
 from gossamer.model.worker import Worker
-from gossamer.store import alerts, jobs, places, queue, reclaim, sites, visits, workers
+from gossamer.store import alerts, jobs, places, queue, reclaim, sites, tables, visits, workers
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import LEASE as VISIT_LEASE
@@ -178,3 +178,20 @@ async def test_it_is_known_for_how_long_nothing_could_be_sent(database: AnyDatab
     assert issuer.mute_for() == 21
     issuer.forget_mute()
     assert issuer.mute_for() == 0
+
+
+async def test_a_nudge_that_comes_late_finds_its_slot_taken(database: AnyDatabase) -> None:
+    await database.write(make_job, *hosts(3))
+    await worker(database, 100)
+    issuer, dispatcher = issuer_of(database, cap=1)
+    assert await issuer.look() == 1
+    (late,) = await nudged(dispatcher)
+    await database.write(reclaim.lost_nudges, timedelta())
+    later = await database.read(lambda tx: tx.now) + timedelta(hours=1)
+    await database.write(
+        lambda tx: tx.run(tables.visits.update().where(tables.visits.c.id == late.visit).values(due_at=later))
+    )
+    assert await issuer.look() == 1, "another one has the slot now"
+    claim = (visits.claim, tokens([late.visit]), "box/0-7", VISIT_LEASE)
+    assert await database.write(*claim, nudged_by=NUDGED_BY) == []
+    assert sum((await database.read(queue.in_hand)).values()) == 1, "the cap holds"
