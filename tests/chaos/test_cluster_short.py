@@ -13,19 +13,20 @@ from tests.chaos.plan import Plan, Strike, cluster_plan_of
 
 pytestmark = [pytest.mark.story, pytest.mark.xdist_group("chaos-cluster")]
 
-# Those that take their time come first: while they last the others go on with the job.
+# While nobody issues, a machine is cut off: both take their time.
 ORDER = (
-    "machine-cut",
     "kill-worker",
-    "redis-lost",
     "kill-issuer",
-    "postgres-kill",
+    "machine-cut",
+    "redis-lost",
     "kill-instance",
+    "postgres-kill",
     "redis-kill",
     "database-cut",
 )
+SEED = 3851  # of the dice, which say how long things last: here never for much longer than they need
 PLAN = Plan(
-    0, CLUSTER, tuple(Strike(harm, 0.7 * at / len(ORDER), 0.1, recovered=False) for at, harm in enumerate(ORDER))
+    SEED, CLUSTER, tuple(Strike(harm, 0.5 * at / len(ORDER), 0.1, recovered=False) for at, harm in enumerate(ORDER))
 )
 
 
