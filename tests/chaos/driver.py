@@ -112,15 +112,19 @@ class ClusterArena(Arena):
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
         self._calm_rate = _QUICK  # what is left does not depend on it
-        self._instead = no_namespaces()
-        self.machines = self._stack.enter_context(open_machines(namespaces=not self._instead))
-        self._redis = self._stack.enter_context(redis(self._folder / "redis", *_DURABLE))
-        instead = f"loopback addresses: {self._instead}" if self._instead else "network namespaces"
-        _say(f"{len(self.machines)} machines, which are {instead}")
+
+    def __enter__(self) -> Self:
+        reason = no_namespaces()
+        self._machines = self._stack.enter_context(open_machines(namespaces=not reason))
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="gossamer-chaos-redis-"))
+        self._redis = self._stack.enter_context(redis(Path(folder), *_DURABLE))
+        kind = f"loopback addresses: {reason}" if reason else "network namespaces"
+        _say(f"{len(self._machines)} machines, which are {kind}")
+        return self
 
     def _trial(self, plan: Plan, folder: Path) -> Trial:
         calm = self._undisturbed()
-        return ClusterTrial(plan, self._ground, folder, calm, self._postgres(), self._redis, self.machines)
+        return ClusterTrial(plan, self._ground, folder, calm, self._postgres(), self._redis, self._machines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,10 @@ class Road:
                 for way in ways:
                     way.cancel()
                 for end in (onward, back):
-                    end.transport.abort() if not self._open.is_set() else end.close()
+                    if self._open.is_set():
+                        end.close()
+                    else:
+                        end.transport.abort()  # nobody would hear of it
 
     async def _carry(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         with suppress(OSError):

@@ -54,8 +54,8 @@ class Trial:
         self._until = since + _LONGEST
         with ExitStack() as stack:
             web = stack.enter_context(self._ground.web(self._folder / "web"))
-            self._start(stack, web)
             try:
+                self._start(stack, web)
                 for strike in self._plan.strikes:
                     self._strike(strike)
                 job = self._wait(lambda look: False).job

@@ -192,6 +192,6 @@ async def test_a_nudge_that_comes_late_finds_its_slot_taken(database: AnyDatabas
         lambda tx: tx.run(tables.visits.update().where(tables.visits.c.id == late.visit).values(due_at=later))
     )
     assert await issuer.look() == 1, "another one has the slot now"
-    claim = (visits.claim, tokens([late.visit]), "box/0-7", VISIT_LEASE)
-    assert await database.write(*claim, nudged_by=NUDGED_BY) == []
+    held = tokens([late.visit])
+    assert await database.write(visits.claim, held, "box/0-7", VISIT_LEASE, nudged_by=NUDGED_BY) == []
     assert sum((await database.read(queue.in_hand)).values()) == 1, "the cap holds"
