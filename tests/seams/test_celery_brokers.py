@@ -10,8 +10,13 @@ from gossamer.dispatch import Dispatcher, Nudge
 from gossamer.dispatch.celery import CeleryDispatcher
 from gossamer.testing.contracts.dispatch import DispatcherContract
 
-# One process starts these servers: they take their time.
-pytestmark = [pytest.mark.xdist_group("brokers"), pytest.mark.parametrize("broker", ["rabbitmq", "sqs"])]
+pytestmark = [
+    pytest.mark.xdist_group("brokers"),  # one process starts these servers: they take their time
+    pytest.mark.parametrize("broker", ["rabbitmq", "sqs"]),
+    # How kombu speaks to pycurl for SQS.
+    pytest.mark.filterwarnings("ignore:IOCTLFUNCTION is deprecated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:socket_all is deprecated:DeprecationWarning"),
+]
 
 _numbers = count(1)
 
