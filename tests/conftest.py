@@ -15,6 +15,7 @@ import pytest
 from gossamer.clock import SystemClock
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.store.schema import upgrade
+from tests.brokers import rabbitmq, sqs
 from tests.partitioned import watch
 from tests.servers import RedisServer, object_storage, pgbouncer, postgres, redis
 
@@ -62,6 +63,20 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
     """Shared by tests that keep it alive and use names of their own."""
     with redis(tmp_path_factory.mktemp("redis")) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def rabbitmq_server() -> Iterator[str]:
+    """The address of a broker of another kind."""
+    with TemporaryDirectory(prefix="gossamer-rabbitmq-") as folder, rabbitmq(Path(folder) / "server") as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def sqs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of something that speaks as Amazon's queues do."""
+    with sqs(tmp_path_factory.mktemp("sqs") / "server") as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

@@ -139,6 +139,10 @@ class RedisServer:
             self._process.wait(10)
             self._process = None
 
+    def forget(self) -> None:
+        """While it is not running: what it had written is gone."""
+        shutil.rmtree(self._folder / "appendonlydir", ignore_errors=True)
+
     def send(self, number: signal.Signals) -> None:
         if self._process:
             self._process.send_signal(number)

@@ -17,7 +17,8 @@ from gossamer.export.table import Table
 from gossamer.export.types import TABLES
 from gossamer.model.states import JOB_MOVES, SITE_MOVES, VISIT_MOVES, JobState, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason
-from gossamer.settings import PREFIX, Settings
+from gossamer.settings import Settings
+from gossamer.settings.forms import PREFIX
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "gossamer"

@@ -165,7 +165,7 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
             yield Instance(
                 app.database,
                 host,
-                Crew(app.database, app.clock, host, commands, settings.lease),
+                Crew(app.database, app.clock, host, commands, settings.lease, memory=settings.worker_memory),
                 Keeper(app.database, closing, app.clock, holder, issuer, _duties(app, desk, app.desk(closing, holder))),
                 dispatcher,
                 FileSweeper(app.database, app.shelf()),

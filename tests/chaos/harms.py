@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import psutil
 
@@ -35,15 +36,24 @@ held.execute("ROLLBACK")
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
-    """A job at work, and what can be reached of it."""
+class Place:
+    """Where a job is at work: what a home and a cluster have in common."""
+
+    dice: random.Random
+    server: PostgresServer | None
+
+    def linger(self, shortest: float, longest: float) -> None:
+        time.sleep(self.dice.uniform(shortest, longest))
+
+
+@dataclass(frozen=True, slots=True)
+class Scene(Place):
+    """A job at work in a home, and what can be reached of it."""
 
     program: "subprocess.Popen[bytes]"  # the runner
     home: Path
     lease: float
-    dice: random.Random
     clock: Path  # by how much the program's wall clock is ahead, where it was given a false one
-    server: PostgresServer | None
 
     def runner(self) -> psutil.Process:
         if self.program.poll() is not None:
@@ -64,9 +74,6 @@ class Scene:
         if not workers:
             raise psutil.NoSuchProcess(self.program.pid)
         return workers
-
-    def linger(self, shortest: float, longest: float) -> None:
-        time.sleep(self.dice.uniform(shortest, longest))
 
 
 def kill_runner(scene: Scene) -> None:
@@ -121,28 +128,31 @@ def lock_database(scene: Scene) -> None:
     subprocess.run([sys.executable, "-c", _LOCK, str(path), str(LOCKED_SECONDS)], check=True)
 
 
-def restart_postgres(scene: Scene) -> None:
+def restart_postgres(scene: Place) -> None:
     _server(scene).stop()
     scene.linger(0, 5)
     _server(scene).start()
 
 
-def kill_postgres(scene: Scene) -> None:
+def kill_postgres(scene: Place) -> None:
     _server(scene).kill()
     scene.linger(0, 5)
     _server(scene).start()
 
 
+S = TypeVar("S", bound=Place)
+
+
 @dataclass(frozen=True, slots=True)
-class Harm:
+class Harm(Generic[S]):
     """One way to disturb a job. `forgets` says how many working processes may forget what they had not yet settled."""
 
-    do: Callable[[Scene], None]
+    do: Callable[[S], None]
     forgets: int
     databases: frozenset[str] = EITHER
 
 
-HARMS: Mapping[str, Harm] = {
+HARMS: Mapping[str, Harm[Scene]] = {
     "kill-runner": Harm(kill_runner, 2),
     "kill-worker": Harm(kill_worker, 1),
     "terminate": Harm(terminate, 0),
@@ -174,6 +184,6 @@ def _freeze(scene: Scene, process: psutil.Process, shortest: float) -> None:
             os.kill(process.pid, signal.SIGCONT)
 
 
-def _server(scene: Scene) -> PostgresServer:
+def _server(scene: Place) -> PostgresServer:
     assert scene.server, "no Postgres to be harmed here"
     return scene.server

@@ -1,9 +1,10 @@
 """From a seed to what will be done, when, and on which database: always the same for the same seed."""
 
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from tests.chaos.cluster_harms import CLUSTER, CLUSTER_HARMS
 from tests.chaos.harms import CLOCK, DISK, HARMS, POSTGRES, SQLITE
 
 _LATEST = 0.8  # of the pages: later there is little left to be harmed
@@ -53,11 +54,21 @@ def plan_of(seed: int) -> Plan:
     if database not in HARMS[first].databases:
         (database,) = HARMS[first].databases
     others = [name for name, harm in HARMS.items() if database in harm.databases and name != first]
+    return Plan(seed, database, _strikes(dice, first, others))
+
+
+def cluster_plan_of(seed: int) -> Plan:
+    """The same for three instances that share a database."""
+    dice = random.Random(f"cluster {seed}")
+    first = list(CLUSTER_HARMS)[seed % len(CLUSTER_HARMS)]
+    return Plan(seed, CLUSTER, _strikes(dice, first, [name for name in CLUSTER_HARMS if name != first]))
+
+
+def _strikes(dice: random.Random, first: str, others: Sequence[str]) -> tuple[Strike, ...]:
     harms = [first, *dice.sample(others, dice.randint(0, 2))]
     dice.shuffle(harms)
     shares = sorted(dice.uniform(0, _LATEST) for _ in harms)
-    strikes = tuple(
+    return tuple(
         Strike(harm, share, dice.uniform(0, 1), recovered=dice.random() > _AT_ONCE)
         for harm, share in zip(harms, shares, strict=True)
     )
-    return Plan(seed, database, strikes)

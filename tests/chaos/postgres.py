@@ -22,7 +22,7 @@ class PostgresServer:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._port = free_port()
+        self.port = free_port()
         self._life: subprocess.Popen[bytes] | None = None
         if os.getuid() == 0:
             shutil.chown(folder, "postgres", "postgres")
@@ -34,8 +34,9 @@ class PostgresServer:
     def _data(self) -> Path:
         return self._folder / "data"
 
-    def url(self, database: str) -> str:
-        return f"postgresql://gossamer@127.0.0.1:{self._port}/{database}"
+    def url(self, database: str, address: str = "") -> str:
+        """`address` is where it is found from elsewhere."""
+        return f"postgresql://gossamer@{address or f'127.0.0.1:{self.port}'}/{database}"
 
     def create(self, database: str) -> str:
         """A new, empty database; its address."""
@@ -52,11 +53,11 @@ class PostgresServer:
 
     def start(self) -> None:
         command = [program("postgres"), "-D", str(self._data), "-h", "127.0.0.1"]
-        for option in (f"port={self._port}", f"unix_socket_directories={self._folder}"):
+        for option in (f"port={self.port}", f"unix_socket_directories={self._folder}"):
             command += ["-c", option]
         with (self._folder / "server.log").open("ab") as log:
             self._life = subprocess.Popen(as_postgres(command), stdout=log, stderr=log, cwd=self._folder)
-        wait_for(self._port, self._life)
+        wait_for(self.port, self._life)
 
     def stop(self) -> None:
         """As an upgrade or a reboot does: connections are cut, what was committed is written."""

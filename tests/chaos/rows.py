@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ FROM jobs
 _EVENTS = "SELECT visit_id, at, kind, why FROM events WHERE visit_id IS NOT NULL"
 _PAGES = "SELECT visit_id, settled_at, url FROM pages WHERE settled_at IS NOT NULL"
 _PATIENCE = 2.0  # seconds
+_UNHEARD = (sqlite3.Error, PostgresError, InterfaceError, OSError, TimeoutError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Rows:
                 found = self._from_file(self._database, _LOOK)
             else:
                 found = asyncio.run(asyncio.wait_for(self._from_server(self._database, _LOOK), _PATIENCE))
-        except (sqlite3.Error, PostgresError, InterfaceError, OSError, TimeoutError):
+        except _UNHEARD:
             return None
         if not found:
             return None
@@ -61,6 +63,32 @@ class Rows:
             [Happened(*row) for row in self._all(_EVENTS)],
             [Settled(*row) for row in self._all(_PAGES)],
         )
+
+    def run(self, statements: str) -> None:
+        """Whatever a server should do once."""
+
+        async def done() -> None:
+            connection = await asyncpg.connect(self._database)  # type: ignore[no-untyped-call]
+            try:
+                await connection.execute(statements)
+            finally:
+                await connection.close()
+
+        asyncio.run(done())
+
+    def first(self, query: str) -> Any:
+        """The first value of the answer; None if there is none, or while the server does not answer."""
+        try:
+            found = asyncio.run(asyncio.wait_for(self._from_server(str(self._database), query), _PATIENCE))
+        except _UNHEARD:
+            return None
+        return found[0][0] if found else None
+
+    def wait_for(self, query: str, wanted: Any, seconds: float = 60) -> None:
+        until = time.monotonic() + seconds
+        while (found := self.first(query)) != wanted:
+            assert time.monotonic() < until, f"{query} still gives {found}"
+            time.sleep(0.1)
 
     def _all(self, query: str) -> Sequence[Any]:
         if isinstance(self._database, Path):

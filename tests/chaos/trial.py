@@ -4,16 +4,18 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
+from gossamer.testing.web.proof import smallest_gaps
 from tests.chaos.ground import LEASE, PROCESSES, Ground
-from tests.chaos.harms import HARMS, Scene
+from tests.chaos.harms import HARMS, Harm, Scene
 from tests.chaos.means import clock_settings, small_disk
+from tests.chaos.outcome import Outcome, Stuck
 from tests.chaos.plan import Plan, Strike
 from tests.chaos.postgres import PostgresServer
 from tests.chaos.reference import Reference, differences, fetched_again, impolite, what_is_left
@@ -27,33 +29,10 @@ _GLANCE = 0.05
 _UNSETTLED = 200  # pages a process may forget: 100 that wait for a commit, 100 being committed
 
 
-class Stuck(Exception):
-    """The job does not come to its end."""
-
-
-@dataclass(slots=True)
-class Outcome:
-    """How a seed went."""
-
-    plan: Plan
-    done: list[str] = field(default_factory=list)  # harms
-    recovery: list[tuple[str, float]] = field(default_factory=list)  # seconds from a harm's end to the next page
-    resumes: int = 0
-    again: int = 0  # pages fetched that the undisturbed run did not fetch
-    allowed: int = 0
-    lost: int = 0  # visits taken back because their worker was silent for too long
-    refused: int = 0  # how often a worker said that it had lost visits, and that nothing more of them was written
-    seconds: float = 0.0
-    missing: list[str] = field(default_factory=list)  # harms that cannot be done here, and why
-    problems: list[str] = field(default_factory=list)
-
-    @property
-    def kills(self) -> int:
-        return sum("kill" in harm for harm in self.done)
-
-
 class Trial:
-    """A plan at work in a folder of its own."""
+    """A plan at work in a folder of its own, in one home. A cluster's differs in what is started and looked after."""
+
+    harms: Mapping[str, Harm[Any]] = HARMS
 
     def __init__(
         self, plan: Plan, ground: Ground, folder: Path, reference: Reference, server: PostgresServer | None
@@ -75,12 +54,8 @@ class Trial:
         self._until = since + _LONGEST
         with ExitStack() as stack:
             web = stack.enter_context(self._ground.web(self._folder / "web"))
-            if self._plan.small_disk:
-                stack.enter_context(small_disk(self._home))
-            self._open(web)
-            self._program = self._begin(*self._terminal.prospect(*PROCESSES))
-            stack.callback(self._end)
             try:
+                self._start(stack, web)
                 for strike in self._plan.strikes:
                     self._strike(strike)
                 job = self._wait(lambda look: False).job
@@ -89,6 +64,13 @@ class Trial:
                 self._outcome.problems.append(str(trouble))
         self._outcome.seconds = time.monotonic() - since
         return self._outcome
+
+    def _start(self, stack: ExitStack, web: Web) -> None:
+        if self._plan.small_disk:
+            stack.enter_context(small_disk(self._home))
+        self._open(web)
+        self._program = self._begin(*self._terminal.prospect(*PROCESSES))
+        stack.callback(self._end)
 
     def _open(self, web: Web) -> None:
         settings = dict(self._ground.settings)
@@ -126,7 +108,7 @@ class Trial:
         if before is None:
             return
         self._outcome.done.append(strike.harm)
-        self._outcome.allowed += HARMS[strike.harm].forgets * _UNSETTLED + before.running
+        self._outcome.allowed += self.harms[strike.harm].forgets * _UNSETTLED + before.running
         if strike.recovered:
             since = time.monotonic()
             settled = (self._rows.look() or before).settled
@@ -136,29 +118,40 @@ class Trial:
     def _do(self, harm: str) -> Look | None:
         """How far the job was when it was harmed; None if it was completed before."""
         while True:
-            before = self._wait(lambda look: self._program.poll() is None)
+            before = self._wait(lambda look: self._works())
             if before.state == "completed":
                 return None
             try:
-                HARMS[harm].do(Scene(self._program, self._home, LEASE, self._dice, self._clock, self._server))
+                self.harms[harm].do(self._scene())
             except psutil.NoSuchProcess:
                 time.sleep(_GLANCE)
             else:
                 return before
 
+    def _scene(self) -> Any:
+        return Scene(self._dice, self._server, self._program, self._home, LEASE, self._clock)
+
     def _wait(self, enough: Callable[[Look], bool]) -> Look:
-        """Look at the job until it is as wanted or completed; resume it whenever its program has ended before that."""
+        """Look at the job until it is as wanted or completed, and look after whoever works it meanwhile."""
         while time.monotonic() < self._until:
             look = self._rows.look()
-            ended = self._program.poll() is not None
-            if look and (enough(look) or (look.state == "completed" and ended)):
+            if look and (enough(look) or self._is_over(look)):
                 return look
-            if ended and look:
-                self._resume(look)
+            self._look_after(look)
             time.sleep(_GLANCE)
         raise Stuck(f"not completed after {_LONGEST:g} s: {self._rows.look()}")
 
-    def _resume(self, look: Look) -> None:
+    def _works(self) -> bool:
+        """Whether there is anybody to be harmed."""
+        return self._program.poll() is None
+
+    def _is_over(self, look: Look) -> bool:
+        return look.state == "completed" and not self._works()
+
+    def _look_after(self, look: Look | None) -> None:
+        """The job is resumed whenever its program has ended before it has."""
+        if self._works() or look is None:
+            return
         self._outcome.resumes += 1
         if self._outcome.resumes > _MOST_RESUMES:
             raise Stuck(f"resumed {_MOST_RESUMES} times and still {look}")
@@ -170,14 +163,17 @@ class Trial:
         if audit.returncode:
             problems.append(f"the audit ended with {audit.returncode}: {audit.stdout.strip()} {audit.stderr.strip()}")
         if "Traceback" in self._said.read_text():
-            problems.append("a person was shown a traceback: see said.txt")
+            problems.append(f"a person was shown a traceback: see {self._said.name}")
         events, pages = self._rows.story()
         problems += written_unheld(events, pages)
-        log = (self._home / "logs" / "gossamer.log").read_text()
-        self._outcome.lost, self._outcome.refused = lost_leases(events), log.count(" leases.lost ")
+        self._outcome.lost, self._outcome.refused = lost_leases(events), self._log().count(" leases.lost ")
         left = what_is_left(self._terminal, job, web)
         problems += differences(left, self._reference.left)
         problems += impolite(web, self._ground)
+        self._outcome.closest = min(smallest_gaps(web.log).values())
         self._outcome.again = fetched_again(left, self._reference.left)
         if self._outcome.again > self._outcome.allowed:
             problems.append(f"{self._outcome.again} pages were fetched again, allowed are {self._outcome.allowed}")
+
+    def _log(self) -> str:
+        return (self._home / "logs" / "gossamer.log").read_text()

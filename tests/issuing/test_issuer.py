@@ -282,3 +282,37 @@ async def test_what_cannot_be_sent_is_ready_again_at_once(database: AnyDatabase)
     assert await database.read(queue.in_hand) == {}
     mended, _ = issuer_of(database)
     assert await mended.look() == 3
+
+
+async def test_it_is_known_for_how_long_nothing_could_be_sent(database: AnyDatabase) -> None:
+    await database.write(make_job, *hosts(3))
+    clock, dispatcher = FrozenClock(), LocalDispatcher()
+    issuer = Issuer(database, dispatcher, clock, "one", 500)
+    clock.advance(60)
+    assert await issuer.look() == 0
+    assert issuer.mute_for() == 0, "there is nobody to send anything to"
+    await dispatcher.close()
+    await worker(database, 100)
+    for _ in range(3):
+        assert await issuer.look() == 0
+        clock.advance(7)
+    assert issuer.mute_for() == 21
+    issuer.forget_mute()
+    assert issuer.mute_for() == 0
+
+
+async def test_a_nudge_that_comes_late_finds_its_slot_taken(database: AnyDatabase) -> None:
+    await database.write(make_job, *hosts(3))
+    await worker(database, 100)
+    issuer, dispatcher = issuer_of(database, cap=1)
+    assert await issuer.look() == 1
+    (late,) = await nudged(dispatcher)
+    await database.write(reclaim.lost_nudges, timedelta())
+    later = await database.read(lambda tx: tx.now) + timedelta(hours=1)
+    await database.write(
+        lambda tx: tx.run(tables.visits.update().where(tables.visits.c.id == late.visit).values(due_at=later))
+    )
+    assert await issuer.look() == 1, "another one has the slot now"
+    held = tokens([late.visit])
+    assert await database.write(visits.claim, held, "box/0-7", VISIT_LEASE, nudged_by=NUDGED_BY) == []
+    assert sum((await database.read(queue.in_hand)).values()) == 1, "the cap holds"

@@ -16,6 +16,8 @@ from uuid import UUID
 
 import orjson
 
+from gossamer.testing.web.proof import read_log
+
 LONGEST = 240.0  # seconds after which a story hangs rather than runs
 
 
@@ -165,3 +167,12 @@ def kill(process: "subprocess.Popen[str]") -> None:
     """As a power cut would for this process: no chance to say goodbye."""
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=20)
+
+
+def moments_of(log: Path, after: float, before: float) -> dict[str, list[float]]:
+    """When each domain was asked for anything between two moments."""
+    found: dict[str, list[float]] = {}
+    for request in read_log(log):
+        if after < request.t < before:
+            found.setdefault(request.domain, []).append(request.t)
+    return {domain: sorted(moments) for domain, moments in found.items()}

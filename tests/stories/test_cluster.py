@@ -1,107 +1,46 @@
 """A cluster of three instances on Postgres and Redis: steered, harmed, and still exact, polite and within its cap."""
 
-import asyncio
 import os
 import signal
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-import asyncpg
 import pytest
 
 from gossamer.testing.web.proof import compare, forbidden_requests, smallest_gaps
 from tests.servers import RedisServer
+from tests.stories.cluster import Rows, instance
 from tests.stories.program import Terminal, quick_web
 
 CAP = 10
 RATE = 2.0
 
 
-class Rows:
-    """Plain looks into the database from the outside."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    def ask(self, query: str) -> list[Any]:
-        async def one() -> list[Any]:
-            connection = await asyncpg.connect(self._url)  # type: ignore[no-untyped-call]
-            try:
-                return list(await connection.fetch(query))
-            finally:
-                await connection.close()
-
-        return asyncio.run(one())
-
-    def until(self, query: str, condition: Callable[[Any], bool], seconds: float = 60) -> Any:
-        end = time.monotonic() + seconds
-        while True:
-            value = self.ask(query)[0][0]
-            if condition(value):
-                return value
-            assert time.monotonic() < end, f"{query} still gives {value}"
-            time.sleep(0.1)
-
-    @contextmanager
-    def most_in_hand(self) -> Iterator[list[int]]:
-        """What was the largest number of visits issued or running, as often as it can be asked."""
-        seen: list[int] = []
-        over = threading.Event()
-
-        async def watch() -> None:
-            connection = await asyncpg.connect(self._url)  # type: ignore[no-untyped-call]
-            query = "SELECT count(*) FROM visits WHERE state IN ('issued', 'running')"
-            while not over.is_set():
-                seen.append(await connection.fetchval(query))
-                await asyncio.sleep(0.02)
-            await connection.close()
-
-        thread = threading.Thread(target=lambda: asyncio.run(watch()))
-        thread.start()
-        try:
-            yield seen
-        finally:
-            over.set()
-            thread.join()
-
-
-@contextmanager
-def instance(terminal: Terminal, log: Path, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
-    with log.open("wb") as sink:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "gossamer", "worker", *arguments],
-            env=terminal.environment(),
-            stdout=sink,
-            stderr=sink,
-            start_new_session=True,
-        )
-    try:
-        yield process
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
+BROKERS = ["", *(pytest.param(name, marks=pytest.mark.xdist_group("brokers")) for name in ("rabbitmq", "sqs"))]
 
 
 @pytest.mark.story
+@pytest.mark.parametrize("broker", BROKERS, ids=["redis", "rabbitmq", "sqs"])
 def test_three_instances_are_steered_and_killed_and_nothing_is_lost_or_double(
-    tmp_path: Path, new_postgres: Callable[[], str], redis_server: RedisServer
+    tmp_path: Path,
+    new_postgres: Callable[[], str],
+    redis_server: RedisServer,
+    broker: str,
+    request: pytest.FixtureRequest,
 ) -> None:
     web_of = ("--sites", "18", "--seed", "6", "--nasty", "0", "--size-max", "8", "--pages-per-site", "8")
     url = new_postgres()
     settings = {
         "GOSSAMER_DATABASE_URL": url,
         "GOSSAMER_REDIS_URL": redis_server.url,
-        "GOSSAMER_REDIS_PREFIX": "cluster-story",
+        "GOSSAMER_REDIS_PREFIX": f"story-{broker or 'redis'}",
         "GOSSAMER_DOMAIN_RATE": str(RATE),
         "GOSSAMER_MAX_CONCURRENCY": str(CAP),
         "GOSSAMER_LEASE": "6s",
     }
+    if broker:
+        settings["GOSSAMER_BROKER_URL"] = request.getfixturevalue(f"{broker}_server")
     rows = Rows(url)
     with ExitStack() as stack:
         web = stack.enter_context(quick_web(tmp_path / "web", *web_of))

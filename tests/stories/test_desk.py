@@ -15,8 +15,8 @@ from gossamer.store import exports
 from gossamer.store.database import open_database
 from gossamer.store.schema import upgrade
 from tests.servers import RedisServer
+from tests.stories.cluster import instance
 from tests.stories.program import Terminal
-from tests.stories.test_cluster import instance
 from tests.work.test_desk import FILES_AT_WORK, most_at_once, note_down
 from tests.work.test_exporting import job_with_matches
 

@@ -16,8 +16,8 @@ import pytest
 
 from gossamer.testing.web.proof import compare, forbidden_requests, smallest_gaps
 from tests.servers import RedisServer
+from tests.stories.cluster import Rows, instance
 from tests.stories.program import Terminal, Web, finish, kill, quick_web
-from tests.stories.test_cluster import Rows, instance
 
 RATE = 8.0
 WEB = ("--sites", "8", "--seed", "6", "--nasty", "0", "--size-max", "7", "--pages-per-site", "8", "--guarded", "0.3")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.testing.web.proof import compare, forbidden_requests, read_log, smallest_gaps
+from gossamer.testing.web.proof import compare, forbidden_requests, smallest_gaps
 from tests.servers import RedisServer, redis
-from tests.stories.program import Terminal, finish, sample_web
+from tests.stories.program import Terminal, finish, moments_of, sample_web
 
 WEB = ("--seed", "6", "--nasty", "0")
 
@@ -50,7 +50,7 @@ def test_a_job_whose_redis_is_killed_and_comes_back_stays_true_and_polite(tmp_pa
         assert rows
         assert min(smallest_gaps(web.log).values()) >= 0.95 / 3
         assert forbidden_requests(web.log, web.truth) == []
-        alone = _moments(web.log, killed + 0.1, back)
+        alone = moments_of(web.log, killed + 0.1, back)
         assert sum(map(len, alone.values())) > 4, "nobody went on without Redis"
         gaps = [later - earlier for moments in alone.values() for earlier, later in pairwise(moments)]
         assert gaps
@@ -61,12 +61,3 @@ def test_a_job_whose_redis_is_killed_and_comes_back_stays_true_and_polite(tmp_pa
         assert 2 <= said[0] == said[1] <= 6
         # Also of its audit, that is, which every job has when it ends.
         assert [alert["kind"] for alert in terminal.ask("system", "alerts", "--all")] == ["redis"]
-
-
-def _moments(log: Path, after: float, before: float) -> dict[str, list[float]]:
-    """When each domain was asked for anything between two moments."""
-    found: dict[str, list[float]] = {}
-    for request in read_log(log):
-        if after < request.t < before:
-            found.setdefault(request.domain, []).append(request.t)
-    return {domain: sorted(moments) for domain, moments in found.items()}

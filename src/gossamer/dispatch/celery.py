@@ -18,6 +18,7 @@ from celery import Celery
 from celery.exceptions import Reject
 from celery.worker import state
 from kombu import Queue
+from kombu.asynchronous import set_event_loop
 
 from gossamer.dispatch.inbox import Inbox
 from gossamer.dispatch.seam import Nudge
@@ -67,6 +68,9 @@ def _transport(broker: str, prefix: str) -> dict[str, Any]:
         # Found again within seconds and not after kombu's own hundred; and apart from whoever else has the server.
         options |= {"unacked_restore_interval": 2, "unacked_restore_throttle": 1, "global_keyprefix": f"{prefix}:"}
         options |= {"socket_timeout": 30, "socket_connect_timeout": _CONNECT, "socket_keepalive": True}
+    if broker.startswith("sqs"):
+        # A look at a queue waits at the server, where a message is seen at once. What is handed back waits as long.
+        options |= {"wait_time_seconds": 5, "polling_interval": 0.2}
     return options
 
 
@@ -101,6 +105,7 @@ class CeleryDispatcher:
         self._app.set_default()  # the pool's threads look for the task there
         self._results = self._app.backend  # made now, and not by all threads whose first tasks end together
         state.should_stop = None
+        set_event_loop(None)  # one that another worker of this process has closed no longer hears of answers from SQS
         self._worker = self._app.WorkController(
             pool="threads",
             concurrency=most,

@@ -6,6 +6,7 @@ so two who both believe that they hold it take turns, and the cap holds for the 
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -125,6 +126,7 @@ class Issuer:
         self._cap = cap
         self._per_job = per_job
         self._logs_at = clock.monotonic()
+        self._mute_since: float | None = None
         self._passed: dict[str, bool] = {}  # what is not known may be: whoever issued before us may have left an alert
 
     async def look(self) -> int:
@@ -136,11 +138,28 @@ class Issuer:
     async def _issue(self, lane: str) -> int:
         mark = f"{NUDGED_BY}{uuid4().hex[:12]}"  # made here and not in the transaction, which may have to be made twice
         ids = await self._database.write(issue, self._holder, lane, self._cap, mark, self._per_job)
-        sent = await asyncio.gather(*(self._dispatcher.send(Nudge(identifier, lane)) for identifier in ids))
-        lost = [identifier for identifier, arrived in zip(ids, sent, strict=True) if not arrived]
+        lost = await self._send(ids, lane)
         if lost:
             await self._database.write(visits.take_back_issued, lost, mark)
+            if self._mute_since is None:
+                self._mute_since = self._clock.monotonic()
+        if len(lost) < len(ids):
+            self._mute_since = None
         return len(ids) - len(lost)
+
+    async def _send(self, ids: Sequence[UUID], lane: str) -> Sequence[UUID]:
+        """Those that did not go out."""
+        if ids and not await self._dispatcher.send(Nudge(ids[0], lane)):
+            return ids  # nor would the next one arrive, and each may take seconds to fail
+        sent = await asyncio.gather(*(self._dispatcher.send(Nudge(identifier, lane)) for identifier in ids[1:]))
+        return [identifier for identifier, arrived in zip(ids[1:], sent, strict=True) if not arrived]
+
+    def mute_for(self) -> float:
+        """Seconds for which there was something to send and none of it went out."""
+        return 0.0 if self._mute_since is None else self._clock.monotonic() - self._mute_since
+
+    def forget_mute(self) -> None:
+        self._mute_since = None
 
     async def _watch(self, room: Room) -> None:
         """No cap is passed by whatever we do; should it be all the same, somebody wants to know."""

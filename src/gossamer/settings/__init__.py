@@ -171,6 +171,12 @@ class Settings(BaseSettings):
         default={},
     )
     processes: int = setting("Processes that walk visits", "a whole number above 0", default_factory=cores, gt=0)
+    worker_memory: ByteSize = setting(
+        "Memory a working process of a cluster may have; one that comes near it is replaced, one that passes it killed",
+        "a size such as 1GB, or 0 for as much as it wants",
+        default=ByteSize(1_000_000_000),
+        ge=0,
+    )
     lease: Duration = setting(
         "How long a worker holds a visit between signs of life",
         SOME_TIME,

@@ -8,12 +8,18 @@ from gossamer.store.database import Database
 from gossamer.store.tables import places
 from gossamer.store.tx import Tx
 
+_SILENT = timedelta(seconds=10)
+# Whoever is cut off in the middle of this transaction must not keep all others from the place.
+_MEET = (
+    "SELECT set_config('idle_in_transaction_session_timeout', :silent, true), pg_advisory_xact_lock(hashtext(:place))"
+)
+
 
 def enter(tx: Tx, place: str, holder: str, limit: int, ttl: timedelta) -> bool:
     """Take or renew a place unless `limit` others hold one."""
     if tx.dialect.row_locks:
         # Two who enter at once must see each other, and there may be no row yet for them to meet at.
-        tx.run(text("SELECT pg_advisory_xact_lock(hashtext(:place))"), {"place": place})
+        tx.run(text(_MEET), {"place": place, "silent": f"{_SILENT // timedelta(milliseconds=1)}"})
     tx.run(delete(places).where(places.c.place == place, places.c.until <= tx.now))
     others = (places.c.place == place) & (places.c.holder != holder)
     if tx.run(select(func.count()).select_from(places).where(others)).scalar_one() >= limit:

@@ -16,6 +16,7 @@ from gossamer.clock import Clock
 from gossamer.errors import StorageAway, UserError
 from gossamer.store.away import AWAY_STATES, storage_away
 from gossamer.store.dialect import POSTGRES
+from gossamer.store.keepalive import look_whether_alive
 from gossamer.store.patience import Patience
 from gossamer.store.tx import Tx
 from gossamer.store.types import dumps
@@ -62,6 +63,7 @@ class PostgresDatabase:
         )
         self._begins_with = _LIMITED.format(**_limits(longest)) if pooled and longest else ""
         self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        look_whether_alive(self._engine)
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._lend(self._begin, lambda tx: work(tx, *args, **kwargs))

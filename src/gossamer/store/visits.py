@@ -137,9 +137,13 @@ def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *,
     """Lease those of the visits that are still to be had, each under its token.
 
     Said twice it is the same: a visit that carries its token already is among them, and not told again. `nudged_by` is
-    what the names of those begin with who have issued them, if that was somebody else.
+    what the names of those begin with who have issued them, if that was somebody else: then only what is issued can be
+    had. A nudge may come long after it was given up, and whoever issues has filled its slot and its domain since.
     """
+    issuer = visits.c.worker.startswith(nudged_by, autoescape=True) if nudged_by else visits.c.worker == worker
     free = may_become(VisitState.RUNNING) & (jobs.c.state == JobState.RUNNING)
+    if nudged_by:
+        free &= (visits.c.state == VisitState.ISSUED) & issuer
     held = (visits.c.state == VisitState.RUNNING) & visits.c.lease.in_(tokens.values())
     query = moving(visits.c.id.in_(tokens), or_(free, held)).join(jobs, jobs.c.id == visits.c.job_id)
     if tx.dialect.row_locks:
@@ -155,7 +159,6 @@ def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *,
     # The next slice of a visit that was handed back in order is not news.
     tell(tx, VisitState.RUNNING, [one for one in taken if one.id not in known and not one.slices], who=worker)
     ours = {one.id for one in taken}
-    issuer = visits.c.worker.startswith(nudged_by, autoescape=True) if nudged_by else visits.c.worker == worker
     _put_back(tx, [identifier for identifier in tokens if identifier not in ours], issuer)
     return leased.load(tx, ours) if ours else []
 

@@ -21,6 +21,7 @@ class Child:
     ) -> None:
         """Without an `output` it says what it has to say where we do."""
         self.number = number
+        self.is_retired = False
         self.since = monotonic()
         ours, theirs = os.pipe()
         os.set_blocking(ours, False)
@@ -51,6 +52,20 @@ class Child:
             while self._pulse is not None and os.read(self._pulse, 4096):
                 self._beat_at = monotonic()
         return monotonic() - self._beat_at
+
+    def resident(self) -> int:
+        """Bytes of memory it has now; 0 where this system does not say, or when it has ended."""
+        try:
+            pages = Path(f"/proc/{self._process.pid}/statm").read_text(encoding="ascii").split()[1]
+        except (OSError, IndexError):
+            return 0
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    def retire(self) -> None:
+        """Ask it, once, to hand back what it has and end."""
+        if not self.is_retired:
+            self.is_retired = True
+            self.send(signal.SIGTERM)
 
     def send(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):

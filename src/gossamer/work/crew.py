@@ -23,6 +23,7 @@ _ALIVE = 10.0  # seconds after which a child counts as having started
 _STILLBORN = 6  # so many that did not, one after the other, and it is no accident
 _PATIENCE = 20.0  # seconds a child gets to settle and hand back
 _STANDSTILL = 30.0  # seconds without a sign of life, at least, before a child is ended; longer for longer leases
+_LARGE = 0.8  # of the memory it may have: one with more than that is replaced while there is time to do so in order
 
 log = get_logger(__name__)
 
@@ -38,13 +39,16 @@ class Crew:
         commands: Sequence[Sequence[str]],
         lease: timedelta,
         *,
+        memory: int = 0,
         lock: HomeLock | None = None,
         output: Path | None = None,
     ) -> None:
+        """`memory` is how many bytes a child may have at most; as many as it wants where it is 0."""
         self._database = database
         self._clock = clock
         self._home = home
         self._commands = commands
+        self._memory = memory
         self._lock = lock
         self._output = output
         self._allowed = max(_STANDSTILL, 3 * lease.total_seconds())
@@ -62,6 +66,7 @@ class Crew:
     async def look(self) -> None:
         """Now and then."""
         self._end_standing()
+        self._end_large()
         await self._replace_dead()
 
     def _end_standing(self) -> None:
@@ -74,12 +79,25 @@ class Crew:
                 log.error("worker.standing", worker=child.worker, seconds=round(silent))
                 child.send(signal.SIGKILL)
 
+    def _end_large(self) -> None:
+        """Before the machine runs out of memory and ends whomever it likes."""
+        for child in self._children if self._memory else ():
+            has = child.resident()
+            if has > self._memory:
+                log.error("worker.too_large", worker=child.worker, megabytes=has >> 20, most=self._memory >> 20)
+                child.send(signal.SIGKILL)
+            elif has > self._memory * _LARGE:
+                child.retire()
+
     async def _replace_dead(self) -> None:
         for place, child in enumerate(self._children):
             code = child.exit_code
             if code is None:
                 continue
-            log.error("worker.died", worker=child.worker, exit_code=code)
+            if child.is_retired and code == 0:
+                log.info("worker.retired", worker=child.worker)
+            else:
+                log.error("worker.died", worker=child.worker, exit_code=code)
             why = f"worker ended with {signal.Signals(-code).name if code < 0 else f'exit code {code}'}"
             # Without its database a worker ends too, but no visit is to blame for that.
             await self._database.write(_bury, child.worker, why, deadly=code != NO_DATABASE)

@@ -40,6 +40,7 @@ _RENEW = LEASE.total_seconds() / 4
 _ISSUE, _ISSUE_MORE = 0.25, 0.1  # seconds between looks; slots become free one by one, and are dealt some at a time
 _LOOK, _CLOSE = 1.0, 0.5
 _SELDOM = 5.0  # seconds between looks at what takes minutes or hours to come about
+_MUTE = 15.0  # seconds in which nothing could be sent, before somebody else is let try
 _FORGET = timedelta(minutes=10)  # of silence
 
 log = get_logger(__name__)
@@ -98,11 +99,19 @@ class Keeper:
                     log.info("issuer.took_over", holder=self._holder)
                     await self._hold()
                     log.info("issuer.left", holder=self._holder)
+                    if self._issuer.mute_for():
+                        await self._give_way()
                 else:
                     await self._tell_of_a_home()
                 await asyncio.sleep(_RENEW)
         finally:
             await asyncio.shield(self._database.write(leave, self._holder))
+
+    async def _give_way(self) -> None:
+        """Our messages do not arrive; those of another instance may. If there is none, we shall try again."""
+        await self._database.write(places.leave, PLACE, self._holder)
+        self._issuer.forget_mute()
+        await asyncio.sleep(LEASE.total_seconds())
 
     async def _tell_of_a_home(self) -> None:
         home = await self._database.read(health.working_home)
@@ -134,9 +143,10 @@ class Keeper:
             await asyncio.sleep(_RENEW)
 
     async def _issue(self) -> None:
-        while True:
+        while self._issuer.mute_for() < _MUTE:
             sent = await self._issuer.look()
             await asyncio.sleep(_ISSUE_MORE if sent else _ISSUE)
+        log.warning("issuer.mute", holder=self._holder)
 
     async def _close(self) -> None:
         while True:

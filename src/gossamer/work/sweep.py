@@ -13,7 +13,8 @@ from gossamer.telemetry import get_logger
 from gossamer.work.months import Months
 
 SURE_AFTER = 5.0  # seconds, at least, between the two looks that make an expired lease an abandoned one
-LOST_NUDGE = timedelta(minutes=2)
+LOST_NUDGE = 2  # leases after which a visit that nobody has claimed is issued anew,
+LEAST = timedelta(seconds=10)  # and no sooner: a nudge may have to wait for its turn
 
 log = get_logger(__name__)
 
@@ -26,15 +27,16 @@ class Sweeper:
         self._clock = clock
         # After a suspended machine wakes, all leases have run out; whoever lives renews them within a quarter of one.
         self._sure_after = max(SURE_AFTER, lease.total_seconds() / 3)
+        self._lost_after = max(LEAST, LOST_NUDGE * lease)
         self._expired: dict[UUID, tuple[UUID, float]] = {}  # visit -> token, first seen
         self._months = Months(database, clock)
         self._orphans: dict[UUID, float] = {}  # reservations whose lease is gone, first seen
 
     async def sweep(self) -> None:
-        expired, untidy = await self._database.read(_survey)
+        expired, untidy = await self._database.read(_survey, self._lost_after)
         gone = self._sure(expired)
         if gone or untidy:
-            await self._database.write(_tidy, gone)
+            await self._database.write(_tidy, gone, self._lost_after)
         await self._months.look()
         owed = self._owed(await self._database.read(reservations.orphans))
         if owed:
@@ -59,13 +61,13 @@ class Sweeper:
         return [one for one, since in self._orphans.items() if since <= now - SURE_AFTER]
 
 
-def _survey(tx: Tx) -> tuple[dict[UUID, UUID], bool]:
+def _survey(tx: Tx, lost_after: timedelta) -> tuple[dict[UUID, UUID], bool]:
     """Leases that have run out, and whether anything else is to be done."""
-    return visits.expired(tx), bool(jobs.ready_to_rest(tx) or reclaim.any_lost(tx, LOST_NUDGE))
+    return visits.expired(tx), bool(jobs.ready_to_rest(tx) or reclaim.any_lost(tx, lost_after))
 
 
-def _tidy(tx: Tx, gone: dict[UUID, UUID]) -> None:
+def _tidy(tx: Tx, gone: dict[UUID, UUID], lost_after: timedelta) -> None:
     reclaim.take_back(tx, gone, expired=True)
-    reclaim.lost_nudges(tx, LOST_NUDGE)
+    reclaim.lost_nudges(tx, lost_after)
     for identifier in jobs.ready_to_rest(tx):
         jobs.move(tx, identifier, JobState.PAUSED)

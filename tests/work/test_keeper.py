@@ -1,0 +1,51 @@
+"""Who keeps a cluster lets somebody else try when its own messages do not arrive."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gossamer.clock import SystemClock
+from gossamer.deliver.alerts import Post
+from gossamer.dispatch.local import LocalDispatcher
+from gossamer.issuing.issuer import Issuer
+from gossamer.model.desk import DESK_RULES
+from gossamer.model.worker import Worker
+from gossamer.retain.classes import Terms
+from gossamer.retain.retainer import Retainer
+from gossamer.store import workers
+from gossamer.work import keeper as keeping
+from gossamer.work.desk import Desk
+from gossamer.work.keeper import Duties, Keeper
+from tests.conftest import AnyDatabase
+from tests.jobs import make_job
+
+NOW = datetime.now(UTC)
+MINUTE = timedelta(minutes=1)
+
+
+def keeper_of(database: AnyDatabase, holder: str) -> tuple[Keeper, LocalDispatcher]:
+    clock, dispatcher = SystemClock(), LocalDispatcher()
+    desk = Desk(database, holder, DESK_RULES)
+    duties = Duties(Post(database, clock, ()), Retainer(database, Terms()), {}, "", MINUTE, MINUTE * 600, desk, desk)
+    return Keeper(
+        database, database, clock, holder, Issuer(database, dispatcher, clock, holder, 10), duties
+    ), dispatcher
+
+
+async def test_one_whose_broker_is_away_gives_way(database: AnyDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "_MUTE", 0.3)
+    monkeypatch.setattr(keeping, "_RENEW", 0.1)
+    await database.write(make_job, "a.test")
+    await database.write(workers.beat, Worker("box/0-7", "box", 7, {"http": 5}, "1", NOW, NOW))
+    mute, closed = keeper_of(database, "mute")
+    await closed.close()
+    first = asyncio.create_task(mute.run())
+    await asyncio.sleep(0.1)
+    heard, dispatcher = keeper_of(database, "heard")
+    second = asyncio.create_task(heard.run())
+    async with asyncio.timeout(8):  # before the place would have been free by itself
+        assert len(await dispatcher.receive(5)) == 1
+    for task in (first, second):
+        task.cancel()
+    await asyncio.gather(first, second, return_exceptions=True)
