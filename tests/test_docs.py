@@ -18,7 +18,7 @@ from gossamer.export.types import TABLES
 from gossamer.model.states import JOB_MOVES, SITE_MOVES, VISIT_MOVES, JobState, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
-from gossamer.settings.forms import PREFIX
+from gossamer.settings.files import PREFIX
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "gossamer"
