@@ -54,6 +54,8 @@ from gossamer.settings.forms import (
     setting,
 )
 
+__all__ = ["PREFIX", "TOML_NAME", "Settings", "read_settings"]
+
 _SECRET = frozenset(
     {"broker_url", "database_url", "proxy", "redis_url", "storage_access_key", "storage_secret_key", *PROVIDER_KEYS}
 )  # never shown, not even when they are wrong; what GOSSAMER_SECRETS_FILE may hold
