@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import unquote, urlsplit
+from uuid import uuid4
 
 from gossamer.clock import SteadyClock
 from gossamer.deliver.alerts import LogChannel
@@ -37,6 +39,7 @@ from gossamer.work.home import HomeLock, home_name
 if TYPE_CHECKING:
     from gossamer.blobs.objects import ObjectBlobs
     from gossamer.blobs.shelf import Shelf
+    from gossamer.fetch import Fetcher
     from gossamer.fetch.never import NeverVisit
     from gossamer.fetch.providers import ProviderDesk
     from gossamer.gate import Gate, Places
@@ -235,7 +238,7 @@ def rungs_here(settings: Settings) -> dict[str, Rung]:
             f"GOSSAMER_TEST_RUNGS has {(unknown + outside)[0]!r}, expected a rung and an address of this machine.",
             hint="It is for tests: elsewhere than on this machine an address must be in GOSSAMER_ALLOW_NETWORKS.",
         )
-    usable = {DIRECT.name, *settings.test_rungs}
+    usable = {DIRECT.name, *settings.test_rungs, *provider_rungs(settings)}
     return {name: rung for name, rung in RUNGS.items() if name in usable}
 
 
@@ -407,6 +410,8 @@ async def open_kit(
         stand_in = import_module("gossamer.testing.rungs").stand_in
         for name, place in settings.test_rungs.items():
             opened[name] = OpenRung(RUNGS[name], stand_in(name, place, rung))
+    # Those of tests stand in for providers too.
+    offered = [name for name in provider_rungs(settings) if name not in opened]
     wanted = -(-settings.max_concurrency // shards)
     home = max(1, min(wanted, capacity(raise_open_files())))
     rooms = {lane: home if lane == HOME_LANE else min(home, _OF_OTHER_LANES) for lane in lanes_here(settings)}
@@ -425,6 +430,12 @@ async def open_kit(
     try:
         await _agree(clock, database)
         async with _open_gate(settings, clock, database) as (gate, outage):
+            if offered:
+                from gossamer.fetch.providers import open_provider
+
+                desk = provider_desk(settings, clock, gate, uuid4().hex)
+                for name in offered:
+                    opened[name] = OpenRung(RUNGS[name], _through(partial(open_provider, name, desk, guard)))
             yield Kit(
                 clock=clock,
                 database=database,
@@ -445,6 +456,11 @@ async def open_kit(
         await treasurer.close()
         await resolver.close()
         await database.close()
+
+
+def _through(provider: "Callable[[], Fetcher]") -> "Callable[[int], Fetcher]":
+    """Which browser a visit is does not matter to somebody else's machines."""
+    return lambda _: provider()
 
 
 @asynccontextmanager

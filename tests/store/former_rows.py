@@ -40,10 +40,12 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
     if revision >= "0005":
         _add(rows["jobs"], priority="high")
         rows["workers"] = [_worker()]
+    if revision >= "0007":
+        rows |= _of_0007(first)
     return rows
 
 
-FILLED = ("0001", "0002", "0003", "0004", "0005", "0006")
+FILLED = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 
@@ -190,6 +192,49 @@ def _of_0003() -> Rows:
         "holds": None,
     }
     return {"checkpoints": [checkpoint], "alerts": [alert]}
+
+
+def _of_0007(host: str) -> Rows:
+    """One request that was paid for, and one under way; no budget has a cap."""
+    paid = {
+        "job_id": JOB,
+        "site_id": _FIRST_SITE,
+        "page_key": url_key(f"http://{host}/"),
+        "rung": "scrapingbee-js",
+        "provider": "scrapingbee",
+        **_money(5),
+        "day": "2026-01-01",
+        "at": BEGAN,
+    }
+    held = {"id": UUID("019a0000-0000-7000-8000-0000000000f1"), "visit_id": _FIRST_VISIT, "lease": UUID(int=7)}
+    budget = {
+        **{f"cap_{part}": None for part in _PARTS},
+        "cap_traffic": None,
+        **_money(5, "reserved_"),
+        **_money(5, "spent_"),
+        **_money(0, "excess_"),
+        "told": 0,
+    }
+    owned = {"scope": "job", "subject": JOB.hex, "period": "", "job_id": JOB}
+    expense = {name: paid[name] for name in ("job_id", "day", "rung", "provider")}
+    return {
+        "budgets": [
+            {**owned, **budget},
+            {"scope": "system", "subject": "", "period": "2026-01-01", "job_id": None, **budget},
+            {"scope": "account", "subject": "default", "period": "2026-01", "job_id": None, **budget},
+        ],
+        "reservations": [{**paid, **held}],
+        "charges": [{**paid, "id": UUID("019a0000-0000-7000-8000-0000000000f2"), "assumed": False}],
+        "expenses": [{**expense, "requests": 1, **_money(5), "assumed": 0}],
+        "closed_rungs": [{"rung": "scraperapi-ultra", "charged": 200, "at": BEGAN}],
+    }
+
+
+_PARTS = ("credits", "micros", "bytes")
+
+
+def _money(number: int, of: str = "") -> dict[str, int]:
+    return dict(zip((f"{of}{part}" for part in _PARTS), (number, number * 196, 0), strict=True))
 
 
 def _page(site: UUID, visit: UUID, url: str, **more: Any) -> dict[str, Any]:

@@ -15,13 +15,12 @@ from gossamer.assembly import open_kit, rungs_here
 from gossamer.errors import UserError
 from gossamer.frontier.spending import MOST_IN_VAIN
 from gossamer.intake.submit import submit
-from gossamer.model.fetching import Response
 from gossamer.model.job import JobRequest, Target
-from gossamer.model.page import Visit
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settings import Settings
-from gossamer.store import jobs, methods, sites
+from gossamer.store import budgets, jobs, methods, reservations, sites
+from gossamer.store.ledger_tables import charges
 from gossamer.store.schema import upgrade
 from gossamer.store.tables import pages, records
 from gossamer.store.tx import Tx
@@ -156,32 +155,22 @@ async def test_a_page_that_no_rung_gets_goes_up_the_ladder_once_and_fails(tmp_pa
         assert summary.trouble.reason is Reason.FORBIDDEN
 
 
-class Till:
-    """A purse that writes down what happens."""
-
-    def __init__(self) -> None:
-        self.heard: list[str] = []
-
-    async def put_aside(self, visit: Visit, rung: Any, url: str) -> "Till":
-        self.heard.append(f"put aside for {rung.name}")
-        return self
-
-    async def settle(self, answer: Response | None) -> None:
-        self.heard.append(f"settled {answer.status if answer else 'without an answer'}")
-
-    async def give_back(self) -> None:
-        self.heard.append("given back")
+def spent(tx: Tx, job_id: UUID) -> tuple[int, list[tuple[str, int, bool]]]:
+    """What a job's budget says, and its charges."""
+    mine = select(charges.c.rung, charges.c.credits, charges.c.assumed).where(charges.c.job_id == job_id)
+    return budgets.of_job(tx, job_id).spent.credits, [tuple(row) for row in tx.run(mine)]
 
 
 async def test_money_is_put_aside_around_a_paid_request_and_around_no_other(tmp_path: Path) -> None:
-    till = Till()
     page = b"<!DOCTYPE html><title>CRM</title><p>CRM software " + b"for everybody who sells something. " * 20 + b"</p>"
     async with serve(WEB, guarded=1) as running, kit_of(tmp_path, running) as plain:
         name = "scrapingbee-js"
         rungs = {**plain.rungs, name: scripted(name, lambda url: (200, page))}
-        kit = replace(plain, rungs=rungs, purse=till)
+        kit = replace(plain, rungs=rungs)
         job_id = await run_job(kit, ("direct", name), [next(iter(WEB.hosts()))], max_pages_per_domain=1)
-        assert till.heard == [f"put aside for {name}", "settled 200"]
+        # The script did not say what it cost, so it is the worst.
+        assert await kit.database.read(spent, job_id) == (5, [(name, 5, True)])
+        assert not await kit.database.read(reservations.any_left)
         assert await kit.database.read(methods.by_rung, job_id) == {name: 1}
 
 
@@ -195,12 +184,13 @@ async def test_a_site_that_money_does_not_help_is_paid_for_three_times(tmp_path:
             "direct": scripted("direct", lambda url: (200, home) if url.endswith(".test/") else refused),
             "scrapingbee-js": scripted("scrapingbee-js", counting(asked, refused)),
         }
-        till = Till()
-        kit = replace(plain, rungs=rungs, purse=till)
-        await run_job(kit, ("direct", "scrapingbee-js"), [next(iter(WEB.hosts()))])
+        kit = replace(plain, rungs=rungs)
+        job_id = await run_job(kit, ("direct", "scrapingbee-js"), [next(iter(WEB.hosts()))])
         states = await kit.database.read(lambda tx: [row.state for row in tx.run(select(pages.c.state))])
+        paid, _ = await kit.database.read(spent, job_id)
     assert sorted(states) == ["done", *["failed"] * 6]
-    assert sum(asked.values()) == len(till.heard) / 2 == MOST_IN_VAIN
+    assert sum(asked.values()) == MOST_IN_VAIN
+    assert paid == 5 * MOST_IN_VAIN
 
 
 @pytest.mark.parametrize("given", [{"direct": "127.0.0.1:1"}, {"ladder": "127.0.0.1:1"}, {"stealth": "192.0.2.1:80"}])

@@ -4,34 +4,16 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from enum import StrEnum
 
-from gossamer.model.fetching import DIRECT, HOME_LANE, Ladder, Rung
-
-
-def _provider(name: str, seconds: int, *, renders: bool = False) -> Rung:
-    # They try again by themselves before they answer, and a call that is given up is charged all the same.
-    return Rung(name, HOME_LANE, timeout=timedelta(seconds=seconds), renders=renders, paid=True)
-
+from gossamer.model.fetching import DIRECT, Ladder, Rung
+from gossamer.model.rungs import PROVIDER_RUNGS
 
 _PAGE_LOAD = timedelta(seconds=60)
 
 RUNGS: Mapping[str, Rung] = {
-    rung.name: rung
-    for rung in (
-        DIRECT,
-        Rung("browser", "browser", timeout=_PAGE_LOAD, renders=True),
-        Rung("stealth", "stealth", timeout=_PAGE_LOAD, renders=True),
-        # 60 seconds for the page, the rest for the start of its browser.
-        Rung("flaresolverr", HOME_LANE, retries=1, timeout=timedelta(seconds=80), renders=True),
-        _provider("scrapingbee-standard", 75),
-        _provider("scrapingbee-js", 90, renders=True),
-        _provider("scrapingbee-premium", 120, renders=True),
-        _provider("scrapingbee-stealth", 170, renders=True),
-        _provider("scraperapi", 100),
-        _provider("scraperapi-js", 100, renders=True),
-        _provider("scraperapi-premium", 100, renders=True),
-        _provider("scraperapi-ultra", 100, renders=True),
-        _provider("firecrawl", 75, renders=True),
-    )
+    DIRECT.name: DIRECT,
+    "browser": Rung("browser", "browser", timeout=_PAGE_LOAD, renders=True),
+    "stealth": Rung("stealth", "stealth", timeout=_PAGE_LOAD, renders=True),
+    **PROVIDER_RUNGS,
 }
 """By name. Which of them can be used here is a matter of settings."""
 

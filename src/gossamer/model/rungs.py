@@ -7,31 +7,30 @@ is charged all the same.
 from collections.abc import Mapping
 from datetime import timedelta
 
-from gossamer.model.fetching import Rung
-
-HTTP_LANE = "http"
+from gossamer.model.fetching import HOME_LANE, Rung
 
 
-def _rung(name: str, seconds: int, retries: int = 3) -> Rung:
-    return Rung(name, HTTP_LANE, retries, timedelta(seconds=seconds))
+def _rung(name: str, seconds: int, retries: int = 3, *, renders: bool = False, paid: bool = True) -> Rung:
+    return Rung(name, HOME_LANE, retries, timedelta(seconds=seconds), renders, paid)
 
 
 PROVIDER_RUNGS: Mapping[str, Rung] = {
     rung.name: rung
     for rung in (
         _rung("scrapingbee-standard", 75),
-        _rung("scrapingbee-js", 90),
+        _rung("scrapingbee-js", 90, renders=True),
         _rung("scrapingbee-premium", 90),
-        _rung("scrapingbee-premium-js", 120),
-        _rung("scrapingbee-stealth", 170),  # takes no time limit of ours: its own is 140 seconds
+        _rung("scrapingbee-premium-js", 120, renders=True),
+        _rung("scrapingbee-stealth", 170, renders=True),  # takes no time limit of ours: its own is 140 seconds
         _rung("scraperapi", 100),  # tries for 70 seconds, whatever we want
-        _rung("scraperapi-js", 100),
+        _rung("scraperapi-js", 100, renders=True),
         _rung("scraperapi-premium", 100),
-        _rung("scraperapi-premium-js", 100),
+        _rung("scraperapi-premium-js", 100, renders=True),
         _rung("scraperapi-ultra", 100),
-        _rung("scraperapi-ultra-js", 100),
-        _rung("flaresolverr", 80, retries=1),  # 60 for the page, the rest for the start of its browser
-        _rung("firecrawl", 75),
+        _rung("scraperapi-ultra-js", 100, renders=True),
+        # 60 seconds for the page, the rest for the start of its browser.
+        _rung("flaresolverr", 80, retries=1, renders=True, paid=False),
+        _rung("firecrawl", 75, renders=True),
     )
 }
 

@@ -7,21 +7,24 @@ from datetime import timedelta
 from weakref import WeakValueDictionary
 
 from gossamer.clock import Clock, milliseconds
-from gossamer.fetch import Accept, Fetcher, FetchError, ProxyAway, Sink
+from gossamer.fetch import Accept, Fetcher, FetchError, ProviderBusy, ProxyAway, Sink
 from gossamer.gate import Gate, pass_gate
 from gossamer.model.fetching import DIRECT, Response, Rung
+from gossamer.model.money import Refusal, Reservation, Why
 from gossamer.model.page import Errand
 from gossamer.model.trouble import Reason
 from gossamer.model.url import domain_of, host_of
 from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold
-from gossamer.work.purse import Payment, Purse
+from gossamer.work.purse import Purse
 
 LONGEST_SLEEP = timedelta(seconds=5)
 MOST_HOPS = 5  # redirects on the way to one answer
 _NOTHING_SENT = frozenset({
     *(Reason.NEVER_VISIT, Reason.FORBIDDEN_ADDRESS, Reason.BAD_URL, Reason.DNS, Reason.NAME_SERVER),
+    Reason.NEVER_SEND,
 })  # fmt: skip
+_BUSY = 15.0  # seconds until a provider that takes no more calls, or a crowded budget, is asked again
 _MARGIN = 1.02  # clocks and schedulers are never exact; the site should not notice
 
 
@@ -82,7 +85,7 @@ class Courier:
     clock: Clock
     hold: Hold
     timeout: timedelta
-    purse: Purse | None = None
+    purse: Purse
     patience: timedelta = LONGEST_SLEEP
     sent: list[int] = field(default_factory=list)  # when requests for the page in hand went out
     errands: list[Errand] = field(default_factory=list)  # requests for anything else
@@ -132,8 +135,8 @@ class Courier:
             way.admitted.add(host)
         async with self._lock(domain):
             await self._wait_turn(domain)
-            payment = await self._pay(rung, url) if rung.paid else None
-            response: Response | None = None
+            reserved = await self._put_aside(rung, url) if rung.paid else None
+            cost: int | None = None  # nobody knows, until somebody says
             began = answered = self.clock.monotonic()
             sent.append(milliseconds(self.clock.now()))
             heard = 0
@@ -152,18 +155,27 @@ class Courier:
                     truncate=truncate,
                     sink=sink,
                 )
+                cost = response.credits
                 return response
             except ProxyAway as error:
+                cost = 0
                 sent.pop()
                 raise NoWayOut from error
+            except ProviderBusy as error:
+                # No try of the page: it waits until others are done.
+                cost = error.credits
+                sent.pop()
+                raise TooEarly(timedelta(seconds=error.trouble.retry_after or _BUSY)) from error
             except FetchError as error:
+                cost = error.credits
                 if error.trouble.reason in _NOTHING_SENT:
                     sent.pop()  # it must not stand in the rows as a request that was made
+                    cost = 0
                 raise
             finally:
-                if payment:
+                if reserved:
                     self.hold.paying = False
-                    await payment.settle(response)
+                    self.purse.pay(reserved, cost)
                 now = self.clock.monotonic()
                 # Silence is slowness too.
                 took = (answered if heard else now) - began if rung.is_plain else None
@@ -178,16 +190,18 @@ class Courier:
             way = self._ways[rung.name] = _Way(self.open(rung))
         return way
 
-    async def _pay(self, rung: Rung, url: str) -> Payment | None:
+    async def _put_aside(self, rung: Rung, url: str) -> Reservation:
         """The one place where money is put aside. Told to end or out of time meanwhile, we do not ask for anything."""
-        if self.purse is None:
-            return None
-        payment = await self.purse.put_aside(self.hold.visit, rung, url)
+        granted = await self.purse.put_aside(rung, url)
+        if isinstance(granted, Refusal):
+            if granted.why is Why.CROWDED:
+                raise TooEarly(timedelta(seconds=_BUSY))
+            raise Interrupted  # the job has been paused for it, or the visit is somebody else's by now
         if self.hold.stop.is_set() or self.clock.monotonic() >= self.hold.deadline:
-            await payment.give_back()
+            self.purse.give_back(granted)
             raise Interrupted
         self.hold.paying = True
-        return payment
+        return granted
 
     def _lock(self, domain: str) -> asyncio.Lock:
         lock = self._locks.get(domain)

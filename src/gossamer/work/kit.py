@@ -15,7 +15,6 @@ from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule
 from gossamer.model.fetching import Rung
 from gossamer.recipe import Recipe
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
-from gossamer.work.purse import Purse
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,6 @@ class Kit:
     lanes: Mapping[str, int]  # visits walked at the same time by this process, per lane
     desk_rules: Mapping[DeskKind, DeskRule] = field(default_factory=lambda: DESK_RULES)
     files_of: str = ""  # the home that keeps the files of jobs that end; "" for object storage
-    purse: Purse | None = None  # nothing as long as nothing here costs money
 
     def open_session(self, rung: str, seed: int) -> Fetcher:
         return self.rungs[rung].open(seed)

@@ -1,29 +1,49 @@
-"""Where money will stand on the path: around every request on a rung that costs something, and around no other.
+"""Where money stands on the path: around every request on a rung that costs something, and around no other.
 
-The courier asks its purse before a paid request and tells it afterwards. Free rungs never come here.
+What a request may cost at worst is put aside before it is sent. What it did cost is booked with the next step of the
+visit, in the transaction that writes what the request brought.
 """
 
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from gossamer.model.fetching import Response, Rung
+from gossamer.model.fetching import Rung
+from gossamer.model.money import Charge, Refusal, Reservation
 from gossamer.model.page import Visit
+from gossamer.model.url import url_key
 
 
-class Payment(Protocol):
-    """What was put aside for one request."""
+class Treasury(Protocol):
+    """What keeps the budgets: see ledger/treasurer.py."""
 
-    async def settle(self, answer: Response | None) -> None:
-        """The request is over: what it cost stands in the answer; without one, nobody knows what it cost."""
-        ...
+    async def reserve(
+        self, visit: Visit, rung: str, *, page: bytes | None = None, size: int = 0
+    ) -> Reservation | Refusal: ...
 
-    async def give_back(self) -> None:
+    def release(self, reservation: Reservation) -> None: ...
+
+
+@dataclass(slots=True)
+class Purse:
+    """Of one visit."""
+
+    treasury: Treasury
+    visit: Visit
+    charges: list[Charge] = field(default_factory=list)  # of requests that are over and not yet in the rows
+
+    async def put_aside(self, rung: Rung, url: str) -> Reservation | Refusal:
+        """As much as the request may cost at worst, or why there is not so much left."""
+        return await self.treasury.reserve(self.visit, rung.name, page=url_key(url))
+
+    def pay(self, reservation: Reservation, cost: int | None) -> None:
+        """The request is over. None: nobody knows what it cost, which is taken for the worst."""
+        self.charges.append(reservation.charge(cost))
+
+    def give_back(self, reservation: Reservation) -> None:
         """Nothing was sent."""
-        ...
+        self.treasury.release(reservation)
 
-
-class Purse(Protocol):
-    """Of one process."""
-
-    async def put_aside(self, visit: Visit, rung: Rung, url: str) -> Payment:
-        """As much as the request may cost at worst; raises what ends the slice when there is not so much left."""
-        ...
+    def take_charges(self) -> tuple[Charge, ...]:
+        taken = tuple(self.charges)
+        self.charges.clear()
+        return taken

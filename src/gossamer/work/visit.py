@@ -257,6 +257,8 @@ class Walk:
         if self._hold.lost:
             raise Interrupted  # a worker that lost its lease writes nothing
         step.walked, self._marked = self._elapsed(self._marked), self._clock.monotonic()
+        if self._courier.purse.charges:
+            step.charges = self._courier.purse.take_charges()
         return step
 
     def _elapsed(self, since: float) -> timedelta:

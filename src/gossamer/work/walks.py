@@ -30,6 +30,7 @@ from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold, Holds
 from gossamer.work.kit import Kit
 from gossamer.work.mistakes import Mistakes, fail_for_params
+from gossamer.work.purse import Purse
 from gossamer.work.redirects import Redirects
 from gossamer.work.robots import RobotsDesk, RobotsMemory
 from gossamer.work.visit import Walk
@@ -107,7 +108,7 @@ class Walks:
             self._kit.clock,
             hold,
             limits.timeout,
-            self._kit.purse,
+            Purse(self._kit.treasurer, visit),
         )
         try:
             recipe, policy = await self._recipe(visit.job_id)
