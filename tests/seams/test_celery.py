@@ -102,8 +102,8 @@ async def test_nudges_that_arrive_together_are_received_together(redis_server: R
     dispatcher = await opened(redis_server, prefix)
     nudges = {Nudge(uuid4(), "http") for _ in range(8)}
     assert all(await asyncio.gather(*(dispatcher.send(nudge) for nudge in nudges)))
-    rounds = []
-    while sum(map(len, rounds)) < 8:
+    rounds: list[list[Nudge]] = []
+    while sum(len(one) for one in rounds) < 8:
         rounds.append(await dispatcher.receive(50))
         for nudge in rounds[-1]:
             dispatcher.done(nudge)
