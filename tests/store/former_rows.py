@@ -37,10 +37,13 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
     if revision >= "0004":
         rows["exports"] = [_export()]
         _add(rows["visits"], slices=3)
+    if revision >= "0005":
+        _add(rows["jobs"], priority="high")
+        rows["workers"] = [_worker()]
     return rows
 
 
-FILLED = ("0001", "0002", "0003", "0004")
+FILLED = ("0001", "0002", "0003", "0004", "0005")
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 
@@ -239,6 +242,18 @@ def _export() -> dict[str, Any]:
         "created_at": BEGAN,
         "finished_at": BEGAN,
         "expires_at": None,
+    }
+
+
+def _worker() -> dict[str, Any]:
+    return {
+        "id": f"{HOME}/0-1",
+        "host": "old",
+        "pid": 1,
+        "lanes": {"http": 10},
+        "version": "0.1",
+        "started_at": BEGAN,
+        "beat_at": BEGAN,
     }
 
 
