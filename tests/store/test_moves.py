@@ -38,12 +38,18 @@ async def test_a_job_moves_only_as_the_table_says(database: AnyDatabase) -> None
             assert result == (legal, target if legal else was, int(legal)), f"{was} > {target}"
 
 
+def walk_all(tx: Tx) -> None:
+    """A site ends when none of its visits is to be walked any more."""
+    tx.run(update(visit_rows).values(state=VisitState.DONE))
+
+
 async def test_a_site_moves_only_as_the_table_says(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
     ((_, site_id),) = await database.read(sites.hosts, job.id, "", 1)
 
     def attempt(tx: Tx, was: SiteState, target: SiteState) -> tuple[bool, str]:
         mine = site_rows.c.id == site_id
+        walk_all(tx)
         tx.run(update(site_rows).where(mine).values(state=was))
         reopens = target is SiteState.OPEN
         moved = (
@@ -63,6 +69,7 @@ async def test_a_site_moves_only_as_the_table_says(database: AnyDatabase) -> Non
 async def test_a_site_that_is_opened_again_forgets_why_it_ended(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
     ((_, site_id),) = await database.read(sites.hosts, job.id, "", 1)
+    await database.write(walk_all)
     await database.write(site_ends.close, [site_ends.Closing(site_id, SiteState.FAILED, "DNS", retries=2)])
     assert await database.write(site_ends.reopen, [site_id], "retried", who="user") == {site_id}
     await database.write(site_ends.want_whole, site_id)
@@ -78,6 +85,7 @@ async def test_of_many_sites_those_that_have_ended_are_opened_again(database: An
     job = await database.write(make_job, "a.test", "b.test", "c.test")
     ids = [site_id for _, site_id in await database.read(sites.hosts, job.id, "", 3)]
     closings = [site_ends.Closing(ids[0], SiteState.FAILED), site_ends.Closing(ids[1], SiteState.PARTIAL)]
+    await database.write(walk_all)
     await database.write(site_ends.close, closings)
     before = len(await database.read(events.of_job, job.id))
     assert await database.write(site_ends.reopen, ids) == set(ids[:2])

@@ -30,9 +30,12 @@ def upgrade_here(*, as_json: bool) -> None:
         say(f"The database is now at revision {HEAD} (was {before or 'empty'}).")
 
 
+_EMPTY = "DROP SCHEMA public CASCADE; CREATE SCHEMA public"
+
+
 def back_up_here(file: Path, *, force: bool, as_json: bool) -> None:
     settings, _ = read_settings()
-    made = back_up(_embedded(settings, "pg_dump --format=custom", f"--file={file}", "--dbname="), file, force=force)
+    made = back_up(_embedded(settings, "pg_dump --format=custom", f"--file={file}"), file, force=force)
     if as_json:
         say_json({"path": str(file), "bytes": made.size, "jobs": made.jobs, "revision": made.revision})
     else:
@@ -41,7 +44,10 @@ def back_up_here(file: Path, *, force: bool, as_json: bool) -> None:
 
 def restore_here(file: Path, *, yes: bool, as_json: bool) -> None:
     settings, _ = read_settings()
-    place = _embedded(settings, "pg_restore --clean --if-exists", str(file), "--dbname=")
+    # pg_restore cannot itself clear away tables that are parted by months.
+    place = _embedded(
+        settings, "pg_restore", str(file), "psql --command='DROP SCHEMA public CASCADE; CREATE SCHEMA public'"
+    )
     if file.is_dir():
         step = "Name the file in it that 'gossamer db backup' has written."
         raise UserError("restore.folder", f"{file} is a folder.", hint=step)
@@ -80,12 +86,13 @@ def free_name(wanted: Path) -> Path:
     return next((name for name in names if not name.exists()), wanted)
 
 
-def _embedded(settings: Settings, tool: str, file: str, address: str) -> Path:
+def _embedded(settings: Settings, tool: str, file: str, first: str = "") -> Path:
     """The file of the embedded database; a server has tools of its own."""
     url = database_url(settings)
     if url.startswith("sqlite:///"):
         return Path(url.removeprefix("sqlite:///"))
-    command = f"{tool} {address}{shlex.quote(shown(url))} {shlex.quote(file)}"
+    address = f"--dbname={shlex.quote(shown(url))}"
+    command = f"{first} {address} && " * bool(first) + f"{tool} {address} {shlex.quote(file)}"
     raise UserError(
         "backup.server",
         "The database is a Postgres server, which has tools of its own for this.",

@@ -77,6 +77,8 @@ def clock_ahead(tx: Tx, now: datetime) -> timedelta:
 def newest_moment(tx: Tx) -> datetime | None:
     """When something was last written: by the newest job's events and by all counters, both quick to read."""
     newest_job = tx.run(select(jobs.c.id).order_by(jobs.c.id.desc()).limit(1)).scalar()
+    if newest_job is None:
+        return None
     event = select(events.c.at).where(events.c.job_id == newest_job).order_by(events.c.id.desc()).limit(1)
     found = (tx.run(event).scalar(), tx.run(select(func.max(counters.c.last_at))).scalar())
     return max((at for at in found if at is not None), default=None)
