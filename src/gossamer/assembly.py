@@ -33,7 +33,6 @@ from gossamer.store.schema import ready_database
 from gossamer.telemetry import configure
 from gossamer.work import surrender
 from gossamer.work.desk import SEATS, Desk
-from gossamer.work.exporting import worker_name
 from gossamer.work.home import HomeLock, home_name
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ class App:
     @asynccontextmanager
     async def exporter(self, who: str, desk: Desk | None = None) -> AsyncIterator["Exporter"]:
         """What makes the files of this home, with a database connection of its own. `who` tells one from the others."""
-        from gossamer.work.exporting import Exporter
+        from gossamer.work.exporting import Exporter, worker_name
 
         database = open_database(
             database_url(self.settings),
@@ -156,6 +155,7 @@ class App:
         """The runner of this home; it may be started once the lock is held."""
         from gossamer.retain.files import FileSweeper
         from gossamer.retain.retainer import Retainer
+        from gossamer.work.exporting import worker_name
         from gossamer.work.runner import Rules, Runner
 
         desk = self.desk(self.database, worker_name(self.home_name, "runner"))
