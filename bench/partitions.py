@@ -172,7 +172,7 @@ async def _export(database: PostgresDatabase, job_id: UUID) -> int:
     while start < len(places):
         some = places[start : start + 1_000]
         lists = await database.read(record_lines.of_sites, job_id, MATCH.name, some, _ENOUGH, _LARGE)
-        found += sum(map(len, lists))
+        found += sum(len(orjson.loads(written)) for written in lists)
         start += len(lists)
     return found
 

@@ -331,14 +331,18 @@ def log_path(settings: Settings) -> Path:
 
 
 @asynccontextmanager
-async def open_app(settings: Settings) -> AsyncIterator[App]:
-    """An app on a database that is up to date."""
+async def open_app(settings: Settings, patience: timedelta = timedelta()) -> AsyncIterator[App]:
+    """An app on a database that is up to date. `patience` is with one that is away just now."""
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = HomeLock(settings.home)
     # By the runner's clock while there is one: what we write is due by it.
     clock = SteadyClock(lock.holders_clock())
     database = await ready_database(
-        database_url(settings), clock, longest=settings.statement_timeout, pooled=settings.pooled
+        database_url(settings),
+        clock,
+        longest=settings.statement_timeout,
+        pooled=settings.pooled,
+        patience=patience,
     )
     try:
         await _agree(clock, database)

@@ -149,7 +149,8 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
 
     dealt = parts(lanes, processes)
     host = socket.gethostname()
-    async with open_app(settings) as app:
+    # Started again by whoever looks after it, it may find the database away: that is waited for.
+    async with open_app(settings, settings.database_patience) as app:
         app.check()
         pool = await app.database.read(pool_size, len(dealt))
         closing = open_database(database_url(settings), app.clock, pool=_CLOSER, pooled=settings.pooled)

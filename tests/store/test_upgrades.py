@@ -143,7 +143,8 @@ async def test_an_unfinished_job_goes_on_after_an_upgrade(empty: AnyDatabase, em
 
 
 @pytest.mark.story
-@pytest.mark.parametrize("former", FILLED)
+# Rows of every revision are brought up above; the program itself goes on with the oldest and the newest.
+@pytest.mark.parametrize("former", [FILLED[0], FILLED[-1]])
 def test_the_program_shows_and_resumes_a_job_of_an_earlier_revision(tmp_path: Path, former: str) -> None:
     arguments = ("--sites", "4", "--seed", "3", "--nasty", "0", "--size-min", "5", "--size-max", "9")
     with quick_web(tmp_path / "web", *arguments) as web:

@@ -23,7 +23,7 @@ async def test_a_job_nobody_has_begun_is_clean(database: AnyDatabase) -> None:
     assert {check.name: dict(check.figures) for check in report.checks}["domains"] == {
         **{"domains": 2, "open": 2, "done": 0, "failed": 0, "partial": 0},
     }
-    assert len(report.checks) == 12
+    assert len(report.checks) == 13
 
 
 async def test_a_running_job_is_clean_and_its_figures_are_those_of_the_rows(database: AnyDatabase) -> None:

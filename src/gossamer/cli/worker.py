@@ -50,10 +50,11 @@ def worker(
         from gossamer.cluster import open_instance
 
         stop = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop.set)
         async with open_instance(settings, dealt, processes) as instance:
+            # Not before: what waits for its database has nothing to end in order.
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, stop.set)
             await instance.run(stop)
 
     asyncio.run(whole())

@@ -53,10 +53,17 @@ def known_revisions() -> list[str]:
 
 
 async def ready_database(
-    url: str, clock: Clock, *, checkpoints: bool = True, longest: timedelta | None = None, pooled: bool = False
+    url: str,
+    clock: Clock,
+    *,
+    checkpoints: bool = True,
+    longest: timedelta | None = None,
+    pooled: bool = False,
+    patience: timedelta = timedelta(),
 ) -> SqliteDatabase | PostgresDatabase:
     """An open database at the right revision. SQLite is upgraded by itself; a server is its operator's to upgrade."""
     database = open_database(url, clock, checkpoints=checkpoints, longest=longest, pooled=pooled)
+    database.patience.lasts = patience
     try:
         found = await database.read(revision)
         if found == HEAD:
