@@ -32,7 +32,7 @@ from gossamer.fetch.errors import CLIENT_ERRORS, REFUSED_CREDENTIALS, FetchError
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.identity import Identity, pick
 from gossamer.fetch.outage import Outage
-from gossamer.fetch.rung import Accept, Sink
+from gossamer.fetch.rung import Accept, Sink, Wanted
 from gossamer.model.fetching import DIRECT, Response
 from gossamer.model.trouble import Reason, Trouble
 
@@ -116,6 +116,7 @@ class HttpSession:
         accept: Accept | None = None,
         truncate: bool = False,
         sink: Sink | None = None,
+        wanted: Wanted | None = None,
     ) -> Response:
         """One request; see Fetcher. The time limit covers the look-up, the connection and the last byte of the body."""
         if self._closed:

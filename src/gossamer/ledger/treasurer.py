@@ -132,13 +132,15 @@ class Treasurer:
             try:
                 asked, today = [one.asked for one in batch], self._clock.now().date()
                 answers = await self._database.write(_turn, asked, self._caps, released, today)
-                await self._pause(batch, answers)
             except BaseException as error:
+                self._released += released  # still to be given back
                 for one in batch:
                     _fail(one.answer, error)
                 if not isinstance(error, Exception):
                     raise
+                await asyncio.sleep(_AGAIN)
                 continue
+            await self._pause(batch, answers)
             for one, answer in zip(batch, answers, strict=True):
                 self._tell(one, answer)
 
@@ -159,8 +161,11 @@ class Treasurer:
             if pause is None:
                 continue
             told.add(job_id)
-            if await self._database.write(pause_by_itself, job_id, *pause):
-                log.warning("budget.reached", job=str(job_id), why=pause[1])
+            try:
+                if await self._database.write(pause_by_itself, job_id, *pause):
+                    log.warning("budget.reached", job=str(job_id), why=pause[1])
+            except Exception as error:  # noqa: BLE001 - whoever asks next is refused as well, and pauses it then
+                log.warning("budget.not_paused", job=str(job_id), error=str(error))
 
 
 def _turn(

@@ -11,6 +11,7 @@ import orjson
 from sqlalchemy import Connection
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from gossamer.clock import Clock
 from gossamer.errors import StorageAway, UserError
@@ -136,7 +137,7 @@ class PostgresDatabase:
                 if state not in _RETRIED_STATES or attempt == _TRIES - 1:
                     raise storage_away(error, self._shown) from error
                 await asyncio.sleep(random.uniform(0, 0.05 * 2**attempt))
-            except (OSError, TimeoutError) as error:
+            except (OSError, TimeoutError, PoolTimeout) as error:
                 raise _unreachable(self._shown, str(error) or "no answer") from error
             except Exception as error:
                 # While a server starts or stops, its driver fails before SQLAlchemy has a connection to speak of.

@@ -11,6 +11,7 @@ from sqlalchemy import bindparam, delete, func, literal_column, null, select, up
 from gossamer.clock import milliseconds
 from gossamer.model.alert import AlertKind
 from gossamer.model.checkpoint import CheckpointCause
+from gossamer.model.fetching import HOME_LANE
 from gossamer.model.page import ASKED_AGAIN, Attempt, Errand
 from gossamer.model.states import PageState, SiteState, VisitState
 from gossamer.model.trouble import NO_WAY_IN, Cure, Reason
@@ -181,7 +182,9 @@ def _open_visits(tx: Tx, again: Sequence[_Again]) -> None:
     woken = [
         visit
         for visit in found
-        if visit.state in _ENDED and (opened[visit.id] or by_site[visit.site_id].state == SiteState.FAILED)
+        # A site that failed is walked anew; in another lane only what climbed there is.
+        if visit.state in _ENDED
+        and (opened[visit.id] or (visit.lane == HOME_LANE and by_site[visit.site_id].state == SiteState.FAILED))
     ]
     _ADD_PAGES.run(tx, [{"b_id": visit.id, "b_open": opened[visit.id]} for visit in found if opened[visit.id]])
     due = {visit.id: max(tx.now, by_site[visit.site_id].not_before or tx.now) for visit in woken}

@@ -13,7 +13,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from gossamer.clock import Clock, SystemClock
-from gossamer.fetch import Accept, Fetcher, FetchError, Sink
+from gossamer.fetch import Accept, Fetcher, FetchError, Sink, Wanted
 from gossamer.fetch.connect_to import ConnectRule
 from gossamer.fetch.http import HttpRung
 from gossamer.model.fetching import Response
@@ -63,14 +63,15 @@ class _Scripted:
         accept: Accept | None = None,
         truncate: bool = False,
         sink: Sink | None = None,
+        wanted: Wanted | None = None,
     ) -> Response:
         answer = self._script(url)
         if isinstance(answer, Trouble):
             raise FetchError(answer)
         status, body = answer
         headers = {"content-type": "text/html; charset=utf-8"}
-        wanted = accept is None or accept(status, headers)
-        return Response(url, url, status, headers, body[:max_bytes] if wanted else b"", self._name, self._clock.now())
+        taken = body[:max_bytes] if accept is None or accept(status, headers) else b""
+        return Response(url, url, status, headers, taken, self._name, self._clock.now())
 
     async def admit(self, url: str) -> None:
         """Nobody is contacted."""

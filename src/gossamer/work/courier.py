@@ -154,6 +154,7 @@ class Courier:
                     accept=on_head,
                     truncate=truncate,
                     sink=sink,
+                    wanted=self._is_wanted if reserved else None,
                 )
                 cost = response.credits
                 return response
@@ -168,13 +169,12 @@ class Courier:
                 raise TooEarly(timedelta(seconds=error.trouble.retry_after or _BUSY)) from error
             except FetchError as error:
                 cost = error.credits
-                if error.trouble.reason in _NOTHING_SENT:
+                # A provider may have been asked, and paid, before its answer led to where nobody may go.
+                if error.trouble.reason in _NOTHING_SENT and (reserved is None or cost == 0):
                     sent.pop()  # it must not stand in the rows as a request that was made
-                    cost = 0
                 raise
             finally:
                 if reserved:
-                    self.hold.paying = False
                     self.purse.pay(reserved, cost)
                 now = self.clock.monotonic()
                 # Silence is slowness too.
@@ -197,7 +197,7 @@ class Courier:
             if granted.why is Why.CROWDED:
                 raise TooEarly(timedelta(seconds=_BUSY))
             raise Interrupted  # the job has been paused for it, or the visit is somebody else's by now
-        if self.hold.stop.is_set() or self.clock.monotonic() >= self.hold.deadline:
+        if not self._is_wanted():
             self.purse.give_back(granted)
             raise Interrupted
         self.hold.paying = True
@@ -218,8 +218,12 @@ class Courier:
         wait = await pass_gate(self.gate, domain, spacing, self.patience, self._sleep)
         if wait:
             raise TooEarly(wait)
-        if self.hold.stop.is_set() or self.clock.monotonic() >= self.hold.deadline:
+        if not self._is_wanted():
             raise Interrupted
+
+    def _is_wanted(self) -> bool:
+        """Neither were we told to end, nor is our lease about to."""
+        return not self.hold.stop.is_set() and self.clock.monotonic() < self.hold.deadline
 
     async def _sleep(self, seconds: float) -> None:
         await self.rest(timedelta(seconds=seconds))

@@ -226,9 +226,10 @@ class Shard:
         self._holds.stop()
         if self._walking:
             await asyncio.wait(self._walking, timeout=GRACE)
-        self._holds.cut_off(0)
-        if self._walking:
-            await asyncio.wait(self._walking)
+        while self._walking:
+            # Again and again: one that waited for what it has paid for may have to be cut off later.
+            self._holds.cut_off(0)
+            await asyncio.wait(self._walking, timeout=1)
 
 
 async def _cancel(tasks: Sequence["asyncio.Task[Any]"]) -> None:

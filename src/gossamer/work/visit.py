@@ -120,6 +120,7 @@ class Walk:
             page = self._frontier.next(now) if wait is None else None
             if page:
                 await self._visit_page(page)
+                self._hold.paying = False  # not before what was paid for is on its way to the rows
                 continue
             wait = wait or self._frontier.wait(now)
             if wait is not None:

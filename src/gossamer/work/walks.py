@@ -143,8 +143,10 @@ class Walks:
             why = f"its walk crashed: {type(error).__name__}"
             await self._kit.database.write(reclaim.take_back, {visit.id: visit.lease}, why)
         finally:
-            await courier.close()
-            self._holds.drop(hold)
+            try:
+                await courier.close()
+            finally:
+                self._holds.drop(hold)
 
     async def _begin(self, visit: Visit, policy: CrawlPolicy) -> Rung:
         """Where its pages begin to climb, by what other visits of the domain have met."""

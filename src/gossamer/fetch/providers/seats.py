@@ -12,10 +12,15 @@ from datetime import timedelta
 from itertools import count
 from random import random
 
+from gossamer.errors import GossamerError
 from gossamer.gate import Places
+from gossamer.telemetry import get_logger
 
 _GRACE = timedelta(seconds=30)  # after its time limit nothing of a call is left
 _FIRST_SLEEP, _LONGEST_SLEEP = 0.05, 1.0  # seconds between two looks at the Gate
+
+
+log = get_logger(__name__)
 
 
 class NoSeat(Exception):
@@ -55,6 +60,9 @@ class Seats:
             try:
                 # Shielded, and also where nobody knows whether it was given: one that is kept is missed for minutes.
                 await asyncio.shield(self._places.leave(self._place, holder))
+            except GossamerError as error:
+                # It drops out by itself; what was fetched in it must not be lost for that.
+                log.warning("provider.seat_kept", place=self._place, error=str(error))
             finally:
                 self.taken -= 1
                 self._call_next()

@@ -18,7 +18,7 @@ from gossamer.fetch.providers.line import Line, broken
 from gossamer.fetch.providers.reading import failed
 from gossamer.fetch.providers.seam import Head, Provider, Told
 from gossamer.fetch.providers.seats import NoSeat
-from gossamer.fetch.rung import Accept, Sink
+from gossamer.fetch.rung import Accept, Sink, Wanted
 from gossamer.model.fetching import Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import normalise, site_of_url
@@ -63,6 +63,7 @@ class ProviderSession:
         accept: Accept | None = None,
         truncate: bool = False,
         sink: Sink | None = None,
+        wanted: Wanted | None = None,
     ) -> Response:
         """One call; see Fetcher. A call that is refused because others run is a ProviderBusy, and no try of the page.
 
@@ -79,6 +80,8 @@ class ProviderSession:
         limit = BodyLimit(max_bytes, truncate)
         try:
             async with self._line.seats.one(timeout, self._patience):
+                if wanted is not None and not wanted():
+                    raise NoSeat  # the job was paused while we waited: nothing new is begun
                 started = self._clock.monotonic()
                 told, body = await self._exchange(url, timeout, limit, accept, sink)
         except NoSeat:
