@@ -174,6 +174,15 @@ async def test_money_is_put_aside_around_a_paid_request_and_around_no_other(tmp_
         assert await kit.database.read(methods.by_rung, job_id) == {name: 1}
 
 
+async def test_what_was_paid_for_is_booked_whatever_the_answer_led_to(tmp_path: Path) -> None:
+    """A provider was asked before it was known that the page lies where nobody may go."""
+    async with serve(WEB, guarded=1) as running, kit_of(tmp_path, running) as plain:
+        name = "scrapingbee-js"
+        rungs = {**plain.rungs, name: scripted(name, lambda url: Trouble(Reason.FORBIDDEN_ADDRESS, "10.0.0.1"))}
+        job_id = await run_job(replace(plain, rungs=rungs), ("direct", name), [next(iter(WEB.hosts()))])
+        assert await plain.database.read(spent, job_id) == (5, [(name, 5, True)])
+
+
 async def test_a_site_that_money_does_not_help_is_paid_for_three_times(tmp_path: Path) -> None:
     asked: dict[str, int] = {}
     links = "".join(f'<li><a href="/{number}">Page {number} of our catalogue</a></li>' for number in range(6))
