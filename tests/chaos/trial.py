@@ -1,6 +1,7 @@
 """One job and what is done to it: started, harmed, resumed where it ended, and held against the undisturbed one."""
 
 import random
+import re
 import subprocess
 import sys
 import time
@@ -162,7 +163,8 @@ class Trial:
         audit = self._terminal.type("job", "audit", job, check=False)
         if audit.returncode:
             problems.append(f"the audit ended with {audit.returncode}: {audit.stdout.strip()} {audit.stderr.strip()}")
-        if "Traceback" in self._said.read_text():
+        # What a library logs has one in its line; a person is shown one that begins a line.
+        if re.search(r"^Traceback", self._said.read_text(), re.MULTILINE):
             problems.append(f"a person was shown a traceback: see {self._said.name}")
         events, pages = self._rows.story()
         problems += written_unheld(events, pages)

@@ -89,6 +89,19 @@ async def test_a_stale_look_at_the_job_does_not_decide(database: AnyDatabase) ->
     assert await state_of(database, job.id) is CANCELLED
 
 
+async def test_two_who_ask_for_the_same_at_once_both_have_it(database: AnyDatabase) -> None:
+    seen = await database.write(make_job, "a.test")
+    running = await database.read(jobs.get, seen.id)
+    assert running
+    assert running.state is JobState.RUNNING
+    for asked, state in ((control.pause, JobState.PAUSING), (control.cancel, JobState.CANCELLED)):
+        before = await database.read(jobs.get, seen.id)
+        assert before
+        for _ in range(2):  # the second does not know of the first
+            await asked(database, before)
+        assert (await database.read(jobs.states, [seen.id]))[seen.id] is state
+
+
 async def test_a_pause_during_a_pause_is_the_same_pause(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
     await database.write(claim_all)

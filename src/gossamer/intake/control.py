@@ -1,5 +1,6 @@
 """Steering a job that exists. What is not legal from its state is refused, saying what is."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 from uuid import UUID
@@ -133,10 +134,22 @@ def _settle_down(tx: Tx, home: str) -> None:
         jobs.move(tx, identifier, JobState.PAUSED)
 
 
+_AS_ASKED: Mapping[JobState, frozenset[JobState]] = {
+    JobState.PAUSING: frozenset({JobState.PAUSING, JobState.PAUSED}),
+    JobState.RUNNING: frozenset({JobState.RUNNING}),
+    JobState.CANCELLED: frozenset({JobState.CANCELLED}),
+}
+
+
 async def _move(
     database: Database, job: Job, target: JobState, verb: str, from_states: tuple[JobState, ...] | None = None
 ) -> None:
-    if not await database.write(_move_by_hand, job.id, target, from_states):
+    if await database.write(_move_by_hand, job.id, target, from_states):
+        return
+    done = _AS_ASKED.get(target, frozenset())
+    now = (await database.read(jobs.states, [job.id])).get(job.id)
+    # Somebody else has asked for the same in this very moment: it is as we wanted it.
+    if job.state in done or now not in done:
         await _refuse(database, job, verb)
 
 
