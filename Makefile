@@ -32,7 +32,7 @@ check:
 unit:
 	@scripts/venv requirements/dev.txt
 	@scripts/install-servers
-	@.venv/bin/pytest -n 4 --dist loadgroup $(ARGS)
+	@.venv/bin/pytest -n 3 --dist loadgroup $(ARGS)
 
 chaos:
 	@scripts/venv requirements/dev.txt

@@ -12,7 +12,8 @@ from tests.stories.program import Terminal, Web, finish, quick_web
 
 pytestmark = [pytest.mark.story, pytest.mark.xdist_group("corners")]
 
-SLOW = {"GOSSAMER_DOMAIN_RATE": "2", "GOSSAMER_HTTP_TIMEOUT": "2s"}
+# As slow as in real life: also on a machine that is busy there is time to steer.
+SLOW = {"GOSSAMER_DOMAIN_RATE": "1", "GOSSAMER_HTTP_TIMEOUT": "2s"}
 CAPS = ("--max-pages-per-domain", "12", "--processes", "2")
 
 
