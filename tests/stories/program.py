@@ -17,6 +17,7 @@ from uuid import UUID
 import orjson
 
 from gossamer.testing.web.proof import read_log
+from tests import warm
 
 LONGEST = 240.0  # seconds after which a story hangs rather than runs
 
@@ -80,14 +81,7 @@ class Terminal:
 
     def type(self, *arguments: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
         """Run a command to its end."""
-        done = subprocess.run(
-            [sys.executable, "-m", "gossamer", *arguments],
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            timeout=LONGEST,
-            check=False,
-        )
+        done = warm.run(arguments, self.environment(), LONGEST)
         if check and done.returncode:
             raise AssertionError(f"{arguments} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}{self.log()}")
         return done
@@ -134,6 +128,7 @@ class Terminal:
             if condition(status):
                 return status
             assert time.monotonic() < end, f"still {status}\n{self.log()}"
+            time.sleep(0.1)
 
     def until_read(self, pages: int, seconds: float = 60) -> str:
         """Wait until the newest job has read so many pages, by a quick look into the rows; its id."""
