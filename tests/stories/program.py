@@ -77,7 +77,9 @@ class Terminal:
             if not name.startswith("GOSSAMER_") and name != "REDIS_URL"
         }
         connect = {"GOSSAMER_CONNECT_TO": f"*.test=127.0.0.1:{self.web.port}"} if self.web else {}
-        return {**kept, **connect, "GOSSAMER_HOME": str(self.home), "NO_COLOR": "1", **self.settings}
+        # One process unless a story is about several: each has to load the program.
+        own = {"GOSSAMER_HOME": str(self.home), "GOSSAMER_PROCESSES": "1", "NO_COLOR": "1"}
+        return {**kept, **connect, **own, **self.settings}
 
     def type(self, *arguments: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
         """Run a command to its end."""
