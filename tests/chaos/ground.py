@@ -46,6 +46,6 @@ class Ground:
 
 
 LONG = Ground(sites=300, rate=50, smallest=10, largest=24)
-SHORT = Ground(sites=50, rate=3, smallest=8, largest=12)
+SHORT = Ground(sites=60, rate=5, smallest=12, largest=20)
 # What a cluster is for: many domains, each at the pace of a real site.
 CLUSTER_GROUND = Ground(sites=40, rate=1, smallest=4, largest=7)
