@@ -27,11 +27,16 @@ _numbers = count(1)
 
 
 @pytest.fixture(autouse=True)
-def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def no_settings_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Tests do not see the settings, nor the home, of whoever runs them."""
+    # A folder is made for those only that want one: most of some thousand tests do not.
+    wanted = "tmp_path" in request.fixturenames
+    own = request.getfixturevalue("tmp_path") if wanted else tmp_path_factory.getbasetemp() / f"of-{next(_numbers)}"
     for name in [name for name in os.environ if name.startswith(("GOSSAMER_", "S3_")) or name in _URLS]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("GOSSAMER_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("GOSSAMER_HOME", str(own / "home"))
 
 
 @pytest.fixture(scope="session")
