@@ -13,7 +13,7 @@ from tests.stories.program import Terminal, Web, finish, kill, quick_web
 
 pytestmark = [pytest.mark.story, pytest.mark.xdist_group("watch")]
 
-QUICK = {"GOSSAMER_DOMAIN_RATE": "4", "GOSSAMER_HTTP_TIMEOUT": "2s"}
+QUICK = {"GOSSAMER_DOMAIN_RATE": "2", "GOSSAMER_HTTP_TIMEOUT": "2s"}
 SLOW = {**QUICK, "GOSSAMER_DOMAIN_RATE": "1"}
 
 
