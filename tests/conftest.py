@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
+from shutil import copyfile
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -26,11 +27,16 @@ _numbers = count(1)
 
 
 @pytest.fixture(autouse=True)
-def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def no_settings_of_this_machine(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Tests do not see the settings, nor the home, of whoever runs them."""
+    # A folder is made for those only that want one: most of some thousand tests do not.
+    wanted = "tmp_path" in request.fixturenames
+    own = request.getfixturevalue("tmp_path") if wanted else tmp_path_factory.getbasetemp() / f"of-{next(_numbers)}"
     for name in [name for name in os.environ if name.startswith(("GOSSAMER_", "S3_")) or name in _URLS]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("GOSSAMER_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("GOSSAMER_HOME", str(own / "home"))
 
 
 @pytest.fixture(scope="session")
@@ -79,6 +85,12 @@ def sqs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+def _apart(work: Coroutine[Any, Any, None]) -> None:
+    """In a thread of its own: the test that asks may be running an event loop already."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, work).result()
+
+
 @pytest.fixture(scope="session")
 def new_postgres(postgres_server: str) -> Callable[[], str]:
     """Makes a database at the present schema and returns its address."""
@@ -96,19 +108,28 @@ def new_postgres(postgres_server: str) -> Callable[[], str]:
         await database.write(upgrade)
         await database.close()
 
-    def apart(work: Coroutine[Any, Any, None]) -> None:
-        """In a thread of its own: the test that asks may be running an event loop already."""
-        with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, work).result()
-
-    apart(template())
+    _apart(template())
 
     def make() -> str:
         name = f"test_{next(_numbers)}"
-        apart(command(f"CREATE DATABASE {name} TEMPLATE template_gossamer"))
+        _apart(command(f"CREATE DATABASE {name} TEMPLATE template_gossamer"))
         return postgres_server.replace("/postgres", f"/{name}")
 
     return make
+
+
+@pytest.fixture(scope="session")
+def sqlite_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database at the present schema, made by all migrations, to be copied."""
+    path = tmp_path_factory.mktemp("sqlite") / "template.db"
+
+    async def make() -> None:
+        database = SqliteDatabase(path, SystemClock())
+        await database.write(upgrade)
+        await database.close()
+
+    _apart(make())
+    return path
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -120,12 +141,13 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-async def database(database_url: str) -> AsyncIterator[AnyDatabase]:
+async def database(database_url: str, sqlite_file: Path) -> AsyncIterator[AnyDatabase]:
     clock = SystemClock()
     opened: AnyDatabase
     if database_url.startswith("sqlite"):
-        opened = SqliteDatabase(Path(database_url.removeprefix("sqlite:///")), clock)
-        await opened.write(upgrade)
+        path = Path(database_url.removeprefix("sqlite:///"))
+        copyfile(sqlite_file, path)
+        opened = SqliteDatabase(path, clock)
     else:
         opened = PostgresDatabase(database_url, clock)
         watch(opened)

@@ -6,6 +6,7 @@ a test itself asks is its own affair.
 
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -26,6 +27,7 @@ class Unbound(Exception):
     """A statement that reads every month there is."""
 
 
+@cache
 def unbound(sql: str) -> str:
     """The partitioned table of which a statement does not say the job; "" if there is none."""
     flat = " ".join(sql.split())

@@ -61,6 +61,7 @@ class ClusterTrial(Trial):
         ours = {"GOSSAMER_DATABASE_URL": url, "GOSSAMER_REDIS_URL": self._redis.url}
         self._terminal = Terminal(self._home, web, settings | ours)
         self._rows = Rows(url)
+        stack.callback(self._rows.close)
         self._terminal.type("db", "upgrade")
         self._rows.run(_WATCH)
         roads = stack.enter_context(open_roads())

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
-from asyncpg.exceptions import InterfaceError, PostgresError
+from asyncpg.exceptions import InterfaceError, InternalClientError, PostgresError
 
 from tests.chaos.zombies import Happened, Settled
 
@@ -24,7 +24,8 @@ FROM jobs
 _EVENTS = "SELECT visit_id, at, kind, why FROM events WHERE visit_id IS NOT NULL"
 _PAGES = "SELECT visit_id, settled_at, url FROM pages WHERE settled_at IS NOT NULL"
 _PATIENCE = 2.0  # seconds
-_UNHEARD = (sqlite3.Error, PostgresError, InterfaceError, OSError, TimeoutError)
+# InternalClientError: the other end of the line died while nobody looked.
+_UNHEARD = (sqlite3.Error, PostgresError, InterfaceError, InternalClientError, OSError, TimeoutError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +43,17 @@ class Rows:
 
     def __init__(self, database: Path | str) -> None:
         self._database = database
+        self._runner = asyncio.Runner()
+        self._line: Any = None  # to a server: to open one takes longer than to look
+
+    def close(self) -> None:
+        self._hang_up()
+        self._runner.close()
 
     def look(self) -> Look | None:
         """None while there is no job yet, or while the database does not answer."""
         try:
-            if isinstance(self._database, Path):
-                found = self._from_file(self._database, _LOOK)
-            else:
-                found = asyncio.run(asyncio.wait_for(self._from_server(self._database, _LOOK), _PATIENCE))
+            found = self._all(_LOOK, _PATIENCE)
         except _UNHEARD:
             return None
         if not found:
@@ -66,20 +70,12 @@ class Rows:
 
     def run(self, statements: str) -> None:
         """Whatever a server should do once."""
-
-        async def done() -> None:
-            connection = await asyncpg.connect(self._database)  # type: ignore[no-untyped-call]
-            try:
-                await connection.execute(statements)
-            finally:
-                await connection.close()
-
-        asyncio.run(done())
+        self._told("execute", statements, None)
 
     def first(self, query: str) -> Any:
         """The first value of the answer; None if there is none, or while the server does not answer."""
         try:
-            found = asyncio.run(asyncio.wait_for(self._from_server(str(self._database), query), _PATIENCE))
+            found = self._all(query, _PATIENCE)
         except _UNHEARD:
             return None
         return found[0][0] if found else None
@@ -90,19 +86,33 @@ class Rows:
             assert time.monotonic() < until, f"{query} still gives {found}"
             time.sleep(0.1)
 
-    def _all(self, query: str) -> Sequence[Any]:
+    def _all(self, query: str, patience: float | None = None) -> Sequence[Any]:
         if isinstance(self._database, Path):
             return self._from_file(self._database, query)
-        return asyncio.run(self._from_server(self._database, query))
+        found: Sequence[Any] = self._told("fetch", query, patience)
+        return found
 
     def _from_file(self, path: Path, query: str) -> Sequence[Any]:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=_PATIENCE)) as rows:
             return rows.execute(query).fetchall()
 
-    async def _from_server(self, url: str, query: str) -> Sequence[Any]:
-        connection = await asyncpg.connect(url)  # type: ignore[no-untyped-call]
+    def _told(self, verb: str, statement: str, patience: float | None) -> Any:
+        async def told() -> Any:
+            if self._line is None:
+                self._line = await asyncpg.connect(self._database)  # type: ignore[no-untyped-call]
+            return await getattr(self._line, verb)(statement)
+
         try:
-            found: Sequence[Any] = await connection.fetch(query)
-            return found
-        finally:
-            await connection.close()
+            return self._runner.run(asyncio.wait_for(told(), patience))
+        except BaseException:
+            self._hang_up()  # whatever it was, the next look is over a new one
+            raise
+
+    def _hang_up(self) -> None:
+        async def ended(line: Any) -> None:
+            line.terminate()
+            await asyncio.sleep(0)  # then it is closed
+
+        if self._line is not None:
+            line, self._line = self._line, None
+            self._runner.run(ended(line))

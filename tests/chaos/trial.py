@@ -70,6 +70,7 @@ class Trial:
         if self._plan.small_disk:
             stack.enter_context(small_disk(self._home))
         self._open(web)
+        stack.callback(self._rows.close)
         self._program = self._begin(*self._terminal.prospect(*PROCESSES))
         stack.callback(self._end)
 

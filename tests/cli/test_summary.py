@@ -1,8 +1,6 @@
 """The whole job on one screen, and `job results` as it is typed."""
 
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,7 @@ from gossamer.settings import Settings
 from gossamer.store import jobs, tables
 from gossamer.store.database import SqliteDatabase
 from gossamer.store.schema import upgrade
+from tests import warm
 from tests.conftest import AnyDatabase
 from tests.export.matches import job_with, match
 from tests.jobs import make_job
@@ -82,14 +81,7 @@ async def home(tmp_path: Path) -> tuple[Path, str]:
 
 
 def typed(home: Path, *arguments: str, code: int = 0) -> str:
-    ran = subprocess.run(
-        [sys.executable, "-m", "gossamer", "job", *arguments],
-        env={**os.environ, "GOSSAMER_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    ran = warm.run(("job", *arguments), {**os.environ, "GOSSAMER_HOME": str(home)}, 60)
     assert ran.returncode == code, ran.stderr
     return ran.stdout + ran.stderr
 

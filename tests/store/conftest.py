@@ -5,13 +5,13 @@ What has no locks, no time limits and no reads side by side would say nothing ne
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from shutil import copyfile
 from urllib.parse import urlsplit
 
 import pytest
 
 from gossamer.clock import SystemClock
 from gossamer.store.database import PostgresDatabase, open_database
-from gossamer.store.schema import upgrade
 from tests.conftest import AnyDatabase
 from tests.partitioned import watch
 
@@ -27,7 +27,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AnyDatabase]:
     url, pooled = f"sqlite:///{tmp_path}/gossamer.db", request.param == "pgbouncer"
-    if request.param != "sqlite":
+    if request.param == "sqlite":
+        copyfile(request.getfixturevalue("sqlite_file"), tmp_path / "gossamer.db")
+    else:
         make: Callable[[], str] = request.getfixturevalue("new_postgres")
         url = make()
     if pooled:
@@ -36,7 +38,5 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
     opened = open_database(url, SystemClock(), pooled=pooled)
     if isinstance(opened, PostgresDatabase):
         watch(opened)
-    else:
-        await opened.write(upgrade)
     yield opened
     await opened.close()

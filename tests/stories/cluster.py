@@ -33,13 +33,18 @@ class Rows:
         return asyncio.run(one())
 
     def until(self, query: str, condition: Callable[[Any], bool], seconds: float = 60) -> Any:
-        end = time.monotonic() + seconds
-        while True:
-            value = self.ask(query)[0][0]
-            if condition(value):
+        async def look() -> Any:
+            end = time.monotonic() + seconds
+            connection = await asyncpg.connect(self._url)  # type: ignore[no-untyped-call]
+            try:
+                while not condition(value := await connection.fetchval(query)):
+                    assert time.monotonic() < end, f"{query} still gives {value}"
+                    await asyncio.sleep(0.1)
                 return value
-            assert time.monotonic() < end, f"{query} still gives {value}"
-            time.sleep(0.1)
+            finally:
+                await connection.close()
+
+        return asyncio.run(look())
 
     @contextmanager
     def most_in_hand(self) -> Iterator[list[int]]:
@@ -52,7 +57,7 @@ class Rows:
             query = "SELECT count(*) FROM visits WHERE state IN ('issued', 'running')"
             while not over.is_set():
                 seen.append(await connection.fetchval(query))
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.05)
             await connection.close()
 
         thread = threading.Thread(target=lambda: asyncio.run(watch()))

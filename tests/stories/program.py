@@ -17,6 +17,7 @@ from uuid import UUID
 import orjson
 
 from gossamer.testing.web.proof import read_log
+from tests import warm
 
 LONGEST = 240.0  # seconds after which a story hangs rather than runs
 
@@ -76,18 +77,13 @@ class Terminal:
             if not name.startswith("GOSSAMER_") and name != "REDIS_URL"
         }
         connect = {"GOSSAMER_CONNECT_TO": f"*.test=127.0.0.1:{self.web.port}"} if self.web else {}
-        return {**kept, **connect, "GOSSAMER_HOME": str(self.home), "NO_COLOR": "1", **self.settings}
+        # One process unless a story is about several: each has to load the program.
+        own = {"GOSSAMER_HOME": str(self.home), "GOSSAMER_PROCESSES": "1", "NO_COLOR": "1"}
+        return {**kept, **connect, **own, **self.settings}
 
     def type(self, *arguments: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
         """Run a command to its end."""
-        done = subprocess.run(
-            [sys.executable, "-m", "gossamer", *arguments],
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            timeout=LONGEST,
-            check=False,
-        )
+        done = warm.run(arguments, self.environment(), LONGEST)
         if check and done.returncode:
             raise AssertionError(f"{arguments} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}{self.log()}")
         return done
@@ -134,6 +130,7 @@ class Terminal:
             if condition(status):
                 return status
             assert time.monotonic() < end, f"still {status}\n{self.log()}"
+            time.sleep(0.1)
 
     def until_read(self, pages: int, seconds: float = 60) -> str:
         """Wait until the newest job has read so many pages, by a quick look into the rows; its id."""

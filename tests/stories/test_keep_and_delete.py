@@ -3,7 +3,6 @@
 import os
 import pty
 import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,20 +10,13 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
+from tests import warm
 from tests.stories.program import LONGEST, Terminal, quick_web
 
 
-def typed(terminal: Terminal, *arguments: str, stdin: int = subprocess.DEVNULL) -> "subprocess.CompletedProcess[str]":
+def typed(terminal: Terminal, *arguments: str, stdin: int | None = None) -> "subprocess.CompletedProcess[str]":
     """A command with an input of its own: nobody's, or a terminal's."""
-    return subprocess.run(
-        [sys.executable, "-m", "gossamer", *arguments],
-        env=terminal.environment(),
-        stdin=stdin,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST,
-        check=False,
-    )
+    return warm.run(arguments, terminal.environment(), LONGEST, stdin)
 
 
 def answered(terminal: Terminal, answer: str, *arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -8,9 +8,9 @@ import pytest
 
 from tests.stories.program import Terminal, kill, quick_web
 
-ARGUMENTS = ("--sites", "40", "--seed", "5", "--nasty", "0.2", "--pages-per-site", "30")
-SETTINGS = {"GOSSAMER_DOMAIN_RATE": "8", "GOSSAMER_HTTP_TIMEOUT": "2s"}
-CAPS = ("--max-pages-per-domain", "30", "--processes", "2")
+ARGUMENTS = ("--sites", "24", "--seed", "5", "--nasty", "0.2", "--pages-per-site", "18")
+SETTINGS = {"GOSSAMER_DOMAIN_RATE": "6", "GOSSAMER_HTTP_TIMEOUT": "2s"}
+CAPS = ("--max-pages-per-domain", "18", "--processes", "2")
 
 
 @pytest.mark.story

@@ -46,6 +46,7 @@ def until_begun(terminal: Terminal, seconds: float = 60) -> str:
     end = time.monotonic() + seconds
     while not (found := terminal.ask("job", "list")):
         assert time.monotonic() < end, terminal.log()
+        time.sleep(0.1)
     terminal.until(found[0]["id"], lambda status: status["pages"]["done"] > 0)
     return str(found[0]["id"])
 

@@ -1,6 +1,6 @@
 """Sites that fail first and work later: `job retry-failed` reads what is missing and nothing else."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -66,7 +66,8 @@ def serve(weather: Weather, port: int = 0) -> Iterator[int]:
 
 
 @pytest.mark.story
-def test_only_what_failed_is_read_again(tmp_path: Path, database_url: str) -> None:
+def test_only_what_failed_is_read_again(tmp_path: Path, new_postgres: Callable[[], str]) -> None:
+    """On a server; that the rows of both databases are tried again alike is seen in the store's own tests."""
     weather, dark = Weather(), free_port()
     domains, keywords = tmp_path / "domains.txt", tmp_path / "keywords.txt"
     names = ("down", "closed", "half", "gone", "dark")
@@ -75,7 +76,7 @@ def test_only_what_failed_is_read_again(tmp_path: Path, database_url: str) -> No
     with serve(weather) as port:
         settings = {
             "GOSSAMER_CONNECT_TO": f"dark.test=127.0.0.1:{dark},www.dark.test=127.0.0.1:{dark},*.test=127.0.0.1:{port}",
-            "GOSSAMER_DATABASE_URL": database_url,
+            "GOSSAMER_DATABASE_URL": new_postgres(),
             "GOSSAMER_DOMAIN_RATE": "50",
         }
         terminal = Terminal(tmp_path / "home", settings=settings)

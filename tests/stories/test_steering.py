@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stories.program import Terminal, finish, kill, quick_web
+from tests.stories.program import Terminal, Web, finish, kill, quick_web
 
 pytestmark = [pytest.mark.story, pytest.mark.xdist_group("steering")]
 
@@ -15,12 +15,16 @@ pytestmark = [pytest.mark.story, pytest.mark.xdist_group("steering")]
 SLOW = {"GOSSAMER_DOMAIN_RATE": "1", "GOSSAMER_HTTP_TIMEOUT": "2s"}
 
 
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    arguments = ("--sites", "12", "--seed", "3", "--nasty", "0", "--size-min", "14", "--size-max", "16")
+    with quick_web(tmp_path_factory.mktemp("web"), *arguments) as web:
+        yield web
+
+
 @pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    with quick_web(
-        tmp_path / "web", "--sites", "12", "--seed", "3", "--nasty", "0", "--size-min", "14", "--size-max", "16"
-    ) as web:
-        yield Terminal(tmp_path / "home", web, SLOW)
+def terminal(web: Web, tmp_path: Path) -> Terminal:
+    return Terminal(tmp_path / "home", web, SLOW)
 
 
 def _hurry(terminal: Terminal) -> Terminal:

@@ -26,9 +26,9 @@ pytestmark = [pytest.mark.story, pytest.mark.xdist_group("verdicts")]
 def prospected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Terminal, str, list[dict[str, Any]]]]:
     """A finished job with a client, and one without that was only created."""
     folder = tmp_path_factory.mktemp("verdicts")
-    with sample_web(folder / "web", "--sites", "40", "--seed", "3", "--pages-per-site", "30") as web:
+    with sample_web(folder / "web", "--sites", "40", "--seed", "3", "--pages-per-site", "12") as web:
         terminal = Terminal(folder / "home", web, FAST)
-        limits = ("--max-pages-per-domain", "30", "--top-pages", "30")
+        limits = ("--max-pages-per-domain", "12", "--top-pages", "12")
         job = terminal.ask(*terminal.prospect(*PARTIES, *limits))["id"]
         yield terminal, job, terminal.ask("job", "results", job, "--limit", "10000")
 
@@ -46,7 +46,7 @@ def test_every_row_has_a_verdict_and_the_link_it_rests_on(
         assert to_client is (row["verdict"] in ("linked", "nofollow"))
     assert {row["position"] for row in rows} >= {"title", "heading", "body", "navigation"}
     assert all(("navigation-only" in row["flags"]) is (row["position"] == "navigation") for row in rows)
-    assert all(0 < row["keyword_pages"] <= row["site_pages"] <= 30 for row in rows)
+    assert all(0 < row["keyword_pages"] <= row["site_pages"] <= 12 for row in rows)
 
 
 def test_only_unlinked_pages_can_be_asked_for(prospected: tuple[Terminal, str, list[dict[str, Any]]]) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,14 +13,14 @@ from tests.stories.program import Terminal, Web, finish, kill, quick_web
 
 pytestmark = [pytest.mark.story, pytest.mark.xdist_group("watch")]
 
-QUICK = {"GOSSAMER_DOMAIN_RATE": "4", "GOSSAMER_HTTP_TIMEOUT": "2s"}
+QUICK = {"GOSSAMER_DOMAIN_RATE": "2", "GOSSAMER_HTTP_TIMEOUT": "2s"}
 SLOW = {**QUICK, "GOSSAMER_DOMAIN_RATE": "1"}
 
 
-@pytest.fixture
-def web(tmp_path: Path) -> Iterator[Web]:
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     arguments = ("--sites", "5", "--seed", "3", "--nasty", "0", "--size-min", "6", "--size-max", "8")
-    with quick_web(tmp_path / "web", *arguments) as web:
+    with quick_web(tmp_path_factory.mktemp("web"), *arguments) as web:
         yield web
 
 
@@ -94,5 +95,5 @@ def test_a_job_of_another_home_is_watched_through_the_database(
 def _newest(terminal: Terminal) -> str:
     """The id of a job that another home is about to create."""
     while not (found := terminal.ask("job", "list")):
-        continue
+        time.sleep(0.1)
     return str(found[0]["id"])
