@@ -42,6 +42,7 @@ async def spend(app: App, visit: Visit, *rungs: str, cost: int | None = None) ->
         assert isinstance(granted, Reservation), granted
         charges.append(granted.charge(granted.price.usual if cost is None else cost))
         tried.append(Attempt(rung, 200, "", 10, 1_700_000_001_000, (1_700_000_001_000,)))
+        page = page.on(rung)
     for attempt in tried:
         page = page.tried(attempt)
     done = PageStep(page, PageState.DONE, http_status=200, identity=page.key, bytes_in=10)
@@ -79,10 +80,11 @@ async def test_a_status_says_what_a_job_has_cost_and_by_which_methods(
         await show_status(app, short(job.id), as_json=True)
         answer = orjson.loads(capsys.readouterr().out)["cost"]
         assert (answer["credits"], answer["usd"], answer["limits"]["credits"]) == (7, 0.07, 5_000)
-        assert {one["method"]: one["requests"] for one in answer["methods"]} == {
-            "scrapingbee-js": 1,
-            "scrapingbee-standard": 2,
-        }
+        assert [(one["method"], one["pages"], one["requests"], one["credits"]) for one in answer["methods"]] == [
+            ("direct", 1, 0, 0),
+            ("scrapingbee-standard", 1, 2, 2),
+            ("scrapingbee-js", 1, 1, 5),
+        ]
         assert answer["domains_by_method"] == {"direct": 1, "scrapingbee-standard": 1, "scrapingbee-js": 1}
 
 

@@ -9,11 +9,13 @@ from xlsxwriter import Workbook
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
+from gossamer.export.bill import Bill, percent, rendering_words, saved_words, sum_of
 from gossamer.export.formula import defused
 from gossamer.export.frame import ACCENT, INK, PALE, RULE
 from gossamer.export.overview import Overview
 from gossamer.export.sheet import MOST_LINKS
 from gossamer.export.xlsx import CUT, MOST_ROWS
+from gossamer.ledger.methods import method_name
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.trouble import in_general
@@ -58,6 +60,8 @@ def write_front(workbook: Workbook, sheet: Worksheet, told: Told) -> None:
     )
     row = _section(sheet, 4, "What was searched", _searched(overview) if overview else [("", "")], formats)
     row = _section(sheet, row, "What was found", _found(overview) if overview else [("", 0)], formats)
+    if overview and overview.bill and overview.bill.could_cost:
+        row = _section(sheet, row, "What it cost", _cost(overview.bill), formats)
     tables: list[tuple[str, Counts]] = _tables(overview) if overview else [("", [("", 0)])]
     places = []
     for title, counts in tables:
@@ -158,6 +162,20 @@ def _found(overview: Overview) -> list[tuple[str, int]]:
     return list(facts.items())
 
 
+def _cost(bill: Bill) -> list[tuple[str, str]]:
+    lines = [("In all", sum_of(bill.spent))]
+    for one in bill.methods:
+        pages = f"{one.pages:,} page{'' if one.pages == 1 else 's'} ({percent(one.pages / max(1, bill.pages))})"
+        cost = f", {sum_of(one.amount)}" if one.amount else ""
+        lines.append((method_name(one.rung), pages + cost))
+    if bill.saving:
+        lines.append(("Saved against premium-only", saved_words(bill.saving)))
+    needed = [rendering_words(one) for one in bill.rendered]
+    if needed:
+        lines.append(("Needed JS rendering", ", ".join(needed) + (" and more" * bill.more_rendered)))
+    return lines
+
+
 def _tables(overview: Overview) -> list[tuple[str, Counts]]:
     """What is counted; the first is drawn."""
     wanted: dict[str, Counts] = {
@@ -175,6 +193,10 @@ def _notes(told: Told) -> list[str]:
         "Matches: one line per page and keyword" + (f", only those that are {told.only}." if told.only else "."),
         "Failed: domains that could not be read, and why.",
     ]
+    if told.overview and told.overview.bill and told.overview.bill.could_cost:
+        lines.append(
+            "Costs: one line per domain, the dearest first: the requests it took, and the provider's credits for them."
+        )
     if len(told.sheets) > 1:
         rows = f"{max(told.sheets):,}" if max(told.sheets) != MOST_ROWS - 1 else f"{MOST_ROWS:,} with its header"
         lines.append(f"The matches go on in {len(told.sheets)} sheets: a sheet holds {rows} rows.")

@@ -8,6 +8,7 @@ from typing import Any
 
 from gossamer.export.overview import Overview
 from gossamer.export.prospects import COLUMNS
+from gossamer.export.report_costs import costs_part
 from gossamer.export.report_style import CSS
 from gossamer.model.ids import short
 from gossamer.model.trouble import in_general
@@ -32,6 +33,7 @@ def report_page(overview: Overview, politeness: Sequence[str]) -> str:
         _searched(overview),
         _plots(overview),
         _prospects(overview),
+        costs_part(overview.bill),
         "<h2>How the sites were treated</h2>",
         *(f"<p>{escape(sentence)}</p>" for sentence in politeness),
         f'<footer class="soft">Made with Gossamer on {_moment(overview.at)}. The score is the sum of points for what '
