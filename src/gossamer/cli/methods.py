@@ -28,7 +28,7 @@ def lines(bill: Bill, room: int) -> list[str]:
 
 def _table(bill: Bill) -> list[list[str]]:
     paid = bool(bill.spent)
-    titles = ["Read with", "Pages", "Share", *(["Credits", "Cost", "Share"] if paid else [])]
+    titles = ["Read with", "Pages", "of pages", *(["Credits", "Cost", "of cost"] if paid else [])]
     cells = [titles]
     for one in bill.methods:
         pages = [f"{one.pages:,}", percent(one.pages / bill.pages) if bill.pages else ""]

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from gossamer.ledger.methods import by_dearness, provider_name
@@ -107,7 +108,7 @@ def read_bill(tx: Tx, job: Job, prices: PriceList, progress: Progress, without: 
         _domains(tx, job.id, prices, progress, left_out) if expenses else None,
         tuple(found[:_TOLD]),
         len(found) > _TOLD,
-        saving_of(job, made, prices),
+        saving_of(job.params, made, prices),
     )
 
 
@@ -140,16 +141,16 @@ def _domains(
     return {**({DIRECT.name: free} if free > 0 else {}), **{rung: found[rung] for rung in by_dearness(found)}}
 
 
-def saving_of(job: Job, made: Sequence[Method], prices: PriceList) -> Saving | None:
+def saving_of(params: Mapping[str, Any], made: Sequence[Method], prices: PriceList) -> Saving | None:
     """What the job has saved; None where it has not, or where nobody can tell.
 
     Only pages that were read are counted, each at the price of a page that arrives. Premium-only would have paid for
     some of the others as well, so that it cannot have been cheaper. Credits of two providers are not compared.
     """
-    ladder = job.params.get("ladder") or ()
+    ladder = params.get("ladder") or ()
     rung = premium_rung(ladder)
     price = prices.of(rung)
-    if price is None or len(ladder) < 2 or job.params.get("mode") == Mode.PREMIUM_ONLY:
+    if price is None or len(ladder) < 2 or params.get("mode") == Mode.PREMIUM_ONLY:
         return None
     if any(one.provider != price.provider for one in made if one.amount):
         return None

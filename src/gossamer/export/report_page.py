@@ -159,20 +159,22 @@ def _prospects(overview: Overview) -> str:
     best = [dict(zip(names, line, strict=True)) for line in overview.ranking.best(MOST_PROSPECTS)]
     if not best:
         return "<h2>Prospects</h2>\n<p>No page mentions a keyword" + (" yet.</p>" if overview.is_partial else ".</p>")
-    head = '<th class="number">#</th><th>Domain</th><th class="number">Score</th><th class="number">Unlinked pages</th>'
+    # Without a client there is nobody who could be linked already.
+    pages = "Unlinked pages" if overview.clients else "Pages"
+    head = f'<th class="number">#</th><th>Domain</th><th class="number">Score</th><th class="number">{pages}</th>'
     head += '<th class="number">Keywords</th><th>Best mention</th>'
-    rows = "\n".join(_prospect(one) for one in best)
+    rows = "\n".join(_prospect(one, pages.lower()) for one in best)
     more = overview.ranking.domains - len(best)
     rest = f'<p class="soft">And {more:,} more, in the workbook.</p>' if more > 0 else ""
     return f"<h2>The best prospects</h2>\n<table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>\n{rest}"
 
 
-def _prospect(one: dict[str, Any]) -> str:
+def _prospect(one: dict[str, Any], pages: str) -> str:
     new = '<span class="new">new</span>' if one["new"] == "yes" else ""
     return (
         f'<tr><td class="number rank">{one["rank"]:,}</td><td class="name">{escape(one["domain"])}{new}</td>'
         f'<td class="number score">{one["score"]:.1f}</td>'
-        f'<td class="number" data-title="unlinked pages">{one["unlinked_pages"]:,}</td>'
+        f'<td class="number" data-title="{pages}">{one["unlinked_pages"]:,}</td>'
         f'<td class="number" data-title="keywords">{one["keywords"]:,}</td>'
         f'<td class="wide">{marked(one["best_snippet"], one["best_keyword"])}<br>{link(one["best_page"])}</td></tr>'
     )

@@ -60,6 +60,8 @@ footer { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   .costs tr { grid-template-columns: 1fr 1fr; }
   .costs td.name { grid-column: 1 / -1; }
   .costs td.number:empty { display: none; }
+  .costs tfoot td { border: 0; }
+  .costs tfoot tr { border-bottom: 0; }
 }
 @media print {
   :root { --ink: #000; --soft: #444; --rule: #bbb; --back: #fff; --card: #f4f4f4; --accent: #1f5673; --bar: #3d84a8;
