@@ -6,17 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from gossamer.export.bill import (
-    Bill,
-    Method,
-    assumed_sentence,
-    percent,
-    read_bill,
-    rendering_sentences,
-    saved_words,
-    saving_of,
-    used_sentences,
-)
+from gossamer.export.bill import Bill, Method, read_bill, saving_of
+from gossamer.export.bill_words import assumed_sentence, percent, rendering_sentences, saved_words, used_sentences
 from gossamer.export.overview import survey
 from gossamer.export.prospects import COLUMNS
 from gossamer.export.table import Asked
@@ -24,7 +15,7 @@ from gossamer.ledger.prices import OwnPrice, PriceList, price_list
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.job import Job
 from gossamer.model.ladders import premium_rung
-from gossamer.model.money import Amount, Cap
+from gossamer.model.money import Amount, Cap, Charge
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState, SiteState
 from gossamer.settle.step import Finished, PageStep, Step
@@ -45,7 +36,7 @@ async def read_pages(
     steps = []
     for number in range(pages):
         page = Page.at(f"http://{visit.host}/{number}", 1).on(rung)
-        charges = ()
+        charges: tuple[Charge, ...] = ()
         if rung != "direct":
             reserved = await granted(one, visit, rung)
             charges = (reserved.charge(None if assumed else reserved.price.usual),)

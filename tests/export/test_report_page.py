@@ -106,7 +106,7 @@ async def test_it_says_what_the_job_has_cost_where_that_is_asked_for(database: A
         "rendered.test: 1/1 pages required JS rendering",
     ):
         assert wanted in words
-    assert "cost" not in Elements(report_page(await overview_of(database, job), [])).words
+    assert "What it cost" not in report_page(await overview_of(database, job), [])
     free = await job_with(database, [match("a.test")])
     page = report_page(await survey(database, Asked(free, COLUMNS, prices=PriceList())), [])
     assert "What it cost" not in page

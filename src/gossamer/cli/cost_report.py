@@ -7,7 +7,7 @@ from gossamer.cli import costs, kept, methods, tables, words
 from gossamer.cli.direct import write_directly
 from gossamer.cli.export_files import Asking
 from gossamer.cli.session import say, say_json
-from gossamer.export.bill import sum_of
+from gossamer.export.bill_words import sum_of
 from gossamer.export.costs import COSTS, by_cost
 from gossamer.export.table import Asked
 from gossamer.intake.control import find_job

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gossamer.assembly import App
-from gossamer.export.bill import Bill, Saving, assumed_sentence, read_bill, saved_words, used_sentences
+from gossamer.export.bill import Bill, Saving, read_bill
+from gossamer.export.bill_words import assumed_sentence, saved_words, used_sentences
 from gossamer.intake.limits import OPTIONS
 from gossamer.ledger.methods import breakdown, method_name
 from gossamer.model.job import Job, Progress

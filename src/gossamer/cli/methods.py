@@ -2,7 +2,8 @@
 
 from rich.cells import cell_len, set_cell_size
 
-from gossamer.export.bill import Bill, percent, rendering_sentences
+from gossamer.export.bill import Bill
+from gossamer.export.bill_words import percent, rendering_sentences
 from gossamer.ledger.methods import method_name
 from gossamer.model.money import dollars
 

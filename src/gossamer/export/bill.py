@@ -11,8 +11,7 @@ from gossamer.ledger.prices import PriceList
 from gossamer.model.fetching import DIRECT
 from gossamer.model.job import Job, Progress
 from gossamer.model.ladders import RUNGS, Mode, premium_rung
-from gossamer.model.money import NOTHING, Amount, dollars, shown
-from gossamer.model.sentences import rendering_sentence
+from gossamer.model.money import NOTHING, Amount
 from gossamer.store import charges, methods
 from gossamer.store.charges import Expense
 from gossamer.store.methods import Rendered
@@ -158,46 +157,3 @@ def saving_of(params: Mapping[str, Any], made: Sequence[Method], prices: PriceLi
     spent = sum((one.amount for one in made), NOTHING)
     saving = Saving(rung, pages, price.amount(pages * price.usual), spent)
     return saving if saving.saved.credits > 0 and saving.saved.micros > 0 else None
-
-
-def sum_of(amount: Amount) -> str:
-    """`235 credits ($2.35)`."""
-    return f"{shown('credits', amount.credits)} ({dollars(amount.micros)})"
-
-
-def used_sentences(bill: Bill) -> list[str]:
-    """`ScrapingBee credits used: 6,247 ($62.47)`, for each provider."""
-    return [f"{name} credits used: {one.credits:,} ({dollars(one.micros)})" for name, one in bill.by_provider().items()]
-
-
-def saved_words(saving: Saving) -> str:
-    """How much was saved, against what, and how much of that was spent."""
-    pages = f"{saving.pages:,} page{'' if saving.pages == 1 else 's'}"
-    return (
-        f"{sum_of(saving.saved)}. The same {pages} by premium-only take {sum_of(saving.premium)} at least; "
-        f"{percent(saving.share)} of that was spent."
-    )
-
-
-def assumed_sentence(bill: Bill) -> str:
-    """Nothing where every price was told."""
-    requests = f"{bill.assumed:,} request{'' if bill.assumed == 1 else 's'}"
-    return f"Assumed: {requests} whose price nobody said, booked at the worst price" if bill.assumed else ""
-
-
-def rendering_sentences(bill: Bill) -> list[str]:
-    """`example.com: 3/47 pages required JS rendering`, of those that needed it most."""
-    told = [rendering_sentence(one.host, one.rendered, one.read) for one in bill.rendered]
-    return [*told, "and more domains"] if bill.more_rendered else told
-
-
-def rendering_words(one: Rendered) -> str:
-    """`example.com (3 of 47 pages)`."""
-    return f"{one.host} ({one.rendered:,} of {one.read:,} page{'' if one.read == 1 else 's'})"
-
-
-def percent(share: float) -> str:
-    """`8 %`; what is there is never 0 %, and what is not all never 100 %."""
-    if 0 < share < 0.01:
-        return "under 1 %"
-    return "over 99 %" if 0.99 < share < 1 else f"{share:.0%}".replace("%", " %")

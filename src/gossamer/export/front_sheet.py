@@ -9,13 +9,12 @@ from xlsxwriter import Workbook
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from gossamer.export.bill import Bill, percent, rendering_words, saved_words, sum_of
+from gossamer.export.bill_words import facts
 from gossamer.export.formula import defused
 from gossamer.export.frame import ACCENT, INK, PALE, RULE
 from gossamer.export.overview import Overview
 from gossamer.export.sheet import MOST_LINKS
 from gossamer.export.xlsx import CUT, MOST_ROWS
-from gossamer.ledger.methods import method_name
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.trouble import in_general
@@ -61,7 +60,7 @@ def write_front(workbook: Workbook, sheet: Worksheet, told: Told) -> None:
     row = _section(sheet, 4, "What was searched", _searched(overview) if overview else [("", "")], formats)
     row = _section(sheet, row, "What was found", _found(overview) if overview else [("", 0)], formats)
     if overview and overview.bill and overview.bill.could_cost:
-        row = _section(sheet, row, "What it cost", _cost(overview.bill), formats)
+        row = _section(sheet, row, "What it cost", facts(overview.bill), formats)
     tables: list[tuple[str, Counts]] = _tables(overview) if overview else [("", [("", 0)])]
     places = []
     for title, counts in tables:
@@ -160,20 +159,6 @@ def _found(overview: Overview) -> list[tuple[str, int]]:
         "Pages that failed": progress.pages_failed,
     }
     return list(facts.items())
-
-
-def _cost(bill: Bill) -> list[tuple[str, str]]:
-    lines = [("In all", sum_of(bill.spent))]
-    for one in bill.methods:
-        pages = f"{one.pages:,} page{'' if one.pages == 1 else 's'} ({percent(one.pages / max(1, bill.pages))})"
-        cost = f", {sum_of(one.amount)}" if one.amount else ""
-        lines.append((method_name(one.rung), pages + cost))
-    if bill.saving:
-        lines.append(("Saved against premium-only", saved_words(bill.saving)))
-    needed = [rendering_words(one) for one in bill.rendered]
-    if needed:
-        lines.append(("Needed JS rendering", ", ".join(needed) + (" and more" * bill.more_rendered)))
-    return lines
 
 
 def _tables(overview: Overview) -> list[tuple[str, Counts]]:

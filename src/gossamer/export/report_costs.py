@@ -2,15 +2,8 @@
 
 from html import escape
 
-from gossamer.export.bill import (
-    Bill,
-    Method,
-    assumed_sentence,
-    percent,
-    rendering_sentences,
-    saved_words,
-    used_sentences,
-)
+from gossamer.export.bill import Bill, Method
+from gossamer.export.bill_words import assumed_sentence, percent, rendering_sentences, saved_words, used_sentences
 from gossamer.ledger.methods import method_name
 from gossamer.model.money import dollars
 
