@@ -179,9 +179,7 @@ def _notes(told: Told) -> list[str]:
         "Failed: domains that could not be read, and why.",
     ]
     if told.overview and told.overview.bill and told.overview.bill.could_cost:
-        lines.append(
-            "Costs: one line per domain, the dearest first: the requests it took, and the provider's credits for them."
-        )
+        lines.append("Costs: one line per domain, the dearest first, with its requests and the provider's credits.")
     if len(told.sheets) > 1:
         rows = f"{max(told.sheets):,}" if max(told.sheets) != MOST_ROWS - 1 else f"{MOST_ROWS:,} with its header"
         lines.append(f"The matches go on in {len(told.sheets)} sheets: a sheet holds {rows} rows.")
