@@ -57,7 +57,6 @@ class PostgresDatabase:
             make_url(url).set(drivername="postgresql+asyncpg"),
             pool_size=pool,
             max_overflow=0,
-            pool_pre_ping=True,
             json_serializer=dumps,
             json_deserializer=orjson.loads,
             connect_args={"timeout": _CONNECT, **(_NOTHING_KEPT if pooled else _kept(longest))},
