@@ -139,7 +139,7 @@ class App:
         database.patience.lasts = self.database.patience.lasts
         try:
             name = worker_name(self.home_name, who)
-            yield Exporter(database, self.shelf(), name, desk or self.desk(database, name))
+            yield Exporter(database, self.shelf(), name, desk or self.desk(database, name), self.prices)
         finally:
             await database.close()
 

@@ -3,30 +3,35 @@
 import csv
 from pathlib import Path
 
+import openpyxl
 import orjson
 import pytest
 from sqlalchemy import update
 
 from gossamer.assembly import App, caps_of, open_app, prices_of
-from gossamer.cli import costs, report
+from gossamer.cli import costs, methods, report
 from gossamer.cli.cost_report import show_cost_report
+from gossamer.cli.export_files import Asking, export_files
 from gossamer.cli.jobs import resume
 from gossamer.cli.look import show_list
 from gossamer.cli.spending import show_spending
 from gossamer.cli.status import show_status
 from gossamer.cli.summary import show_summary
 from gossamer.errors import UserError
+from gossamer.export.asking import order_of, request_of
+from gossamer.export.bill import Bill, Method
 from gossamer.intake import control
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.ids import short
 from gossamer.model.job import Job
-from gossamer.model.money import Cap, Reservation, Scope
+from gossamer.model.money import Amount, Cap, Reservation, Scope
 from gossamer.model.page import Attempt, Page, Visit
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.settings import Settings
 from gossamer.settle.step import Finished, PageStep, Step
-from gossamer.store import budgets, counters, jobs
+from gossamer.store import budgets, counters, exports, jobs
 from gossamer.store.ledger_tables import budgets as rows
+from gossamer.store.methods import Rendered
 from gossamer.work.audit import audit
 from tests.jobs import settle, state_of
 from tests.ledger.purse import make_capped
@@ -42,6 +47,7 @@ async def spend(app: App, visit: Visit, *rungs: str, cost: int | None = None) ->
         assert isinstance(granted, Reservation), granted
         charges.append(granted.charge(granted.price.usual if cost is None else cost))
         tried.append(Attempt(rung, 200, "", 10, 1_700_000_001_000, (1_700_000_001_000,)))
+        page = page.on(rung)
     for attempt in tried:
         page = page.tried(attempt)
     done = PageStep(page, PageState.DONE, http_status=200, identity=page.key, bytes_in=10)
@@ -68,21 +74,22 @@ async def test_a_status_says_what_a_job_has_cost_and_by_which_methods(
         said = capsys.readouterr().out.splitlines()
         assert "Cost so far: 7 ScrapingBee credits used ($0.07)" in said
         assert "Limits: 5,000 credits (--max-credits)" in said
-        methods = (
+        breakdown = (
             "Breakdown: Direct (free): 1 domain | ScrapingBee (standard): 1 domain"
             " | ScrapingBee (JS rendering): 1 domain"
         )
-        assert methods in said
+        assert breakdown in said
         progress = await app.database.read(counters.progress, job.id)
         spent = await costs.read_costs(app, job, progress)
-        assert costs.ending_lines(spent) == ["ScrapingBee credits used: 7 ($0.07)", methods]
+        assert costs.ending_lines(spent) == ["ScrapingBee credits used: 7 ($0.07)", breakdown]
         await show_status(app, short(job.id), as_json=True)
         answer = orjson.loads(capsys.readouterr().out)["cost"]
         assert (answer["credits"], answer["usd"], answer["limits"]["credits"]) == (7, 0.07, 5_000)
-        assert {one["method"]: one["requests"] for one in answer["methods"]} == {
-            "scrapingbee-js": 1,
-            "scrapingbee-standard": 2,
-        }
+        assert [(one["method"], one["pages"], one["requests"], one["credits"]) for one in answer["methods"]] == [
+            ("direct", 1, 0, 0),
+            ("scrapingbee-standard", 1, 2, 2),
+            ("scrapingbee-js", 1, 1, 5),
+        ]
         assert answer["domains_by_method"] == {"direct": 1, "scrapingbee-standard": 1, "scrapingbee-js": 1}
 
 
@@ -238,3 +245,52 @@ def test_prices_and_caps_are_the_operators(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setenv("GOSSAMER_PRICES", wrong)
         with pytest.raises(UserError, match=r"GOSSAMER_PRICES is .*, expected prices such as"):
             Settings()
+
+
+def _bill(*methods: Method) -> Bill:
+    return Bill(could_cost=True, methods=methods, rendered=(Rendered("example.com", 3, 47),), more_rendered=True)
+
+
+def test_methods_are_a_table_that_fits() -> None:
+    bill = _bill(
+        Method("direct", "", 1_204),
+        Method("scrapingbee-standard", "scrapingbee", 0, 34, 0, Amount(34, 340_000)),
+        Method("scrapingbee-js", "scrapingbee", 31, 31, 0, Amount(155, 1_550_000)),
+    )
+    assert methods.lines(bill, 80) == [
+        "Read with                     Pages  of pages  Credits   Cost  of cost",
+        "  Direct (free)               1,204      97 %        0  $0.00      0 %",
+        "  ScrapingBee (standard)          0       0 %       34  $0.34     18 %",
+        "  ScrapingBee (JS rendering)     31       3 %      155  $1.55     82 %",
+        "  example.com: 3/47 pages required JS rendering",
+        "  and more domains",
+    ]
+    assert max(map(len, methods.lines(bill, 60))) == 60
+    free = methods.lines(_bill(Method("direct", "", 2), Method("browser", "", 1)), 80)
+    assert free[:3] == [
+        "Read with         Pages  of pages",
+        "  Direct (free)       2      67 %",
+        "  Browser (free)      1      33 %",
+    ]
+    assert methods.lines(Bill(could_cost=True), 80) == []
+
+
+async def test_costs_stay_out_of_what_is_asked_for_without_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with open_app(Settings(home=tmp_path)) as app:
+        job, page, book = await a_job(app), tmp_path / "page.html", tmp_path / "book.xlsx"
+        for costs_too in (True, False):
+            await show_summary(app, short(job.id), page, "", None, as_json=False, with_costs=costs_too)
+            asking = Asking("results", "xlsx", costs=costs_too)
+            await export_files(app, short(job.id), asking, book, wait=False, as_json=False)
+            assert ("What it cost" in page.read_text(encoding="utf-8")) is costs_too
+            assert ("Costs" in openpyxl.load_workbook(book).sheetnames) is costs_too
+        (order,) = await asking.orders(app, job, None)
+        (made,) = await app.database.write(exports.add, job.id, [request_of(order)], app.shelf().owner)
+        assert not order_of(job, made).looks.costs
+        capsys.readouterr()
+        await show_summary(app, short(job.id), None, "", None, as_json=True, with_costs=False)
+        assert "cost" not in orjson.loads(capsys.readouterr().out)
+        with pytest.raises(UserError, match="--without-costs is about the workbook"):
+            await Asking("results", "csv", costs=False).orders(app, job, None)

@@ -1,15 +1,18 @@
 """The report page: everything in it, nothing fetched from elsewhere, nothing of a site's that could act in it."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 from gossamer.export.overview import Overview, by_size, survey
 from gossamer.export.prospects import COLUMNS
 from gossamer.export.report_page import link, marked, report_page
 from gossamer.export.table import Asked
+from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job
 from tests.conftest import AnyDatabase
 from tests.export.matches import job_with, match
+from tests.export.test_bill import hybrid_job
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
 
@@ -88,3 +91,29 @@ def test_domains_are_counted_by_their_size() -> None:
     assert by_size([0, 1, 2, 10, 11, 50, 500]) == (("none", 1), ("1", 1), ("2-10", 2), ("11-50", 2), ("51-500", 1))
     assert by_size([501])[-1] == ("over 500", 1)
     assert by_size([]) == ()
+
+
+async def test_it_says_what_the_job_has_cost_where_that_is_asked_for(database: AnyDatabase) -> None:
+    job = await hybrid_job(database)
+    page = report_page(await survey(database, Asked(job, COLUMNS, prices=PriceList())), [])
+    words = Elements(page).words
+    for wanted in (
+        "What it cost",
+        "ScrapingBee credits used: 7 ($0.07)",
+        "Saved: 23 credits ($0.23).",
+        "ScrapingBee (JS rendering)117 %5$0.0571 %",
+        "In all6100 %7$0.07",
+        "rendered.test: 1/1 pages required JS rendering",
+    ):
+        assert wanted in words
+    assert "What it cost" not in report_page(await overview_of(database, job), [])
+    free = await job_with(database, [match("a.test")])
+    page = report_page(await survey(database, Asked(free, COLUMNS, prices=PriceList())), [])
+    assert "What it cost" not in page
+
+
+async def test_without_a_client_no_page_is_called_unlinked(database: AnyDatabase) -> None:
+    job = await job_with(database, [match("a.test")])
+    assert '<th class="number">Pages</th>' in report_page(await overview_of(database, job), [])
+    job = replace(job, params={**job.params, "client_domains": ["acme.test"]})
+    assert '<th class="number">Unlinked pages</th>' in report_page(await overview_of(database, job), [])

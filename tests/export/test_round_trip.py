@@ -21,10 +21,12 @@ from gossamer.export.pages import PAGES
 from gossamer.export.prospects import PROSPECTS
 from gossamer.export.results import RESULTS
 from gossamer.export.table import Looks, Table
+from gossamer.export.types import TABLES
 from gossamer.export.xlsx import CUT, MOST_TEXT, encode_xlsx
 from tests.conftest import AnyDatabase
 from tests.export.lines import HOSTILE, LONG, PAYLOADS, file_of, hostile_job
 from tests.export.matches import job_with, match
+from tests.export.test_bill import hybrid_job
 from tests.jobs import make_job
 
 USUAL = ["domain", "url", "keyword", "frequency", "context_snippet", "crawl_method", "timestamp", "http_status"]
@@ -153,6 +155,24 @@ async def test_failed_domains_and_pages_in_every_format(database: AnyDatabase) -
     found = [json.loads(line) for line in (await file_of(database, job, "jsonl", "pages")).decode().splitlines()]
     assert {row["url"] for row in found} == {row["url"] for row in rows}
     assert {row["state"] for row in found} == {"done"}
+
+
+async def test_costs_in_every_format(database: AnyDatabase) -> None:
+    job = await hybrid_job(database)
+    names = [column.name for column in TABLES["costs"].columns]
+    lines = [
+        ["free.test", 3, 0, 0, 0, 0, 0],
+        ["paid.test", 2, 0, 0, 0, 2, 0.02],
+        ["rendered.test", 1, 0, 0, 0, 5, 0.05],
+    ]
+    rows = [dict(zip(names, line, strict=True)) for line in lines]
+    header, *cells = csv.reader(io.StringIO((await file_of(database, job, "csv", "costs")).decode(), newline=""))
+    assert (header, [[float(cell) for cell in line[1:]] for line in cells]) == (names, [line[1:] for line in lines])
+    assert json.loads(await file_of(database, job, "json", "costs")) == rows
+    assert [json.loads(line) for line in (await file_of(database, job, "jsonl", "costs")).splitlines()] == rows
+    assert parquet.read_table(io.BytesIO(await file_of(database, job, "parquet", "costs"))).to_pylist() == rows
+    book = CalamineWorkbook.from_filelike(io.BytesIO(await file_of(database, job, "xlsx", "costs")))
+    assert book.get_sheet_by_name("costs").to_python() == [names, *lines]
 
 
 async def test_an_empty_table_is_still_a_file(database: AnyDatabase) -> None:

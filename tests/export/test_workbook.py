@@ -23,6 +23,7 @@ from gossamer.export.table import Asked, Looks
 from gossamer.export.types import TABLES
 from gossamer.export.workbook import write_workbook
 from gossamer.export.xlsx import CUT, MOST_TEXT
+from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job, Target
 from gossamer.model.states import JobState
 from gossamer.store import jobs, sites
@@ -31,6 +32,7 @@ from gossamer.store.schema import upgrade
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.export.matches import Row, job_with, match
+from tests.export.test_bill import hybrid_job
 
 NAMES = [heading(column) for column in MATCHES]
 RISKY = ("=", "+", "-", "@", "\t", "\r", "＝")
@@ -273,3 +275,44 @@ async def test_an_office_program_opens_it_as_it_is(tmp_path: Path) -> None:
     for sheet in ("Matches", "Prospects", "Failed"):
         mine = [[_unescaped(cell) for cell in line] for line in by_calamine(path, sheet)]
         assert by_calamine(out / "client.xlsx", sheet)[: len(mine)] == mine
+
+
+async def test_a_job_that_could_cost_has_a_sheet_of_costs_unless_nobody_wants_it(
+    database: AnyDatabase, tmp_path: Path
+) -> None:
+    job = await hybrid_job(database)
+    path = await written(database, job, tmp_path, prices=PriceList())
+    assert openpyxl.load_workbook(path).sheetnames[-2:] == ["Failed", "Costs"]
+    header, *lines = by_openpyxl(path, "Costs")
+    assert header == [
+        "Domain",
+        "URLs crawled",
+        "Direct requests",
+        "ScrapingBee requests",
+        "JS rendering requests",
+        "Total credits",
+        "Estimated cost USD",
+    ]
+    # The dearest first. These pages have no attempts, so no request is counted.
+    assert [(line[0], line[1], line[5], line[6]) for line in lines] == [
+        ("rendered.test", 1, 5, 0.05),
+        ("paid.test", 2, 2, 0.02),
+        ("free.test", 3, 0, 0),
+    ]
+    assert by_calamine(path, "Costs")[1:] == lines
+    said = words_of(path)
+    for wanted in (
+        "What it cost",
+        "7 credits ($0.07)",
+        "2 pages (33 %), 2 credits ($0.02)",
+        "rendered.test (1 of 1 page)",
+    ):
+        assert wanted in said
+    quiet = await written(database, job, tmp_path)
+    assert "Costs" not in openpyxl.load_workbook(quiet).sheetnames
+    assert "cost" not in words_of(quiet).lower()
+
+
+async def test_a_free_job_has_no_costs(database: AnyDatabase, tmp_path: Path) -> None:
+    path = await written(database, await job_with(database, [match("a.test")]), tmp_path, prices=PriceList())
+    assert "Costs" not in openpyxl.load_workbook(path).sheetnames

@@ -50,9 +50,9 @@ def opened_by_scripts() -> list[str]:
 
 
 @asynccontextmanager
-async def paying_kit(home: Path, **emulated: Any) -> AsyncIterator[tuple[Kit, Running]]:
-    async with serve(WEB) as web:
-        rules = f"*.test=127.0.0.1:{web.port}"
+async def paying_kit(home: Path, web: SampleWeb = WEB, **emulated: Any) -> AsyncIterator[tuple[Kit, Running]]:
+    async with serve(web) as served:
+        rules = f"*.test=127.0.0.1:{served.port}"
         async with emulate("scrapingbee", rules, **emulated) as provider:
             settings = Settings(
                 home=home,
@@ -66,9 +66,18 @@ async def paying_kit(home: Path, **emulated: Any) -> AsyncIterator[tuple[Kit, Ru
                 yield kit, provider
 
 
-async def work(kit: Kit, hosts: Sequence[str], until: JobState, cap: Cap) -> UUID:
+async def work(
+    kit: Kit,
+    hosts: Sequence[str],
+    until: JobState,
+    cap: Cap,
+    *,
+    web: SampleWeb = WEB,
+    mode: str = "hybrid",
+    ladder: Sequence[str] = LADDER,
+) -> UUID:
     targets = tuple(Target(host, (f"http://{host}/",), host) for host in hosts)
-    asked = {"keywords": list(WEB.keywords), "mode": "hybrid", "ladder": list(LADDER)}
+    asked = {"keywords": list(web.keywords), "mode": mode, "ladder": list(ladder)}
     job = await submit(kit.database, kit.recipes, JobRequest("test", "prospect", asked, targets, cap=cap))
     shard = Shard(kit, 0, 1, "home/0-1")
     running = asyncio.create_task(shard.run())

@@ -3,16 +3,17 @@
 from pathlib import Path
 
 from gossamer.assembly import App
-from gossamer.cli import kept, tables, words
+from gossamer.cli import costs, kept, methods, tables, words
 from gossamer.cli.direct import write_directly
 from gossamer.cli.export_files import Asking
 from gossamer.cli.session import say, say_json
-from gossamer.export.costs import COSTS
+from gossamer.export.bill_words import sum_of
+from gossamer.export.costs import COSTS, by_cost
 from gossamer.export.table import Asked
 from gossamer.intake.control import find_job
 from gossamer.model.ids import short
-from gossamer.model.money import MICROS, dollars, shown
-from gossamer.store import budgets
+from gossamer.model.money import MICROS, dollars
+from gossamer.store import counters
 
 
 async def show_cost_report(
@@ -26,7 +27,7 @@ async def show_cost_report(
         return await write_directly(app, order, output or Path("-"), as_json=as_json)
     names = [column.name for column in COSTS.columns]
     found = [line async for some in COSTS.lines(app.database, Asked(job, COSTS.columns)) for line in some]
-    dearest = sorted(found, key=lambda line: (-float(line[-1] or 0), -int(line[-2] or 0), str(line[0])))
+    dearest = sorted(found, key=by_cost)
     if as_json:
         say_json([dict(zip(names, line, strict=True)) for line in dearest[:limit]])
         return 0
@@ -38,7 +39,9 @@ async def show_cost_report(
     tables.show(tables.plain(titles, cells, right=titles[1:]))
     more = " More of them: --limit." if len(found) > limit else ""
     say(f"{len(cells):,} of {words.several(len(found), 'domain')}, the dearest first.{more}")
-    spent = (await app.database.read(budgets.of_job, job.id)).spent
-    say(f"In all: {shown('credits', spent.credits)} ({dollars(spent.micros)}).")
+    spent = await costs.read_costs(app, job, await app.database.read(counters.progress, job.id))
+    say(f"In all: {sum_of(spent.budget.spent)}.")
+    for line in (*methods.lines(spent.bill, tables.width()), *costs.besides(spent.bill)):
+        say(line)
     say(f"As a file:\n  gossamer job cost-report {short(job.id)} --output cost_report.csv")
     return 0

@@ -4,45 +4,37 @@ from dataclasses import dataclass
 from typing import Any
 
 from gossamer.assembly import App
-from gossamer.cli import words
+from gossamer.export.bill import Bill, Saving, read_bill
+from gossamer.export.bill_words import assumed_sentence, saved_words, used_sentences
 from gossamer.intake.limits import OPTIONS
-from gossamer.ledger.methods import breakdown, by_dearness, method_name, provider_name
-from gossamer.model.fetching import DIRECT
+from gossamer.ledger.methods import breakdown, method_name
 from gossamer.model.job import Job, Progress
-from gossamer.model.money import MEGABYTE, MICROS, NOTHING, Amount, Budget, dollars, shown
-from gossamer.store import budgets, charges
-from gossamer.store.charges import Expense
+from gossamer.model.money import MEGABYTE, MICROS, Amount, Budget, dollars, shown
+from gossamer.store import budgets
+from gossamer.store.tx import Tx
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a job has spent, of what it may spend; and the domains that succeeded by their dearest method."""
+    """What a job has spent, of what it may spend, and on what."""
 
     budget: Budget
-    by_rung: tuple[Expense, ...]
-    domains: dict[str, int]
-
-    @property
-    def assumed(self) -> int:
-        return sum(one.assumed for one in self.by_rung)
+    bill: Bill
 
 
 async def read_costs(app: App, job: Job, progress: Progress) -> Costs:
-    budget = await app.database.read(budgets.of_job, job.id)
-    by_rung = await app.database.read(charges.by_rung, job.id)
-    paid: dict[str, int] = {}
-    if by_rung:
-        dearness = {rung: price.usual for rung, price in app.prices.prices.items()}
-        found = await app.database.read(charges.dearest_rungs, job.id, dearness)
-        paid = {rung: found[rung] for rung in by_dearness(found)}
-    free = progress.sites_done + progress.sites_partial - sum(paid.values())
-    return Costs(budget, tuple(by_rung), {**({DIRECT.name: free} if free > 0 else {}), **paid})
+    prices = app.prices
+
+    def read(tx: Tx) -> Costs:
+        return Costs(budgets.of_job(tx, job.id), read_bill(tx, job, prices, progress))
+
+    return await app.database.read(read)
 
 
 def status_lines(costs: Costs) -> list[str]:
     """`Cost so far: 4,832 ScrapingBee credits used ($48.32)`, of which limits, and by which methods."""
     budget = costs.budget
-    lines = [f"Cost so far: {_spent(costs)}"]
+    lines = [f"Cost so far: {_spent(costs.bill)}"]
     if budget.reserved:
         lines.append(f"Reserved: {shown('credits', budget.reserved.credits)} for requests under way")
     limits = [
@@ -52,42 +44,28 @@ def status_lines(costs: Costs) -> list[str]:
     ]
     if limits:
         lines.append(f"Limits: {', '.join(limits)}")
-    return [*lines, *_methods(costs)]
+    return [*lines, *besides(costs.bill)]
 
 
 def ending_lines(costs: Costs) -> list[str]:
-    """`ScrapingBee credits used: 6,247 ($62.47)` and the breakdown; nothing for a job that was free."""
-    if not costs.by_rung:
-        return []
-    used = (f"{name} credits used: {one.credits:,} ({dollars(one.micros)})" for name, one in _by_provider(costs))
-    return [*used, *_methods(costs)]
+    """`ScrapingBee credits used: 6,247 ($62.47)` and the breakdown; nothing for a job that could only be free."""
+    return [*used_sentences(costs.bill), *besides(costs.bill)]
 
 
-def _methods(costs: Costs) -> list[str]:
-    if not costs.by_rung:
-        return []
-    lines = [breakdown(costs.domains)] if costs.domains else []
-    if costs.assumed:
-        lines.append(
-            f"Assumed: {words.several(costs.assumed, 'request')} whose price nobody said, booked at the worst price"
-        )
-    return lines
+def besides(bill: Bill) -> list[str]:
+    """The domains by their methods, what was assumed, and what was saved; as far as there is any of it."""
+    domains = breakdown(bill.domains) if bill.domains else ""
+    saved = f"Saved: {saved_words(bill.saving)}" if bill.saving else ""
+    return [line for line in (domains, assumed_sentence(bill), saved) if line]
 
 
-def _spent(costs: Costs) -> str:
-    named = [f"{one.credits:,} {name} credits used ({dollars(one.micros)})" for name, one in _by_provider(costs)]
+def _spent(bill: Bill) -> str:
+    named = [f"{one.credits:,} {name} credits used ({dollars(one.micros)})" for name, one in bill.by_provider().items()]
     return ", ".join(named) or f"0 credits used ({dollars(0)})"
 
 
-def _by_provider(costs: Costs) -> list[tuple[str, Amount]]:
-    sums: dict[str, Amount] = {}
-    for one in costs.by_rung:
-        sums[one.provider] = sums.get(one.provider, NOTHING) + one.amount
-    return [(provider_name(provider), amount) for provider, amount in sums.items()]
-
-
 def as_json(costs: Costs) -> dict[str, Any]:
-    budget = costs.budget
+    budget, bill = costs.budget, costs.bill
     return {
         **spent_json(budget.spent),
         "reserved_credits": budget.reserved.credits,
@@ -101,14 +79,33 @@ def as_json(costs: Costs) -> dict[str, Any]:
             {
                 "method": one.rung,
                 "name": method_name(one.rung),
-                "provider": one.provider,
+                "provider": one.provider or None,
+                "pages": one.pages,
                 "requests": one.requests,
                 "assumed": one.assumed,
                 **spent_json(one.amount),
+                "share_of_pages": _share(one.pages, bill.pages),
+                "share_of_cost": _share(one.amount.micros, bill.spent.micros),
             }
-            for one in costs.by_rung
+            for one in bill.methods
         ],
-        "domains_by_method": costs.domains,
+        "domains_by_method": bill.domains or {},
+        "js_rendering": [{"domain": one.host, "rendered": one.rendered, "read": one.read} for one in bill.rendered],
+        "saved": _saving_json(bill.saving) if bill.saving else None,
+    }
+
+
+def _share(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None
+
+
+def _saving_json(saving: Saving) -> dict[str, Any]:
+    return {
+        **spent_json(saving.saved),
+        "pages": saving.pages,
+        "premium_method": saving.rung,
+        "premium_only": spent_json(saving.premium),
+        "share_spent": round(saving.share, 4),
     }
 
 

@@ -36,7 +36,7 @@ async def write_directly(app: App, order: Order, output: Path, *, as_json: bool)
         written = rows
 
     total = await expected(app.database, order)
-    chunks = make_file(app.database, order, count, lines_expected=total)
+    chunks = make_file(app.database, order, count, lines_expected=total, prices=app.prices)
     if to_screen:
         await write_stream(sys.stdout.buffer, chunks)
         sys.stdout.buffer.flush()

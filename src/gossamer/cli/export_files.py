@@ -39,6 +39,7 @@ class Asking:
     only: str = ""
     bom: bool = False
     raw: bool = False
+    costs: bool = True
     since: str = ""
     exclude: Path | None = None
 
@@ -50,7 +51,7 @@ class Asking:
                 "export.one_file", "--output is one file, and several formats are more.", hint="Give one --format."
             )
         self._refuse_what_means_nothing([one.name for one in formats])
-        looks = Looks(bom=self.bom, raw=self.raw)
+        looks = Looks(bom=self.bom, raw=self.raw, costs=self.costs)
         since = await find_job(app.database, self.since) if self.since else None
         if since:
             await kept.refuse_gone(app, since)
@@ -60,7 +61,14 @@ class Asking:
     def _refuse_what_means_nothing(self, formats: Sequence[str]) -> None:
         if self.bom and "csv" not in formats:
             raise UserError("export.bom", f"--bom is for csv, not for {' and '.join(formats)}.", hint="Leave it out.")
-        # The workbook of results has a sheet of prospects.
+        # The workbook of results has a sheet of prospects, and one of costs.
+        workbook = self.type in ("results", "prospects") and "xlsx" in formats
+        if not self.costs and not workbook:
+            raise UserError(
+                "export.costs",
+                f"--without-costs is about the workbook: {' and '.join(formats)} of {self.type} says nothing of them.",
+                hint="Leave it out, or give --format xlsx.",
+            )
         compared = self.type == "prospects" or (self.type == "results" and "xlsx" in formats)
         if self.since and not compared:
             raise UserError(

@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from gossamer.cli.main import StrictCommand
-from gossamer.cli.views import JOB, JSON, UNLINKED_ONLY
+from gossamer.cli.views import JOB, JSON, UNLINKED_ONLY, WITHOUT_COSTS
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -43,6 +43,7 @@ def export(
     ),
     bom: bool = typer.Option(False, "--bom", help="Begin CSV with a byte order mark, as some spreadsheets like it."),
     raw: bool = typer.Option(False, "--raw", help="Leave text that looks like a formula as it is."),
+    without_costs: bool = WITHOUT_COSTS,
     as_json: bool = JSON,
 ) -> None:
     """Make files of a job's results, in the background; of what there is so far, if it still runs.
@@ -76,6 +77,7 @@ def export(
         "unlinked" if unlinked_only else only or "",
         bom=bom,
         raw=raw,
+        costs=not without_costs,
         since=since_job or "",
         exclude=exclude_domains,
     )

@@ -10,7 +10,7 @@ import orjson
 import typer
 
 from gossamer.assembly import App
-from gossamer.cli import methods, report, words
+from gossamer.cli import costs, methods, report, tables, words
 from gossamer.cli.at_work import runner_of
 from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say
@@ -109,7 +109,9 @@ class Onlooker:
             return
         if job.state in _AT_REST - {JobState.PENDING}:
             reasons = await self._app.database.read(sites.failure_reasons, self._job_id)
-            lines = report.ending(job, progress, reasons, methods=await methods.lines(self._app, job))
+            spent = await costs.read_costs(self._app, job, progress)
+            read_with = methods.lines(spent.bill, tables.width())
+            lines = report.ending(job, progress, reasons, costs=costs.ending_lines(spent), methods=read_with)
         else:
             lines = report.left(job, progress, runner)
         for line in lines:

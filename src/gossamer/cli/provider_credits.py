@@ -16,10 +16,12 @@ app = typer.Typer(rich_markup_mode=None)
 @app.command("credits", cls=StrictCommand)
 def show_credits(
     limit: int = typer.Option(20, min=1, max=10_000, help="Jobs shown at most, the dearest first."),
+    offline: bool = typer.Option(False, "--offline", help="Do not ask the providers what is left there."),
     as_json: bool = JSON,
 ) -> None:
     """Provider credits and dollars: spent today and this month, by provider and by job, and what is left of the limits.
 
+    Providers that are set up here and keep an account are asked what is left there, for 12 seconds at the most.
     Days and months are those of UTC.
 
     Example:
@@ -32,6 +34,6 @@ def show_credits(
     async def work(app: "App") -> int:
         from gossamer.cli.spending import show_spending
 
-        return await show_spending(app, limit, as_json=as_json)
+        return await show_spending(app, limit, as_json=as_json, ask=not offline)
 
     run_command(work)

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.assembly import App
-from gossamer.cli import tables, words
+from gossamer.cli import accounts, tables, words
 from gossamer.cli.costs import spent_json
 from gossamer.cli.session import say, say_json
 from gossamer.ledger.methods import provider_name
@@ -29,12 +29,14 @@ class Spending:
     by_job: Sequence[tuple[Job | None, UUID, Amount]]  # of this month, the dearest first
 
 
-async def show_spending(app: App, limit: int, *, as_json: bool) -> int:
+async def show_spending(app: App, limit: int, *, as_json: bool, ask: bool = True) -> int:
+    """With `ask`, providers are asked what is left there; without, nobody is."""
     found = await app.database.read(_read)
+    left = await accounts.read_accounts(app) if ask else {}
     if as_json:
-        say_json(_as_json(app, found))
+        say_json({**_as_json(app, found), "accounts": accounts.as_json(left)})
         return 0
-    for line in _lines(app, found):
+    for line in (*_lines(app, found), *accounts.lines(left)):
         say(line)
     if found.providers_month:
         say("")

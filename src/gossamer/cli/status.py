@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from gossamer.assembly import App
-from gossamer.cli import costs, methods, report, words
+from gossamer.cli import costs, methods, report, tables, words
 from gossamer.cli.at_work import runner_of
 from gossamer.cli.audit import checkpoint_line
 from gossamer.cli.session import say, say_json
@@ -39,7 +39,7 @@ async def show_status(app: App, text: str, *, as_json: bool) -> int:
             **report.as_json(job, progress, runner),
             "cost": costs.as_json(spent),
             "params": dict(job.params),
-            "pages_by_method": await methods.as_json(app, job),
+            "pages_by_method": methods.as_json(spent.bill),
             "results_until": words.stamp(outlook.deletes_at) if outlook else None,
             "alerts": [{"kind": str(alert.kind), "sentence": alert.sentence} for alert in fired],
             "failed_domains": report.failures_json(failed),
@@ -48,7 +48,7 @@ async def show_status(app: App, text: str, *, as_json: bool) -> int:
     besides = [
         *costs.status_lines(spent),
         *_wanted(app, job),
-        *await methods.lines(app, job),
+        *methods.lines(spent.bill, tables.width()),
         checkpoint_line(checkpoint, now),
         *_kept(outlook),
         *_alerts(job, fired),

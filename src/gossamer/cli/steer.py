@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.assembly import App
-from gossamer.cli import costs, methods, report, words
+from gossamer.cli import costs, methods, report, tables, words
 from gossamer.cli.at_work import runner_of
 from gossamer.cli.background import start_worker
 from gossamer.cli.follow import Follower, worked_by_cluster
@@ -204,9 +204,9 @@ async def _follow(app: App, job_id: UUID, *, processes: int | None, as_json: boo
     job = await Follower(app, job_id, choose_screen(quiet=as_json), processes).follow()
     progress = await app.database.read(counters.progress, job_id)
     reasons = await app.database.read(sites.failure_reasons, job_id)
-    spent = costs.ending_lines(await costs.read_costs(app, job, progress))
-    read_with = await methods.lines(app, job)
-    for line in report.ending(job, progress, reasons, costs=spent, methods=read_with):
+    spent = await costs.read_costs(app, job, progress)
+    read_with = methods.lines(spent.bill, tables.width())
+    for line in report.ending(job, progress, reasons, costs=costs.ending_lines(spent), methods=read_with):
         say(line, quiet=as_json)
     return report.exit_code(job)
 

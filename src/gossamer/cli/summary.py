@@ -12,6 +12,7 @@ from rich.text import Text
 from gossamer.assembly import App
 from gossamer.cli import costs, kept, methods, politeness, tables, words
 from gossamer.cli.at_work import runner_of
+from gossamer.cli.costs import Costs
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
 from gossamer.export.overview import Overview, survey
@@ -23,6 +24,7 @@ from gossamer.intake.control import find_job
 from gossamer.intake.exclusions import read_exclusions
 from gossamer.model.ids import short
 from gossamer.model.trouble import in_general
+from gossamer.store import budgets
 from gossamer.work.manners import DomainManners
 from gossamer.work.politeness import prove_politeness
 
@@ -36,7 +38,14 @@ Counts = Sequence[tuple[str, int]]
 
 
 async def show_summary(
-    app: App, text: str, html: Path | None, since: str, exclude: Path | None, *, as_json: bool
+    app: App,
+    text: str,
+    html: Path | None,
+    since: str,
+    exclude: Path | None,
+    *,
+    as_json: bool,
+    with_costs: bool = True,
 ) -> int:
     job = await find_job(app.database, text)
     await kept.refuse_gone(app, job)
@@ -44,23 +53,27 @@ async def show_summary(
     if earlier:
         await kept.refuse_gone(app, earlier)
     excluded = read_exclusions(exclude) if exclude else frozenset[str]()
-    overview = await survey(app.database, Asked(job, COLUMNS, since=earlier, excluded=excluded))
+    prices = app.prices if with_costs else None
+    overview = await survey(app.database, Asked(job, COLUMNS, since=earlier, excluded=excluded, prices=prices))
     rates, usual = app.settings.domain_rates, app.settings.domain_rate
     found = await prove_politeness(app.database, job.id, lambda domain: timedelta(seconds=1 / rates.get(domain, usual)))
     asked = [one for one in found if one.requests]
-    spent = await costs.read_costs(app, job, overview.progress)
+    bill = overview.bill
+    spent = Costs(await app.database.read(budgets.of_job, job.id), bill) if bill else None
     if html:
         size = await _write_page(html, overview, asked)
         if not as_json:
             say(f"Wrote the report to {html} ({size:,} bytes)" + (": the results so far." * overview.is_partial))
             return 0
     if as_json:
-        told = {"cost": costs.as_json(spent), "pages_by_method": await methods.as_json(app, job)}
+        told = {"cost": costs.as_json(spent), "pages_by_method": methods.as_json(spent.bill)} if spent else {}
         say_json({**_as_json(overview, asked, html), **told})
         return 0
     state = words.state_word(job, await runner_of(app))
-    ways = (("Ways to fetch", await methods.lines(app, job)), ("Costs", costs.ending_lines(spent)))
-    for line in screen(overview, state, _told(asked), min(tables.width(), _WIDEST), ways):
+    room = min(tables.width(), _WIDEST)
+    ways = (("Ways to fetch", methods.lines(bill, room - 2) if bill else ()),)
+    paid = (("Costs", costs.ending_lines(spent) if spent else ()),)
+    for line in screen(overview, state, _told(asked), room, (*ways, *paid)):
         tables.show(line)
     return 0
 

@@ -14,6 +14,7 @@ PROCESSES = typer.Option(None, "--processes", min=1, max=64, help="Working proce
 JOB = typer.Argument(
     help="The job's id as shown, or at least 4 characters of its beginning or end.", metavar="ID", show_default=False
 )
+WITHOUT_COSTS = typer.Option(False, "--without-costs", help="Say nothing of what the job has cost.")
 UNLINKED_ONLY = typer.Option(False, "--unlinked-only", help="Only mentions for which nobody is linked.")
 
 
@@ -149,9 +150,10 @@ def summary(
     exclude_domains: Path | None = typer.Option(
         None, "--exclude-domains", help="Domains to leave out, in the same forms as for 'job run'.", show_default=False
     ),
+    without_costs: bool = WITHOUT_COSTS,
     as_json: bool = JSON,
 ) -> None:
-    """A whole job on one screen: counts, the best prospects, why domains failed, politeness.
+    """A whole job on one screen: counts, the best prospects, why domains failed, costs, politeness.
 
     Examples:
 
@@ -163,7 +165,11 @@ def summary(
     from gossamer.cli.session import run as run_command
     from gossamer.cli.summary import show_summary
 
-    run_command(lambda app: show_summary(app, job, html, since_job, exclude_domains, as_json=as_json))
+    run_command(
+        lambda app: show_summary(
+            app, job, html, since_job, exclude_domains, as_json=as_json, with_costs=not without_costs
+        )
+    )
 
 
 @app.command(cls=StrictCommand)

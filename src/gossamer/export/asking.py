@@ -63,6 +63,7 @@ def request_of(order: Order) -> ExportRequest:
         "filter": order.only,
         "bom": order.looks.bom,
         "raw": order.looks.raw,
+        "costs": order.looks.costs,
         "since": str(order.since.id) if order.since else None,
         "excluded": sorted(order.excluded),
     }
@@ -80,7 +81,7 @@ def order_of(job: Job, export: Export, since: Job | None = None) -> Order:
         FORMATS[export.format],
         tuple(options.get("columns") or ()),
         options.get("filter") or "",
-        Looks(bom=bool(options.get("bom")), raw=bool(options.get("raw"))),
+        Looks(bool(options.get("bom")), bool(options.get("raw")), costs=bool(options.get("costs", True))),
         since,
         frozenset(options.get("excluded") or ()),
     )

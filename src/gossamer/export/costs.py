@@ -48,6 +48,11 @@ def _line(place: SitePlace, sent: Sent, spent: Amount, asked: Asked) -> Line:
     return tuple(cells[column.name] for column in asked.columns)
 
 
+def by_cost(line: Line) -> tuple[float, int, str]:
+    """Orders whole lines: the dearest first, then by domain."""
+    return -float(line[-1] or 0), -int(line[-2] or 0), str(line[0])
+
+
 async def count(database: Database, asked: Asked) -> int:
     return len(await database.read(record_lines.places, asked.job.id))
 
@@ -61,7 +66,7 @@ COSTS = Table(
         Column("scrapingbee_requests", "number"),
         Column("js_rendering_requests", "number"),
         Column("total_credits", "number"),
-        Column("estimated_cost_usd", "decimal"),
+        Column("estimated_cost_usd", "money"),
     ),
     lines=lines,
     count=count,

@@ -22,7 +22,7 @@ from gossamer.export.xlsx import MOST_ROWS
 INK, ACCENT, PALE, RULE = "#1F2933", "#1F5673", "#EAF1F5", "#C9D3DA"
 _EXAMPLE_LINK = "https://example.com/"
 
-_WIDTHS = {"text": 22, "url": 44, "number": 11, "decimal": 10, "time": 21}
+_WIDTHS = {"text": 22, "url": 44, "number": 11, "decimal": 10, "money": 12, "time": 21}
 _WIDTH_OF = {
     "domain": 28,
     "context_snippet": 70,
@@ -37,9 +37,12 @@ _WIDTH_OF = {
     "verdict": 15,
     "position": 12,
     "newest_date": 12,
+    "scrapingbee_requests": 13,
+    "js_rendering_requests": 13,
+    "estimated_cost_usd": 14,
 }
 _WIDE = 20  # columns that do not fit on a sheet of paper
-_SPELLED = {"url": "URL", "http": "HTTP"}
+_SPELLED = {"url": "URL", "urls": "URLs", "http": "HTTP", "js": "JS", "usd": "USD", "scrapingbee": "ScrapingBee"}
 
 # How much a verdict asks to be acted upon, at a glance.
 _VERDICT_COLOURS = {"unlinked": "#D6EFD8", "nofollow": "#FFF1CC", "links-elsewhere": "#FFF1CC", "linked": "#E3E8EC"}
@@ -140,6 +143,8 @@ def _formats(workbook: Workbook) -> dict[str, Format]:
         # With the room of a bracket after it, or a number touches the text beside it.
         "number": workbook.add_format({**plain, "num_format": "#,##0_)"}),
         "decimal": workbook.add_format({**plain, "num_format": "0.0_)"}),
+        # A page costs fractions of a cent in some plans.
+        "money": workbook.add_format({**plain, "num_format": '[=0]"–"_);[<0.01]$0.0000_);$#,##0.00_)'}),
         "url": workbook.add_format({**plain, "font_color": "#0B63A5", "underline": 1}),
     }
 

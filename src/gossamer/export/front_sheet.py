@@ -9,6 +9,7 @@ from xlsxwriter import Workbook
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
+from gossamer.export.bill_words import facts
 from gossamer.export.formula import defused
 from gossamer.export.frame import ACCENT, INK, PALE, RULE
 from gossamer.export.overview import Overview
@@ -58,6 +59,8 @@ def write_front(workbook: Workbook, sheet: Worksheet, told: Told) -> None:
     )
     row = _section(sheet, 4, "What was searched", _searched(overview) if overview else [("", "")], formats)
     row = _section(sheet, row, "What was found", _found(overview) if overview else [("", 0)], formats)
+    if overview and overview.bill and overview.bill.could_cost:
+        row = _section(sheet, row, "What it cost", facts(overview.bill), formats)
     tables: list[tuple[str, Counts]] = _tables(overview) if overview else [("", [("", 0)])]
     places = []
     for title, counts in tables:
@@ -175,6 +178,8 @@ def _notes(told: Told) -> list[str]:
         "Matches: one line per page and keyword" + (f", only those that are {told.only}." if told.only else "."),
         "Failed: domains that could not be read, and why.",
     ]
+    if told.overview and told.overview.bill and told.overview.bill.could_cost:
+        lines.append("Costs: one line per domain, the dearest first, with its requests and the provider's credits.")
     if len(told.sheets) > 1:
         rows = f"{max(told.sheets):,}" if max(told.sheets) != MOST_ROWS - 1 else f"{MOST_ROWS:,} with its header"
         lines.append(f"The matches go on in {len(told.sheets)} sheets: a sheet holds {rows} rows.")

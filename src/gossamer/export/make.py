@@ -10,11 +10,14 @@ from gossamer.export.draft import Draft
 from gossamer.export.formats import Format
 from gossamer.export.table import Asked, Column, Lines, Looks, Table
 from gossamer.export.threads import chunks_of
+from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
 from gossamer.store.database import Database
 
 _GROWTH = 5  # a job at work may add a fifth while its file is written
+
+USUAL = PriceList()
 
 Progress = Callable[[int], None]
 
@@ -60,9 +63,13 @@ async def make_file(
     *,
     lines_expected: int = 0,
     folder: Path | None = None,
+    prices: PriceList = USUAL,
 ) -> AsyncIterator[bytes]:
-    """The file in pieces. `told` hears how many lines are in it so far; nothing is kept but the present batch."""
-    asked = replace(order.asked(), told=told)
+    """The file in pieces. `told` hears how many lines are in it so far; nothing is kept but the present batch.
+
+    `prices` are those of this installation: what a workbook says of savings is counted by them.
+    """
+    asked = replace(order.asked(), told=told, prices=prices if order.looks.costs else None)
     if order.form.name == "xlsx" and order.table.workbook:
         with NamedTemporaryFile(dir=folder, prefix=".", suffix=".part") as file:
             whole = replace(asked, columns=order.table.columns) if not order.columns else asked

@@ -9,6 +9,7 @@ from operator import itemgetter
 from uuid import UUID
 
 from gossamer.export import results
+from gossamer.export.bill import Bill, read_bill
 from gossamer.export.evidence import EVIDENCE
 from gossamer.export.prospects import Ranking
 from gossamer.export.table import Asked, Column, Line
@@ -50,6 +51,7 @@ class Overview:
     excluded: int  # domains left out on request
     ranking: Ranking
     since: Job | None = None
+    bill: Bill | None = None  # None: nothing is to be said of costs
 
     @property
     def is_partial(self) -> bool:
@@ -84,7 +86,7 @@ async def survey(database: Database, asked: Asked, also: Also | None = None) -> 
         if asked.told:
             asked.told(ranking.domains_met)
     await ranking.close()
-    now, progress, reasons, sizes, excluded = await database.read(_besides, asked)
+    now, progress, reasons, sizes, excluded, bill = await database.read(_besides, asked)
     return Overview(
         job=asked.job,
         at=now,
@@ -98,21 +100,23 @@ async def survey(database: Database, asked: Asked, also: Also | None = None) -> 
         excluded=excluded,
         ranking=ranking,
         since=asked.since,
+        bill=bill,
     )
 
 
-Besides = tuple[datetime, Progress, list[tuple[Reason, int]], tuple[tuple[str, int], ...], int]
+Besides = tuple[datetime, Progress, list[tuple[Reason, int]], tuple[tuple[str, int], ...], int, Bill | None]
 
 
 def _besides(tx: Tx, asked: Asked) -> Besides:
     places = record_lines.places(tx, asked.job.id)
     progress, reasons = counters.progress(tx, asked.job.id), sites.failure_reasons(tx, asked.job.id)
-    left_out = [place.host for place in places if is_covered(place.host, asked.excluded)]
+    left_out = [place for place in places if is_covered(place.host, asked.excluded)]
     if left_out:
-        hosts = set(left_out)
+        hosts = {place.host for place in left_out}
         progress, reasons = _without(tx, asked.job.id, progress, hosts)
         places = [place for place in places if place.host not in hosts]
-    return tx.now, progress, reasons, by_size([place.pages_read for place in places]), len(left_out)
+    bill = read_bill(tx, asked.job, asked.prices, progress, left_out) if asked.prices else None
+    return tx.now, progress, reasons, by_size([place.pages_read for place in places]), len(left_out), bill
 
 
 def _without(tx: Tx, job_id: UUID, whole: Progress, hosts: set[str]) -> tuple[Progress, list[tuple[Reason, int]]]:

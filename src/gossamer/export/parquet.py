@@ -43,6 +43,7 @@ def _write(file: IO[bytes], draft: Draft, batches: Iterator[list[Line]]) -> None
         "url": pa.string(),
         "number": pa.int64(),
         "decimal": pa.float64(),
+        "money": pa.float64(),
         "time": pa.timestamp("ms", "UTC"),
     }
     schema = pa.schema([(column.name, kinds[column.kind]) for column in draft.columns])

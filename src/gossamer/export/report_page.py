@@ -8,6 +8,7 @@ from typing import Any
 
 from gossamer.export.overview import Overview
 from gossamer.export.prospects import COLUMNS
+from gossamer.export.report_costs import costs_part
 from gossamer.export.report_style import CSS
 from gossamer.model.ids import short
 from gossamer.model.trouble import in_general
@@ -32,6 +33,7 @@ def report_page(overview: Overview, politeness: Sequence[str]) -> str:
         _searched(overview),
         _plots(overview),
         _prospects(overview),
+        costs_part(overview.bill),
         "<h2>How the sites were treated</h2>",
         *(f"<p>{escape(sentence)}</p>" for sentence in politeness),
         f'<footer class="soft">Made with Gossamer on {_moment(overview.at)}. The score is the sum of points for what '
@@ -157,20 +159,22 @@ def _prospects(overview: Overview) -> str:
     best = [dict(zip(names, line, strict=True)) for line in overview.ranking.best(MOST_PROSPECTS)]
     if not best:
         return "<h2>Prospects</h2>\n<p>No page mentions a keyword" + (" yet.</p>" if overview.is_partial else ".</p>")
-    head = '<th class="number">#</th><th>Domain</th><th class="number">Score</th><th class="number">Unlinked pages</th>'
+    # Without a client there is nobody who could be linked already.
+    pages = "Unlinked pages" if overview.clients else "Pages"
+    head = f'<th class="number">#</th><th>Domain</th><th class="number">Score</th><th class="number">{pages}</th>'
     head += '<th class="number">Keywords</th><th>Best mention</th>'
-    rows = "\n".join(_prospect(one) for one in best)
+    rows = "\n".join(_prospect(one, pages.lower()) for one in best)
     more = overview.ranking.domains - len(best)
     rest = f'<p class="soft">And {more:,} more, in the workbook.</p>' if more > 0 else ""
     return f"<h2>The best prospects</h2>\n<table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>\n{rest}"
 
 
-def _prospect(one: dict[str, Any]) -> str:
+def _prospect(one: dict[str, Any], pages: str) -> str:
     new = '<span class="new">new</span>' if one["new"] == "yes" else ""
     return (
         f'<tr><td class="number rank">{one["rank"]:,}</td><td class="name">{escape(one["domain"])}{new}</td>'
         f'<td class="number score">{one["score"]:.1f}</td>'
-        f'<td class="number" data-title="unlinked pages">{one["unlinked_pages"]:,}</td>'
+        f'<td class="number" data-title="{pages}">{one["unlinked_pages"]:,}</td>'
         f'<td class="number" data-title="keywords">{one["keywords"]:,}</td>'
         f'<td class="wide">{marked(one["best_snippet"], one["best_keyword"])}<br>{link(one["best_page"])}</td></tr>'
     )

@@ -34,6 +34,9 @@ td { padding: .55rem .6rem; border-bottom: 1px solid var(--rule); vertical-align
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 th.number { max-width: 6rem; white-space: normal; }
 .name { min-width: 11rem; font-weight: 600; }
+.costs { margin-top: .75rem; }
+.costs tfoot td { border-bottom: 0; border-top: 2px solid var(--rule); font-weight: 600; }
+ul { margin: .75rem 0 0; padding-left: 1.2rem; }
 .new { margin-left: .4rem; padding: 0 .4rem; border-radius: 1rem; background: var(--good); color: var(--back);
   font-size: .75rem; }
 a { color: var(--accent); }
@@ -53,6 +56,12 @@ footer { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   td.number::before { content: attr(data-title) " "; }
   td.score { text-align: right; color: var(--ink); font-weight: 600; }
   td.score::before { content: none; }
+  tfoot { display: block; }
+  .costs tr { grid-template-columns: 1fr 1fr; }
+  .costs td.name { grid-column: 1 / -1; }
+  .costs td.number:empty { display: none; }
+  .costs tfoot td { border: 0; }
+  .costs tfoot tr { border-bottom: 0; }
 }
 @media print {
   :root { --ink: #000; --soft: #444; --rule: #bbb; --back: #fff; --card: #f4f4f4; --accent: #1f5673; --bar: #3d84a8;

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from gossamer.errors import UserError
+from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job
 from gossamer.store.database import Database
 
 AT_ONCE = 5_000  # rows of one read, and of one batch at most
 
-Kind: TypeAlias = Literal["text", "number", "decimal", "time", "url"]
+Kind: TypeAlias = Literal["text", "number", "decimal", "money", "time", "url"]
 Cell: TypeAlias = "str | int | float | None"
 Line: TypeAlias = Sequence[Cell]
 Lines: TypeAlias = AsyncGenerator[list[Line], None]
@@ -19,7 +20,10 @@ Lines: TypeAlias = AsyncGenerator[list[Line], None]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. A number is whole, a decimal is not; a time is text in ISO 8601, UTC: `2026-11-16T01:42:18Z`."""
+    """One column. A number is whole, a decimal is not, money is dollars.
+
+    A time is text in ISO 8601, UTC: `2026-11-16T01:42:18Z`.
+    """
 
     name: str
     kind: Kind = "text"
@@ -36,6 +40,7 @@ class Asked:
     since: Job | None = None  # an earlier job to compare with
     excluded: frozenset[str] = frozenset()  # sites, or domains with all their sites, that shall not be in it
     domains: frozenset[str] = frozenset()  # the only ones of interest, likewise; none: all
+    prices: PriceList | None = None  # what requests cost here; None: nothing is to be said of costs
     told: Callable[[int], None] | None = field(
         default=None, compare=False
     )  # hears how far it is before there are lines
@@ -47,6 +52,7 @@ class Looks:
 
     bom: bool = False
     raw: bool = False  # formulas are left as they are
+    costs: bool = True  # a workbook says what the job has cost
 
 
 Stream: TypeAlias = Callable[[Database, Asked], Lines]

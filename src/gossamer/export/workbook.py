@@ -1,4 +1,4 @@
-"""XLSX for a client: a summary, the prospects, all matches and what failed, in one file that is fit to be sent.
+"""XLSX for a client: a summary, the prospects, all matches, what failed and what it cost, in one file fit to be sent.
 
 The matches are read once and written as they come, while the prospects are ranked and everything is counted; the other
 sheets follow. An archive's parts may stand in any order, so the summary, though the first sheet, is written last and
@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from gossamer.export import errors
+from gossamer.export import costs, errors
 from gossamer.export.frame import Frame, Plan, SheetFrame, make_frame, relations
 from gossamer.export.front_sheet import Told, write_front
 from gossamer.export.overview import MATCHES, Overview, survey
@@ -26,6 +26,7 @@ from gossamer.store.database import Database
 _LEVEL = 3  # of compression: a third of the time of the usual one, for a tenth more bytes
 _VERDICT = next(at for at, column in enumerate(MATCHES) if column.name == "verdict")
 _FAILED = errors.ERRORS.columns
+_COSTS = costs.COSTS.columns
 _FIRST_MATCHES = 3  # number of the sheet: after the summary and the prospects
 
 
@@ -58,14 +59,21 @@ async def write_workbook(
 
             overview = await survey(database, wanted, add)
             failed = [line async for some in errors.lines(database, replace(asked, columns=_FAILED)) for line in some]
-            await _apart(lambda: book.end_matches(overview, len(failed)))
+            dearest = await _dearest(database, asked) if overview.bill and overview.bill.could_cost else None
+            await _apart(lambda: book.end_matches(overview, len(failed), dearest))
             async for some in overview.ranking.lines(wanted.columns):
                 await _apart(lambda lines=some: book.add_prospects(lines))  # type: ignore[misc]
-            await _apart(lambda: book.finish(failed))
+            await _apart(lambda: book.finish(failed, dearest))
         except BaseException:
             book.abandon()
             raise
     return Written(book.written, overview.ranking.domains)
+
+
+async def _dearest(database: Database, asked: Asked) -> list[Line]:
+    """What each domain has cost, the dearest first: who pays asks for those."""
+    found = [line async for some in costs.lines(database, replace(asked, columns=_COSTS)) for line in some]
+    return sorted(found, key=costs.by_cost)
 
 
 async def _apart(work: Callable[[], None]) -> None:
@@ -117,14 +125,15 @@ class _Book:
             if lines:
                 self._end_sheet()
 
-    def end_matches(self, overview: Overview, failed: int) -> None:
+    def end_matches(self, overview: Overview, failed: int, dearest: Sequence[Line] | None) -> None:
         """All is counted: here is the frame of the other sheets."""
         if self._sheet is None and not self._sheets:
             self._open_matches()
         self._end_sheet()
         told = Told(overview, tuple(self._sheets), self._unlinked_links, self._only, self._raw)
         before = self._frame.sheet(_FIRST_MATCHES).styles
-        self._frame = self._make_frame(told, self._sheets, overview.ranking.domains, failed)
+        priced = None if dearest is None else len(dearest)
+        self._frame = self._make_frame(told, self._sheets, overview.ranking.domains, failed, priced)
         if self._frame.sheet(_FIRST_MATCHES).styles != before:
             raise RuntimeError("the two frames of a workbook number their formats differently")
 
@@ -133,21 +142,27 @@ class _Book:
             self._sheet = self._open(2, self._frame.sheet(2), self._prospects)
         self._sheet.rows.add(lines)
 
-    def finish(self, failed: Sequence[Line]) -> None:
+    def finish(self, failed: Sequence[Line], dearest: Sequence[Line] | None) -> None:
         """The sheets that are still missing, and everything that is not a sheet."""
         if self._sheet is None:
             self._sheet = self._open(2, self._frame.sheet(2), self._prospects)
         self._sheet.close(self._archive)
         last = _FIRST_MATCHES + len(self._sheets)
-        self._sheet = self._open(last, self._frame.sheet(last), _FAILED)
-        self._sheet.rows.add(list(failed))
-        self._sheet.close(self._archive)
-        self._sheet = None
+        self._write_sheet(last, _FAILED, failed)
+        if dearest is not None:
+            last += 1
+            self._write_sheet(last, _COSTS, dearest)
         written = set(self._archive.namelist())
         tables = {f"xl/worksheets/_rels/sheet{number}.xml.rels" for number in range(2, last + 1)}
         for name, part in self._frame.parts.items():
             if name not in written | tables:
                 self._archive.writestr(name, part)
+
+    def _write_sheet(self, number: int, columns: Sequence[Column], lines: Sequence[Line]) -> None:
+        self._sheet = self._open(number, self._frame.sheet(number), columns)
+        self._sheet.rows.add(list(lines))
+        self._sheet.close(self._archive)
+        self._sheet = None
 
     def _end_sheet(self) -> None:
         if self._sheet:
@@ -171,12 +186,16 @@ class _Book:
         file.write(frame.before.encode())
         return _Open(number, file, frame, Sheet(file, columns, frame.styles, raw=self._raw, rows=rows))
 
-    def _make_frame(self, told: Told, matches: Sequence[int], prospects: int, failed: int) -> Frame:
+    def _make_frame(
+        self, told: Told, matches: Sequence[int], prospects: int, failed: int, priced: int | None = None
+    ) -> Frame:
         names = ["Matches", *(f"Matches {number}" for number in range(2, len(matches) + 1))]
         plans = [
             Plan("Prospects", self._prospects, prospects, frozen=min(2, len(self._prospects)), colour="#2F855A"),
             *(Plan(name, self._columns, rows) for name, rows in zip(names, matches, strict=True)),
             Plan("Failed", _FAILED, failed, colour="#B7791F"),
+            # Last, so that the formats of the others are numbered alike with it and without.
+            *([Plan("Costs", _COSTS, priced, colour="#6B46C1")] if priced is not None else []),
         ]
         title = told.overview.job.name if told.overview else ""
         return make_frame(plans, lambda book, sheet: write_front(book, sheet, told), title)

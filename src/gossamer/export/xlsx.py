@@ -15,7 +15,7 @@ MOST_ROWS = 1_048_576  # of a sheet, the header among them
 MOST_TEXT = 32_767  # characters of a cell
 CUT = " [cut]"  # how a text ends that was longer
 
-_WIDTHS = {"text": 30.0, "url": 50.0, "number": 12.0, "decimal": 12.0, "time": 22.0}
+_WIDTHS = {"text": 30.0, "url": 50.0, "number": 12.0, "decimal": 12.0, "money": 12.0, "time": 22.0}
 
 
 def cut(cell: Cell) -> Cell:

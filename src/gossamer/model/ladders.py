@@ -5,7 +5,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from gossamer.model.fetching import DIRECT, Ladder, Rung
-from gossamer.model.rungs import PROVIDER_RUNGS
+from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
 
 _PAGE_LOAD = timedelta(seconds=60)
 
@@ -46,6 +46,12 @@ def names_of(mode: Mode, here: Collection[str]) -> tuple[str, ...]:
             return (renders,)
         case Mode.FREE_ONLY | Mode.OWN:
             return (DIRECT.name,)
+
+
+def premium_rung(names: Sequence[str]) -> str:
+    """What `premium-only` would render everything with, at the provider of a ladder; nothing if it has none."""
+    used = {provider_of(name) for name in names}
+    return next((renders for _, renders in _PROVIDERS if provider_of(renders) in used), "")
 
 
 def ladder_of(mode: Mode, names: Sequence[str]) -> Ladder:

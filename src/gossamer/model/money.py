@@ -134,8 +134,8 @@ class Price:
 
     @property
     def usual(self) -> int:
-        """Credits of a page that arrives."""
-        return self.by_outcome.get("ok", self.worst)
+        """Credits of a page that arrives. An operator's worst price may be below that of our table."""
+        return min(self.by_outcome.get("ok", self.worst), self.worst)
 
     def amount(self, cost: int, size: int = 0) -> Amount:
         """Of so many credits, and so many bytes through a proxy that is paid by its traffic."""

@@ -1,13 +1,13 @@
 """Charges: what each request has cost, and what that comes to by job, day and rung."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, func, insert, select
+from sqlalchemy import ColumnElement, Integer, Row, bindparam, cast, func, insert, select
 
 from gossamer.model.money import NOTHING, Amount, Charge
 from gossamer.model.states import SiteState
@@ -27,6 +27,18 @@ class Expense:
     requests: int
     amount: Amount
     assumed: int  # of the requests, those whose price nobody said
+
+    def plus(self, other: "Expense") -> "Expense":
+        amount = self.amount + other.amount
+        return replace(
+            self, requests=self.requests + other.requests, amount=amount, assumed=self.assumed + other.assumed
+        )
+
+    def less(self, other: "Expense") -> "Expense":
+        amount = self.amount - other.amount
+        return replace(
+            self, requests=self.requests - other.requests, amount=amount, assumed=self.assumed - other.assumed
+        )
 
 
 _ADD = Many(insert(charges))
@@ -115,7 +127,28 @@ def by_site(tx: Tx, job_id: UUID) -> dict[UUID, Amount]:
     return {row.site_id: _amount(row) for row in tx.run(query)}
 
 
-def dearest_rungs(tx: Tx, job_id: UUID, dearness: Mapping[str, int]) -> Counter[str]:
+_AT_ONCE = 1_000  # sites
+
+
+def of_sites(tx: Tx, job_id: UUID, ids: Sequence[UUID]) -> list[Expense]:
+    """What these sites of a job have cost together, by rung."""
+    sums = (func.sum(charges.c[part]).label(part) for part in PARTS)
+    counts = (func.count().label("requests"), func.sum(cast(charges.c.assumed, Integer)).label("assumed"))
+    query = (
+        select(charges.c.rung, charges.c.provider, *counts, *sums)
+        .where(charges.c.job_id == job_id, charges.c.site_id.in_(bindparam("ids", expanding=True)))
+        .group_by(charges.c.rung, charges.c.provider)
+    )
+    found: dict[str, Expense] = {}
+    for start in range(0, len(ids), _AT_ONCE):
+        for one in map(_expense, tx.run(query, {"ids": ids[start : start + _AT_ONCE]})):
+            found[one.rung] = found[one.rung].plus(one) if one.rung in found else one
+    return list(found.values())
+
+
+def dearest_rungs(
+    tx: Tx, job_id: UUID, dearness: Mapping[str, int], without: Collection[UUID] = frozenset()
+) -> Counter[str]:
     """How many of the domains that succeeded had which rung as their dearest; those that paid nothing are not in it."""
     ended = sites.c.listed & sites.c.state.in_((SiteState.DONE, SiteState.PARTIAL))
     query = (
@@ -129,7 +162,7 @@ def dearest_rungs(tx: Tx, job_id: UUID, dearness: Mapping[str, int]) -> Counter[
         known = best.get(row.site_id)
         if known is None or (dearness.get(row.rung, 0), row.rung) > (dearness.get(known, 0), known):
             best[row.site_id] = row.rung
-    return Counter(best.values())
+    return Counter(rung for site_id, rung in best.items() if site_id not in without)
 
 
 def _expense(row: Row[Any]) -> Expense:

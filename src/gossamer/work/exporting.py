@@ -14,7 +14,8 @@ from gossamer.blobs.seam import BlobsAway
 from gossamer.blobs.shelf import Kept, Shelf
 from gossamer.errors import GossamerError, StorageAway, UserError
 from gossamer.export.asking import order_of
-from gossamer.export.make import Order, expected, make_file
+from gossamer.export.make import USUAL, Order, expected, make_file
+from gossamer.ledger.prices import PriceList
 from gossamer.model.desk import DeskKind
 from gossamer.model.export import KEPT, Export, ExportState
 from gossamer.model.ids import short
@@ -39,11 +40,14 @@ log = get_logger(__name__)
 class Exporter:
     """Makes the files of a home, on a database connection of its own."""
 
-    def __init__(self, database: Database, shelf: Shelf, worker: str, desk: Desk | None = None) -> None:
+    def __init__(
+        self, database: Database, shelf: Shelf, worker: str, desk: Desk | None = None, prices: PriceList = USUAL
+    ) -> None:
         self._database = database
         self._shelf = shelf
         self._worker = worker
         self._desk = desk or Desk(database, worker)
+        self._prices = prices
         self._rows_done: dict[UUID, int] = {}  # by lease, of those being made
         self._asking = 0  # turns that have not become a file yet
 
@@ -152,7 +156,8 @@ class Exporter:
         if not await self._beat(export, total):
             return None
         count = partial(self._count, _lease(export))
-        chunks = make_file(self._database, order, count, lines_expected=total, folder=self._shelf.local.workroom())
+        workroom = self._shelf.local.workroom()
+        chunks = make_file(self._database, order, count, lines_expected=total, folder=workroom, prices=self._prices)
         making = asyncio.ensure_future(self._shelf.keep(_key(export), chunks))
         try:
             while not (await asyncio.wait([making], timeout=_BEAT))[0]:

@@ -107,8 +107,14 @@ class ProviderDesk:
 
     async def account(self, provider: str) -> Account | None:
         """What the provider's own books say now; None where it has none or they cannot be read."""
-        rung = next(name for name in PROVIDER_RUNGS if provider_of(name) == provider)
-        return await self._line(provider).account(self._provider(rung, None))
+        return await self._line(provider).account(self._any(provider))
+
+    async def books(self, provider: str) -> Account | str | None:
+        """The same for people: where the books cannot be read, why."""
+        return await self._line(provider).books(self._any(provider))
+
+    def _any(self, provider: str) -> Provider:
+        return self._provider(next(name for name in PROVIDER_RUNGS if provider_of(name) == provider), None)
 
     def _provider(self, rung: str, session: int | None) -> Provider:
         name = provider_of(rung)

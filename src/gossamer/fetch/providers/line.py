@@ -113,18 +113,24 @@ class Line:
 
     async def account(self, provider: Provider) -> Account | None:
         """What the books say; None if they cannot be read."""
+        told = await self.books(provider)
+        if isinstance(told, str):
+            log.warning("provider.account_unread", provider=provider.name, why=told)
+            return None
+        return told
+
+    async def books(self, provider: Provider) -> Account | str | None:
+        """What the books say, or why they cannot be read, without the address, which may hold a key; None: no books."""
         if not isinstance(provider, Books):
             return None
         try:
             return provider.read_account(tuple([await self._get(call) for call in provider.ask_account()]))
         except FetchError as error:
-            why = error.trouble.sentence
+            return error.trouble.sentence
         except CLIENT_ERRORS as error:
-            why = translate(error, connect_timeout=CONNECT_TIMEOUT, timeout=_ACCOUNT_TIMEOUT).trouble.sentence
+            return translate(error, connect_timeout=CONNECT_TIMEOUT, timeout=_ACCOUNT_TIMEOUT).trouble.sentence
         except ValueError as error:
-            why = str(error)
-        log.warning("provider.account_unread", provider=provider.name, why=why)
-        return None
+            return str(error)
 
     async def _get(self, call: Call) -> bytes:
         async with self.send(call, _ACCOUNT_TIMEOUT) as arrived:

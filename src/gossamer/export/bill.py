@@ -1,0 +1,159 @@
+"""What a job has cost, by the method that read its pages, and what it has saved. Every report tells it from here."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from gossamer.ledger.methods import by_dearness, provider_name
+from gossamer.ledger.prices import PriceList
+from gossamer.model.fetching import DIRECT
+from gossamer.model.job import Job, Progress
+from gossamer.model.ladders import RUNGS, Mode, premium_rung
+from gossamer.model.money import NOTHING, Amount
+from gossamer.store import charges, methods
+from gossamer.store.charges import Expense
+from gossamer.store.methods import Rendered
+from gossamer.store.record_lines import SitePlace
+from gossamer.store.tx import Tx
+
+_TOLD = 5  # domains that needed a browser
+_ORDER = {rung: at for at, rung in enumerate(RUNGS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One way to fetch: the pages it got, and what it took, for those and for all it did not get."""
+
+    rung: str
+    provider: str  # nothing where nobody is paid
+    pages: int = 0
+    requests: int = 0  # that cost something
+    assumed: int = 0  # of these, those whose price nobody said
+    amount: Amount = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What reading the same pages by `premium-only` takes at the least, against what was spent."""
+
+    rung: str  # with which it renders everything
+    pages: int
+    premium: Amount
+    spent: Amount
+
+    @property
+    def saved(self) -> Amount:
+        return self.premium - self.spent
+
+    @property
+    def share(self) -> float:
+        """How much of the credits of premium-only was spent."""
+        return self.spent.credits / self.premium.credits
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a job has cost so far."""
+
+    could_cost: bool  # it may climb to somebody who is paid, or has done so
+    methods: tuple[Method, ...] = ()  # the cheapest first
+    domains: Mapping[str, int] | None = None  # those that succeeded, each under its dearest method
+    rendered: tuple[Rendered, ...] = ()  # domains with pages that needed a browser, most first
+    more_rendered: bool = False
+    saving: Saving | None = None
+
+    @property
+    def spent(self) -> Amount:
+        return sum((one.amount for one in self.methods), NOTHING)
+
+    @property
+    def pages(self) -> int:
+        return sum(one.pages for one in self.methods)
+
+    @property
+    def assumed(self) -> int:
+        return sum(one.assumed for one in self.methods)
+
+    def by_provider(self) -> dict[str, Amount]:
+        """Under the providers' own names, the dearest first."""
+        sums: dict[str, Amount] = defaultdict(lambda: NOTHING)
+        for one in self.methods:
+            if one.amount:
+                sums[provider_name(one.provider)] += one.amount
+        return dict(sorted(sums.items(), key=lambda one: (-one[1].micros, one[0])))
+
+
+def read_bill(tx: Tx, job: Job, prices: PriceList, progress: Progress, without: Sequence[SitePlace] = ()) -> Bill:
+    """From the rows; `without` these sites, of which `progress` says nothing either.
+
+    A job with one way to fetch that is free is asked nothing about its pages.
+    """
+    ladder = job.params.get("ladder") or ()
+    left_out = [place.id for place in without]
+    expenses = _expenses(tx, job.id, left_out)
+    could_cost = bool(expenses) or any(prices.of(name) for name in ladder)
+    if not ladder and not expenses:
+        return Bill(could_cost)
+    pages = methods.by_rung(tx, job.id, left_out)
+    rungs = sorted({*pages, *expenses}, key=lambda rung: _place(rung, prices))
+    made = tuple(_method(rung, pages.get(rung, 0), expenses.get(rung)) for rung in rungs)
+    hosts = {place.host for place in without}
+    found = [one for one in methods.rendered(tx, job.id, _TOLD + 1 + len(hosts)) if one.host not in hosts]
+    return Bill(
+        could_cost,
+        made,
+        _domains(tx, job.id, prices, progress, left_out) if expenses else None,
+        tuple(found[:_TOLD]),
+        len(found) > _TOLD,
+        saving_of(job.params, made, prices),
+    )
+
+
+def _expenses(tx: Tx, job_id: UUID, left_out: Sequence[UUID]) -> dict[str, Expense]:
+    found = {one.rung: one for one in charges.by_rung(tx, job_id)}
+    if found and left_out:
+        for one in charges.of_sites(tx, job_id, left_out):
+            found[one.rung] = found[one.rung].less(one)
+    return {rung: one for rung, one in found.items() if one.requests}
+
+
+def _place(rung: str, prices: PriceList) -> tuple[int, int, str]:
+    """What is free comes first, as ladders have it."""
+    price = prices.of(rung)
+    return price.usual if price else 0, _ORDER.get(rung, len(_ORDER)), rung
+
+
+def _method(rung: str, pages: int, spent: Expense | None) -> Method:
+    if spent is None:
+        return Method(rung, "", pages)
+    return Method(rung, spent.provider, pages, spent.requests, spent.assumed, spent.amount)
+
+
+def _domains(
+    tx: Tx, job_id: UUID, prices: PriceList, progress: Progress, left_out: Sequence[UUID]
+) -> Mapping[str, int]:
+    dearness = {rung: price.usual for rung, price in prices.prices.items()}
+    found = charges.dearest_rungs(tx, job_id, dearness, frozenset(left_out))
+    free = progress.sites_done + progress.sites_partial - found.total()
+    return {**({DIRECT.name: free} if free > 0 else {}), **{rung: found[rung] for rung in by_dearness(found)}}
+
+
+def saving_of(params: Mapping[str, Any], made: Sequence[Method], prices: PriceList) -> Saving | None:
+    """What the job has saved; None where it has not, or where nobody can tell.
+
+    Only pages that were read are counted, each at the price of a page that arrives. Premium-only would have paid for
+    some of the others as well, so that it cannot have been cheaper. Credits of two providers are not compared.
+    """
+    ladder = params.get("ladder") or ()
+    rung = premium_rung(ladder)
+    price = prices.of(rung)
+    if price is None or len(ladder) < 2 or params.get("mode") == Mode.PREMIUM_ONLY:
+        return None
+    if any(one.provider != price.provider for one in made if one.amount):
+        return None
+    pages = sum(one.pages for one in made)
+    spent = sum((one.amount for one in made), NOTHING)
+    saving = Saving(rung, pages, price.amount(pages * price.usual), spent)
+    return saving if saving.saved.credits > 0 and saving.saved.micros > 0 else None
