@@ -84,7 +84,7 @@ def lists(terminal: Terminal) -> tuple[str, ...]:
 
 def test_an_estimate_makes_no_job_and_answers_scripts(terminal: Terminal) -> None:
     said = terminal.type("job", "estimate", *lists(terminal)[:2]).stdout.splitlines()
-    assert said[0] == "Processing 400 unique domains"
+    assert said[0] == "Processing 400 domains"
     assert said[1].startswith("Estimated ")
     assert said[1].endswith(" based on hybrid mode")
     answer = terminal.ask("job", "estimate", *lists(terminal)[:2], "--mode", "premium-only", "--max-credits", "700")
@@ -99,17 +99,29 @@ def test_an_estimate_makes_no_job_and_answers_scripts(terminal: Terminal) -> Non
     assert terminal.ask("job", "list") == []
 
 
-def test_nobody_there_is_not_asked_and_a_free_job_says_nothing_of_money(terminal: Terminal) -> None:
-    made = ("job", "run", *lists(terminal), "--no-auto-start")
-    paid = terminal.type(*made, "--name", "paid")
-    assert "Estimated " in paid.stdout
-    free = terminal.type(*made, "--name", "free", "--mode", "free-only").stdout
+def test_a_free_job_says_nothing_of_money_and_a_paid_one_answers_scripts_too(terminal: Terminal) -> None:
+    made = ("job", "run", *lists(terminal), "--name", "not started", "--no-auto-start")
+    free = terminal.type(*made, "--mode", "free-only").stdout
     assert "stimate" not in free
     assert "$" not in free
-    started = terminal.ask("job", "run", *lists(terminal), "--name", "asks nobody", "--detach")
-    assert started["state"] == "running"
-    assert started["estimate"]["high_credits"] > 1_000
-    terminal.type("job", "cancel", started["id"])
+    answer = terminal.ask(*made)
+    assert answer["estimate"]["domains"] == 400
+    assert answer["estimate"]["high_credits"] > 1_000
+
+
+async def test_where_nobody_is_there_nobody_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Typer itself would end the command, if it asked: there is nobody to answer."""
+    async with open_app(Settings(home=tmp_path)) as app:
+        assert not sys.stdin.isatty()
+        estimates.agree(app, SAID, Cap(10_000), yes=False, quiet=False)
+        # Only the answers go to a terminal, or only the questions come from one.
+        for stream in (sys.stdin, sys.stdout):
+            with monkeypatch.context() as patched:
+                patched.setattr(stream, "isatty", lambda: True)
+                estimates.agree(app, SAID, Cap(10_000), yes=False, quiet=False)
+        assert capsys.readouterr().out == ""
 
 
 def answered(terminal: Terminal, reply: bytes, *arguments: str) -> tuple[int, str]:
@@ -153,6 +165,6 @@ def test_a_person_is_asked_about_a_dear_job_and_not_about_a_cheap_one(terminal: 
     assert "Estimated before the start: " in said
     assert "Start it? It may cost up to $10.00 [y/N]: " in said
     assert (code, terminal.ask("job", "status", job["id"])["state"]) == (1, "pending")
-    code, said = answered(terminal, b"", "job", "start", job["id"], "--yes", "--detach")
+    code, said = answered(terminal, b"", "job", "start", job["id"], "--yes", "--detach", "--processes", "1")
     assert (code, "[y/N]" in said) == (0, False)
     terminal.type("job", "cancel", job["id"])

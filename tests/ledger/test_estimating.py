@@ -74,6 +74,12 @@ def test_what_is_known_of_the_domains_counts_for_them_and_history_for_the_others
     assert dear.expected == pytest.approx(9_100, rel=0.02)
 
 
+def test_domains_that_jobs_with_other_ladders_have_met_are_something_to_go_by() -> None:
+    met = said(known=Known(1_000, 500.0))
+    assert met.low < 500 < met.high
+    assert width(met) < width(said()) / 4
+
+
 def test_mistakes_of_earlier_estimates_are_made_good() -> None:
     """They said twice as much each time: the next middle is halved."""
     wrong = [Past(1_000, 1_000, expected=2_000)] * 8
@@ -118,6 +124,8 @@ def test_where_a_provider_is_always_asked_only_sites_that_are_gone_are_free() ->
 def test_nothing_costs_more_than_all_pages_at_their_worst() -> None:
     assert said(sites=10, most_pages=1).high <= 10 * 6
     assert said(sites=1, mode=Mode.PREMIUM_ONLY, most_pages=1).high <= 5
+    once = said(*[Past(100, 5_000)] * 6, sites=10, most_pages=1)
+    assert once.low <= once.high <= 10 * 6
 
 
 def test_pages_that_other_jobs_have_read_say_how_large_sites_are() -> None:

@@ -36,9 +36,9 @@ def _said(found: Probed) -> str:
     if not found.asked:
         return "None of them could be looked at."
     plain = found.asked - found.climbing - found.gone
-    parts = [f"{plain:,} can be had with a plain request", f"{found.climbing:,} cannot"]
+    parts = [f"{plain:,} can be read with a plain request", f"{found.climbing:,} need more than that"]
     if found.gone:
-        parts.append(f"of {found.gone:,} there is nothing to be had")
+        parts.append(f"{found.gone:,} cannot be read at all")
     return f"Looked at {words.several(found.asked, 'homepage')}: {', '.join(parts)}"
 
 

@@ -99,7 +99,7 @@ def estimate(
     expected = known.credits + unknown * rate.middle
     middle, reach = _corrected(expected, sites, unknown, past, rate)
     most = sites * max(like.pages_per_site, like.top_pages) * sum(price.worst for price in _prices(ladder, prices))
-    low = _round_down(max(0.0, middle / reach - _LEAST * sites))
+    low = _round_down(min(max(0.0, middle / reach - _LEAST * sites), most))
     high = _round_up(min(middle * reach, most))
     credit = [price.micros_per_credit for price in _prices(ladder, prices)]
     return Estimate(
@@ -162,7 +162,9 @@ def _corrected(expected: float, sites: int, unknown: int, past: Sequence[Past], 
     # Of few sites nobody has met, one alone may be what makes the job dear.
     few = _SITES_DIFFER**2 * unknown / sites
     if not past:
-        return expected + least, math.exp(_Z * math.sqrt(rate.spread**2 + few / sites))
+        part = unknown / sites
+        spread = rate.spread * part + _USUAL_SPREAD * (1 - part)
+        return expected + least, math.exp(_Z * math.sqrt(spread**2 + few / sites))
     rates = _rates(past)
     usual = fmean(rates)
     mistakes = [
