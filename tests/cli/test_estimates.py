@@ -33,7 +33,7 @@ ALONE = Forecast(replace(SAID, low=190, known=0, similar=0, low_micros=1_900_000
 def test_the_estimate_says_what_it_is_based_on_and_how_good_others_were() -> None:
     assert list(estimates.lines(FOUND, Mode.HYBRID, Cap(10_000))) == [
         "Estimated 2,000-8,000 ScrapingBee credits ($20-$80) based on hybrid mode and historical data",
-        "12 similar jobs used 2,500-7,500 credits for as many domains",
+        "12 similar jobs used 2,500-7,500 credits per 5,000 domains",
         "340 of 5,000 domains were met before",
         "The last 12 estimates: 10 right",
     ]

@@ -73,7 +73,7 @@ def lines(found: Forecast, mode: Mode, cap: Cap) -> Iterator[str]:
     if found.used:
         jobs = "A similar job" if said.similar == 1 else f"{said.similar} similar jobs"
         low, high = found.used
-        yield f"{jobs} used {_from_to(low, high)} credits for as many domains"
+        yield f"{jobs} used {_from_to(low, high)} credits per {words.several(said.sites, 'domain')}"
     else:
         look = "" if said.probed else f"; --probe {_WORTH_A_LOOK} looks at homepages first, for free"
         yield f"No similar job has ended here yet, so the range is wide{look}"
