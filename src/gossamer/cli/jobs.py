@@ -6,7 +6,20 @@ from typing import TYPE_CHECKING
 import typer
 
 from gossamer.cli import audit, exports, history, retention, retry, views, watch
-from gossamer.cli.limits import MAX_CREDITS, MAX_MB, MAX_RESIDENTIAL_MB, MAX_USD
+from gossamer.cli.limits import (
+    DOMAINS,
+    EXCLUDE_DOMAINS,
+    LADDER,
+    MAX_CREDITS,
+    MAX_MB,
+    MAX_PAGES,
+    MAX_RESIDENTIAL_MB,
+    MAX_USD,
+    MODE,
+    PROBE,
+    TOP_PAGES,
+    YES,
+)
 from gossamer.cli.main import StrictCommand
 from gossamer.cli.views import DETACH, JOB, JSON, PROCESSES
 from gossamer.model.priority import Priority
@@ -22,7 +35,7 @@ app = typer.Typer(help="Run, watch and steer jobs.", no_args_is_help=True, rich_
 @app.command(cls=StrictCommand)
 def run(
     name: str = typer.Option(..., "--name", help="What you call it.", show_default=False),
-    domains: Path = typer.Option(..., "--domains", help="CSV or TXT, one domain per line.", show_default=False),
+    domains: Path = DOMAINS,
     keywords: Path = typer.Option(..., "--keywords", help="TXT, one word or phrase per line.", show_default=False),
     client_domain: list[str] | None = typer.Option(
         None, "--client-domain", metavar="DOMAIN", help="Whose links to look for. May be given several times."
@@ -30,11 +43,9 @@ def run(
     competitor_domain: list[str] | None = typer.Option(
         None, "--competitor-domain", metavar="DOMAIN", help="A rival of the client. May be given several times."
     ),
-    exclude_domains: Path | None = typer.Option(
-        None, "--exclude-domains", help="Domains to leave out, in the same forms as --domains."
-    ),
-    max_pages_per_domain: int = typer.Option(500, min=1, max=50_000, help="Larger domains are not read whole."),
-    top_pages: int = typer.Option(50, min=1, max=50_000, help="Pages read of a domain larger than that."),
+    exclude_domains: Path | None = EXCLUDE_DOMAINS,
+    max_pages_per_domain: int = MAX_PAGES,
+    top_pages: int = TOP_PAGES,
     depth: int = typer.Option(50, min=0, max=1000, help="Links followed from the homepage at most."),
     include: list[str] | None = typer.Option(
         None,
@@ -45,20 +56,8 @@ def run(
     exclude: list[str] | None = typer.Option(
         None, "--exclude", metavar="PATTERN", help="Read no such pages, like '*/tag/*'. May be given several times."
     ),
-    mode: str | None = typer.Option(
-        None,
-        "--mode",
-        metavar="MODE",
-        help="free-only, hybrid or premium-only. hybrid where a provider is configured, else free-only.",
-        show_default=False,
-    ),
-    ladder: str | None = typer.Option(
-        None,
-        "--ladder",
-        metavar="RUNGS",
-        help="Your own instead: ways to fetch in the order they are tried, like direct,stealth.",
-        show_default=False,
-    ),
+    mode: str | None = MODE,
+    ladder: str | None = LADDER,
     priority: Priority = typer.Option(
         Priority.NORMAL, metavar="high|normal|low", help="Its share beside other jobs: 4 to 2 to 1."
     ),
@@ -66,6 +65,8 @@ def run(
     max_usd: float | None = MAX_USD,
     max_mb: int | None = MAX_MB,
     max_residential_mb: int | None = MAX_RESIDENTIAL_MB,
+    probe: int | None = PROBE,
+    yes: bool = YES,
     processes: int | None = PROCESSES,
     no_auto_start: bool = typer.Option(False, "--no-auto-start", help="Only create it; 'job start' starts it."),
     idempotency_key: str | None = typer.Option(
@@ -82,7 +83,8 @@ def run(
         gossamer job run --name "Acme Q1" --domains domains.csv --keywords keywords.txt
         gossamer job run --name "Acme Q1" --domains domains.csv --keywords keywords.txt --client-domain acme.com
 
-    Ctrl-C pauses; 'gossamer job resume ID' goes on exactly there.
+    Where it may cost something, an estimate is shown first. Ctrl-C pauses; 'gossamer job resume ID' goes on exactly
+    there.
     """
     from gossamer.cli.session import run as run_command
     from gossamer.cli.steer import Request, run_job
@@ -109,6 +111,8 @@ def run(
         cap=cap_of(max_credits, max_usd, max_mb, max_residential_mb),
         mode=mode,
         ladder=ladder,
+        probe=probe,
+        yes=yes,
     )
 
     async def work(app: "App") -> int:
@@ -118,7 +122,48 @@ def run(
 
 
 @app.command(cls=StrictCommand)
-def start(job: str = JOB, processes: int | None = PROCESSES, detach: bool = DETACH, as_json: bool = JSON) -> None:
+def estimate(
+    domains: Path = DOMAINS,
+    exclude_domains: Path | None = EXCLUDE_DOMAINS,
+    max_pages_per_domain: int = MAX_PAGES,
+    top_pages: int = TOP_PAGES,
+    mode: str | None = MODE,
+    ladder: str | None = LADDER,
+    max_credits: int | None = MAX_CREDITS,
+    max_usd: float | None = MAX_USD,
+    probe: int | None = PROBE,
+    as_json: bool = JSON,
+) -> None:
+    """What a job would cost, by jobs like it and by what is known of its domains. No job is made.
+
+    Examples:
+
+    \b
+        gossamer job estimate --domains domains.csv
+
+        gossamer job estimate --domains domains.csv --mode premium-only
+
+        gossamer job estimate --domains domains.csv --probe 50
+    """
+    from gossamer.cli.estimates import show_estimate
+    from gossamer.cli.session import run as run_command
+    from gossamer.intake.ladders import choose_ladder
+    from gossamer.intake.limits import cap_of
+
+    limits = {"max_pages_per_domain": max_pages_per_domain, "top_pages": top_pages}
+    cap = cap_of(max_credits, max_usd, None, None)
+
+    async def work(app: "App") -> int:
+        params = {**limits, **choose_ladder(mode, ladder, app.rungs)}
+        return await show_estimate(app, params, (domains, exclude_domains), cap, probe, as_json=as_json)
+
+    run_command(work)
+
+
+@app.command(cls=StrictCommand)
+def start(
+    job: str = JOB, yes: bool = YES, processes: int | None = PROCESSES, detach: bool = DETACH, as_json: bool = JSON
+) -> None:
     """Start a job that was created with --no-auto-start.
 
     Example:
@@ -129,7 +174,7 @@ def start(job: str = JOB, processes: int | None = PROCESSES, detach: bool = DETA
     from gossamer.cli.session import run as run_command
     from gossamer.cli.steer import start_job
 
-    run_command(lambda app: start_job(app, job, processes=processes, detach=detach, as_json=as_json))
+    run_command(lambda app: start_job(app, job, processes=processes, detach=detach, as_json=as_json, yes=yes))
 
 
 @app.command(cls=StrictCommand)

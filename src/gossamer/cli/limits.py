@@ -1,8 +1,27 @@
-"""The options that say what a job may spend."""
+"""Options that several commands share: what a job is to visit, how, what it may spend, and how that is estimated."""
 
 import typer
 
 _MOST = 10**12
+
+DOMAINS = typer.Option(..., "--domains", help="CSV or TXT, one domain per line.", show_default=False)
+EXCLUDE_DOMAINS = typer.Option(None, "--exclude-domains", help="Domains to leave out, in the same forms as --domains.")
+MAX_PAGES = typer.Option(500, min=1, max=50_000, help="Larger domains are not read whole.")
+TOP_PAGES = typer.Option(50, min=1, max=50_000, help="Pages read of a domain larger than that.")
+MODE = typer.Option(
+    None,
+    "--mode",
+    metavar="MODE",
+    help="free-only, hybrid or premium-only. hybrid where a provider is configured, else free-only.",
+    show_default=False,
+)
+LADDER = typer.Option(
+    None,
+    "--ladder",
+    metavar="RUNGS",
+    help="Your own instead: ways to fetch in the order they are tried, like direct,stealth.",
+    show_default=False,
+)
 
 MAX_CREDITS = typer.Option(
     None,
@@ -28,3 +47,13 @@ MAX_RESIDENTIAL_MB = typer.Option(
     help="Megabytes of those through proxies that are paid by their traffic.",
     show_default=False,
 )
+PROBE = typer.Option(
+    None,
+    "--probe",
+    min=1,
+    max=1_000,
+    metavar="N",
+    help="Look at N homepages first, for free, so that the estimate is closer.",
+    show_default=False,
+)
+YES = typer.Option(False, "--yes", help="Start without asking, whatever it is estimated to cost.")

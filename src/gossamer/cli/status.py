@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from gossamer.assembly import App
-from gossamer.cli import costs, methods, report, tables, words
+from gossamer.cli import costs, estimates, methods, report, tables, words
 from gossamer.cli.at_work import runner_of
 from gossamer.cli.audit import checkpoint_line
 from gossamer.cli.session import say, say_json
@@ -38,6 +38,7 @@ async def show_status(app: App, text: str, *, as_json: bool) -> int:
         say_json({
             **report.as_json(job, progress, runner),
             "cost": costs.as_json(spent),
+            "estimate": estimates.as_json(await estimates.stored(app, job.id)),
             "params": dict(job.params),
             "pages_by_method": methods.as_json(spent.bill),
             "results_until": words.stamp(outlook.deletes_at) if outlook else None,
@@ -47,6 +48,7 @@ async def show_status(app: App, text: str, *, as_json: bool) -> int:
         return 0
     besides = [
         *costs.status_lines(spent),
+        *await estimates.told_lines(app, job),
         *_wanted(app, job),
         *methods.lines(spent.bill, tables.width()),
         checkpoint_line(checkpoint, now),

@@ -3,30 +3,30 @@
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from gossamer.assembly import App
-from gossamer.cli import costs, methods, report, tables, words
+from gossamer.cli import costs, estimates, methods, report, tables, words
 from gossamer.cli.at_work import runner_of
 from gossamer.cli.background import start_worker
 from gossamer.cli.follow import Follower, worked_by_cluster
+from gossamer.cli.lists import without_excluded
 from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say, say_json
 from gossamer.intake import control
-from gossamer.intake.exclusions import leave_out, left_out_sentence, read_exclusions
 from gossamer.intake.keywords import loaded_sentence, read_keywords
 from gossamer.intake.ladders import choose_ladder, missing_sentence
-from gossamer.intake.submit import check_key, check_name, submit_once
-from gossamer.intake.targets import processing_sentence, read_targets, removed_sentence
+from gossamer.intake.submit import check_key, check_name, check_params, submit_once
+from gossamer.intake.targets import read_targets
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Progress
-from gossamer.model.money import Cap, Scope
+from gossamer.model.money import Cap
 from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
-from gossamer.store import counters, jobs, sites, visits
+from gossamer.store import budgets, counters, jobs, sites, visits
 
 _LONGEST_CANCEL = 60.0  # seconds
 
@@ -46,6 +46,8 @@ class Request:
     cap: Cap = Cap()
     mode: str | None = None
     ladder: str | None = None
+    probe: int | None = None  # homepages to look at first
+    yes: bool = False  # start without asking
 
 
 async def run_job(app: App, given: Request, *, processes: int | None, detach: bool, as_json: bool) -> int:
@@ -57,21 +59,18 @@ async def run_job(app: App, given: Request, *, processes: int | None, detach: bo
         check_key(given.submit_key)
     targets, keywords = read_targets(given.domains), read_keywords(given.keywords)
     say(loaded_sentence(keywords, given.keywords), quiet=as_json)
-    if given.exclude_domains:
-        listed, path = targets, given.exclude_domains
-        targets = leave_out(listed, read_exclusions(path), path)
-        say(left_out_sentence(listed, targets, path), quiet=as_json)
-    if targets.duplicates:
-        say(removed_sentence(targets), quiet=as_json)
-    else:
-        say(processing_sentence(targets), quiet=as_json)
+    targets = without_excluded(targets, given.exclude_domains, quiet=as_json)
     params = {"keywords": list(keywords.keywords), **given.params, **rungs}
     if missing := missing_sentence(rungs, app.rungs):
         say(missing, quiet=as_json)
     key = given.submit_key or ""
-    # Whoever names no limit of credits has the usual one.
-    cap = given.cap if given.cap.credits is not None else replace(given.cap, credits=app.caps[Scope.JOB].credits)
-    request = JobRequest(given.name, "prospect", params, targets.targets, given.start, key, given.priority, cap)
+    cap = estimates.with_usual(app, given.cap)
+    check_params(app.recipes["prospect"], params)
+    found = await estimates.foresee(app, estimates.asked_for(app, params, targets), given.probe, quiet=as_json)
+    said = estimates.tell(found, params, cap, quiet=as_json)
+    if given.start:
+        estimates.agree(app, said, cap, yes=given.yes, quiet=as_json)
+    request = JobRequest(given.name, "prospect", params, targets.targets, given.start, key, given.priority, cap, said)
     submitted = await submit_once(app.database, app.recipes, request)
     job = submitted.job
     created = "created" if submitted.is_new else "was created before with this key"
@@ -84,8 +83,15 @@ async def run_job(app: App, given: Request, *, processes: int | None, detach: bo
     return await _work(app, job.id, processes=processes, detach=detach, as_json=as_json)
 
 
-async def start_job(app: App, text: str, *, processes: int | None, detach: bool, as_json: bool) -> int:
+async def start_job(
+    app: App, text: str, *, processes: int | None, detach: bool, as_json: bool, yes: bool = False
+) -> int:
     job = await control.find_job(app.database, text)
+    if job.state is JobState.PENDING and (said := await estimates.stored(app, job.id)):
+        for line in await estimates.told_lines(app, job):
+            say(line, quiet=as_json)
+        cap = (await app.database.read(budgets.of_job, job.id)).cap
+        estimates.agree(app, said, cap, yes=yes, quiet=as_json)
     await control.start(app.database, job)
     return await _work(app, job.id, processes=processes, detach=detach, as_json=as_json)
 
@@ -205,8 +211,9 @@ async def _follow(app: App, job_id: UUID, *, processes: int | None, as_json: boo
     progress = await app.database.read(counters.progress, job_id)
     reasons = await app.database.read(sites.failure_reasons, job_id)
     spent = await costs.read_costs(app, job, progress)
+    said = costs.ending_lines(spent) + await estimates.told_lines(app, job)
     read_with = methods.lines(spent.bill, tables.width())
-    for line in report.ending(job, progress, reasons, costs=costs.ending_lines(spent), methods=read_with):
+    for line in report.ending(job, progress, reasons, costs=said, methods=read_with):
         say(line, quiet=as_json)
     return report.exit_code(job)
 
@@ -221,7 +228,8 @@ async def _run_in_background(app: App, processes: int | None) -> None:
 async def _answer(app: App, job_id: UUID, as_json: bool, lines: list[str]) -> int:
     if as_json:
         job, progress = await _facts(app, job_id)
-        say_json(report.as_json(job, progress, await runner_of(app)))
+        said = estimates.as_json(await estimates.stored(app, job_id))
+        say_json({**report.as_json(job, progress, await runner_of(app)), "estimate": said})
     else:
         for line in lines:
             say(line)

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from gossamer.errors import UserError
 from gossamer.model.ids import short
@@ -16,7 +16,7 @@ from gossamer.model.record import Follow
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of_url
 from gossamer.recipe import Recipe
-from gossamer.store import budgets, jobs, sites, submitted
+from gossamer.store import budgets, estimates, jobs, sites, submitted
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
@@ -43,14 +43,7 @@ async def submit_once(database: Database, recipes: Mapping[str, Recipe[Any]], re
     if request.submit_key:
         check_key(request.submit_key)
     recipe = recipes[request.recipe]
-    try:
-        params = recipe.params.model_validate(request.params)
-    except ValidationError as error:
-        first = error.errors()[0]
-        # As the command line calls it: `--client-domain` for the first of `client_domains`.
-        where = "--" + str(first["loc"][0]).removesuffix("s" if len(first["loc"]) > 1 else "").replace("_", "-")
-        what = str(first["msg"]).removeprefix("Value error, ")
-        raise UserError("job.params", f"{where}: {what}.", hint="See 'gossamer job run --help'.") from error
+    params = check_params(recipe, request.params)
     targets = _with_seeds(request.targets, recipe.bind(params).seeds())
     request = replace(request, name=name, params=params.model_dump(mode="json"), targets=targets)
     if not request.submit_key:
@@ -58,6 +51,18 @@ async def submit_once(database: Database, recipes: Mapping[str, Recipe[Any]], re
     # Without defaults: a program that knows one parameter more is asked for the same.
     digest = _digest(request, params.model_dump(mode="json", exclude_defaults=True))
     return await database.write(_create_once, request, digest)
+
+
+def check_params(recipe: Recipe[Any], given: Mapping[str, Any]) -> BaseModel:
+    """The parameters as the recipe understands them, or a UserError."""
+    try:
+        return recipe.params.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        # As the command line calls it: `--client-domain` for the first of `client_domains`.
+        where = "--" + str(first["loc"][0]).removesuffix("s" if len(first["loc"]) > 1 else "").replace("_", "-")
+        what = str(first["msg"]).removeprefix("Value error, ")
+        raise UserError("job.params", f"{where}: {what}.", hint="See 'gossamer job run --help'.") from error
 
 
 def check_name(given: str) -> str:
@@ -118,6 +123,8 @@ def _create(tx: Tx, request: JobRequest) -> Job:
     job = jobs.create(tx, request.name, request.recipe, request.params, len(request.targets), request.priority)
     sites.create_many(tx, job.id, request.targets)
     budgets.open_job(tx, job.id, request.cap)
+    if request.estimate:
+        estimates.keep(tx, job.id, request.estimate)
     if request.start:
         jobs.move(tx, job.id, JobState.RUNNING, who="submit")
     return _present(tx, job.id)

@@ -222,6 +222,13 @@ class Settings(BaseSettings):
     max_credits: int = setting(
         "Provider credits a job may spend that was given no limit of its own", "a whole number", default=10_000, ge=0
     )
+    confirm_usd: float = setting(
+        "Dollars from which on a person is asked before a job starts that may cost more",
+        "a number such as 10",
+        default=10.0,
+        ge=0,
+        allow_inf_nan=False,
+    )
     daily_credits: int | None = setting(
         "Provider credits all jobs together may spend in a day (UTC); no limit when unset",
         "a whole number",

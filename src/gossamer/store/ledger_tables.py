@@ -6,15 +6,17 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     Index,
+    Integer,
     SmallInteger,
     String,
     Table,
+    Text,
 )
 
 from gossamer.store.tables import metadata
 from gossamer.store.types import Blob, Id, Instant
 
-__all__ = ["PARTS", "budgets", "charges", "closed_rungs", "expenses", "metadata", "reservations"]
+__all__ = ["PARTS", "budgets", "charges", "closed_rungs", "estimates", "expenses", "metadata", "reservations"]
 
 PARTS = ("credits", "micros", "bytes")
 """The currencies of the ledger, as its columns end."""
@@ -104,4 +106,23 @@ closed_rungs = Table(
     Column("rung", String(24), primary_key=True),
     Column("charged", BigInteger, nullable=False),  # the most credits it took for one request
     Column("at", Instant, nullable=False),
+)
+
+# What jobs were said to cost before they started. Stays as long as the job's own row, as what it has spent does.
+estimates = Table(
+    "estimates",
+    metadata,
+    Column("job_id", Id, primary_key=True),
+    Column("recipe", String(40), nullable=False),
+    Column("ladder", Text, nullable=False),  # names of rungs, comma-separated
+    Column("pages_per_site", Integer, nullable=False),
+    Column("top_pages", Integer, nullable=False),
+    Column("sites", Integer, nullable=False),
+    Column("known", Integer, nullable=False),  # of the sites, those that earlier jobs had met
+    Column("similar", Integer, nullable=False),  # jobs it went by
+    Column("probed", Integer, nullable=False),  # homepages that were looked at first
+    *(Column(name, BigInteger, nullable=False) for name in ("expected", "low", "high")),  # credits
+    *(Column(name, BigInteger, nullable=False) for name in ("low_micros", "high_micros")),
+    Column("at", Instant, nullable=False),
+    Index(None, "recipe", "ladder", "job_id"),
 )

@@ -16,7 +16,7 @@ from gossamer.store.ledger_tables import metadata  # all tables: those of the le
 from gossamer.store.tx import Tx
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
-HEAD = "0008"
+HEAD = "0009"
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 

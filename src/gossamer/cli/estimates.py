@@ -1,0 +1,212 @@
+"""What a job will cost, said before it starts; and whether that was true, said afterwards."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import typer
+
+from gossamer.assembly import App
+from gossamer.cli import words
+from gossamer.cli.lists import without_excluded
+from gossamer.cli.session import say, say_json
+from gossamer.intake.estimate import Asked, Forecast, forecast
+from gossamer.intake.targets import TargetList, read_targets
+from gossamer.ledger.methods import provider_name
+from gossamer.model.estimate import Estimate
+from gossamer.model.job import CrawlPolicy, Job
+from gossamer.model.ladders import RUNGS, Mode, ladder_of
+from gossamer.model.money import MICROS, Cap, Scope, dollars, shown
+from gossamer.model.states import JobState
+from gossamer.store import budgets, estimates
+
+_WORTH_A_LOOK = 20  # homepages, if somebody asks how many
+
+
+def asked_for(app: App, params: Mapping[str, Any], targets: TargetList) -> Asked:
+    """By the parameters that every recipe has which walks sites."""
+    policy = CrawlPolicy(
+        ladder=ladder_of(Mode(params.get("mode", Mode.FREE_ONLY)), params.get("ladder", ())),
+        pages_per_site=params["max_pages_per_domain"],
+        top_pages=params["top_pages"],
+    )
+    return Asked("prospect", policy, targets.targets, app.prices)
+
+
+def with_usual(app: App, cap: Cap) -> Cap:
+    """Whoever names no limit of credits has the usual one."""
+    return cap if cap.credits is not None else replace(cap, credits=app.caps[Scope.JOB].credits)
+
+
+async def foresee(app: App, asked: Asked, probe: int | None, *, quiet: bool) -> Forecast | None:
+    """What it will cost, with a look at some homepages first if that is wanted; None if it can cost nothing."""
+    if not asked.costs_something:
+        if probe:
+            say("Nothing of this job costs anything, so no homepage was looked at.", quiet=quiet)
+        return None
+    probed = None
+    if probe:
+        # What makes requests is loaded only where some are made.
+        from gossamer.cli.probing import look_first
+
+        probed = await look_first(app, asked, probe, quiet=quiet)
+    return await forecast(app.database, asked, probed)
+
+
+def tell(found: Forecast | None, params: Mapping[str, Any], cap: Cap, *, quiet: bool) -> Estimate | None:
+    """Say it; a job that costs nothing has nothing to say."""
+    if found is None:
+        return None
+    for line in lines(found, Mode(params["mode"]), cap):
+        say(line, quiet=quiet)
+    return found.estimate
+
+
+def lines(found: Forecast, mode: Mode, cap: Cap) -> Iterator[str]:
+    """`Estimated 2,000-8,000 ScrapingBee credits ($20-$80) based on hybrid mode and historical data`, and the rest."""
+    said = found.estimate
+    providers = dict.fromkeys(provider_name(rung.partition("-")[0]) for rung in _paid(said))
+    yield f"Estimated {_credits(said, ' and '.join(providers))} based on {_basis(said, mode)}"
+    if found.used:
+        jobs = "A similar job" if said.similar == 1 else f"{said.similar} similar jobs"
+        low, high = found.used
+        yield f"{jobs} used {_from_to(low, high)} credits per {words.several(said.sites, 'domain')}"
+    else:
+        look = "" if said.probed else f"; --probe {_WORTH_A_LOOK} looks at homepages first, for free"
+        yield f"No similar job has ended here yet, so the range is wide{look}"
+    if said.known:
+        yield f"{said.known:,} of {words.several(said.sites, 'domain')} were met before"
+    if found.record.jobs:
+        yield _record(found)
+    if (most := _limit(cap, said)) is not None and most < said.high_micros:
+        yield f"It pauses before it spends more than {_limits(cap)}"
+
+
+def _record(found: Forecast) -> str:
+    right, jobs = found.record
+    if jobs == 1:
+        return f"The last estimate was {'right' if right else 'wrong'}"
+    return f"The last {jobs} estimates: {right} right"
+
+
+def _basis(said: Estimate, mode: Mode) -> str:
+    given = [f"the ladder {','.join(said.like.ladder)}" if mode is Mode.OWN else f"{mode} mode"]
+    if said.similar or said.known:
+        given.append("historical data")
+    if said.probed:
+        given.append(words.several(said.probed.asked, "homepage"))
+    return f"{', '.join(given[:-1])} and {given[-1]}" if len(given) > 1 else given[0]
+
+
+def _credits(said: Estimate, whose: str = "") -> str:
+    """`2,000-8,000 ScrapingBee credits ($20-$80)`."""
+    money = _from_to_dollars(said.low_micros, said.high_micros)
+    return f"{_from_to(said.low, said.high)}{f' {whose}' if whose else ''} credits ({money})"
+
+
+def _from_to(low: int, high: int) -> str:
+    return f"{low:,}" if low == high else f"{low:,}-{high:,}"
+
+
+def _from_to_dollars(low: int, high: int) -> str:
+    told = [f"${one // MICROS:,}" if one % MICROS == 0 else dollars(one) for one in (low, high)]
+    return "-".join(dict.fromkeys(told))
+
+
+def _paid(said: Estimate) -> list[str]:
+    return [rung for rung in said.like.ladder if RUNGS[rung].paid]
+
+
+def _limit(cap: Cap, said: Estimate) -> int | None:
+    """The least of a job's limits, in millionths of a dollar."""
+    per_credit = said.high_micros // said.high if said.high else 0
+    limits = [None if cap.credits is None else cap.credits * per_credit, cap.micros]
+    return min((one for one in limits if one is not None), default=None)
+
+
+def _limits(cap: Cap) -> str:
+    named = ((cap.credits, "credits", "--max-credits"), (cap.micros, "micros", "--max-usd"))
+    return " or ".join(f"{shown(part, most)} ({option})" for most, part, option in named if most is not None)
+
+
+def agree(app: App, said: Estimate | None, cap: Cap, *, yes: bool, quiet: bool) -> None:
+    """Ask whether that is what they want, if it may be dear and somebody is there to ask; leave if it is not."""
+    if said is None or yes or quiet or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return
+    limit = _limit(cap, said)
+    most = said.high_micros if limit is None else min(said.high_micros, limit)
+    if most <= round(app.settings.confirm_usd * MICROS):
+        return
+    try:
+        agreed = typer.confirm(f"Start it? It may cost up to {dollars(most)}")
+    except typer.Abort:
+        say("")
+        agreed = False
+    if not agreed:
+        say("Not started.")
+        raise typer.Exit(1)
+
+
+async def show_estimate(
+    app: App, params: Mapping[str, Any], lists: tuple[Path, Path | None], cap: Cap, probe: int | None, *, as_json: bool
+) -> int:
+    """`job estimate`: all of it, and no job."""
+    app.check()
+    domains, exclude = lists
+    targets = without_excluded(read_targets(domains), exclude, quiet=as_json)
+    found = await foresee(app, asked_for(app, params, targets), probe, quiet=as_json)
+    cap = with_usual(app, cap)
+    if as_json:
+        say_json(forecast_json(found, cap))
+    elif tell(found, params, cap, quiet=False) is None:
+        say("Estimated 0 credits ($0): it asks no provider for anything")
+    return 0
+
+
+async def stored(app: App, job_id: UUID) -> Estimate | None:
+    """What a job was said to cost."""
+    return await app.database.read(estimates.of_job, job_id)
+
+
+async def told_lines(app: App, job: Job) -> list[str]:
+    """What was said before the start, and once the job is over whether it was true."""
+    said = await stored(app, job.id)
+    if said is None:
+        return []
+    verdict = ""
+    if job.state is JobState.COMPLETED:
+        spent = (await app.database.read(budgets.of_job, job.id)).spent.credits
+        verdict = ": it was less" if spent < said.low else ": it was more" if spent > said.high else ", which was right"
+    return [f"Estimated before the start: {_credits(said)}{verdict}"]
+
+
+def as_json(said: Estimate | None) -> dict[str, Any] | None:
+    if said is None:
+        return None
+    return {
+        "low_credits": said.low,
+        "high_credits": said.high,
+        "low_usd": said.low_micros / MICROS,
+        "high_usd": said.high_micros / MICROS,
+        "domains": said.sites,
+        "domains_met_before": said.known,
+        "similar_jobs": said.similar,
+        "homepages_probed": said.probed.asked if said.probed else 0,
+    }
+
+
+def forecast_json(found: Forecast | None, cap: Cap) -> dict[str, Any]:
+    if found is None:
+        return {"low_credits": 0, "high_credits": 0, "low_usd": 0.0, "high_usd": 0.0}
+    probed, used = found.estimate.probed, found.used
+    return {
+        **(as_json(found.estimate) or {}),
+        "probe": probed._asdict() if probed else None,
+        "similar_jobs_used": {"low_credits": used[0], "high_credits": used[1]} if used else None,
+        "past_estimates": found.record._asdict(),
+        "max_credits": cap.credits,
+        "max_usd": None if cap.micros is None else cap.micros / MICROS,
+    }

@@ -1,0 +1,101 @@
+"""Before a job starts: what it will cost, by its ladder, its sites, what is remembered of them, and jobs like it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from gossamer.ledger.estimating import Known, cost_of_page, estimate, similar_range
+from gossamer.ledger.prices import PriceList
+from gossamer.model.estimate import Comparable, Estimate, Past, Probed, Record
+from gossamer.model.job import CrawlPolicy, Target
+from gossamer.model.url import domain_of
+from gossamer.store import estimates
+from gossamer.store.database import Database
+from gossamer.store.tx import Tx
+
+_FEW_PAGES = 5.0  # of a site that was met before, where nobody knows how many it has
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """An estimate and what speaks for it."""
+
+    estimate: Estimate
+    used: tuple[int, int] | None  # what similar jobs would have used with as many sites; None: there were none
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an estimate is wanted of."""
+
+    recipe: str
+    policy: CrawlPolicy
+    targets: Sequence[Target]
+    prices: PriceList
+
+    @property
+    def costs_something(self) -> bool:
+        """Whether any of its rungs has a price."""
+        return any(self.prices.of(rung.name) for rung in self.policy.ladder.rungs)
+
+    @property
+    def like(self) -> Comparable:
+        rungs = tuple(rung.name for rung in self.policy.ladder.rungs)
+        return Comparable(self.recipe, rungs, self.policy.pages_per_site, self.policy.top_pages)
+
+
+async def forecast(database: Database, asked: Asked, probed: Probed | None = None) -> Forecast:
+    """What it will cost; `probed` is what a look at some of its homepages has shown."""
+    return await database.read(_forecast, asked, probed)
+
+
+async def not_known(database: Database, asked: Asked) -> list[Target]:
+    """The sites of which nothing is known that would say what they cost: those a look would tell something about."""
+    met = await database.read(_met, asked, asked.like)
+    return [target for target in asked.targets if target.host not in met.costs]
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """What earlier jobs say: what similar ones have cost, and what single sites should."""
+
+    similar: Mapping[UUID, Past]
+    costs: Mapping[str, float]  # by host
+    pages: float | None  # of a site, as jobs go
+
+
+def _forecast(tx: Tx, asked: Asked, probed: Probed | None) -> Forecast:
+    like, sites = asked.like, len(asked.targets)
+    met = _met(tx, asked, like)
+    past = list(met.similar.values())
+    if probed and past:
+        past = [_with_paying(tx, job_id, one) for job_id, one in met.similar.items()]
+    known = Known(len(met.costs), sum(met.costs.values()))
+    shown = estimate(like, asked.policy.ladder, asked.prices, sites, known, past, met.pages, probed)
+    return Forecast(shown, similar_range(past, sites) if past else None, estimates.record(tx))
+
+
+def _with_paying(tx: Tx, job_id: UUID, one: Past) -> Past:
+    """One that has spent something and has no charges any more does not say on which sites."""
+    sites = estimates.paying_sites(tx, job_id)
+    return one._replace(paying=None if one.credits and not sites else sites)
+
+
+def _met(tx: Tx, asked: Asked, like: Comparable) -> _Met:
+    similar = estimates.similar(tx, like)
+    domains = {target.host: domain_of(target.host) for target in asked.targets}
+    experiences = estimates.experiences(tx, sorted(set(domains.values())))
+    # Where a provider is asked from the start, the size of a site is all there is to know.
+    met = [host for host, domain in domains.items() if domain in experiences or asked.policy.ladder.first.paid]
+    sizes = estimates.sizes(tx, list(similar), sorted(met))
+    pages = estimates.pages_per_site(tx)
+    most = max(like.pages_per_site, like.top_pages)
+    costs: dict[str, float] = {}
+    for host, domain in domains.items():
+        if domain not in experiences and host not in sizes:
+            continue
+        page = cost_of_page(asked.policy.ladder, experiences.get(domain, {}), asked.prices)
+        if page is not None:
+            costs[host] = page * min(most, sizes.get(host, pages or _FEW_PAGES))
+    return _Met(similar, costs, pages)
