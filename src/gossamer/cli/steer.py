@@ -26,7 +26,7 @@ from gossamer.model.job import Job, JobRequest, Progress
 from gossamer.model.money import Cap, Scope
 from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
-from gossamer.store import counters, jobs, sites, visits
+from gossamer.store import counters, jobs, reservations, sites, visits
 
 _LONGEST_CANCEL = 60.0  # seconds
 
@@ -181,7 +181,8 @@ async def _standing_still(app: App, job: Job, doing: str, *, wait: bool, as_json
             return now, await app.database.read(visits.busy_of_job, job.id)
         if not wait or (not pausing and time.monotonic() > until):
             return now, busy
-        sentence = f"{doing}... {words.visits(busy)} finishing"
+        paid = await app.database.read(reservations.under_way, job.id)
+        sentence = f"{doing}... {words.finishing(busy, paid)}"
         if sentence != said:
             say(sentence, quiet=as_json)
             said = sentence
