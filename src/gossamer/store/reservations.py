@@ -76,7 +76,7 @@ def orphans(tx: Tx) -> list[UUID]:
 
 def under_way(tx: Tx, job_id: UUID) -> int:
     """Requests of a job that may cost something and are not booked yet."""
-    return tx.run(select(func.count()).where(reservations.c.job_id == job_id)).scalar_one()
+    return int(tx.run(select(func.count()).where(reservations.c.job_id == job_id)).scalar_one())
 
 
 def any_left(tx: Tx) -> bool:
