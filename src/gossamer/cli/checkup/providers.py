@@ -41,7 +41,7 @@ async def _account(settings: Settings, name: str) -> Finding:
         return ok("providers", f"{title} takes the key.")
     if not account.remaining:
         return warn("providers", f"The credits at {title} are used up.", "Buy some there, or wait for your plan.")
-    return ok("providers", f"{title} takes the key. {words.several(account.remaining, 'credit')} are left there.")
+    return ok("providers", f"{title} takes the key. {words.several(account.remaining, 'credit')} left there.")
 
 
 def _breaker(name: str, standing: Standing) -> list[Finding]:
@@ -62,5 +62,7 @@ async def _standings(settings: Settings, names: list[str]) -> dict[str, Standing
     try:
         async with open_gate(settings, clock, database) as lights:
             return {name: await lights.breakers.look(f"provider:{name}") for name in names}
+    except Exception:  # noqa: BLE001 - what is wrong with the database stands on a line of its own
+        return dict.fromkeys(names, Standing())
     finally:
         await database.close()
