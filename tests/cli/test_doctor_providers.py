@@ -40,9 +40,8 @@ async def test_one_that_does_not_answer_and_none_at_all(tmp_path: Path) -> None:
 
 
 async def test_what_the_workers_have_found(tmp_path: Path, database: AnyDatabase, database_url: str) -> None:
-    await StoredBreakers(database).tell(
-        "provider:scrapingbee", PROVIDER, News.GRAVE, "PROVIDER_KEY ScrapingBee: HTTP 401"
-    )
+    why = "PROVIDER_KEY ScrapingBee: HTTP 401"
+    await StoredBreakers(database).tell("provider:scrapingbee", PROVIDER, News.GRAVE, why)
     async with emulate("scrapingbee", "") as bee:
         keys = {"scrapingbee_key": bee.key, "scrapingbee_url": bee.url, "database_url": database_url}
         account, resting = await found(tmp_path, **keys)
