@@ -31,7 +31,7 @@ async def test_a_key_that_works_and_one_that_does_not(tmp_path: Path) -> None:
 
 async def test_one_that_does_not_answer_and_none_at_all(tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{free_port()}"
-    (away,) = await found(tmp_path, scraperapi_key="k", scraperapi_url=url)
+    (away,) = await found(tmp_path, scraperapi_key="key-of-a-test", scraperapi_url=url)
     assert (away.level, away.sentence) == (Level.WARN, "The account at ScraperAPI cannot be read: Could not connect.")
     (none,) = await found(tmp_path)
     assert none.level is Level.OK
