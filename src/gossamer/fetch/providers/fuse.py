@@ -25,7 +25,7 @@ _NEWS: Mapping[Reason, News] = {
     Reason.PROVIDER_BUSY: News.NOTHING,
     Reason.PROVIDER_REFUSED: News.NOTHING,
 }
-_DOUBT = 2  # failures in a row after which a third is hardly the page's fault
+_DOUBT = 2  # failures in a row: the second is hardly its page's fault
 _AGAIN = timedelta(seconds=5)  # until a page is asked for again whose provider is in doubt
 _TOLD = 5.0  # seconds in which good news can wait
 _LONGEST = 200  # characters of a reason
@@ -80,7 +80,7 @@ class Fuse:
         reason = error.trouble.reason
         told = News.NOTHING if news is News.POOR and again else news
         standing = await self._tell(told, f"{reason.name} {error.trouble.detail}"[:_LONGEST])
-        in_doubt = standing.open or (news is News.BAD and standing.in_a_row >= _DOUBT)
+        in_doubt = standing.open or (news is News.BAD and standing.in_a_row >= _DOUBT) or news is News.GRAVE
         if not in_doubt or news is News.NOTHING:
             return error
         return ProviderUnusable(self._provider, error.trouble, error.credits, standing.wait or _AGAIN, heard=True)
