@@ -141,7 +141,8 @@ async def pause_job(app: App, text: str, *, wait: bool = True, as_json: bool) ->
     if now.state is JobState.PAUSED:
         return await _answer(app, job.id, as_json, report.ending(now, progress))
     if now.state is JobState.PAUSING and not wait:
-        return await _answer(app, job.id, as_json, [f"Pausing... {words.visits(busy)} finishing"])
+        paid = await app.database.read(reservations.under_way, job.id)
+        return await _answer(app, job.id, as_json, [f"Pausing... {words.finishing(busy, paid)}"])
     if now.state is JobState.PAUSING:
         # Some visits are still marked as another home's, and that home is gone.
         return await _answer(app, job.id, as_json, report.left(now, progress, None))
