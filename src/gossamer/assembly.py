@@ -38,10 +38,10 @@ from gossamer.work.home import HomeLock, home_name
 if TYPE_CHECKING:
     from gossamer.blobs.objects import ObjectBlobs
     from gossamer.blobs.shelf import Shelf
-    from gossamer.fetch import Fetcher
+    from gossamer.fetch import Fetcher, ProviderUnusable
     from gossamer.fetch.never import NeverVisit
     from gossamer.fetch.providers import ProviderDesk
-    from gossamer.gate import Gate, Places
+    from gossamer.gate import Breakers, Gate, Places
     from gossamer.work.exporting import Exporter
     from gossamer.work.kit import Kit
     from gossamer.work.runner import Runner
@@ -296,7 +296,9 @@ def provider_rungs(settings: Settings) -> tuple[str, ...]:
     return tuple(rung for rung in PROVIDER_RUNGS if given[provider_of(rung)])
 
 
-def provider_desk(settings: Settings, clock: SteadyClock, places: "Places", holder: str) -> "ProviderDesk":
+def provider_desk(
+    settings: Settings, clock: SteadyClock, places: "Places", holder: str, breakers: "Breakers | None" = None
+) -> "ProviderDesk":
     """The providers of this installation; `holder` tells this process from the others that share its places."""
     from gossamer.fetch.http import read_trust
     from gossamer.fetch.providers import Access, ProviderDesk
@@ -313,6 +315,7 @@ def provider_desk(settings: Settings, clock: SteadyClock, places: "Places", hold
         clock,
         places,
         holder=holder,
+        breakers=breakers,
         at_once=settings.provider_concurrency,
         never_send=_never_send(settings, clock),
         proxy=settings.proxy.get_secret_value() if settings.proxy else "",
@@ -426,6 +429,7 @@ async def open_kit(
         lease=settings.lease,
         settle_patience=settings.settle_patience,
         proxy_patience=settings.proxy_patience,
+        provider_patience=settings.provider_patience,
         checkpoint_visits=settings.checkpoint_visits,
         per_job=settings.job_concurrency,
         named_spacing={domain: timedelta(seconds=1 / rate) for domain, rate in settings.domain_rates.items()},
@@ -433,22 +437,27 @@ async def open_kit(
     treasurer = Treasurer(database, clock, prices_of(settings), caps_of(settings))
     try:
         await _agree(clock, database)
-        async with _open_gate(settings, clock, database) as (gate, outage):
+        async with open_gate(settings, clock, database) as lights:
+            resting: Callable[[str], ProviderUnusable | None] = _never_rests
             if offered:
                 from gossamer.fetch.providers import open_provider
 
-                desk = provider_desk(settings, clock, gate, uuid4().hex)
+                desk = provider_desk(settings, clock, lights.gate, uuid4().hex, lights.breakers)
+                resting = desk.resting
                 for name in offered:
                     opened[name] = OpenRung(RUNGS[name], _through(partial(open_provider, name, desk, guard)))
             yield Kit(
                 clock=clock,
                 database=database,
                 reopen_database=open_rows,
-                gate=gate,
-                gate_outage=outage,
+                gate=lights.gate,
+                gate_outage=lights.outage,
+                breakers=lights.breakers,
+                site_breakers=lights.site_breakers,
                 dispatcher=LocalDispatcher(),
                 recipes=RECIPES,
                 rungs=opened,
+                resting=resting,
                 outage=rung.outage,
                 treasurer=treasurer,
                 limits=limits,
@@ -467,20 +476,37 @@ def _through(provider: "Callable[[], Fetcher]") -> "Callable[[int], Fetcher]":
     return lambda _: provider()
 
 
+def _never_rests(_: str) -> None:
+    """No rung here is a provider's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lights:
+    """The traffic lights and breakers, and who says whether the server that keeps them is away."""
+
+    gate: "Gate"
+    breakers: "Breakers"
+    site_breakers: "Breakers"
+    outage: Callable[[], str] = lambda: ""
+
+
 @asynccontextmanager
-async def _open_gate(
+async def open_gate(
     settings: Settings, clock: SteadyClock, database: SqliteDatabase | PostgresDatabase
-) -> AsyncIterator[tuple["Gate", Callable[[], str]]]:
-    """The traffic lights, and who says whether the server that keeps them is away."""
+) -> AsyncIterator[Lights]:
     if settings.redis_url is None:
+        from gossamer.gate.breakers import MemoryBreakers
         from gossamer.gate.local import LocalGate
+        from gossamer.store.breakers import StoredBreakers
         from gossamer.store.places import StoredPlaces
 
-        yield LocalGate(clock, StoredPlaces(database)), lambda: ""
+        # All requests to a domain are made by one process of the home; those to a provider by all.
+        yield Lights(LocalGate(clock, StoredPlaces(database)), StoredBreakers(database), MemoryBreakers(clock))
         return
     require_redis()
     from gossamer.gate.redis import RedisGate
+    from gossamer.gate.redis_breakers import RedisBreakers
 
-    gate = RedisGate(settings.redis_url.get_secret_value(), clock, prefix=settings.redis_prefix)
-    async with gate.kept():
-        yield gate, gate.outage
+    async with RedisGate(settings.redis_url.get_secret_value(), clock, prefix=settings.redis_prefix).kept() as gate:
+        breakers = RedisBreakers(gate, clock)
+        yield Lights(gate, breakers, breakers, gate.outage)

@@ -8,8 +8,10 @@ import pytest
 
 from gossamer.assembly import App, open_app
 from gossamer.cli import steer
+from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.ids import short
 from gossamer.model.job import Job
+from gossamer.model.money import Reservation
 from gossamer.model.page import Visit
 from gossamer.model.states import JobState
 from gossamer.settings import Settings
@@ -63,6 +65,19 @@ async def test_a_pause_need_not_be_waited_for_either(at_work: At, capsys: pytest
     assert await steer.pause_job(app, short(job.id), wait=False, as_json=False) == 0
     assert capsys.readouterr().out == "Pausing... 1 visit finishing\n"
     assert (await app.database.read(jobs.states, [job.id]))[job.id] is JobState.PAUSING
+
+
+async def test_what_was_asked_for_money_is_named_while_it_is_waited_for(
+    at_work: At, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app, job, visit = at_work
+    treasurer = Treasurer(app.database, app.clock, app.prices, app.caps)
+    granted = await treasurer.reserve(visit, "scrapingbee-js")
+    assert isinstance(granted, Reservation)
+    assert await steer.pause_job(app, short(job.id), wait=False, as_json=False) == 0
+    assert capsys.readouterr().out == "Pausing... 1 visit finishing, 1 paid request under way\n"
+    treasurer.release(granted)
+    await treasurer.close()
 
 
 async def test_nobody_is_waited_for_for_ever(

@@ -50,3 +50,8 @@ def test_a_page_begins_at_the_cheapest_rung_that_works(known: dict[str, tuple[in
 def test_a_few_pages_see_whether_less_would_do() -> None:
     probes = sum(is_probe(url_key(f"http://a.test/{number}")) for number in range(2_000))
     assert 50 < probes < 200
+
+
+@pytest.mark.parametrize("reason", ["PROVIDER_AWAY", "PROVIDER_UNREADABLE", "PROVIDER_KEY", "PROVIDER_CREDITS"])
+def test_a_providers_own_trouble_says_nothing_about_its_rung_here(reason: str) -> None:
+    assert lesson(Attempt("scrapingbee-js", 401, reason, 1, 1)) is None

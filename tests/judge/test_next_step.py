@@ -155,3 +155,14 @@ def test_a_page_whose_rung_is_missing_says_which() -> None:
     assert isinstance(step, Fail)
     assert step.trouble.sentence == "Needs a rung that is not configured here (scrapingbee-js: Page needs JavaScript)"
     assert next_step(page(4), cut, BUSY, NOW, 0) == Fail(BUSY), "what waiting may cure needs no other rung"
+
+
+@pytest.mark.parametrize("reason", [Reason.PROVIDER_KEY, Reason.PROVIDER_CREDITS])
+def test_a_provider_that_cannot_be_used_is_left_for_another_and_not_for_its_dearer_rungs(reason: Reason) -> None:
+    bees = ("direct", "scrapingbee-standard", "scrapingbee-js")
+    both = Ladder(tuple(RUNGS[name] for name in (*bees, "scraperapi", "scraperapi-js")))
+    alone = Ladder(tuple(RUNGS[name] for name in bees))
+    trouble = Trouble(reason, "ScrapingBee: HTTP 401")
+    assert next_step(page(1, "scrapingbee-standard"), both, trouble, NOW, 0) == Climb(RUNGS["scraperapi"])
+    assert next_step(page(1, "scrapingbee-js"), both, trouble, NOW, 0) == Climb(RUNGS["scraperapi-js"])
+    assert next_step(page(1, "scrapingbee-standard"), alone, trouble, NOW, 0) == Fail(trouble)

@@ -29,6 +29,7 @@ async def read_accounts(app: App) -> Told:
     names = list(dict.fromkeys(provider_of(rung) for rung in provider_rungs(app.settings)))
     if not names:
         return {}
+    from gossamer.fetch.providers import Unread
     from gossamer.gate.memory import MemoryPlaces
 
     # No page is fetched, so no place is taken that others would have to know of.
@@ -37,7 +38,9 @@ async def read_accounts(app: App) -> Told:
     async def ask(name: str) -> "Account | str | None":
         try:
             async with asyncio.timeout(_LONGEST):
-                return await desk.books(name)
+                return await desk.read_books(name)
+        except Unread as error:
+            return str(error)
         except TimeoutError:
             return f"No answer in {_LONGEST:g} s"
 

@@ -14,7 +14,7 @@ from gossamer.intake import control
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
-from gossamer.store import counters, exports, jobs, visits
+from gossamer.store import counters, exports, jobs, reservations, visits
 from gossamer.store.health import working_home
 from gossamer.work.member import CLUSTER
 from gossamer.work.runner import Runner
@@ -122,7 +122,8 @@ class Follower:
         if job.state is JobState.PAUSING:
             busy = await self._app.database.read(visits.busy_of_job, self._job_id)
             more = "again" if self._interrupts else "twice"
-            note = f"{note} Pausing... {words.visits(busy)} finishing. ".lstrip()
+            paid = await self._app.database.read(reservations.under_way, self._job_id)
+            note = f"{note} Pausing... {words.finishing(busy, paid)}. ".lstrip()
             note += f"Ctrl-C {more} stops at once; nothing is lost either way."
         elif self._runner is None and not note:
             note = (

@@ -18,7 +18,7 @@ from gossamer.errors import UserError
 from gossamer.intake.control import find_job
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
-from gossamer.store import counters, jobs, sites, visits
+from gossamer.store import counters, jobs, reservations, sites, visits
 
 _LOOK = 0.25  # seconds between looks at the rows
 # A runner in the background takes a moment to come up, and another one to take over.
@@ -92,7 +92,8 @@ class Onlooker:
         note = job.reason
         if job.state is JobState.PAUSING:
             busy = await self._app.database.read(visits.busy_of_job, self._job_id)
-            note = f"Pausing... {words.visits(busy)} finishing"
+            paid = await self._app.database.read(reservations.under_way, self._job_id)
+            note = f"Pausing... {words.finishing(busy, paid)}"
         self._screen.show(job, progress, note or "Only watching: Ctrl-C leaves, the job goes on.")
 
     def _tell(self, job: Job, progress: Progress, runner: int | None) -> None:

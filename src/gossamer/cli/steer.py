@@ -26,7 +26,7 @@ from gossamer.model.job import Job, JobRequest, Progress
 from gossamer.model.money import Cap
 from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
-from gossamer.store import budgets, counters, jobs, sites, visits
+from gossamer.store import budgets, counters, jobs, reservations, sites, visits
 
 _LONGEST_CANCEL = 60.0  # seconds
 
@@ -147,7 +147,8 @@ async def pause_job(app: App, text: str, *, wait: bool = True, as_json: bool) ->
     if now.state is JobState.PAUSED:
         return await _answer(app, job.id, as_json, report.ending(now, progress))
     if now.state is JobState.PAUSING and not wait:
-        return await _answer(app, job.id, as_json, [f"Pausing... {words.visits(busy)} finishing"])
+        paid = await app.database.read(reservations.under_way, job.id)
+        return await _answer(app, job.id, as_json, [f"Pausing... {words.finishing(busy, paid)}"])
     if now.state is JobState.PAUSING:
         # Some visits are still marked as another home's, and that home is gone.
         return await _answer(app, job.id, as_json, report.left(now, progress, None))
@@ -187,7 +188,8 @@ async def _standing_still(app: App, job: Job, doing: str, *, wait: bool, as_json
             return now, await app.database.read(visits.busy_of_job, job.id)
         if not wait or (not pausing and time.monotonic() > until):
             return now, busy
-        sentence = f"{doing}... {words.visits(busy)} finishing"
+        paid = await app.database.read(reservations.under_way, job.id)
+        sentence = f"{doing}... {words.finishing(busy, paid)}"
         if sentence != said:
             say(sentence, quiet=as_json)
             said = sentence

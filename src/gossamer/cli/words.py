@@ -60,6 +60,11 @@ def visits(count: int) -> str:
     return several(count, "visit")
 
 
+def finishing(busy: int, paid: int) -> str:
+    """What a job that is told to rest still waits for: `2 visits finishing, 1 paid request under way`."""
+    return f"{visits(busy)} finishing" + (f", {several(paid, 'paid request')} under way" if paid else "")
+
+
 def tries(attempts: Sequence[Attempt]) -> int:
     """How often a page was tried: that it was asked for again by hand is no try."""
     return sum(attempt.rung != ASKED_AGAIN for attempt in attempts)

@@ -1,6 +1,16 @@
 """Getting bytes safely: one attempt on one rung, from an address to a Response or a FetchError."""
 
-from gossamer.fetch.errors import FetchError, ProviderBusy, ProviderTrouble, ProxyAway
+from gossamer.fetch.errors import FetchError, ProviderBusy, ProviderTrouble, ProviderUnusable, ProxyAway
 from gossamer.fetch.rung import Accept, Fetcher, Sink, Wanted
 
-__all__ = ["Accept", "FetchError", "Fetcher", "ProviderBusy", "ProviderTrouble", "ProxyAway", "Sink", "Wanted"]
+__all__ = [
+    "Accept",
+    "FetchError",
+    "Fetcher",
+    "ProviderBusy",
+    "ProviderTrouble",
+    "ProviderUnusable",
+    "ProxyAway",
+    "Sink",
+    "Wanted",
+]

@@ -85,6 +85,18 @@ class ProviderBusy(ProviderTrouble):
     """All calls of the plan are in use. Nothing was fetched or charged: it is no try of the page, only a wait."""
 
 
+class ProviderUnusable(ProviderTrouble):
+    """The provider as a whole is in trouble, as far as anybody knows: no try of the page, which waits for `wait`.
+
+    `heard`: by its answer to this call, and not only by what others have met. Then `credits` may not be 0.
+    """
+
+    def __init__(self, provider: str, trouble: Trouble, credits: int | None, wait: timedelta, *, heard: bool) -> None:
+        super().__init__(provider, trouble, credits)
+        self.wait = wait
+        self.heard = heard
+
+
 def translate(error: Exception, *, connect_timeout: timedelta, timeout: timedelta) -> FetchError:
     """The FetchError for an exception of CLIENT_ERRORS, by the limits that held; to be raised `from` it."""
     # The text begins with the address, where a site could write anything; what happened comes after.

@@ -30,6 +30,7 @@ from gossamer.store.pages import Known
 _AWAY = frozenset({
     *(Reason.DNS, Reason.NAME_SERVER, Reason.UNREACHABLE, Reason.TLS, Reason.TIMEOUT, Reason.CUT_OFF, Reason.PROXY),
     *(Reason.RATE_LIMITED, Reason.UNAVAILABLE, Reason.SERVER_ERROR, Reason.ASKED_TO_WAIT, Reason.NEVER_VISIT),
+    Reason.SITE_DOWN,
 })  # fmt: skip
 _NOTICED, _NOTICED_SHARE = 5, 10  # so many of them, and more than one page in so many
 

@@ -1,5 +1,6 @@
-"""The shared traffic lights: spacing per domain, places with holders."""
+"""The shared traffic lights: spacing per domain, places with holders, breakers."""
 
+from gossamer.gate.breakers import Breakers
 from gossamer.gate.seam import NOW, Gate, Places, pass_gate
 
-__all__ = ["NOW", "Gate", "Places", "pass_gate"]
+__all__ = ["NOW", "Breakers", "Gate", "Places", "pass_gate"]

@@ -8,7 +8,7 @@ import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Self
+from typing import Any, Self
 
 from redis.exceptions import NoScriptError
 
@@ -45,7 +45,7 @@ class RedisGate:
 
     def __init__(self, url: str, clock: Clock, *, prefix: str = "gossamer") -> None:
         self._clock = clock
-        self._prefix = prefix
+        self.prefix = prefix
         self._since = f"{prefix}:since"
         self._alone = LocalGate(clock, ClosedPlaces())
         self._reach = Reach(url, clock, self._light("probe"), ALL, self._alone.distrust, self._confess)
@@ -66,7 +66,7 @@ class RedisGate:
         for _ in range(_TRIES):
             asked = self._clock.monotonic()
             try:
-                wait = await self._ask(TURN, self._light(key), _micros(spacing), _micros(patience))
+                wait = await self.run(TURN, self._light(key), _micros(spacing), _micros(patience))
             except Away:
                 return await self._alone.turn(key, max(spacing, ALONE), patience)
             if wait:
@@ -84,29 +84,30 @@ class RedisGate:
             # Known here too for when the server is away. All keys wait for less then, anyhow.
             await self._alone.hold_off(key, wait)
         try:
-            await self._ask(HOLD_OFF, self._light(key), _micros(wait))
+            await self.run(HOLD_OFF, self._light(key), _micros(wait))
         except Away:
             await self._alone.hold_off(key, wait)
 
     async def enter(self, place: str, holder: str, limit: int, ttl: timedelta) -> bool:
         try:
-            return bool(await self._ask(ENTER, (self._place(place),), holder, limit, _micros(ttl)))
+            return bool(await self.run(ENTER, (self._place(place),), holder, limit, _micros(ttl)))
         except Away:
             return False
 
     async def leave(self, place: str, holder: str) -> None:
         try:
-            await self._ask(LEAVE, (self._place(place),), holder)
+            await self.run(LEAVE, (self._place(place),), holder)
         except Away:
             return  # it drops out by itself
 
-    async def _ask(self, script: Script, keys: tuple[str, ...], *arguments: str | int) -> int:
+    async def run(self, script: Script, keys: tuple[str, ...], *arguments: str | int) -> Any:
+        """What the server answers. Raises Away."""
         for _ in range(_TRIES):
             wire = await self._reach.wire()
             if wire is None:
                 raise Away
             try:
-                return int(await wire.run_script(script, keys, *arguments))
+                return await wire.run_script(script, keys, *arguments)
             except NoScriptError:
                 wire.load(script)
             except TROUBLES:
@@ -120,10 +121,10 @@ class RedisGate:
             wire.post_script(HOLD_OFF, self._light(key), _micros(wait))
 
     def _light(self, key: str) -> tuple[str, str]:
-        return f"{self._prefix}:light:{key}", self._since
+        return f"{self.prefix}:light:{key}", self._since
 
     def _place(self, place: str) -> str:
-        return f"{self._prefix}:place:{place}"
+        return f"{self.prefix}:place:{place}"
 
 
 def _micros(time: timedelta) -> int:

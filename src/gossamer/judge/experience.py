@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from gossamer.model.experience import Experience
 from gossamer.model.fetching import Ladder, Rung
 from gossamer.model.page import Attempt
-from gossamer.model.trouble import Cure, Reason
+from gossamer.model.trouble import PROVIDERS_OWN, Cure, Reason
 
 ENOUGH = 5  # tries before anything is concluded
 WORKS = 0.9  # a rung that gets more than this is one to begin with,
@@ -20,6 +20,8 @@ def lesson(attempt: Attempt) -> bool | None:
     if not attempt.reason:
         return True
     reason = Reason[attempt.reason]
+    if reason in PROVIDERS_OWN:
+        return None
     return False if reason.cure is Cure.CLIMB or reason in _SLOWED else None
 
 

@@ -6,7 +6,7 @@ from math import ceil
 
 from gossamer.model.fetching import Ladder, Rung
 from gossamer.model.page import Page
-from gossamer.model.trouble import Cure, Reason, Trouble
+from gossamer.model.trouble import PROVIDERS_OWN, Cure, Reason, Trouble
 
 LONGEST_BACKOFF = 30.0  # seconds, unless the server asks for more
 LONGEST_WAIT = 3_600.0  # what a server may ask for before the page is given up
@@ -55,6 +55,8 @@ def next_step(page: Page, ladder: Ladder, trouble: Trouble, now: datetime, jitte
 
 def _above(page: Page, ladder: Ladder, trouble: Trouble) -> Rung | None:
     """A page that waits for its scripts needs a rung that runs them; one that is only empty may do without."""
+    if trouble.reason in PROVIDERS_OWN:
+        return ladder.beyond(page.rung)
     if trouble.reason in _WANTS_RENDERING and (rung := ladder.above(page.rung, rendering=True)):
         return rung
     return None if trouble.reason is Reason.HOLLOW else ladder.above(page.rung)

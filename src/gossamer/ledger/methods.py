@@ -23,7 +23,7 @@ def kind_of(rung: str) -> Kind:
 
 def provider_name(provider: str) -> str:
     """`ScrapingBee`."""
-    return _PROVIDERS.get(provider, provider.capitalize())
+    return _PROVIDERS.get(provider, "FlareSolverr" if provider == "flaresolverr" else provider.capitalize())
 
 
 def method_name(rung: str) -> str:

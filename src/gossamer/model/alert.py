@@ -12,6 +12,9 @@ class AlertKind(StrEnum):
     BACKPRESSURE = "backpressure"  # the database takes results too slowly
     LANE = "lane"  # nobody walks the visits of a lane
     PROXY = "proxy"  # the operator's own proxy cannot be used
+    PROVIDER = "provider"  # a provider does not work
+    PROVIDER_KEY = "provider-key"  # it does not accept the key
+    PROVIDER_CREDITS = "provider-credits"  # the credits at it are used up
     ADDRESS = "address"  # many sites block our address
     DEAD_LETTER = "dead-letter"  # a visit was given up after killing its workers
     WORKERS = "workers"  # the working processes do not live

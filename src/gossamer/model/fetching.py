@@ -45,6 +45,13 @@ class Ladder:
         higher = self.rungs[names.index(name) + 1 :]
         return next((rung for rung in higher if rung.renders or not rendering), None)
 
+    def beyond(self, name: str) -> Rung | None:
+        """The next rung of somebody else than whose the one named is, that brings no less; for when they are away."""
+        names = [rung.name for rung in self.rungs]
+        here, whose = self.named(name), name.partition("-")[0]
+        others = (rung for rung in self.rungs[names.index(name) + 1 :] if rung.name.partition("-")[0] != whose)
+        return next((rung for rung in others if rung.renders or not here.renders), None)
+
     def lacks(self, *, rendering: bool = False) -> Rung | None:
         """The first rung that would have been next, were it to be had here."""
         return next((rung for rung in self.missing if rung.renders or not rendering), None)

@@ -19,6 +19,18 @@ PAUSES: Mapping[str, str] = {
         "The proxy in GOSSAMER_PROXY cannot be used: {why}. Paused before any page could fail for it. "
         "See that it runs, then resume with 'gossamer job resume {job}'."
     ),
+    "provider": (
+        "{provider} has not worked for {time} ({why}). Paused: no page has failed for it. "
+        "See that it works again, then resume with 'gossamer job resume {job}'."
+    ),
+    "provider-key": (
+        "{provider} does not accept the key ({why}). Paused: no page has failed for it, and nothing was charged. "
+        "Correct {setting}, then resume with 'gossamer job resume {job}'."
+    ),
+    "provider-credits": (
+        "The credits at {provider} are used up ({why}). Paused: no page has failed for it. Buy some there, or wait "
+        "until your plan renews, then resume with 'gossamer job resume {job}'."
+    ),
     "lane": (
         "Nobody has walked the {lane} lane for {minutes} minutes. Paused. "
         "Start a worker for it, then resume with 'gossamer job resume {job}'."

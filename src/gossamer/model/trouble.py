@@ -52,6 +52,7 @@ class Reason(Enum):
     UNAVAILABLE = ("HTTP 503 Service Unavailable", Cure.WAIT)
     SERVER_ERROR = ("HTTP {detail} server error", Cure.WAIT)
     CLIENT_ERROR = ("HTTP {detail} error", Cure.NONE)
+    SITE_DOWN = ("The site has stopped answering ({detail})", Cure.WAIT)
     ASKED_TO_WAIT = ("The site asked us to wait {detail}", Cure.NONE)
     REDIRECT_LOOP = ("Too many redirects", Cure.NONE)
     BAD_REDIRECT = ("Redirect without a usable address", Cure.NONE)
@@ -96,6 +97,11 @@ def in_general(reason: Reason) -> str:
     """What all troubles of a kind have in common."""
     return _WITHOUT_DETAIL.get(reason) or reason.sentence.partition(" (")[0].partition("{detail}")[0].rstrip(" :")
 
+
+# Troubles of a provider as a whole: what it has of stronger rungs does not help.
+PROVIDERS_OWN = frozenset(
+    {Reason.PROVIDER_AWAY, Reason.PROVIDER_UNREADABLE, Reason.PROVIDER_KEY, Reason.PROVIDER_CREDITS}
+)
 
 # Troubles of the way to a host, not of the page: another spelling of the address may work.
 NO_WAY_IN = frozenset({Reason.DNS, Reason.UNREACHABLE, Reason.TLS, Reason.TIMEOUT})

@@ -201,6 +201,11 @@ class Settings(BaseSettings):
         SOME_TIME,
         default=timedelta(seconds=60),
     )
+    provider_patience: Duration = setting(
+        "How long a provider that does not work is waited for before the jobs that need it pause",
+        SOME_TIME,
+        default=timedelta(minutes=5),
+    )
     job_time: Duration = setting(
         "How long a job works before it is paused", SOME_TIME, default=timedelta(hours=48), gt=timedelta(0)
     )

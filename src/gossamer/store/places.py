@@ -15,11 +15,15 @@ _MEET = (
 )
 
 
+def meet(tx: Tx, place: str) -> None:
+    """Two who change a place at once must see each other, and there may be no row yet for them to meet at."""
+    if tx.dialect.row_locks:
+        tx.run(text(_MEET), {"place": place, "silent": f"{_SILENT // timedelta(milliseconds=1)}"})
+
+
 def enter(tx: Tx, place: str, holder: str, limit: int, ttl: timedelta) -> bool:
     """Take or renew a place unless `limit` others hold one."""
-    if tx.dialect.row_locks:
-        # Two who enter at once must see each other, and there may be no row yet for them to meet at.
-        tx.run(text(_MEET), {"place": place, "silent": f"{_SILENT // timedelta(milliseconds=1)}"})
+    meet(tx, place)
     tx.run(delete(places).where(places.c.place == place, places.c.until <= tx.now))
     others = (places.c.place == place) & (places.c.holder != holder)
     if tx.run(select(func.count()).select_from(places).where(others)).scalar_one() >= limit:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, delete, insert, or_, select
+from sqlalchemy import bindparam, delete, func, insert, or_, select
 
 from gossamer.model.money import Amount, Reservation
 from gossamer.store.ledger_tables import PARTS, reservations
@@ -72,6 +72,11 @@ _GONE = (
 def orphans(tx: Tx) -> list[UUID]:
     """Those whose lease is gone, and with it whoever knew what became of the request. A lease never comes back."""
     return list(tx.run(_GONE).scalars())
+
+
+def under_way(tx: Tx, job_id: UUID) -> int:
+    """Requests of a job that may cost something and are not booked yet."""
+    return int(tx.run(select(func.count()).where(reservations.c.job_id == job_id)).scalar_one())
 
 
 def any_left(tx: Tx) -> bool:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from weakref import WeakValueDictionary
 
 from gossamer.clock import Clock, milliseconds
-from gossamer.fetch import Accept, Fetcher, FetchError, ProviderBusy, ProxyAway, Sink
+from gossamer.fetch import Accept, Fetcher, FetchError, ProviderBusy, ProviderUnusable, ProxyAway, Sink
 from gossamer.gate import Gate, pass_gate
 from gossamer.model.fetching import DIRECT, Response, Rung
 from gossamer.model.money import Refusal, Reservation, Why
@@ -38,6 +38,14 @@ class TooEarly(Exception):
     def __init__(self, wait: timedelta) -> None:
         super().__init__(f"not before {wait}")
         self.wait = wait
+
+
+class NoProvider(TooEarly):
+    """The provider of a rung cannot be used at the moment, for any page."""
+
+    def __init__(self, error: ProviderUnusable) -> None:
+        super().__init__(error.wait)
+        self.error = error
 
 
 class NoWayOut(Exception):
@@ -86,6 +94,7 @@ class Courier:
     hold: Hold
     timeout: timedelta
     purse: Purse
+    resting: Callable[[str], ProviderUnusable | None]  # why a rung cannot be used, as far as is known here
     patience: timedelta = LONGEST_SLEEP
     sent: list[int] = field(default_factory=list)  # when requests for the page in hand went out
     errands: list[Errand] = field(default_factory=list)  # requests for anything else
@@ -126,6 +135,8 @@ class Courier:
         *,
         truncate: bool = False,
     ) -> Response:
+        if rung is not DIRECT and (known := self.resting(rung.name)):
+            raise NoProvider(known)
         way = self._way(rung)
         host = host_of(url)
         domain = domain_of(host)
@@ -162,6 +173,11 @@ class Courier:
                 cost = 0
                 sent.pop()
                 raise NoWayOut from error
+            except ProviderUnusable as error:
+                # No try either, though it may have cost something.
+                cost = error.credits
+                sent.pop()
+                raise NoProvider(error) from error
             except ProviderBusy as error:
                 # No try of the page: it waits until others are done.
                 cost = error.credits

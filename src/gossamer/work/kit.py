@@ -7,9 +7,9 @@ from typing import Any
 
 from gossamer.clock import Clock
 from gossamer.dispatch import Dispatcher
-from gossamer.fetch import Fetcher
+from gossamer.fetch import Fetcher, ProviderUnusable
 from gossamer.fetch.outage import Outage
-from gossamer.gate import Gate
+from gossamer.gate import Breakers, Gate
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule
 from gossamer.model.fetching import Rung
@@ -27,6 +27,7 @@ class Limits:
     lease: timedelta
     settle_patience: timedelta
     proxy_patience: timedelta
+    provider_patience: timedelta
     checkpoint_visits: int
     per_job: int | None = None  # visits of one job walked at the same time, over everything
     named_spacing: Mapping[str, timedelta] = field(default_factory=dict)  # by registrable domain
@@ -51,9 +52,12 @@ class Kit:
     reopen_database: Callable[[], SqliteDatabase | PostgresDatabase]
     gate: Gate
     gate_outage: Callable[[], str]  # why the server behind the Gate is away; nothing while it is there, or has none
+    breakers: Breakers  # of providers
+    site_breakers: Breakers
     dispatcher: Dispatcher
     recipes: Mapping[str, Recipe[Any]]
     rungs: Mapping[str, OpenRung]  # by name; `direct` is always there
+    resting: Callable[[str], ProviderUnusable | None]  # why nobody may go on a rung, as far as this process knows
     outage: Outage  # of the proxy that sessions go through, if they do
     treasurer: Treasurer  # asked before every request that costs something
     limits: Limits

@@ -62,6 +62,10 @@ class Outcomes:
         """The page ends without having failed."""
         return self._ended(page, PageState.SKIPPED, trouble, status)
 
+    def give_up(self, page: Page, trouble: Trouble) -> Step:
+        """The page fails without having been tried again."""
+        return self._end(page, PageState.FAILED, trouble)
+
     def _harvest(self, page: Page, doc: Document) -> Step:
         identity = _identity(page, doc, self._visit.host)
         if not self._frontier.claim_identity(identity):

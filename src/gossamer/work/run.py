@@ -25,6 +25,7 @@ from gossamer.work.kit import Kit
 from gossamer.work.mistakes import Mistakes
 from gossamer.work.outage import OutageWatch
 from gossamer.work.pressure import Pressure
+from gossamer.work.provider_guard import ProviderGuard
 from gossamer.work.proxy_outage import ProxyGuard
 from gossamer.work.walks import Claimed, Walks, claim_and_load
 
@@ -66,8 +67,9 @@ class Shard:
         self._mistakes = Mistakes(kit.database)
         self._pressure = Pressure(kit.database, self._settler, kit.limits.settle_patience)
         self._proxy = ProxyGuard(kit.database, kit.outage, kit.limits.proxy_patience)
+        self._providers = ProviderGuard(kit.database, kit.clock, kit.breakers, kit.limits.provider_patience)
         self._outage = OutageWatch(kit.database, kit.clock, kit.gate_outage, home or home_of(worker))
-        self._walks = Walks(kit, self._settler, self._holds, governor, self._brake, self._mistakes)
+        self._walks = Walks(kit, self._settler, self._holds, governor, self._brake, self._mistakes, self._providers)
         self._walking: dict[asyncio.Task[None], str] = {}  # in which lane
         self._nudged: dict[UUID, str] = {}  # sent and not yet claimed, and their lanes
         self._waiting: set[str] = set()  # lanes of which more visits are ready than there is room for
@@ -185,13 +187,14 @@ class Shard:
         """Once a second: stop the walks of jobs that no longer run or should not, and see how fast we may go."""
         while True:
             held = self._holds.jobs()
-            watched = held | self._brake.jobs()
+            watched = held | self._brake.jobs() | self._providers.jobs()
             if watched:
                 states = await self._kit.database.read(jobs.states, sorted(watched))
                 running = {job for job, state in states.items() if state is JobState.RUNNING}
                 self._holds.stop(held - running)
                 self._holds.stop(await self._brake.look(running))
                 self._holds.stop(await self._mistakes.look())
+                self._holds.stop(await self._providers.look(running))
                 self._holds.stop(await self._pressure.look(held & running))
             # Its visits may all be waiting for the proxy: then none of them is held.
             self._holds.stop(await self._look_for_the_proxy())

@@ -20,7 +20,7 @@ Nothing is written here: steps go to the settler, and a visit that has lost its 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -44,13 +44,15 @@ from gossamer.settle.settler import Settler
 from gossamer.settle.step import Finished, HandBack, PageStep, Rested, Step
 from gossamer.telemetry import get_logger
 from gossamer.work.address import Sightings
-from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, NoWayOut, TooEarly
+from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, NoProvider, NoWayOut, TooEarly
 from gossamer.work.hold import Hold
 from gossamer.work.memory import SiteMemory
 from gossamer.work.mistakes import Mistakes
 from gossamer.work.outcome import Outcome, Outcomes, our_mistake
+from gossamer.work.provider_guard import ProviderGuard
 from gossamer.work.redirects import Redirects
 from gossamer.work.robots import RobotsDesk
+from gossamer.work.site_breaker import SiteBreaker
 from gossamer.work.sitemaps import SitemapDesk
 
 SLICE = timedelta(seconds=60)  # when others wait
@@ -74,6 +76,8 @@ class Walk:
         settler: Settler,
         sightings: Sightings,
         mistakes: Mistakes,
+        providers: ProviderGuard,
+        breaker: SiteBreaker,
         max_page_bytes: int,
         jitter: float,
     ) -> None:
@@ -92,6 +96,8 @@ class Walk:
         self._settler = settler
         self._sightings = sightings
         self._mistakes = mistakes
+        self._providers = providers
+        self._breaker = breaker
         self._clock = courier.clock
         self._max_page_bytes = max_page_bytes
         self._began = self._marked = self._clock.monotonic()
@@ -116,6 +122,8 @@ class Walk:
                 return self._hand_back(now)
             if self._visit.walked + self._elapsed(self._began) >= self._policy.visit_time:
                 return self._give_up()
+            if self._breaker.gone:
+                return self._leave_silent(self._breaker.gone)
             wait = self._asked_to_wait(now)
             page = self._frontier.next(now) if wait is None else None
             if page:
@@ -173,6 +181,8 @@ class Walk:
         # Before the next step is chosen: that our address is blocked is known before pages climb because of it.
         if not self._rung(page).paid:
             self._sightings.note(self._visit.domain, outcome)
+        if silence := await self._breaker.note(page, outcome):
+            self._memory.rest_until(self._clock.now() + silence)
         await self._settler.room()
         # Nothing is awaited between what the frontier has learned and its being on the way to the rows.
         self._put_result(page, outcome)
@@ -187,6 +197,11 @@ class Walk:
             return Trouble(Reason.NOT_WORTH_PAYING, f"{MOST_IN_VAIN} paid pages of this site have failed")
         try:
             response = await self._redirects.follow(page.url, partial(self._ask, rung))
+        except NoProvider as none:
+            if self._policy.ladder.beyond(rung.name):
+                return none.error.trouble
+            self._providers.note(self._visit.job_id, none.error.provider, none.error.trouble, heard=none.error.heard)
+            raise
         except FetchError as error:
             return error.trouble
         if not isinstance(response, Response):
@@ -233,10 +248,17 @@ class Walk:
         """The visit's time is over: what was found counts, the rest is said to be missing."""
         minutes = f"{self._policy.visit_time // timedelta(minutes=1)} minutes"
         trouble = Trouble(Reason.PARTIAL_TIME, minutes)
+        self._leave(partial(self._outcomes.skip, trouble=trouble), trouble)
+
+    def _leave_silent(self, gone: Trouble) -> None:
+        """The site has not answered for minutes: the rest of its pages fail, and can be tried again."""
+        self._leave(partial(self._outcomes.give_up, trouble=gone), Trouble(Reason.PARTIAL_FAILED, gone.sentence))
+
+    def _leave(self, end: Callable[[Page], Step], verdict: Trouble) -> None:
         while page := self._frontier.next(datetime.max.replace(tzinfo=self._clock.now().tzinfo)):
-            self._put(self._outcomes.skip(page, trouble))
-        state, verdict = self._frontier.outcome()
-        self._end(Finished(state, verdict) if state is SiteState.FAILED else Finished(SiteState.PARTIAL, trouble))
+            self._put(end(page))
+        state, found = self._frontier.outcome()
+        self._end(Finished(state, found) if state is SiteState.FAILED else Finished(SiteState.PARTIAL, verdict))
 
     def _put_result(self, page: Page, outcome: Outcome) -> None:
         """What became of a page, for which the settler has kept a place."""

@@ -10,6 +10,7 @@ from uuid import UUID
 from gossamer.fetch import Fetcher, FetchError
 from gossamer.frontier.frontier import Frontier
 from gossamer.judge.experience import begin_with
+from gossamer.model.breaker import SITE
 from gossamer.model.fetching import Rung
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy
@@ -30,9 +31,11 @@ from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold, Holds
 from gossamer.work.kit import Kit
 from gossamer.work.mistakes import Mistakes, fail_for_params
+from gossamer.work.provider_guard import ProviderGuard
 from gossamer.work.purse import Purse
 from gossamer.work.redirects import Redirects
 from gossamer.work.robots import RobotsDesk, RobotsMemory
+from gossamer.work.site_breaker import SiteBreaker
 from gossamer.work.visit import Walk
 
 log = get_logger(__name__)
@@ -74,7 +77,14 @@ class Walks:
     """What the walks of one process share."""
 
     def __init__(
-        self, kit: Kit, settler: Settler, holds: Holds, governor: Governor, brake: Brake, mistakes: Mistakes
+        self,
+        kit: Kit,
+        settler: Settler,
+        holds: Holds,
+        governor: Governor,
+        brake: Brake,
+        mistakes: Mistakes,
+        providers: ProviderGuard,
     ) -> None:
         self._kit = kit
         self._settler = settler
@@ -82,6 +92,7 @@ class Walks:
         self._governor = governor
         self._brake = brake
         self._mistakes = mistakes
+        self._providers = providers
         self._turnstile = Turnstile()
         self._robots = RobotsMemory()
         self._bound: dict[UUID, tuple[Bound, CrawlPolicy]] = {}
@@ -109,6 +120,7 @@ class Walks:
             hold,
             limits.timeout,
             Purse(self._kit.treasurer, visit),
+            self._kit.resting,
         )
         try:
             recipe, policy = await self._recipe(visit.job_id)
@@ -126,6 +138,8 @@ class Walks:
                 self._settler,
                 self._brake.sightings(visit.job_id),
                 self._mistakes,
+                self._providers,
+                SiteBreaker(self._kit.site_breakers, visit.domain, policy.ladder, SITE),
                 limits.max_page_bytes,
                 random.random(),
             )

@@ -15,7 +15,7 @@ from gossamer.fetch.guard import Guard
 from gossamer.fetch.never import NOTHING, NeverVisit
 from gossamer.fetch.providers import Access, ProviderDesk, open_provider
 from gossamer.fetch.resolve import Resolver
-from gossamer.gate import Places
+from gossamer.gate import Breakers, Places
 from gossamer.gate.memory import MemoryPlaces
 from gossamer.model.fetching import Response
 from gossamer.model.rungs import provider_of
@@ -70,6 +70,7 @@ async def open_way(target: Site, resolver: Resolver, name_server: NameServer) ->
             key: str = "",
             url: str = "",
             places: Places | None = None,
+            breakers: Breakers | None = None,
             never_send: NeverVisit = NOTHING,
             patience: timedelta = timedelta(seconds=20),
             proxy: str = "",
@@ -84,6 +85,7 @@ async def open_way(target: Site, resolver: Resolver, name_server: NameServer) ->
                 clock,
                 places or MemoryPlaces(clock),
                 holder="test",
+                breakers=breakers,
                 never_send=never_send,
                 patience=patience,
                 proxy=proxy,

@@ -79,7 +79,7 @@ SCRAPINGBEE = (
     bee("stealth without a browser", 400, None, None, asked={"stealth_proxy": "true"}, reason=Reason.PROVIDER_REFUSED),
     bee("bad key", 401, None, None, key="another-key", headers=_MESSAGE, reason=Reason.PROVIDER_KEY),
     bee("no credits", 402, None, None, state={"credits": 0}, reason=Reason.PROVIDER_CREDITS),
-    bee("account", 403, None, None, storm=403, reason=Reason.PROVIDER_REFUSED),
+    bee("account", 403, None, None, storm=403, reason=Reason.PROVIDER_KEY),
     bee("too many at once", 429, None, None, state={"at_once": 0}, reason=Reason.PROVIDER_BUSY),
     bee("could not fetch", 500, None, None, storm=500, reason=Reason.PROVIDER_FAILED),
     bee("out of order", 503, None, None, storm=503, reason=Reason.PROVIDER_AWAY),

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import typer
 
-from gossamer.cli.checkup import home, lights, machine, network, rows, storage
+from gossamer.cli.checkup import home, lights, machine, network, providers, rows, storage
 from gossamer.cli.checkup.finding import Finding, Level, fail, ok, warn
 from gossamer.cli.main import FAILED
 from gossamer.cli.session import say, say_json
@@ -31,7 +31,7 @@ _CHECKS: tuple[tuple[str, Check, NextStep], ...] = (
     ("proxy", network.check_proxy, "Check GOSSAMER_PROXY."),
     ("names", network.check_names, "Check GOSSAMER_DNS_SERVERS."),
     ("browser", machine.check_browser, ""),
-    ("providers", machine.check_providers, ""),
+    ("providers", providers.check_providers, "Check the settings of the provider."),
 )
 _WIDTH = 14  # columns for what it is about
 

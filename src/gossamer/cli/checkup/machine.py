@@ -88,7 +88,3 @@ async def check_browser(_: Settings) -> list[Finding]:
     if browser:
         return [ok("browser", f"{browser} is installed. No job needs it yet.")]
     return [ok("browser", "No browser is installed. No job needs one yet.")]
-
-
-async def check_providers(_: Settings) -> list[Finding]:
-    return [ok("providers", "No paid provider is set up. No job needs one yet.")]

@@ -2,10 +2,11 @@
 
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.providers.desk import Access, ProviderDesk
+from gossamer.fetch.providers.line import Unread
 from gossamer.fetch.providers.seam import Account
 from gossamer.fetch.rung import Fetcher
 
-__all__ = ["Access", "Account", "ProviderDesk", "open_provider"]
+__all__ = ["Access", "Account", "ProviderDesk", "Unread", "open_provider"]
 
 
 def open_provider(rung: str, desk: ProviderDesk, guard: Guard, *, session: int | None = None) -> Fetcher:

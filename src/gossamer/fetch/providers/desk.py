@@ -10,18 +10,22 @@ from wreq.tls import CertStore
 
 from gossamer.clock import Clock
 from gossamer.errors import UserError
+from gossamer.fetch.errors import ProviderUnusable
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.never import NOTHING, NeverVisit
 from gossamer.fetch.providers import firecrawl, scraperapi, scrapingbee
 from gossamer.fetch.providers.firecrawl import Firecrawl
 from gossamer.fetch.providers.flaresolverr import FlareSolverr
+from gossamer.fetch.providers.fuse import Fuse
 from gossamer.fetch.providers.line import Line
 from gossamer.fetch.providers.scraperapi import ScraperApi
 from gossamer.fetch.providers.scrapingbee import ScrapingBee
 from gossamer.fetch.providers.seam import Account, Provider
 from gossamer.fetch.providers.seats import Seats
 from gossamer.fetch.providers.session import ProviderSession
-from gossamer.gate import Places
+from gossamer.gate import Breakers, Places
+from gossamer.gate.breakers import NoBreakers
+from gossamer.model.breaker import PROVIDER
 from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
 
 _PATIENCE = timedelta(seconds=20)
@@ -69,6 +73,7 @@ class ProviderDesk:
         places: Places,
         *,
         holder: str,
+        breakers: Breakers | None = None,
         at_once: int = 500,
         never_send: NeverVisit = NOTHING,
         patience: timedelta = _PATIENCE,
@@ -79,6 +84,7 @@ class ProviderDesk:
         self._access = access
         self._clock = clock
         self._places = places
+        self._breakers = breakers or NoBreakers()
         self._holder = holder  # tells this process's calls from those of others
         self._at_once = at_once
         self._never_send = never_send
@@ -105,15 +111,20 @@ class ProviderDesk:
             self._patience,
         )
 
+    def resting(self, rung: str) -> ProviderUnusable | None:
+        """Why no call can be made on a rung at the moment, as far as this process knows; nothing for one of our own."""
+        line = self._lines.get(provider_of(rung))
+        return line.fuse.resting() if line else None
+
     async def account(self, provider: str) -> Account | None:
         """What the provider's own books say now; None where it has none or they cannot be read."""
-        return await self._line(provider).account(self._any(provider))
+        return await self._line(provider).account(self._any_rung(provider))
 
-    async def books(self, provider: str) -> Account | str | None:
-        """The same for people: where the books cannot be read, why."""
-        return await self._line(provider).books(self._any(provider))
+    async def read_books(self, provider: str) -> Account | None:
+        """The same; None where it has none. Raises Unread where they cannot be read."""
+        return await self._line(provider).read_books(self._any_rung(provider))
 
-    def _any(self, provider: str) -> Provider:
+    def _any_rung(self, provider: str) -> Provider:
         return self._provider(next(name for name in PROVIDER_RUNGS if provider_of(name) == provider), None)
 
     def _provider(self, rung: str, session: int | None) -> Provider:
@@ -139,6 +150,7 @@ class ProviderDesk:
             seats = Seats(self._places, f"provider:{provider}", self._holder, most)
             url = access.url or _KNOWN[provider].url
             self._runtime = self._runtime or Runtime(workers=1)
-            line = Line(seats, self._clock, url, most, self._runtime, proxy=self._proxy, trust=self._trust)
+            fuse = Fuse(self._breakers, provider, PROVIDER, self._clock)
+            line = Line(seats, fuse, self._clock, url, most, self._runtime, proxy=self._proxy, trust=self._trust)
             self._lines[provider] = line
         return line

@@ -1,4 +1,4 @@
-"""A process's line to one provider: the client, the seats, and what the provider's books say. Sessions share it."""
+"""A process's line to one provider: client, seats, breaker, and what its books say. Sessions share it."""
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
@@ -18,6 +18,7 @@ from gossamer.clock import Clock
 from gossamer.fetch.addresses import is_local_name, why_not_public
 from gossamer.fetch.body import BodyLimit, read_body, read_headers
 from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProxyAway, translate
+from gossamer.fetch.providers.fuse import Fuse
 from gossamer.fetch.providers.reading import failed
 from gossamer.fetch.providers.seam import Account, Books, Call, Provider
 from gossamer.fetch.providers.seats import Seats
@@ -43,12 +44,17 @@ _UNSENT = (client.ConnectionError, client.ProxyConnectionError, client.TlsError)
 log = get_logger(__name__)
 
 
+class Unread(Exception):
+    """Why the books cannot be read, in a few words."""
+
+
 class Line:
     """Opened with the first call."""
 
     def __init__(
         self,
         seats: Seats,
+        fuse: Fuse,
         clock: Clock,
         url: str,
         most: int,
@@ -58,6 +64,7 @@ class Line:
         trust: CertStore | None = None,
     ) -> None:
         self.seats = seats
+        self.fuse = fuse
         self._clock = clock
         self._most = most
         self._known: int | None = None  # what the books allow
@@ -113,24 +120,25 @@ class Line:
 
     async def account(self, provider: Provider) -> Account | None:
         """What the books say; None if they cannot be read."""
-        told = await self.books(provider)
-        if isinstance(told, str):
-            log.warning("provider.account_unread", provider=provider.name, why=told)
+        try:
+            return await self.read_books(provider)
+        except Unread as error:
+            log.warning("provider.account_unread", provider=provider.name, why=str(error))
             return None
-        return told
 
-    async def books(self, provider: Provider) -> Account | str | None:
-        """What the books say, or why they cannot be read, without the address, which may hold a key; None: no books."""
+    async def read_books(self, provider: Provider) -> Account | None:
+        """The same; None if there are none. Raises Unread."""
         if not isinstance(provider, Books):
             return None
         try:
             return provider.read_account(tuple([await self._get(call) for call in provider.ask_account()]))
         except FetchError as error:
-            return error.trouble.sentence
+            raise Unread(error.trouble.sentence) from error
         except CLIENT_ERRORS as error:
-            return translate(error, connect_timeout=CONNECT_TIMEOUT, timeout=_ACCOUNT_TIMEOUT).trouble.sentence
+            told = translate(error, connect_timeout=CONNECT_TIMEOUT, timeout=_ACCOUNT_TIMEOUT)
+            raise Unread(told.trouble.sentence) from error
         except ValueError as error:
-            return str(error)
+            raise Unread(str(error)) from error
 
     async def _get(self, call: Call) -> bytes:
         async with self.send(call, _ACCOUNT_TIMEOUT) as arrived:

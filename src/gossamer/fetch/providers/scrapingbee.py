@@ -38,7 +38,7 @@ _FAILURES = {
     400: Reason.PROVIDER_REFUSED,
     401: Reason.PROVIDER_KEY,
     402: Reason.PROVIDER_CREDITS,
-    403: Reason.PROVIDER_REFUSED,
+    403: Reason.PROVIDER_KEY,  # the account is not permitted
     429: Reason.PROVIDER_BUSY,
     500: Reason.PROVIDER_FAILED,
 }

@@ -53,6 +53,7 @@ class ProviderSession:
         self._clock = clock
         self._patience = patience
         self._closed = False
+        self._was_poor = False
 
     async def fetch(
         self,
@@ -82,8 +83,9 @@ class ProviderSession:
             async with self._line.seats.one(timeout, self._patience):
                 if wanted is not None and not wanted():
                     raise NoSeat  # the job was paused while we waited: nothing new is begun
+                await self._line.fuse.ask()
                 started = self._clock.monotonic()
-                told, body = await self._exchange(url, timeout, limit, accept, sink)
+                told, body = await self._watched(url, timeout, limit, accept, sink)
         except NoSeat:
             provider = self._provider
             raise failed(provider.name, provider.title, Reason.PROVIDER_BUSY, why="all its seats are taken") from None
@@ -114,6 +116,22 @@ class ProviderSession:
                 await arrived.close()
         except CLIENT_ERRORS as error:
             log.warning("provider.session_left", provider=self._provider.name, error=type(error).__name__)
+
+    async def _watched(
+        self, url: str, timeout: timedelta, limit: BodyLimit, accept: Accept | None, sink: Sink | None
+    ) -> tuple[Told, bytes]:
+        """The call, and what it says of the provider."""
+        fuse = self._line.fuse
+        try:
+            brought = await self._exchange(url, timeout, limit, accept, sink)
+        except FetchError as error:
+            raised = await fuse.failed(error, again=self._was_poor)
+            self._was_poor |= error.trouble.reason is Reason.PROVIDER_FAILED
+            if raised is error:
+                raise
+            raise raised from error
+        await fuse.worked()
+        return brought
 
     async def _exchange(
         self, url: str, timeout: timedelta, limit: BodyLimit, accept: Accept | None, sink: Sink | None

@@ -12,6 +12,7 @@ import pytest
 # Plain asserts in a module that is not a test itself say nothing when they fail, unless pytest is told to rewrite them.
 pytest.register_assert_rewrite(
     "gossamer.testing.contracts.blobs",
+    "gossamer.testing.contracts.breakers",
     "gossamer.testing.contracts.bus",
     "gossamer.testing.contracts.dispatch",
     "gossamer.testing.contracts.gate",

@@ -1,0 +1,99 @@
+"""When a job pauses for a provider: at once for what a person must mend, later for all else, and who does not."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from gossamer.clock import FrozenClock
+from gossamer.gate.breakers import MemoryBreakers
+from gossamer.model.breaker import PROVIDER, News
+from gossamer.model.states import JobState
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.store import jobs
+from gossamer.work.provider_guard import ProviderGuard
+from tests.conftest import AnyDatabase
+from tests.jobs import make_job, state_of
+
+AWAY = Trouble(Reason.PROVIDER_AWAY, "ScrapingBee: HTTP 503")
+KEY = Trouble(Reason.PROVIDER_KEY, "ScrapingBee: HTTP 401")
+NAME = "provider:scrapingbee"
+
+
+class Bench:
+    """A guard, and a provider about which news can come."""
+
+    def __init__(self, database: AnyDatabase) -> None:
+        self.clock = FrozenClock()
+        self.breakers = MemoryBreakers(self.clock)
+        self.guard = ProviderGuard(database, self.clock, self.breakers, timedelta(minutes=5))
+
+    async def fails(self, trouble: Trouble) -> None:
+        news = News.GRAVE if trouble is KEY else News.BAD
+        for _ in range(PROVIDER.failures):
+            await self.breakers.tell(NAME, PROVIDER, news, f"{trouble.reason.name} {trouble.detail}")
+
+    def waits(self, job_id: UUID, trouble: Trouble, *, heard: bool = False) -> None:
+        self.guard.note(job_id, "scrapingbee", trouble, heard=heard)
+
+
+@pytest.fixture
+def bench(database: AnyDatabase) -> Bench:
+    return Bench(database)
+
+
+async def test_a_job_pauses_when_it_has_waited_for_long_enough(bench: Bench, database: AnyDatabase) -> None:
+    needy, other = [await database.write(make_job, host) for host in ("a.test", "b.test")]
+    await bench.fails(AWAY)
+    bench.clock.advance(600)
+    bench.waits(needy.id, AWAY, heard=True)
+    bench.clock.advance(299)
+    bench.waits(needy.id, AWAY)
+    assert await bench.guard.look({needy.id, other.id}) == set()
+    bench.clock.advance(2)
+    assert await bench.guard.look({needy.id, other.id}) == {needy.id}
+    assert await state_of(database, needy.id) is JobState.PAUSING
+    assert await state_of(database, other.id) is JobState.RUNNING
+    job = await database.read(jobs.get, needy.id)
+    assert job
+    assert job.reason.startswith("ScrapingBee has not worked for 5 minutes (HTTP 503). Paused: no page has failed")
+
+
+async def test_whoever_resumes_has_the_whole_time_again(bench: Bench) -> None:
+    job_id = UUID(int=1)
+    await bench.fails(AWAY)
+    bench.waits(job_id, AWAY)
+    bench.clock.advance(200)
+    assert await bench.guard.look(set()) == set()  # paused by a person
+    bench.waits(job_id, AWAY)
+    bench.clock.advance(200)
+    assert await bench.guard.look({job_id}) == set()
+    assert bench.guard.jobs() == {job_id}
+
+
+async def test_a_provider_that_works_again_is_not_waited_for(bench: Bench) -> None:
+    job_id = UUID(int=1)
+    await bench.fails(AWAY)
+    bench.waits(job_id, AWAY)
+    bench.clock.advance(31)
+    for _ in range(PROVIDER.probes):
+        await bench.breakers.tell(NAME, PROVIDER, News.GOOD)
+    assert await bench.guard.look({job_id}) == set()
+    assert bench.guard.jobs() == set()
+
+
+async def test_a_refused_key_pauses_who_was_refused_and_who_waits(bench: Bench, database: AnyDatabase) -> None:
+    refused, waiting, later = [await database.write(make_job, f"{name}.test") for name in "abc"]
+    bench.waits(waiting.id, AWAY)
+    bench.clock.advance(1)
+    await bench.fails(KEY)
+    bench.waits(refused.id, KEY, heard=True)
+    bench.clock.advance(1)
+    # For all that is known the key was corrected before this one was resumed.
+    bench.waits(later.id, KEY)
+    bench.clock.advance(1)
+    running = {refused.id, waiting.id, later.id}
+    assert await bench.guard.look(running) == {refused.id, waiting.id}
+    assert await state_of(database, later.id) is JobState.RUNNING
+    await bench.fails(KEY)
+    assert await bench.guard.look({later.id}) == {later.id}
