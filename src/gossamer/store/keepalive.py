@@ -5,9 +5,11 @@ to look, and then a statement fails like any other that meets a database that is
 """
 
 import socket
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import event
+from sqlalchemy.exc import InvalidatePoolError
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -20,10 +22,11 @@ _OPTIONS = {
     "TCP_KEEPCNT": _TIMES,
     "TCP_USER_TIMEOUT": _GONE_AFTER,
 }
+_FRESH = 1.0  # seconds for which a connection that was used is not asked whether it is still there
 
 
 def look_whether_alive(engine: "AsyncEngine") -> None:
-    """For all connections it will ever make."""
+    """Of all connections it will ever make."""
 
     @event.listens_for(engine.sync_engine, "connect")
     def made(connection: Any, _: object) -> None:
@@ -35,3 +38,20 @@ def look_whether_alive(engine: "AsyncEngine") -> None:
         for name, value in _OPTIONS.items():
             if option := getattr(socket, name, None):  # not every system has all of them
                 found.setsockopt(socket.IPPROTO_TCP, option, value)
+
+    @event.listens_for(engine.sync_engine, "checkin")
+    def returned(_: object, record: Any) -> None:
+        record.info["used"] = monotonic()
+
+    @event.listens_for(engine.sync_engine, "checkout")
+    def lent(connection: Any, record: Any, _: object) -> None:
+        """One that has lain idle may be gone, and another is made then. A busy one need not be asked every time."""
+        if monotonic() - record.info.get("used", monotonic()) < _FRESH:
+            return
+        dialect = engine.sync_engine.dialect
+        try:
+            alive = dialect.do_ping(connection)
+        except dialect.loaded_dbapi.Error as error:
+            raise InvalidatePoolError(str(error)) from error
+        if not alive:
+            raise InvalidatePoolError("it does not answer")

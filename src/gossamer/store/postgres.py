@@ -57,13 +57,12 @@ class PostgresDatabase:
             make_url(url).set(drivername="postgresql+asyncpg"),
             pool_size=pool,
             max_overflow=0,
-            pool_pre_ping=True,
             json_serializer=dumps,
             json_deserializer=orjson.loads,
             connect_args={"timeout": _CONNECT, **(_NOTHING_KEPT if pooled else _kept(longest))},
         )
         self._begins_with = _LIMITED.format(**_limits(longest)) if pooled and longest else ""
-        self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         look_whether_alive(self._engine)
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -74,8 +73,14 @@ class PostgresDatabase:
 
         Where a limit must be set anew for everything we ask it takes one, since the limit lasts no longer.
         """
-        opened = self._begin if self._begins_with else self._reading.connect
-        return await self._lend(opened, lambda tx: work(tx, *args, **kwargs))
+        return await self._lend(self._by_itself, lambda tx: work(tx, *args, **kwargs))
+
+    async def write_one(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The server commits a statement that is not part of a transaction before it answers."""
+        return await self._lend(self._by_itself, lambda tx: work(tx, *args, **kwargs))
+
+    def _by_itself(self) -> "AbstractAsyncContextManager[AsyncConnection]":
+        return self._begin() if self._begins_with else self._single.connect()
 
     async def _lend(
         self, opened: "Callable[[], AbstractAsyncContextManager[AsyncConnection]]", work: Callable[[Tx], T]
