@@ -67,7 +67,7 @@ async def _walk(home: Path, web: Web, name: str) -> float:
         home=home,
         domain_rate=100_000,
         connect_to=f"*.test=127.0.0.1:{web.port}",
-        scrapingbee_key="nobody is asked",  # type: ignore[arg-type]  # as it is read from the environment
+        scrapingbee_key="a-key",  # type: ignore[arg-type]  # as it is read from the environment
         scrapingbee_url="http://127.0.0.1:9",
     )
     words = web.keywords.read_text(encoding="utf-8").split("\n")

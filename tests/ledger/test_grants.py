@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -27,6 +29,14 @@ from tests.ledger.purse import NO_CAPS, PRICES, granted, make_capped, purse, tre
 @pytest.fixture
 async def server(new_postgres: Callable[[], str]) -> AsyncIterator[PostgresDatabase]:
     opened = PostgresDatabase(new_postgres(), SystemClock())
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def pooled(new_postgres: Callable[[], str], pooler: str) -> AsyncIterator[PostgresDatabase]:
+    url = pooler.replace("/postgres", urlsplit(new_postgres()).path)
+    opened = PostgresDatabase(url, SystemClock(), pooled=True, longest=timedelta(seconds=30))
     yield opened
     await opened.close()
 
@@ -62,6 +72,17 @@ async def test_room_for_everybody_is_one_statement(server: PostgresDatabase) -> 
     assert {sql.split()[0] for sql in said} == {"WITH"}
     assert (await purse(server, job))[0].credits == 5
     await assert_books_balance(server)
+
+
+async def test_behind_another_pool_it_is_the_same(pooled: PostgresDatabase) -> None:
+    job, (visit,) = await pooled.write(make_capped, Cap(100))
+    one = treasurer(pooled)
+    await granted(one, visit, "cheap")
+    today = (await pooled.read(lambda tx: tx.now)).date()
+    (beside,) = await pooled.write_one(grants.grant, [ask(visit)], NO_CAPS, today) or ()
+    await pooled.write(bookings.settle, [beside.charge(7)])
+    assert await purse(pooled, job) == (Amount(1, 10_000), Amount(7, 70_000))
+    await assert_books_balance(pooled)
 
 
 async def test_two_processes_that_ask_at_once_see_each_other(server: PostgresDatabase) -> None:

@@ -125,7 +125,8 @@ class Crew:
     def _start(self, number: int, life: int) -> "subprocess.Popen[bytes]":
         place = f"{self._provider.key}@{self._provider.url}"
         given = (*self._given, str(number), str(life), str(WORKERS), place, self._connect_to)
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        environment = {**os.environ, "PYTHONPATH": path}
         return subprocess.Popen([sys.executable, "-m", "tests.ledger.spender", *given], cwd=ROOT, env=environment)
 
 

@@ -140,14 +140,13 @@ class Treasurer:
             try:
                 answers = await self._turn([one.asked for one in batch], released)
             except BaseException as error:
-                # Nobody is told of a grant, so nothing is sent; whether there is one, the database may not have said.
-                self._released += [*released, *(one.asked.id for one in batch)]
+                self._released += released  # still to be given back
                 for one in batch:
                     _fail(one.answer, error)
                 if not isinstance(error, Exception):
                     raise
-                if self._closing:
-                    self._released.clear()
+                # Nobody is told of a grant, so nothing is sent; whether there is one, the database may not have said.
+                self._released = [] if self._closing else self._released + [one.asked.id for one in batch]
                 await asyncio.sleep(_AGAIN)
                 continue
             await self._answer(batch, answers)
