@@ -15,6 +15,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+import uvloop
+
 from bench.figure import BenchFailed, Figure
 from bench.sample_web import Web, sample_web
 from gossamer.assembly import open_kit
@@ -25,7 +27,7 @@ from gossamer.model.states import JobState
 from gossamer.model.url import host_of
 from gossamer.settings import Settings
 from gossamer.settle import commit
-from gossamer.store import counters, jobs
+from gossamer.store import counters, jobs, memory
 from gossamer.store.schema import upgrade
 from gossamer.work import visit, walks
 from gossamer.work.run import Shard
@@ -43,14 +45,14 @@ _ASKED: Mapping[str, Mapping[str, Any]] = {
 def measure(folder: Path, quick: bool) -> list[Figure]:
     sites, turns = (12, 1) if quick else (150, 7)
     with sample_web(folder, sites) as web:
-        asyncio.run(_walk(folder / "first", web, "free"))  # whatever is compiled or loaded only once
+        uvloop.run(_walk(folder / "first", web, "free"))  # whatever is compiled or loaded only once
         costs: dict[str, list[float]] = {name: [] for name in _ASKED}
         for turn in range(turns):
             # Nobody is always the first, or always follows the same one.
             order = list(_ASKED)[turn % 3 :] + list(_ASKED)[: turn % 3]
             for name in order:
                 with _taken_out() if name == "bare" else nullcontext():
-                    costs[name].append(asyncio.run(_walk(folder / f"{name}-{turn}", web, name)))
+                    costs[name].append(uvloop.run(_walk(folder / f"{name}-{turn}", web, name)))
     page = {name: median(taken) for name, taken in costs.items()}
     note = f"the middle of {turns} jobs of {sites} sites each"
     return [
@@ -67,7 +69,7 @@ async def _walk(home: Path, web: Web, name: str) -> float:
         home=home,
         domain_rate=100_000,
         connect_to=f"*.test=127.0.0.1:{web.port}",
-        scrapingbee_key="a-key",  # type: ignore[arg-type]  # as it is read from the environment
+        scrapingbee_key="a-key",
         scrapingbee_url="http://127.0.0.1:9",
     )
     words = web.keywords.read_text(encoding="utf-8").split("\n")
@@ -110,6 +112,6 @@ def _taken_out() -> Iterator[None]:
         patch.object(walks.Walks, "_begin", begin),
         patch.object(walks, "Purse", lambda *_: SimpleNamespace(charges=())),
         patch.object(commit, "experiences", lambda _: {}),
-        patch.object(commit.memory, "learn", lambda *_: None),
+        patch.object(memory, "learn", lambda *_: None),
     ):
         yield

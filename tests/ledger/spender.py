@@ -1,14 +1,11 @@
 """A process that spends: some workers, each walking a visit of its own, all asking one Treasurer for every request.
 
-    python -m tests.ledger.spender DATABASE-URL JOB-ID SEED NUMBER LIFE WORKERS PROVIDER CONNECT-TO
-
 They make real requests to an emulated provider in another process, which keeps the bill. Every address has the id of
 its reservation in it, so that each line of the bill can be held against the ledger.
 """
 
 import asyncio
 import random
-import sys
 from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -49,8 +46,9 @@ _LONGEST = timedelta(seconds=30)
 _MOST_REQUESTS = 400  # of a worker: the cap ends it long before
 
 
-def main() -> None:
-    url, job_id, seed, number, life, workers, provider, connect_to = sys.argv[1:]
+def main(
+    url: str, job_id: str, seed: str, number: str, life: str, workers: str, provider: str, connect_to: str
+) -> None:
     chances = random.Random(f"{seed}/{number}/{life}")
     asyncio.run(_spend(url, UUID(job_id), int(number), int(workers), chances, provider, connect_to))
 
@@ -143,7 +141,3 @@ class Worker:
 
 def _is_final(refusal: Refusal) -> bool:
     return refusal.why is not Why.CROWDED
-
-
-if __name__ == "__main__":
-    main()

@@ -8,13 +8,10 @@ import asyncio
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from uuid import UUID
 
 from sqlalchemy import select
@@ -30,15 +27,15 @@ from gossamer.testing.providers import Running, emulate
 from gossamer.testing.providers.storms import Kind, Storm
 from gossamer.testing.providers.wire import Answer, Request, serve
 from tests.jobs import make_job
+from tests.ledger.nursery import Nursery
 from tests.ledger.spender import WORST
 from tests.ledger.watch import begin_watch, watched
 
 CAP = 1_000
 PROCESSES, WORKERS = 4, 5
-_LONGEST = 300.0  # seconds of one trial
+_LONGEST = 900.0  # seconds of one trial, on whatever machine
 _CALM = 0.85  # of the calls
 _BAD_DAYS = (Storm(Kind.STATUS, status=500), Storm(Kind.MALFORMED), Storm(Kind.CUT), Storm(Kind.NOT_HTTP))
-ROOT = Path(__file__).parent.parent.parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +93,7 @@ class Crew:
         self._given = (url, str(job.id), str(seed))
         self._provider = provider
         self._connect_to = connect_to
+        self._nursery = Nursery()
         self._lives = [self._start(number, 0) for number in range(PROCESSES)]
 
     async def work(self, database: Database, chances: random.Random, kills: int) -> None:
@@ -105,29 +103,31 @@ class Crew:
             await self._kill(self._lives[number], chances)
             await _sweep(database, number)  # while the others go on
             self._lives[number] = self._start(number, life)
-        await _until(lambda: all(one.poll() is not None for one in self._lives))
-        assert [one.returncode for one in self._lives] == [0] * PROCESSES
+        await _until(lambda: all(map(self._is_over, self._lives)))
+        assert [self._nursery.ended(one) for one in self._lives] == [0] * PROCESSES
 
-    async def _kill(self, victim: "subprocess.Popen[bytes]", chances: random.Random) -> None:
+    async def _kill(self, victim: int, chances: random.Random) -> None:
         """In the middle of something: after some requests, and at whatever moment that is."""
         bill = self._provider.bill.entries
         after = len(bill) + chances.randint(3, 40)
-        await _until(lambda: len(bill) >= after or victim.poll() is not None)
+        await _until(lambda: len(bill) >= after or self._is_over(victim))
         await asyncio.sleep(chances.uniform(0, 0.05))
-        victim.send_signal(signal.SIGKILL)
-        victim.wait()
+        if not self._is_over(victim):
+            os.kill(victim, signal.SIGKILL)
+        await _until(lambda: self._is_over(victim))
+
+    def _is_over(self, process: int) -> bool:
+        return self._nursery.ended(process) is not None
 
     def end(self) -> None:
         for one in self._lives:
-            one.kill()
-            one.wait()
+            if not self._is_over(one):
+                os.kill(one, signal.SIGKILL)
+        self._nursery.close()
 
-    def _start(self, number: int, life: int) -> "subprocess.Popen[bytes]":
+    def _start(self, number: int, life: int) -> int:
         place = f"{self._provider.key}@{self._provider.url}"
-        given = (*self._given, str(number), str(life), str(WORKERS), place, self._connect_to)
-        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-        environment = {**os.environ, "PYTHONPATH": path}
-        return subprocess.Popen([sys.executable, "-m", "tests.ledger.spender", *given], cwd=ROOT, env=environment)
+        return self._nursery.start(*self._given, str(number), str(life), str(WORKERS), place, self._connect_to)
 
 
 async def _site(request: Request) -> Answer:

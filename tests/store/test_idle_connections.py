@@ -51,7 +51,8 @@ async def test_a_busy_connection_is_not_asked_before_every_transaction(
 ) -> None:
     database = PostgresDatabase(new_postgres(), SystemClock(), pool=1)
     dialect = database._engine.sync_engine.dialect
-    ping, pings = dialect.do_ping, []
+    ping = dialect.do_ping
+    pings: list[Any] = []
 
     def count(connection: Any) -> bool:
         pings.append(connection)

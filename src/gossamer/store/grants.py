@@ -103,8 +103,8 @@ def grant(tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap], today: date
 @lru_cache(maxsize=1)
 def _prepared(dialect: Dialect) -> tuple[str, Callable[[Mapping[str, Any]], tuple[Any, ...]]]:
     """As the driver takes it, and the values in its order: made once, since the library would look at each anew."""
-    compiled = _GRANT.compile(dialect=dialect)
-    return str(compiled), itemgetter(*compiled.positiontup or ())
+    compiled: Any = _GRANT.compile(dialect=dialect)
+    return str(compiled), itemgetter(*compiled.positiontup)
 
 
 def _budgets(asked: Sequence[Asked], caps: Mapping[Scope, Cap], today: date) -> dict[str, Any]:
