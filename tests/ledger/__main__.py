@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +22,8 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="the first of them")
     parser.add_argument("--only", choices=("sqlite", "postgres"), help="one of the databases")
     options = parser.parse_args()
+    # Asked to end, it ends the servers it has started too.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     failed = done = 0
     with tempfile.TemporaryDirectory(prefix="gossamer-ledger-") as name, postgres_server() as server:
         folder = Path(name)
