@@ -6,7 +6,6 @@ its reservation in it, so that each line of the bill can be held against the led
 
 import asyncio
 import random
-from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -133,7 +132,7 @@ class Worker:
         finally:
             await session.close()
 
-    async def _settle(self, url: str, charges: Sequence[Charge]) -> None:
+    async def _settle(self, url: str, charges: tuple[Charge, ...]) -> None:
         page = Page.at(url, 1)
         ended = PageStep(page, PageState.DONE, http_status=200, identity=page.key, bytes_in=10)
         await self._database.write(commit, [Step(self._visit, ended, charges=charges)], 0)

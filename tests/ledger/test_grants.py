@@ -79,8 +79,9 @@ async def test_behind_another_pool_it_is_the_same(pooled: PostgresDatabase) -> N
     one = treasurer(pooled)
     await granted(one, visit, "cheap")
     today = (await pooled.read(lambda tx: tx.now)).date()
-    (beside,) = await pooled.write_one(grants.grant, [ask(visit)], NO_CAPS, today) or ()
-    await pooled.write(bookings.settle, [beside.charge(7)])
+    beside = await pooled.write_one(grants.grant, [ask(visit)], NO_CAPS, today)
+    assert beside
+    await pooled.write(bookings.settle, [beside[0].charge(7)])
     assert await purse(pooled, job) == (Amount(1, 10_000), Amount(7, 70_000))
     await assert_books_balance(pooled)
 
@@ -158,7 +159,7 @@ class Deaf:
         self._database = database
 
     async def write(self, *work: object) -> object:
-        done = await self._database.write(*work)  # type: ignore[arg-type]
+        done: object = await self._database.write(*work)  # type: ignore[arg-type]
         if self.is_deaf:
             self.left_behind |= await self._database.read(reservations.any_left)
             raise StorageAway("no answer")
