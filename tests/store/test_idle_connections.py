@@ -32,6 +32,9 @@ async def test_a_connection_the_server_has_closed_is_replaced(
             await database.write(who)
         second = await database.write(who)
         assert second != first
+        # Whoever only looks is not told.
+        assert await other.read(lambda tx: tx.run(end, {"pid": second}).scalar_one())
+        second = await database.read(who)
         database.patience.lasts = timedelta(seconds=20)
         assert await other.read(lambda tx: tx.run(end, {"pid": second}).scalar_one())
         third = await database.write(who)

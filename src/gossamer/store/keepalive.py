@@ -1,7 +1,8 @@
 """Beside the connections to a server: one whose other end is gone without a word must not be waited for for ever.
 
 A server that lost its power, or a network that lost us, closes nothing. The operating system finds out, if it is asked
-to look, and then a statement fails like any other that meets a database that is away.
+to look, and then a statement fails like any other that meets a database that is away. One that was closed while it lay
+idle is replaced before it is used.
 """
 
 import socket

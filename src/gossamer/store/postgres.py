@@ -73,7 +73,7 @@ class PostgresDatabase:
 
         Where a limit must be set anew for everything we ask it takes one, since the limit lasts no longer.
         """
-        return await self._lend(self._by_itself, lambda tx: work(tx, *args, **kwargs))
+        return await self._lend(self._by_itself, lambda tx: work(tx, *args, **kwargs), again=True)
 
     async def write_one(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The server commits a statement that is not part of a transaction before it answers."""
@@ -83,14 +83,18 @@ class PostgresDatabase:
         return self._begin() if self._begins_with else self._single.connect()
 
     async def _lend(
-        self, opened: "Callable[[], AbstractAsyncContextManager[AsyncConnection]]", work: Callable[[Tx], T]
+        self,
+        opened: "Callable[[], AbstractAsyncContextManager[AsyncConnection]]",
+        work: Callable[[Tx], T],
+        *,
+        again: bool = False,
     ) -> T:
         async def whole() -> T:
             async with opened() as conn:
                 return await conn.run_sync(self._reader(work))
 
         async def once() -> T:
-            return await self._once(whole)
+            return await self._once(whole, again=again)
 
         return await self.patience.lend(once)
 
@@ -131,7 +135,8 @@ class PostgresDatabase:
     def _reader(self, work: Callable[[Tx], T]) -> Callable[[Connection], T]:
         return lambda conn: work(Tx(conn, POSTGRES, self._clock))
 
-    async def _once(self, whole: Callable[[], Awaitable[T]]) -> T:
+    async def _once(self, whole: Callable[[], Awaitable[T]], *, again: bool = False) -> T:
+        """`again` may be tried what met a connection whose other end was gone: nothing can have been written."""
         for attempt in range(_TRIES):
             try:
                 return await whole()
@@ -139,6 +144,8 @@ class PostgresDatabase:
                 state = str(getattr(error.orig, "sqlstate", None) or "")
                 if state.startswith(_REFUSED_STATES):
                     raise _refused(error.orig, self._shown) from error
+                if again and attempt == 0 and error.connection_invalidated:
+                    continue
                 if state not in _RETRIED_STATES or attempt == _TRIES - 1:
                     raise storage_away(error, self._shown) from error
                 await asyncio.sleep(random.uniform(0, 0.05 * 2**attempt))
