@@ -4,7 +4,7 @@ export PYTHON
 # Compiled files are worth keeping: every command starts faster.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check unit chaos chaos-cluster bench bench-cluster format lock clean
+.PHONY: help demo test check unit chaos chaos-cluster ledger bench bench-cluster format lock clean
 
 help:
 	@echo "make demo    a prospecting job on a sample web, from nothing to a table"
@@ -13,6 +13,7 @@ help:
 	@echo "make unit    the tests only (ARGS='-k name' chooses)"
 	@echo "make chaos   harm jobs at work and see that nothing is lost (SEEDS=100 is the long form, FIRST=7 begins there)"
 	@echo "make chaos-cluster  the same for three instances on Postgres and Redis (30 seeds, SEEDS and FIRST as above)"
+	@echo "make ledger  spend up to a cap while spenders are killed, and hold the ledger against the bill (50 seeds, SEEDS and FIRST as above)"
 	@echo "make bench   speed and memory, beside Scrapy and Crawlee, printed as JSON (25 minutes; installs nginx and pages)"
 	@echo "make bench-cluster  the same for workers on Postgres and Redis (30 minutes; ONLY=cluster_cpu takes one of them)"
 	@echo "make format  put the code in shape"
@@ -43,6 +44,11 @@ chaos-cluster:
 	@scripts/venv requirements/dev.txt
 	@scripts/install-servers
 	@.venv/bin/python -m tests.chaos --cluster --seeds $(or $(SEEDS),30) --first $(or $(FIRST),1)
+
+ledger:
+	@scripts/venv requirements/dev.txt
+	@scripts/install-servers
+	@.venv/bin/python -m tests.ledger --seeds $(or $(SEEDS),50) --first $(or $(FIRST),1)
 
 bench:
 	@scripts/venv requirements/dev.txt

@@ -1,7 +1,9 @@
 """How long a paid request waits for its reservation: 50 of one job under way at a time, on Postgres, durably.
 
 Each of them reserves, calls for a while, and has its charge settled with those of the others, as in a working process:
-one Treasurer, one Settler. Also without any time between, which no provider can do: only the ledger's own speed.
+one Treasurer, one Settler, one uvloop. What is counted is from asking to being granted. Beside them, in the same
+seconds and on the same server, single rows are committed without any of our code: what a durable commit takes here is
+the floor. Also without any time between, which no provider can do: only the ledger's own speed.
 """
 
 import asyncio
@@ -10,6 +12,9 @@ import time
 from pathlib import Path
 from statistics import median, quantiles
 from uuid import uuid4
+
+import asyncpg
+import uvloop
 
 from bench.figure import BenchFailed, Figure
 from bench.settle import VISITS
@@ -33,21 +38,49 @@ CALLS = 50  # under way at a time
 RESERVED = 5.0  # ms, 95 of 100 reservations
 _CALL = (0.5, 1.5)  # seconds: as quick as the quickest of providers
 _RUNG = "scrapingbee-js"
+_BESIDE = 0.05  # seconds between two bare commits, on average
 
 
 def measure(folder: Path, quick: bool) -> list[Figure]:
     each = 3 if quick else 20
     with postgres_server() as server:
-        calm = asyncio.run(_spend(server.create("calm"), each, _CALL))
-        rushed = asyncio.run(_spend(server.create("rushed"), each, (0.0, 0.0)))
-    embedded = asyncio.run(_spend(f"sqlite:///{folder}/ledger.db", each, _CALL))
+        calm, floor = uvloop.run(_beside_bare_commits(server.create("calm"), each))
+        rushed = uvloop.run(_spend(server.create("rushed"), each, (0.0, 0.0)))
+    embedded = uvloop.run(_spend(f"sqlite:///{folder}/ledger.db", each, _CALL))
     note = f"{CALLS} calls of {_CALL[0]} to {_CALL[1]} s under way, {CALLS * each:,} in all"
+    bare = "a bare durable commit of one row on the same server in the same seconds"
     return [
         Figure("reservation", "a reservation on Postgres, 95 of 100", _slow(calm), "ms", RESERVED, note),
+        Figure("floor", f"{bare}, 95 of 100", _slow(floor), "ms"),
         Figure("median", "a reservation on Postgres, half of them", median(calm) * 1000, "ms"),
+        Figure("floor_median", f"{bare}, half of them", median(floor) * 1000, "ms"),
         Figure("rushed", "a reservation on Postgres, calls that take no time, 95 of 100", _slow(rushed), "ms"),
         Figure("sqlite", "a reservation on SQLite, 95 of 100", _slow(embedded), "ms"),
     ]
+
+
+async def _beside_bare_commits(url: str, each: int) -> tuple[list[float], list[float]]:
+    """Seconds of every reservation, and of every bare commit."""
+    connection = await asyncpg.connect(url)  # type: ignore[no-untyped-call]
+    floor: list[float] = []
+
+    async def commit_bare() -> None:
+        while True:
+            await asyncio.sleep(random.expovariate(1 / _BESIDE))
+            began = time.perf_counter()
+            await connection.execute("UPDATE bare SET number = number + $1", 1)
+            floor.append(time.perf_counter() - began)
+
+    try:
+        await connection.execute("CREATE TABLE bare (number bigint)")
+        await connection.execute("INSERT INTO bare VALUES (0)")
+        beside = asyncio.create_task(commit_bare())
+        times = await _spend(url, each, _CALL)
+        beside.cancel()
+        await asyncio.wait([beside])
+    finally:
+        await connection.close()
+    return times, floor
 
 
 def _slow(times: list[float]) -> float:

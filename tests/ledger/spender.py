@@ -1,60 +1,75 @@
 """A process that spends: some workers, each walking a visit of its own, all asking one Treasurer for every request.
 
-    python -m tests.ledger.spender DATABASE-URL JOB-ID SEED NUMBER WORKERS BILL
-
-What a request really costs is decided by the seed and written to the bill, which plays the provider's part: at once,
-and in one piece, so that it is there even if the next thing that happens to us is `kill -9`.
+They make real requests to an emulated provider in another process, which keeps the bill. Every address has the id of
+its reservation in it, so that each line of the bill can be held against the ledger.
 """
 
 import asyncio
-import os
 import random
-import sys
-from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from uuid import UUID, uuid4
 
 from sqlalchemy import select
 
 from gossamer.clock import SystemClock
-from gossamer.ledger.prices import PriceList
+from gossamer.fetch.connect_to import parse_connect_to
+from gossamer.fetch.errors import FetchError
+from gossamer.fetch.guard import Guard
+from gossamer.fetch.providers import Access, ProviderDesk
+from gossamer.fetch.resolve import Resolver
+from gossamer.gate.memory import MemoryPlaces
+from gossamer.ledger.prices import OwnPrice, price_list
 from gossamer.ledger.treasurer import Treasurer
-from gossamer.model.money import Cap, Charge, Price, Refusal, Reservation, Scope, Why
-from gossamer.model.page import Visit
+from gossamer.model.money import Cap, Charge, Refusal, Reservation, Scope, Why
+from gossamer.model.page import Page, Visit
+from gossamer.model.states import PageState
 from gossamer.settle.commit import commit
+from gossamer.settle.step import PageStep, Step
 from gossamer.store import visits
 from gossamer.store.database import Database, open_database
 from gossamer.store.tables import visits as rows
 from gossamer.store.tx import Tx
-from tests.ledger.purse import paid
 
-WORST = (1, 5, 10, 25, 75)
-PRICES = PriceList({f"at-{worst}": Price(f"at-{worst}", "bee", worst) for worst in WORST})
+# What the operator takes for the worst is mostly more than what the provider takes in the end: 1, 5, 10, 25 and 75.
+WORST = {
+    "scrapingbee-standard": 4,
+    "scrapingbee-js": 5,
+    "scrapingbee-premium": 22,
+    "scrapingbee-premium-js": 30,
+    "scrapingbee-stealth": 80,
+}
+PRICES = price_list(0.01, {rung: OwnPrice(worst) for rung, worst in WORST.items()})
+FATES = ("200", "200", "200", "200", "404", "503")  # what sites answer: all but the last are paid for
 LEASE = timedelta(minutes=5)
+_LONGEST = timedelta(seconds=30)
 _MOST_REQUESTS = 400  # of a worker: the cap ends it long before
 
 
-def main() -> None:
-    url, job_id, seed, number, workers, bill = sys.argv[1:]
-    asyncio.run(_spend(url, UUID(job_id), int(seed), int(number), int(workers), Path(bill)))
+def main(
+    url: str, job_id: str, seed: str, number: str, life: str, workers: str, provider: str, connect_to: str
+) -> None:
+    chances = random.Random(f"{seed}/{number}/{life}")
+    asyncio.run(_spend(url, UUID(job_id), int(number), int(workers), chances, provider, connect_to))
 
 
-async def _spend(url: str, job_id: UUID, seed: int, number: int, workers: int, bill: Path) -> None:
+async def _spend(
+    url: str, job_id: UUID, number: int, workers: int, chances: random.Random, provider: str, connect_to: str
+) -> None:
     clock = SystemClock()
     database = open_database(url, clock)
-    database.patience.lasts = timedelta(seconds=30)
-    treasurer = Treasurer(database, clock, PRICES, {scope: Cap() for scope in Scope}, timedelta(seconds=1))
-    ledger = os.open(bill, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    database.patience.lasts = timedelta(seconds=60)
+    treasurer = Treasurer(database, clock, PRICES, {scope: Cap() for scope in Scope}, timedelta(seconds=0.5))
+    key, _, place = provider.partition("@")
+    desk = ProviderDesk({"scrapingbee": Access(key, place)}, clock, MemoryPlaces(clock), holder=str(number), at_once=50)
+    resolver = Resolver(clock)
+    guard = Guard(resolver, rules=parse_connect_to(connect_to))
     try:
         held = await database.write(_claim, job_id, number * workers, workers, f"spenders/{number}")
-        chances = random.Random(f"{seed}/{number}")
-        await asyncio.gather(
-            *(Worker(database, treasurer, visit, random.Random(chances.random()), ledger).work() for visit in held)
-        )
+        crew = (Worker(database, treasurer, desk, guard, visit, random.Random(chances.random())) for visit in held)
+        await asyncio.gather(*(one.work() for one in crew))
         await treasurer.close()
     finally:
-        os.close(ledger)
+        await resolver.close()
         await database.close()
 
 
@@ -67,17 +82,24 @@ class Worker:
     """Asks, calls, and settles what it brought, until there is no money left."""
 
     def __init__(
-        self, database: Database, treasurer: Treasurer, visit: Visit, chances: random.Random, ledger: int
+        self,
+        database: Database,
+        treasurer: Treasurer,
+        desk: ProviderDesk,
+        guard: Guard,
+        visit: Visit,
+        chances: random.Random,
     ) -> None:
         self._database = database
         self._treasurer = treasurer
+        self._desk = desk
+        self._guard = guard
         self._visit = visit
         self._chances = chances
-        self._ledger = ledger
 
     async def work(self) -> None:
-        for number in range(_MOST_REQUESTS):
-            rung = f"at-{self._chances.choice(WORST)}"
+        for _ in range(_MOST_REQUESTS):
+            rung = self._chances.choice(tuple(WORST))
             asking = asyncio.ensure_future(self._treasurer.reserve(self._visit, rung))
             if self._chances.random() < 0.05:
                 # Somebody who loses patience just as the answer may come.
@@ -89,29 +111,32 @@ class Worker:
                 continue
             answer = await asking
             if isinstance(answer, Reservation):
-                await self._call(number, answer)
+                await self._use(answer)
             elif _is_final(answer):
                 return
 
-    async def _call(self, number: int, granted: Reservation) -> None:
-        fate = self._chances.random()
-        if fate < 0.1:
+    async def _use(self, granted: Reservation) -> None:
+        if self._chances.random() < 0.1:
             self._treasurer.release(granted)  # never sent
             return
-        cost = 0 if fate < 0.25 else self._chances.randint(1, granted.worst.credits)
-        os.write(self._ledger, f"{granted.id} {cost}\n".encode())  # the provider has charged it
-        await asyncio.sleep(self._chances.uniform(0, 0.02))
-        # Now and then nobody says what it cost.
-        charge = granted.charge(None if fate > 0.95 else cost)
-        await self._settle(number, (charge,))
+        url = f"http://{self._visit.host}/{self._chances.choice(FATES)}/{granted.id}"
+        await self._settle(url, (granted.charge(await self._call(granted.price.rung, url)),))
 
-    async def _settle(self, number: int, charges: Sequence[Charge]) -> None:
-        await self._database.write(commit, [paid(self._visit, str(number), *charges)], 0)
+    async def _call(self, rung: str, url: str) -> int | None:
+        """What the provider says it cost; None if nobody knows."""
+        session = self._desk.session(rung, self._guard)
+        try:
+            return (await session.fetch(url, timeout=_LONGEST, max_bytes=10_000)).credits
+        except FetchError as error:
+            return error.credits
+        finally:
+            await session.close()
+
+    async def _settle(self, url: str, charges: tuple[Charge, ...]) -> None:
+        page = Page.at(url, 1)
+        ended = PageStep(page, PageState.DONE, http_status=200, identity=page.key, bytes_in=10)
+        await self._database.write(commit, [Step(self._visit, ended, charges=charges)], 0)
 
 
 def _is_final(refusal: Refusal) -> bool:
     return refusal.why is not Why.CROWDED
-
-
-if __name__ == "__main__":
-    main()

@@ -297,18 +297,13 @@ async def test_a_day_ends_at_midnight_utc(database: AnyDatabase) -> None:
 
 async def test_the_day_is_the_databases_whatever_the_caller_thinks(database: AnyDatabase) -> None:
     _, (visit,) = await database.write(make_capped, Cap())
-    price, caps = PRICES.priced("dear"), {scope: Cap() for scope in Scope}
     now = await database.read(lambda tx: tx.now)
-
-    def reserve(tx: Tx, today: date) -> Reservation | Refusal:
-        return bookings.reserve(tx, [Asked(uuid4(), visit, None, price, price.worst_amount())], caps, today)[0]
-
-    yesterday = now.date() - timedelta(days=1)
+    one = treasurer(database, clock=FrozenClock(now - timedelta(days=1)))
     for _ in range(2):
-        await database.write(budgets.hold, keys_for(visit.job_id, yesterday))  # it has been, and has its row
-        granted_ = await database.write(reserve, yesterday)
-        assert isinstance(granted_, Reservation)
-        assert granted_.day >= now.date()
+        await database.write(
+            budgets.hold, keys_for(visit.job_id, now.date() - timedelta(days=1))
+        )  # it has been, and has its row
+        assert (await granted(one, visit, "dear")).day >= now.date()
     await assert_books_balance(database)
 
 

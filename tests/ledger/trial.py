@@ -1,15 +1,17 @@
-"""One trial: twenty workers in four processes spend a cap of 1,000 at random prices, and one process is killed."""
+"""One trial: twenty workers in four processes spend a cap of 1,000 at an emulated provider, and processes are killed.
+
+Prices, failures and the moments of the kills are the seed's. Every process that is killed is followed by another, which
+takes up its visits. The database looks at every change (`watch.py`); in the end the ledger is held against the bill.
+"""
 
 import asyncio
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from uuid import UUID
 
 from sqlalchemy import select
@@ -21,12 +23,19 @@ from gossamer.store import audit_money, bookings, budgets, reclaim, reservations
 from gossamer.store import ledger_tables as t
 from gossamer.store.database import Database, open_database
 from gossamer.store.tx import Tx
+from gossamer.testing.providers import Running, emulate
+from gossamer.testing.providers.storms import Kind, Storm
+from gossamer.testing.providers.wire import Answer, Request, serve
 from tests.jobs import make_job
+from tests.ledger.nursery import Nursery
+from tests.ledger.spender import WORST
+from tests.ledger.watch import begin_watch, watched
 
 CAP = 1_000
 PROCESSES, WORKERS = 4, 5
-_LONGEST = 120.0  # seconds of one trial
-ROOT = Path(__file__).parent.parent.parent
+_LONGEST = 900.0  # seconds of one trial, on whatever machine
+_CALM = 0.85  # of the calls
+_BAD_DAYS = (Storm(Kind.STATUS, status=500), Storm(Kind.MALFORMED), Storm(Kind.CUT), Storm(Kind.NOT_HTTP))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,43 +50,99 @@ class Outcome:
 
     budget: Budget
     charges: Mapping[UUID, Booked]
-    bill: Mapping[UUID, int]
+    bill: Mapping[UUID, int]  # credits by reservation
     faults: list[str]
-    killed_after: int  # requests
+    looks: int  # at the ledger, by the database itself
+    most: int  # reserved and spent at any of them
+    kills: int
 
 
-async def spend(url: str, seed: int, folder: Path) -> Outcome:
+async def spend(url: str, seed: int, kills: int = 1) -> Outcome:
     """The schema is there already. Whoever breaks a cap is refused by the database, and ends with an error."""
     chances = random.Random(seed)
     database = open_database(url, SystemClock())
     try:
+        await database.write(begin_watch)
         job = await database.write(_make)
-        bill = folder / f"bill-{seed}"
-        bill.touch()
-        crew = [_start(url, job, seed, number, bill) for number in range(PROCESSES)]
-        try:
-            killed_after = chances.randint(3, 60)
-            await _until(lambda: len(_read(bill)) >= killed_after or crew[0].poll() is not None)
-            crew[0].send_signal(signal.SIGKILL)
-            crew[0].wait()
-            await _sweep(database, 0)  # while the others go on
-            await _until(lambda: all(one.poll() is not None for one in crew))
-        finally:
-            for one in crew:
-                one.kill()
-                one.wait()
-        assert [one.returncode for one in crew[1:]] == [0] * (PROCESSES - 1)
-        for number in range(PROCESSES):
-            await _sweep(database, number)
+        async with serve(_site) as port, _provider(f"*.test=127.0.0.1:{port}", chances) as provider:
+            crew = Crew(url, job, seed, provider, f"*.test=127.0.0.1:{port}")
+            try:
+                await crew.work(database, chances, kills)
+            finally:
+                crew.end()
+            for number in range(PROCESSES):
+                await _sweep(database, number)
+            await _until(lambda: not provider.emulator.shop.running)  # whoever was killed is charged all the same
+            bill = {UUID(one.target.rpartition("/")[2]): one.credits for one in provider.bill.entries if one.target}
         return Outcome(
             await database.read(budgets.of_job, job.id),
             await database.read(_charges, job.id),
-            _read(bill),
+            bill,
             await database.read(audit_money.everything),
-            killed_after,
+            *await database.read(watched),
+            kills,
         )
     finally:
         await database.close()
+
+
+class Crew:
+    """The processes of a trial."""
+
+    def __init__(self, url: str, job: Job, seed: int, provider: Running, connect_to: str) -> None:
+        self._given = (url, str(job.id), str(seed))
+        self._provider = provider
+        self._connect_to = connect_to
+        self._nursery = Nursery()
+        self._lives = [self._start(number, 0) for number in range(PROCESSES)]
+
+    async def work(self, database: Database, chances: random.Random, kills: int) -> None:
+        """Until there is no money left."""
+        for life in range(1, kills + 1):
+            number = chances.randrange(PROCESSES)
+            await self._kill(self._lives[number], chances)
+            await _sweep(database, number)  # while the others go on
+            self._lives[number] = self._start(number, life)
+        await _until(lambda: all(map(self._is_over, self._lives)))
+        assert [self._nursery.ended(one) for one in self._lives] == [0] * PROCESSES
+
+    async def _kill(self, victim: int, chances: random.Random) -> None:
+        """In the middle of something: after some requests, and at whatever moment that is."""
+        bill = self._provider.bill.entries
+        after = len(bill) + chances.randint(3, 40)
+        await _until(lambda: len(bill) >= after or self._is_over(victim))
+        await asyncio.sleep(chances.uniform(0, 0.05))
+        if not self._is_over(victim):
+            os.kill(victim, signal.SIGKILL)
+        await _until(lambda: self._is_over(victim))
+
+    def _is_over(self, process: int) -> bool:
+        return self._nursery.ended(process) is not None
+
+    def end(self) -> None:
+        for one in self._lives:
+            if not self._is_over(one):
+                os.kill(one, signal.SIGKILL)
+        self._nursery.close()
+
+    def _start(self, number: int, life: int) -> int:
+        place = f"{self._provider.key}@{self._provider.url}"
+        return self._nursery.start(*self._given, str(number), str(life), str(WORKERS), place, self._connect_to)
+
+
+async def _site(request: Request) -> Answer:
+    """Every site of the trial: an address says how it is answered."""
+    return Answer(int(request.path.split("/")[1]), (("Content-Type", "text/html"),), b"<p>a page</p>")
+
+
+@asynccontextmanager
+async def _provider(connect_to: str, chances: random.Random) -> AsyncIterator[Running]:
+    """Some of its calls fail, are not answered in full, or do not say what they cost."""
+    async with emulate("scrapingbee", connect_to, at_once=100) as provider:
+        for _ in range(2_000):
+            calm = Storm(Kind.SLOW, seconds=chances.uniform(0, 0.03))
+            provider.storms.add(calm if chances.random() < _CALM else chances.choice(_BAD_DAYS))
+        yield provider
 
 
 async def _sweep(database: Database, number: int) -> None:
@@ -91,14 +156,14 @@ def check(found: Outcome) -> None:
     assert found.faults == []
     assert found.budget.excess == Amount()
     assert found.budget.reserved == Amount()
-    assert found.budget.spent.credits == sum(one.credits for one in found.charges.values()) <= CAP
+    assert found.budget.spent.credits == sum(one.credits for one in found.charges.values())
+    assert sum(found.bill.values()) <= found.budget.spent.credits <= CAP
     assert {one for one, cost in found.bill.items() if cost} <= set(found.charges)
     for one, booked in found.charges.items():
-        if booked.assumed:
-            assert booked.credits >= found.bill.get(one, 0)
-        else:
-            assert booked.credits == found.bill[one]
-    assert len(found.bill) > found.killed_after / 2  # they have really spent
+        assert booked.credits >= found.bill.get(one, 0) if booked.assumed else booked.credits == found.bill[one]
+    # They have really spent, to the last credits, and the database has really looked.
+    assert CAP - max(WORST.values()) < found.most <= CAP
+    assert found.looks > len(found.charges)
 
 
 def _make(tx: Tx) -> Job:
@@ -107,22 +172,11 @@ def _make(tx: Tx) -> Job:
     return job
 
 
-def _start(url: str, job: Job, seed: int, number: int, bill: Path) -> "subprocess.Popen[bytes]":
-    given = (url, str(job.id), str(seed), str(number), str(WORKERS), str(bill))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen([sys.executable, "-m", "tests.ledger.spender", *given], cwd=ROOT, env=environment)
-
-
 async def _until(holds: Callable[[], bool]) -> None:
     end = time.monotonic() + _LONGEST
     while not holds():
         assert time.monotonic() < end, "the spenders hang"
         await asyncio.sleep(0.01)
-
-
-def _read(bill: Path) -> dict[UUID, int]:
-    lines = (line.split() for line in bill.read_text().splitlines())
-    return {UUID(identifier): int(cost) for identifier, cost in lines}
 
 
 def _charges(tx: Tx, job_id: UUID) -> dict[UUID, Booked]:

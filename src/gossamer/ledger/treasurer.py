@@ -7,14 +7,15 @@
     treasurer.release(granted)                    instead of a charge, for a request that was never made
 
 Whoever waits at the same moment shares one transaction, so that many visits of a job do not queue for its budget row.
-A rung without a price is free and is not asked for here.
+On a server that is a single statement while there is room for all of them; else it takes a closer look. A rung without
+a price is free and is not asked for here.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from gossamer.clock import Clock
@@ -23,7 +24,7 @@ from gossamer.ledger.refusing import pause_of
 from gossamer.model.ids import new_id
 from gossamer.model.money import Cap, Refusal, Reservation, Scope, Why
 from gossamer.model.page import Visit
-from gossamer.store import bookings
+from gossamer.store import bookings, grants
 from gossamer.store.database import Database
 from gossamer.store.outlook import Asked
 from gossamer.store.pausing import pause_by_itself
@@ -67,7 +68,9 @@ class Treasurer:
         self._waiting: list[_Waiting] = []
         self._crowded: list[_Waiting] = []
         self._released: list[UUID] = []
+        self._ask_again = 0.0  # when those who wait for room are looked at again
         self._news = asyncio.Event()
+        self._closing = False
         self._serving: asyncio.Task[None] | None = None
 
     def is_paid(self, rung: str) -> bool:
@@ -98,7 +101,11 @@ class Treasurer:
         self._serve()
 
     async def close(self) -> None:
-        """Until everything that was asked for is answered."""
+        """Until everything that was asked for is answered, and given back unless the database is away.
+
+        What is not given back then is in nobody's hands, and taken for spent.
+        """
+        self._closing = True
         while self._serving is not None:
             await asyncio.wait([self._serving])
 
@@ -124,41 +131,61 @@ class Treasurer:
             self._news.clear()
             if not self._waiting and not self._released:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(_AGAIN):
+                    async with asyncio.timeout(max(0.0, self._ask_again - self._clock.monotonic())):
                         await self._news.wait()
+            if self._clock.monotonic() >= self._ask_again:
                 self._waiting, self._crowded = self._crowded + self._waiting, []
             batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
             released, self._released = self._released, []
             try:
-                asked, today = [one.asked for one in batch], self._clock.now().date()
-                answers = await self._database.write(_turn, asked, self._caps, released, today)
+                answers = await self._turn([one.asked for one in batch], released)
             except BaseException as error:
                 self._released += released  # still to be given back
                 for one in batch:
                     _fail(one.answer, error)
                 if not isinstance(error, Exception):
                     raise
+                # Nobody is told of a grant, so nothing is sent; whether there is one, the database may not have said.
+                self._released = [] if self._closing else self._released + [one.asked.id for one in batch]
                 await asyncio.sleep(_AGAIN)
                 continue
-            await self._pause(batch, answers)
-            for one, answer in zip(batch, answers, strict=True):
-                self._tell(one, answer)
+            await self._answer(batch, answers)
 
-    def _tell(self, one: _Waiting, answer: Answer) -> None:
-        if isinstance(answer, Refusal) and answer.why is Why.CROWDED and self._clock.monotonic() < one.until:
+    async def _turn(self, asked: Sequence[Asked], released: Sequence[UUID]) -> Sequence[Answer]:
+        if asked and not released and self._database.dialect.row_locks:
+            today = self._clock.now().date()
+            granted = await self._database.write_one(grants.grant, asked, self._caps, today)
+            if granted is not None:
+                return granted
+        return await self._database.write(_reserve, asked, self._caps, released) if asked or released else ()
+
+    async def _answer(self, batch: Sequence[_Waiting], answers: Sequence[Answer]) -> None:
+        """Whoever has room goes on at once. The others are told when their jobs are paused, or they would ask again."""
+        refused: list[tuple[_Waiting, Refusal]] = []
+        for one, answer in zip(batch, answers, strict=True):
+            if isinstance(answer, Refusal):
+                refused.append((one, answer))
+            elif not one.answer.done():
+                one.answer.set_result(answer)
+        await self._pause(refused)
+        for one, refusal in refused:
+            self._tell(one, refusal)
+
+    def _tell(self, one: _Waiting, refusal: Refusal) -> None:
+        now = self._clock.monotonic()
+        if refusal.why is Why.CROWDED and now < one.until:
+            if not self._crowded:
+                self._ask_again = now + _AGAIN
             self._crowded.append(one)
         elif not one.answer.done():
-            one.answer.set_result(answer)
+            one.answer.set_result(refusal)
 
-    async def _pause(self, batch: Sequence[_Waiting], answers: Sequence[Answer]) -> None:
-        """The jobs that have come to a cap: before anybody is told, so that nobody tries again meanwhile."""
+    async def _pause(self, refused: Sequence[tuple[_Waiting, Refusal]]) -> None:
         told: set[UUID] = set()
-        for one, answer in zip(batch, answers, strict=True):
+        for one, refusal in refused:
             job_id = one.asked.visit.job_id
-            if not isinstance(answer, Refusal) or job_id in told:
-                continue
-            pause = pause_of(answer, one.asked.price, job_id)
-            if pause is None:
+            pause = pause_of(refusal, one.asked.price, job_id)
+            if job_id in told or pause is None:
                 continue
             told.add(job_id)
             try:
@@ -168,12 +195,10 @@ class Treasurer:
                 log.warning("budget.not_paused", job=str(job_id), error=str(error))
 
 
-def _turn(
-    tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap], released: Sequence[UUID], today: date
-) -> list[Answer]:
+def _reserve(tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap], released: Sequence[UUID]) -> Sequence[Answer]:
     if released:
         bookings.release(tx, released)
-    return bookings.reserve(tx, asked, caps, today) if asked else []
+    return bookings.reserve(tx, asked, caps) if asked else ()
 
 
 def _fail(answer: "asyncio.Future[Answer]", error: BaseException) -> None:

@@ -174,7 +174,7 @@ class Reservation:
     def charge(self, cost: int | None, size: int = 0) -> Charge:
         """The credits the provider said it cost: 0 if nothing; None if it did not say, which is taken for the worst."""
         if cost is None:
-            return Charge(self.id, self.price.worst_amount(size), assumed=True)
+            return Charge(self.id, self.price.worst_amount(max(size, self.worst.bytes)), assumed=True)
         return Charge(self.id, self.price.amount(cost, size))
 
 

@@ -1,4 +1,4 @@
-"""The only place where outcomes become rows. Locks in one order: sites, visits, pages, records, budgets, counters."""
+"""The only place where outcomes become rows. Locks in one order: sites, visits, pages, records, counters, budgets."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -88,15 +88,15 @@ def commit(tx: Tx, steps: list[Step], shard: int, checkpoint_visits: int = check
     done.proven = {work.visit.lease for work in held if work.change.lived and work.visit.deaths}
     robots.keep(tx, [answer for work in held for answer in work.answers])
     _end_visits(tx, held, locked, changes)
-    charged = [charge for work in held for charge in work.charges]
-    if charged:
-        # As late as can be: every paid request of all jobs waits for these rows.
-        bookings.settle(tx, charged)
     counters.add(tx, shard, changes)
     memory.learn(tx, experiences(held))
     checkpoints.take_due(
         tx, sorted(job_id for job_id, change in changes.items() if change.sites_finished), checkpoint_visits
     )
+    charged = [charge for work in held for charge in work.charges]
+    if charged:
+        # Last of all: every paid request of all jobs waits for the budgets from here to the commit.
+        bookings.settle(tx, charged)
     return done
 
 

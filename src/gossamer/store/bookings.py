@@ -33,33 +33,20 @@ from gossamer.store.reservations import Taken
 from gossamer.store.tx import Tx
 
 
-def reserve(
-    tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap], today: date | None = None
-) -> list[Reservation | Refusal]:
+def reserve(tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap]) -> list[Reservation | Refusal]:
     """For each of them the worst price in all three budgets, or why not, in their order.
 
     `caps` are the operator's: those of the system and of accounts hold as they are now, that of a job only for one
-    that came without. Whose clock goes with the database's may say what day it thinks it is.
+    that came without.
     """
-    outlook = look(tx, asked, caps, today)
+    outlook = look(tx, asked, caps)
     day = outlook.day
     held = {key: _capped(budget, caps) for key, budget in outlook.budgets.items()}
     taken: dict[BudgetKey, Amount] = defaultdict(lambda: NOTHING)
     answers: list[Reservation | Refusal] = []
     fresh: list[Reservation] = []
     for one in asked:
-        granted = Reservation(
-            one.id,
-            one.visit.job_id,
-            one.visit.site_id,
-            one.visit.id,
-            one.visit.lease,
-            one.page,
-            one.price,
-            one.worst,
-            day,
-            tx.now,
-        )
+        granted = one.granted(day, tx.now)
         if one.id in outlook.known:
             answers.append(granted)
             continue
@@ -143,9 +130,10 @@ def _close(tx: Tx, taken: Sequence[Taken], costs: Mapping[UUID, Charge]) -> None
             change.reserved -= one.worst
             change.spent += cost
             change.excess += cost.above(one.worst)
+    charges.add(tx, booked)
+    # As late as can be: every paid request of all jobs waits for these rows.
     for budget in budgets.close(tx, budgets.hold(tx, list(changes)), changes):
         _tell(tx, budget)
-    charges.add(tx, booked)
     for one, charge in booked:
         if charge.amount.credits > one.worst.credits:
             _shut(tx, one, charge)

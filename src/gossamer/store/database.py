@@ -27,6 +27,10 @@ class Database(Protocol):
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
 
+    async def write_one(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `write`, of a single statement: a server needs no round trips to begin and to end that."""
+        ...
+
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
 
     async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:

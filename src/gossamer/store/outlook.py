@@ -1,18 +1,19 @@
-"""What is to be known before anything is reserved, in one statement: every paid request waits for it."""
+"""What is to be known before anything is reserved: the budgets first, and then what stands against a request.
+
+In this order: whoever changes a lease or closes a rung may be just about to, and we may have to wait for the budgets.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date
-from typing import Any
+from dataclasses import dataclass
+from datetime import date, datetime
 from uuid import UUID
 
-from sqlalchemy import DateTime, Select, bindparam, func, literal_column, select
+from sqlalchemy import bindparam, select
 
-from gossamer.model.money import Amount, Budget, BudgetKey, Cap, Price, Scope, keys_for
+from gossamer.model.money import Amount, Budget, BudgetKey, Cap, Price, Reservation, Scope, keys_for
 from gossamer.model.page import Visit
 from gossamer.store import budgets, visits
 from gossamer.store.ledger_tables import closed_rungs, reservations
-from gossamer.store.tables import visits as visit_rows
 from gossamer.store.tx import Tx
 
 
@@ -26,74 +27,26 @@ class Asked:
     price: Price
     worst: Amount
 
+    def granted(self, day: date, at: datetime) -> Reservation:
+        visit = self.visit
+        where = (visit.job_id, visit.site_id, visit.id, visit.lease)
+        return Reservation(self.id, *where, self.page, self.price, self.worst, day, at)
+
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
     day: date
     budgets: Mapping[BudgetKey, Budget]  # which nobody else changes until commit
-    lost: frozenset[UUID] = frozenset()  # leases that are gone
-    closed: Mapping[str, int] = field(default_factory=dict)  # rungs, and the most they took for one request
-    known: frozenset[UUID] = frozenset()  # reserved before: the answer to the commit was not heard
+    lost: frozenset[UUID]  # leases that are gone
+    closed: Mapping[str, int]  # rungs, and the most they took for one request
+    known: frozenset[UUID]  # reserved before: the answer to the commit was not heard
 
 
-def _some(name: str) -> Any:
-    return bindparam(name, expanding=True)
-
-
-_LEASED = (
-    select(func.count())
-    .where(visit_rows.c.id.in_(_some("visits")), visit_rows.c.lease.in_(_some("leases")))
-    .scalar_subquery()
-)
-_CLOSED = select(func.count()).select_from(closed_rungs).scalar_subquery()
-_KNOWN = select(func.count()).where(reservations.c.id.in_(_some("ids"))).scalar_subquery()
-_LOOK = budgets.HOLD.add_columns(_LEASED.label("leased"), _CLOSED.label("closed"), _KNOWN.label("known"))
-_NOW = literal_column("date_trunc('milliseconds', clock_timestamp())", DateTime(timezone=True))
-_LOOK_AND_CLOCK = _LOOK.add_columns(_NOW.label("now")).with_for_update(of=budgets.ROWS)
-
-
-def look(tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap], today: date | None) -> Outlook:
-    """The budgets these requests are to be paid from, held; and whether anything stands against any of them.
-
-    `today` is what the caller thinks, by a clock that goes with the database's. If that is past by now, or a budget is
-    the first of its kind, it takes a few statements more.
-    """
-    day = today if today is not None and tx.dialect.own_clock else tx.now.date()
-    keys = {key for one in asked for key in keys_for(one.visit.job_id, day)}
-    rows = tx.rows(_statement(tx), _parameters(asked, keys))
-    first = rows[0] if rows else None
-    if first is not None and tx.dialect.own_clock:
-        tx.agree(first.now)
-    held = {budget.key: budget for budget in map(budgets.budget_of, rows)}
-    if tx.now.date() != day or len(held) < len(keys):
-        day = tx.now.date()
-        held = budgets.hold(tx, {key for one in asked for key in keys_for(one.visit.job_id, day)}, caps)
-    leases = {one.visit.lease for one in asked}
-    return Outlook(
-        day,
-        held,
-        frozenset() if first is not None and first.leased == len(leases) else _lost(tx, asked),
-        {} if first is not None and not first.closed else _closed(tx),
-        frozenset() if first is not None and not first.known else _known(tx, asked),
-    )
-
-
-def _statement(tx: Tx) -> Select[Any]:
-    return _LOOK_AND_CLOCK if tx.dialect.own_clock else tx.locked(_LOOK)
-
-
-def _parameters(asked: Sequence[Asked], keys: set[BudgetKey]) -> dict[str, Any]:
-    return {
-        "keys": [(key.scope, key.subject, key.period) for key in keys],
-        "visits": _padded([one.visit.id for one in asked]),
-        "leases": _padded([one.visit.lease for one in asked]),
-        "ids": _padded([one.id for one in asked]),
-    }
-
-
-def _padded(ids: list[UUID]) -> list[UUID]:
-    """To the next power of two: a server prepares a statement anew for every number of values it has not met."""
-    return ids + ids[-1:] * ((1 << (len(ids) - 1).bit_length()) - len(ids))
+def look(tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap]) -> Outlook:
+    """The budgets these requests are to be paid from, held; and whether anything stands against any of them."""
+    day = tx.now.date()
+    held = budgets.hold(tx, {key for one in asked for key in keys_for(one.visit.job_id, day)}, caps)
+    return Outlook(day, held, _lost(tx, asked), _closed(tx), _known(tx, asked))
 
 
 def _lost(tx: Tx, asked: Sequence[Asked]) -> frozenset[UUID]:
@@ -101,10 +54,13 @@ def _lost(tx: Tx, asked: Sequence[Asked]) -> frozenset[UUID]:
     return frozenset(one.visit.lease for one in asked if held.get(one.visit.id) != one.visit.lease)
 
 
+_CLOSED = select(closed_rungs.c.rung, closed_rungs.c.charged)
+_KNOWN = select(reservations.c.id).where(reservations.c.id.in_(bindparam("ids", expanding=True)))
+
+
 def _closed(tx: Tx) -> dict[str, int]:
-    return {row.rung: row.charged for row in tx.run(select(closed_rungs))}
+    return {row.rung: row.charged for row in tx.run(_CLOSED)}
 
 
 def _known(tx: Tx, asked: Sequence[Asked]) -> frozenset[UUID]:
-    mine = reservations.c.id.in_([one.id for one in asked])
-    return frozenset(tx.run(select(reservations.c.id).where(mine)).scalars())
+    return frozenset(tx.run(_KNOWN, {"ids": [one.id for one in asked]}).scalars())

@@ -62,7 +62,7 @@ class PostgresDatabase:
             connect_args={"timeout": _CONNECT, **(_NOTHING_KEPT if pooled else _kept(longest))},
         )
         self._begins_with = _LIMITED.format(**_limits(longest)) if pooled and longest else ""
-        self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         look_whether_alive(self._engine)
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -73,18 +73,28 @@ class PostgresDatabase:
 
         Where a limit must be set anew for everything we ask it takes one, since the limit lasts no longer.
         """
-        opened = self._begin if self._begins_with else self._reading.connect
-        return await self._lend(opened, lambda tx: work(tx, *args, **kwargs))
+        return await self._lend(self._by_itself, lambda tx: work(tx, *args, **kwargs), again=True)
+
+    async def write_one(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The server commits a statement that is not part of a transaction before it answers."""
+        return await self._lend(self._by_itself, lambda tx: work(tx, *args, **kwargs))
+
+    def _by_itself(self) -> "AbstractAsyncContextManager[AsyncConnection]":
+        return self._begin() if self._begins_with else self._single.connect()
 
     async def _lend(
-        self, opened: "Callable[[], AbstractAsyncContextManager[AsyncConnection]]", work: Callable[[Tx], T]
+        self,
+        opened: "Callable[[], AbstractAsyncContextManager[AsyncConnection]]",
+        work: Callable[[Tx], T],
+        *,
+        again: bool = False,
     ) -> T:
         async def whole() -> T:
             async with opened() as conn:
                 return await conn.run_sync(self._reader(work))
 
         async def once() -> T:
-            return await self._once(whole)
+            return await self._once(whole, again=again)
 
         return await self.patience.lend(once)
 
@@ -125,7 +135,8 @@ class PostgresDatabase:
     def _reader(self, work: Callable[[Tx], T]) -> Callable[[Connection], T]:
         return lambda conn: work(Tx(conn, POSTGRES, self._clock))
 
-    async def _once(self, whole: Callable[[], Awaitable[T]]) -> T:
+    async def _once(self, whole: Callable[[], Awaitable[T]], *, again: bool = False) -> T:
+        """`again` may be tried what met a connection whose other end was gone: nothing can have been written."""
         for attempt in range(_TRIES):
             try:
                 return await whole()
@@ -133,6 +144,8 @@ class PostgresDatabase:
                 state = str(getattr(error.orig, "sqlstate", None) or "")
                 if state.startswith(_REFUSED_STATES):
                     raise _refused(error.orig, self._shown) from error
+                if again and attempt == 0 and error.connection_invalidated:
+                    continue
                 if state not in _RETRIED_STATES or attempt == _TRIES - 1:
                     raise storage_away(error, self._shown) from error
                 await asyncio.sleep(random.uniform(0, 0.05 * 2**attempt))

@@ -47,6 +47,8 @@ class SqliteDatabase:
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._hop(self._write_thread, self._writer, self._turn, work, *args, **kwargs)
 
+    write_one = write
+
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._hop(self._read_thread, self._reader, nullcontext(), work, *args, **kwargs)
 
