@@ -498,6 +498,7 @@ async def open_poster(settings: Settings, clock: SteadyClock) -> AsyncIterator["
     try:
         yield Poster(
             guard,
+            clock,
             timeout=settings.webhook_timeout,
             trust=read_trust(settings.ca_file) if settings.ca_file else None,
             proxy=settings.proxy.get_secret_value() if settings.proxy else "",

@@ -25,7 +25,7 @@ def listener() -> Iterator[Listener]:
 @pytest.fixture
 async def poster(listener: Listener) -> AsyncIterator[Poster]:
     resolver = Resolver(SystemClock(), servers=["127.0.0.1:9"], patience=timedelta(seconds=0.2))
-    yield Poster(Guard(resolver, rules=parse_connect_to(listener.rule)), timeout=timedelta(seconds=1))
+    yield Poster(Guard(resolver, rules=parse_connect_to(listener.rule)), SystemClock(), timeout=timedelta(seconds=1))
     await resolver.close()
 
 

@@ -27,11 +27,13 @@ async def name_server() -> AsyncIterator[NameServer]:
 
 
 def own_networks(poster_of: Resolver, *networks: str) -> Poster:
-    return Poster(Guard(poster_of, allow=[ip_network(one) for one in networks]), timeout=timedelta(seconds=2))
+    return Poster(
+        Guard(poster_of, allow=[ip_network(one) for one in networks]), SystemClock(), timeout=timedelta(seconds=2)
+    )
 
 
 async def test_no_spelling_of_an_address_is_sent_to() -> None:
-    poster = Poster(Guard(NoLookup()))
+    poster = Poster(Guard(NoLookup()), SystemClock())
     for url in (*FORBIDDEN, *NOT_WEB):
         heard = await poster.post(url, {}, b"{}")
         assert heard.status is None, url
@@ -40,7 +42,7 @@ async def test_no_spelling_of_an_address_is_sent_to() -> None:
 
 
 async def test_the_same_are_refused_when_they_are_given(database: AnyDatabase) -> None:
-    poster = Poster(Guard(NoLookup()))
+    poster = Poster(Guard(NoLookup()), SystemClock())
     for url in (
         "http://169.254.169.254/latest/meta-data",
         "http://[::1]/",
@@ -60,10 +62,10 @@ async def test_the_same_are_refused_when_they_are_given(database: AnyDatabase) -
 
 async def test_a_name_that_leads_inside_is_not_followed_there(name_server: NameServer, listener: Listener) -> None:
     """Also one that was fit when it was given: it is looked up for every message."""
-    name_server.names["rebind.example"] = Name(("93.184.216.34",))
+    name_server.names["rebind.example"] = Name(["93.184.216.34"])
     earlier = Resolver(SystemClock(), servers=[name_server.address])
     assert await own_networks(earlier).refusal(f"http://rebind.example:{listener.port}/") == ""
-    name_server.names["rebind.example"] = Name(("93.184.216.34", "127.0.0.1"))
+    name_server.names["rebind.example"] = Name(["93.184.216.34", "127.0.0.1"])
     later = Resolver(SystemClock(), servers=[name_server.address])
     heard = await own_networks(later).post(f"http://rebind.example:{listener.port}/", {}, b"{}")
     assert heard.status is None
@@ -74,7 +76,7 @@ async def test_a_name_that_leads_inside_is_not_followed_there(name_server: NameS
 
 
 async def test_a_network_that_the_operator_allows_is_sent_to(name_server: NameServer, listener: Listener) -> None:
-    name_server.names["hooks.example"] = Name(("127.0.0.1",))
+    name_server.names["hooks.example"] = Name(["127.0.0.1"])
     resolver = Resolver(SystemClock(), servers=[name_server.address])
     poster = own_networks(resolver, "127.0.0.0/8")
     for host in ("hooks.example", "127.0.0.1"):
@@ -88,7 +90,7 @@ async def test_a_network_that_the_operator_allows_is_sent_to(name_server: NameSe
 
 
 async def test_a_redirect_leads_nowhere(name_server: NameServer, listener: Listener) -> None:
-    name_server.names["hooks.example"] = Name(("127.0.0.1",))
+    name_server.names["hooks.example"] = Name(["127.0.0.1"])
     resolver = Resolver(SystemClock(), servers=[name_server.address])
     for status in (301, 302, 303, 307, 308):
         listener.answers = [(status, {"location": f"http://127.0.0.1:{listener.port}/elsewhere"})]

@@ -142,7 +142,7 @@ async def test_what_a_dead_sender_left_is_sent_by_the_next_under_the_same_id(
     assert await make_sender().send_due(SOON) == 1
     assert listener.received[0].id == message.message_id
     # One that was only slow finds out that it is no longer its own.
-    assert not await database.write(endpoints.keep, made.endpoint.id, gone, timedelta(seconds=1))
+    assert not await database.write(endpoints.keep, made.endpoint.id, gone, timedelta(seconds=1), {})
 
 
 async def test_a_home_that_is_worked_anew_need_not_wait_for_its_former_lease(
@@ -161,7 +161,11 @@ async def test_one_that_never_answers_is_left_after_the_time_limit(
     database: AnyDatabase, sender: Sender, listener: Listener, made: Made
 ) -> None:
     ended = threading.Event()
-    listener.answers = [lambda _: ended.wait(10) and None]
+
+    def never(_: BaseHTTPRequestHandler) -> None:
+        ended.wait(10)
+
+    listener.answers = [never]
     await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
     assert await sender.send_due(SOON) == 1
     ended.set()

@@ -65,12 +65,13 @@ def test_a_message_that_waited_for_its_turn_for_a_day_is_not_tried_for_another()
 
 
 def test_an_endpoint_that_asks_for_time_gets_it_up_to_an_hour() -> None:
-    for asked, rest in (("120", 120), ("1", 5), ("90000", 3600)):
-        verdict = judge(Heard(429, retry_after=asked), ENDPOINT, MESSAGE, NOW, PATIENCE, middle)
+    for asked, rest in ((120, 120), (1, 5), (90_000, 3600)):
+        verdict = judge(Heard(429, asked=timedelta(seconds=asked)), ENDPOINT, MESSAGE, NOW, PATIENCE, middle)
         assert verdict.rest == timedelta(seconds=rest)
         assert verdict.due_at == NOW + timedelta(seconds=rest)
     # Nobody else has anything to ask.
-    assert judge(Heard(500, retry_after="120"), ENDPOINT, MESSAGE, NOW, PATIENCE, middle).rest == timedelta(seconds=5)
+    heard = Heard(500, asked=timedelta(minutes=2))
+    assert judge(heard, ENDPOINT, MESSAGE, NOW, PATIENCE, middle).rest == timedelta(seconds=5)
 
 
 def test_the_more_failures_the_longer_the_rest() -> None:

@@ -214,7 +214,7 @@ def _settle(
     else:
         since = endpoint.failing_since or attempt.at
         how = {"failing_since": since, "failures": endpoint.failures + 1, "not_before": tx.now + verdict.rest}
-    ours = endpoints.keep(tx, endpoint.id, token, lease, **how)
+    ours = endpoints.keep(tx, endpoint.id, token, lease, how)
     if ours or arrived:
         deliveries.record(tx, message, attempt, verdict.state, verdict.due_at)
     if ours and verdict.switch_off:

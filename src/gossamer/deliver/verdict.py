@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
 
-from gossamer.judge.retry_after import seconds_asked
 from gossamer.model.webhook import Delivery, DeliveryState, Endpoint, Heard, next_try, rest_after
 
 # What overload looks like; how long to stay away may be said too.
@@ -37,8 +36,7 @@ def judge(
     error = heard.error or _said(status)
     if status == HTTPStatus.GONE:
         return Verdict(DeliveryState.FAILED, error, switch_off="it answered 410, which says that it is gone for good")
-    asked = seconds_asked(heard.retry_after, now, heard.date) if status in _MAY_ASK_FOR_TIME else None
-    rest = rest_after(endpoint.failures + 1, None if asked is None else timedelta(seconds=asked))
+    rest = rest_after(endpoint.failures + 1, heard.asked if status in _MAY_ASK_FOR_TIME else None)
     due_at = next_try(delivery.tries + 1, delivery.queued_at, now, jitter())
     if due_at is not None:
         return Verdict(DeliveryState.PENDING, error, max(due_at, now + rest), rest)

@@ -15,10 +15,12 @@ from wreq.redirect import Policy
 from wreq.runtime import Runtime
 from wreq.tls import CertStore
 
+from gossamer.clock import Clock
 from gossamer.fetch.addresses import real_address
 from gossamer.fetch.body import read_headers
 from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, spell_seconds, translate
 from gossamer.fetch.guard import Clearance, Guard
+from gossamer.judge.retry_after import seconds_asked
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.webhook import Heard
 
@@ -35,6 +37,7 @@ class Poster:
     def __init__(
         self,
         guard: Guard,
+        clock: Clock,
         *,
         timeout: timedelta = timedelta(seconds=10),
         trust: CertStore | None = None,
@@ -42,6 +45,7 @@ class Poster:
         runtime: Runtime | None = None,
     ) -> None:
         self._guard = guard
+        self._clock = clock
         self._timeout = timeout
         self._trust = trust
         self._proxy = Proxy.all(proxy) if proxy else None
@@ -79,7 +83,8 @@ class Poster:
                 raise FetchError(Trouble(Reason.FORBIDDEN_ADDRESS, f"{clearance.host} was answered from elsewhere"))
             said = read_headers(arrived)
             await arrived.close()
-            return Heard(arrived.status.as_int(), retry_after=said.get("retry-after", ""), date=said.get("date", ""))
+            asked = seconds_asked(said.get("retry-after", ""), self._clock.now(), said.get("date", ""))
+            return Heard(arrived.status.as_int(), asked=None if asked is None else timedelta(seconds=asked))
 
     def _client(self, clearance: Clearance, proxy: Proxy | None) -> Client:
         # Proxies have names of their own, which are the operator's business: the system looks them up.

@@ -82,8 +82,7 @@ class Heard:
 
     status: int | None
     error: str = ""  # of no answer, as a sentence
-    retry_after: str = ""
-    date: str = ""
+    asked: timedelta | None = None  # how long it wants to be left alone
 
 
 @dataclass(frozen=True, slots=True)

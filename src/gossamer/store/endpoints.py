@@ -1,6 +1,6 @@
 """Where accounts want their messages. Everything a person asks for names the account it is asked for."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -135,7 +135,7 @@ def is_rested(now: datetime) -> ColumnElement[bool]:
     return or_(endpoints.c.not_before.is_(None), endpoints.c.not_before <= now)
 
 
-def keep(tx: Tx, identifier: UUID, token: UUID, lease: timedelta, **changes: Any) -> bool:
+def keep(tx: Tx, identifier: UUID, token: UUID, lease: timedelta, changes: Mapping[str, Any]) -> bool:
     """Still ours, for a while longer. False: somebody else has it now."""
     ours = (endpoints.c.id == identifier) & (endpoints.c.lease == token)
     return bool(tx.run(update(endpoints).where(ours).values(lease_until=tx.now + lease, **changes)).rowcount)
