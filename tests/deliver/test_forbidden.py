@@ -26,10 +26,9 @@ async def name_server() -> AsyncIterator[NameServer]:
     server.close()
 
 
-def own_networks(poster_of: Resolver, *networks: str) -> Poster:
-    return Poster(
-        Guard(poster_of, allow=[ip_network(one) for one in networks]), SystemClock(), timeout=timedelta(seconds=2)
-    )
+def own_networks(resolver: Resolver, *networks: str) -> Poster:
+    guard = Guard(resolver, allow=[ip_network(one) for one in networks])
+    return Poster(guard, SystemClock(), timeout=timedelta(seconds=2))
 
 
 async def test_no_spelling_of_an_address_is_sent_to() -> None:
