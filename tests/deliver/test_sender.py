@@ -281,7 +281,7 @@ async def test_the_loop_sends_what_is_written_while_it_runs(
         await running
     # It lets go of the endpoint long before its lease runs out.
     async with asyncio.timeout(10):
-        while not await database.write(endpoints.hold, made.endpoint.id, UUID(int=9), "test/2", SOON):  # noqa: ASYNC110
+        while not await database.write(endpoints.hold, made.endpoint.id, UUID(int=9), "test/2", SOON):
             await asyncio.sleep(0.02)
 
 
