@@ -10,11 +10,12 @@ import pytest
 from sqlalchemy import func, select, update
 
 from gossamer.model.alert import AlertKind
+from gossamer.model.desk import DESK_RULES, DeskKind
 from gossamer.model.export import ExportRequest
 from gossamer.model.money import ACCOUNT, Amount, Budget, BudgetKey, Cap, Scope
 from gossamer.model.states import JobState
 from gossamer.model.webhook import DeliveryState, Endpoint, EventType
-from gossamer.store import alerts, counters, deliveries, endpoints, exports, jobs, outbox, retention
+from gossamer.store import alerts, counters, deliveries, desk, endpoints, exports, forget, jobs, outbox, retention
 from gossamer.store.counters import Change
 from gossamer.store.tx import Tx
 from gossamer.store.webhook_tables import deliveries as rows
@@ -57,6 +58,9 @@ async def test_each_hears_of_what_it_asked_for(database: AnyDatabase) -> None:
     said = orjson.loads(heard[few.id][0].body)["data"]
     assert (said["state"], said["reason"], said["name"]) == ("failed", "It could not be.", "test")
     assert len({one.id for some in heard.values() for one in some}) == 3
+    assert (await database.read(deliveries.waiting))[0] == 3
+    lines = {line.kind: line.ready for line in await database.read(desk.lines, DESK_RULES)}
+    assert lines[DeskKind.WEBHOOK] == 3
 
 
 async def test_what_did_not_happen_is_not_told(database: AnyDatabase) -> None:
@@ -181,3 +185,14 @@ async def test_the_log_of_a_deleted_job_goes_with_it(database: AnyDatabase) -> N
         pass
     # What nobody has been told yet is still to be told.
     assert types(await database.read(told)) == ["job.cancelled"]
+
+
+async def test_what_is_forgotten_is_forgotten_in_messages_too(database: AnyDatabase) -> None:
+    await database.write(listen, EventType.JOB_STARTED, EventType.JOB_FAILED)
+    job = await database.write(make_job, "a.test")
+    await database.write(jobs.move, job.id, JobState.FAILED, "shop.example did not want it.")
+    named = await database.read(forget.texts_naming, job.id, "shop.example")
+    assert len(named["webhook_deliveries"]) == 1
+    await database.write(forget.take_out_texts, job.id, {name: list(found) for name, found in named.items()})
+    started, failed = await database.read(told)
+    assert (started["type"], failed) == ("job.started", {"forgotten": True})

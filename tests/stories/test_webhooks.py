@@ -1,13 +1,23 @@
 """Another program is told what happens to a job, whatever happens to ours."""
 
+import asyncio
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
+from gossamer.clock import SystemClock
+from gossamer.deliver import webhooks
+from gossamer.model.money import ACCOUNT
+from gossamer.store.database import open_database
 from tests.deliver.listener import Listener
+from tests.servers import RedisServer
+from tests.stories.cluster import Rows, instance
 from tests.stories.program import Terminal, Web, finish, kill, quick_web
 
 ARGUMENTS = ("--sites", "3", "--seed", "3", "--nasty", "0", "--size-min", "4", "--size-max", "6")
@@ -82,3 +92,31 @@ def test_a_message_that_was_under_way_at_kill_9_comes_again_under_the_same_id(tm
             "job.started",
             "job.completed",
         ]
+
+
+@pytest.mark.story
+def test_of_two_instances_one_sends_each_message(
+    tmp_path: Path, new_postgres: Callable[[], str], redis_server: RedisServer
+) -> None:
+    url = new_postgres()
+    rows = Rows(url)
+
+    async def ask_for(messages: int, endpoint: UUID) -> set[str]:
+        database = open_database(url, SystemClock())
+        sent = [await webhooks.send_test(database, ACCOUNT, endpoint) for _ in range(messages)]
+        await database.close()
+        return {one.message_id for one in sent}
+
+    with Listener() as listener, ExitStack() as stack:
+        servers = {"GOSSAMER_DATABASE_URL": url, "GOSSAMER_REDIS_URL": redis_server.url}
+        names = {"GOSSAMER_REDIS_PREFIX": "story-webhooks", "GOSSAMER_CONNECT_TO": listener.rule}
+        shell = Terminal(tmp_path / "home", None, {**servers, **names})
+        added = shell.ask("webhook", "add", listener.url())
+        for number in range(2):
+            log = tmp_path / f"instance-{number}.log"
+            stack.enter_context(instance(shell, log, "--lanes", "http:1,desk:1", "--processes", "1"))
+        rows.until("SELECT count(*) FROM workers", lambda count: count == 2)
+        asked = asyncio.run(ask_for(40, UUID(added["id"])))
+        rows.until("SELECT count(*) FROM webhook_deliveries WHERE state = 'delivered'", lambda count: count == 40)
+        assert Counter(one.id for one in listener.received) == Counter(asked)
+        assert set(listener.types(added["secret"])) == {"webhook.test"}
