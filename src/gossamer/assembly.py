@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -38,8 +38,10 @@ from gossamer.work.home import HomeLock, home_name
 if TYPE_CHECKING:
     from gossamer.blobs.objects import ObjectBlobs
     from gossamer.blobs.shelf import Shelf
+    from gossamer.deliver.sender import Sender
     from gossamer.fetch import Fetcher, ProviderUnusable
     from gossamer.fetch.never import NeverVisit
+    from gossamer.fetch.post import Poster
     from gossamer.fetch.providers import ProviderDesk
     from gossamer.gate import Breakers, Gate, Places
     from gossamer.work.exporting import Exporter
@@ -143,6 +145,22 @@ class App:
         finally:
             await database.close()
 
+    @asynccontextmanager
+    async def sender(self, who: str) -> AsyncIterator["Sender"]:
+        """What sends the messages of webhooks, in turns of its own: a file that takes long keeps none waiting."""
+        from gossamer.deliver.sender import Sender
+        from gossamer.work.exporting import worker_name
+
+        name = worker_name(self.home_name, who)
+        desk = self.desk(self.database, name, self.desk_rules[DeskKind.WEBHOOK].limit)
+        async with AsyncExitStack() as stack:
+
+            async def poster() -> "Poster":
+                return await stack.enter_async_context(open_poster(self.settings, self.clock))
+
+            turn, patience = partial(desk.turn, DeskKind.WEBHOOK), self.settings.webhook_patience
+            yield Sender(self.database, self.clock, poster, name, turn, patience=patience)
+
     @property
     def desk_rules(self) -> Mapping[DeskKind, DeskRule]:
         return _desk_rules(self.settings)
@@ -178,6 +196,7 @@ class App:
             Retainer(self.database, self.terms),
             FileSweeper(self.database, self.shelf()),
             lambda: self.exporter("runner", desk),
+            lambda: self.sender("runner"),
             desk,
         )
 
@@ -469,6 +488,32 @@ async def open_kit(
         await treasurer.close()
         await resolver.close()
         await database.close()
+
+
+@asynccontextmanager
+async def open_poster(settings: Settings, clock: SteadyClock) -> AsyncIterator["Poster"]:
+    """What carries messages to addresses that people have named.
+
+    What no job may visit can be told all the same: an operator's own server may be on that list.
+    """
+    from gossamer.fetch.connect_to import parse_connect_to
+    from gossamer.fetch.guard import Guard
+    from gossamer.fetch.http import read_trust
+    from gossamer.fetch.post import Poster
+    from gossamer.fetch.resolve import Resolver
+
+    resolver = Resolver(clock, servers=settings.dns_servers)
+    guard = Guard(resolver, rules=parse_connect_to(settings.connect_to), allow=settings.allow_networks)
+    try:
+        yield Poster(
+            guard,
+            clock,
+            timeout=settings.webhook_timeout,
+            trust=read_trust(settings.ca_file) if settings.ca_file else None,
+            proxy=settings.proxy.get_secret_value() if settings.proxy else "",
+        )
+    finally:
+        await resolver.close()
 
 
 def _through(provider: "Callable[[], Fetcher]") -> "Callable[[int], Fetcher]":

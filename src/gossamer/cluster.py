@@ -171,6 +171,7 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
                 dispatcher,
                 FileSweeper(app.database, app.shelf()),
                 (lambda: app.exporter("cluster", desk)) if "desk" in lanes else None,
+                (lambda: app.sender("cluster")) if "desk" in lanes else None,
                 desk,
             )
         finally:

@@ -72,6 +72,7 @@ TEXTS = {
     "Error: token: hunter2": "Error: token: [redacted]",
     "x=1&token=hunter2&y=key=hunter2": "x=1&token=[redacted]&y=key=[redacted]",
     "sent bearer hunter2hunter2hunter2": "sent bearer [redacted]",
+    "signed with whsec_hunter2hunter2+hunter2/x= today": "signed with [redacted] today",
 }
 
 

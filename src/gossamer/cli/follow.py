@@ -14,13 +14,14 @@ from gossamer.intake import control
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
-from gossamer.store import counters, exports, jobs, reservations, visits
+from gossamer.store import counters, deliveries, exports, jobs, reservations, visits
 from gossamer.store.health import working_home
 from gossamer.work.member import CLUSTER
 from gossamer.work.runner import Runner
 
 _LOOK = 0.25  # seconds between looks at the rows
 _FOR_FILES = 60.0  # seconds that the files of a job may take which are made by themselves
+_FOR_MESSAGES = 15.0  # seconds in which what webhooks are to be told may be sent
 
 
 async def worked_by_cluster(app: App) -> bool:
@@ -93,6 +94,7 @@ class Follower:
             job = await self._show()
             if job.state in OVER or job.state is JobState.PAUSED or self._leave:
                 await self._let_files_be_made()
+                await self._let_messages_go()
                 return job
             if self._interrupts > 1:
                 return await self._stop_at_once(job)
@@ -110,6 +112,15 @@ class Follower:
             home = self._app.home_name
             in_time = asyncio.get_running_loop().time() < until
             if not in_time or not await self._app.database.read(exports.any_open, home, self._job_id):
+                return
+            await asyncio.sleep(_LOOK / 5)
+
+    async def _let_messages_go(self) -> None:
+        """What webhooks are to be told of it is tried once while we are here; the rest waits for whoever works next."""
+        until = asyncio.get_running_loop().time() + _FOR_MESSAGES
+        while self._runner and not self._leave and not self._interrupts:
+            in_time = asyncio.get_running_loop().time() < until
+            if not in_time or not (await self._app.database.read(deliveries.waiting))[0]:
                 return
             await asyncio.sleep(_LOOK / 5)
 

@@ -28,6 +28,7 @@ class AlertKind(StrEnum):
     DAILY_BUDGET = "daily-budget"  # all jobs together have, on this day
     SPENDING = "spending"  # much of a budget is spent
     OVERCHARGE = "overcharge"  # a rung took more than its price
+    WEBHOOK = "webhook"  # an endpoint took nothing for so long that it was switched off
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 class DeskKind(StrEnum):
     FINISH = "finish"  # a job whose last site is closed is audited and completed
-    WEBHOOK = "webhook"  # somebody is told; nothing asks for it yet
+    WEBHOOK = "webhook"  # an endpoint is told what happened
     EXPORT = "export"  # a file is made of a job's rows
     CLEANUP = "cleanup"  # rows and files that were kept long enough go
 

@@ -91,6 +91,10 @@ ALERTS: Mapping[str, str] = {
         "it. Their jobs have ids of another time: see {table}_default in the database, and the clock of its server."
     ),
     "spending": "{percent} % of the budget {whose} is spent: {spent} of {most}. See 'gossamer system credits'.",
+    "webhook": (
+        "The webhook to {host} was switched off: {why}. Messages that waited for it are kept: see 'gossamer webhook "
+        "deliveries {endpoint}', mend it, then 'gossamer webhook enable {endpoint}'."
+    ),
     "audit": (
         "The rows of job {job} do not add up: {found}. Its results may be incomplete: see 'gossamer job audit {job}'."
     ),

@@ -218,6 +218,19 @@ class Settings(BaseSettings):
     checkpoint_visits: int = setting(
         "Visits after which a checkpoint is written", "a whole number above 0", default=100, gt=0
     )
+    webhook_timeout: Duration = setting(
+        "How long an endpoint of a webhook may take to answer",
+        SOME_TIME,
+        default=timedelta(seconds=10),
+        gt=timedelta(0),
+        le=timedelta(seconds=30),
+    )
+    webhook_patience: Duration = setting(
+        "For how long nothing may arrive at an endpoint of a webhook before it is switched off",
+        SOME_TIME,
+        default=timedelta(days=3),
+        ge=timedelta(days=1),
+    )
     retention: Duration = setting(
         "How long results are kept after a job has ended", SOME_TIME, default=timedelta(days=90), gt=timedelta(0)
     )

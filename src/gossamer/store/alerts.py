@@ -8,6 +8,7 @@ from sqlalchemy import Row, select, update
 
 from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.ids import new_id
+from gossamer.store import outbox
 from gossamer.store.tables import alerts
 from gossamer.store.tx import Tx
 
@@ -26,7 +27,10 @@ def fire(tx: Tx, kind: AlertKind, subject: str, sentence: str, *, job_id: UUID |
         "fired_at": tx.now,
         "holds": True,
     }
-    return bool(tx.run(fresh, values).rowcount)
+    if not tx.run(fresh, values).rowcount:
+        return False
+    outbox.alert_fired(tx, kind, sentence, job_id)
+    return True
 
 
 def clear(tx: Tx, kind: AlertKind, subject: str) -> bool:

@@ -25,7 +25,7 @@ from gossamer.model.money import (
     shown,
 )
 from gossamer.model.sentences import ALERTS
-from gossamer.store import alerts, budgets, charges, reservations
+from gossamer.store import alerts, budgets, charges, outbox, reservations
 from gossamer.store.budgets import BudgetChange
 from gossamer.store.ledger_tables import PARTS, closed_rungs
 from gossamer.store.outlook import Asked, Outlook, look
@@ -151,6 +151,7 @@ def _tell(tx: Tx, budget: Budget) -> None:
     sentence = ALERTS[AlertKind.SPENDING].format(percent=budget.told, whose=whose, spent=spent, most=most)
     subject = ":".join((budget.key.scope, budget.key.subject, budget.key.period, str(budget.told)))
     alerts.fire(tx, AlertKind.SPENDING, subject, sentence, job_id=job_id)
+    outbox.budget_reached(tx, budget, sentence)
 
 
 def _shut(tx: Tx, one: Taken, charge: Charge) -> None:

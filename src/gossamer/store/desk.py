@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, func, select
 from gossamer.model.desk import DeskKind, DeskRule
 from gossamer.model.export import ExportState
 from gossamer.model.states import JobState
+from gossamer.store import deliveries
 from gossamer.store.exports import count_expired
 from gossamer.store.jobs import ready_to_close
 from gossamer.store.tables import exports, jobs, places
@@ -24,7 +25,7 @@ class DeskLine:
     limit: int
     ready: int  # waiting for a turn
     running: int
-    oldest_wait: timedelta | None  # of files that wait to be made
+    oldest_wait: timedelta | None  # of files that wait to be made, and of messages
 
 
 def place_of(kind: DeskKind) -> str:
@@ -56,7 +57,7 @@ def _waiting(tx: Tx, running: Mapping[DeskKind, int]) -> dict[DeskKind, tuple[in
     ended = len(ready_to_close(tx)) - running.get(DeskKind.FINISH, 0)
     return {
         DeskKind.FINISH: (max(0, ended), None),
-        DeskKind.WEBHOOK: (0, None),
+        DeskKind.WEBHOOK: deliveries.waiting(tx),
         DeskKind.EXPORT: (files.all, files.oldest),
         DeskKind.CLEANUP: (old, None),
     }

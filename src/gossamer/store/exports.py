@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Row, delete, exists, func, insert, or_, se
 from gossamer.model.export import OPEN, Export, ExportRequest, ExportState
 from gossamer.model.ids import new_id
 from gossamer.model.states import JobState
+from gossamer.store import outbox
 from gossamer.store.tables import exports, jobs
 from gossamer.store.tx import Tx
 
@@ -117,7 +118,10 @@ def finish(
         "finished_at": tx.now,
         "expires_at": tx.now + kept,
     }
-    return bool(tx.run(update(exports).where(_held(export)).values(**_FREED, **values)).rowcount)
+    if not tx.run(update(exports).where(_held(export)).values(**_FREED, **values)).rowcount:
+        return False
+    outbox.export_ready(tx, export, rows=rows, size=size, sha256=sha256, expires_at=tx.now + kept)
+    return True
 
 
 def fail(tx: Tx, export: Export, reason: str) -> bool:

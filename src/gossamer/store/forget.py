@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Table, Text, bindparam, cast, delete, func
 from gossamer.model.states import PageState
 from gossamer.store import tables as t
 from gossamer.store.tx import Tx
+from gossamer.store.webhook_tables import deliveries
 
 _UNTIL = b"\xff" * 16
 
@@ -176,6 +177,7 @@ _TEXTS = (
     (t.events, "why", ""),
     (t.alerts, "sentence", _TAKEN_OUT),
     (t.jobs, "reason", _TAKEN_OUT),
+    (deliveries, "body", '{"forgotten":true}'),
 )
 
 

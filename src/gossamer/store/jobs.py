@@ -12,7 +12,7 @@ from gossamer.model.ids import fits, new_id
 from gossamer.model.job import Job
 from gossamer.model.priority import Priority
 from gossamer.model.states import JOB_MOVES, JobState, SiteState, VisitState, origins
-from gossamer.store import checkpoints, counters, events
+from gossamer.store import checkpoints, counters, events, outbox
 from gossamer.store.tables import jobs, sites, visits
 from gossamer.store.tx import Tx
 
@@ -120,9 +120,12 @@ def move(tx: Tx, identifier: UUID, target: JobState, why: str = "", who: str = "
     legal = (jobs.c.id == identifier) & jobs.c.state.in_(origins(JOB_MOVES, target))
     if not tx.run(update(jobs).where(legal).values(**changes)).rowcount:
         return False
+    first = False
     if started:
-        tx.run(update(jobs).where(jobs.c.id == identifier, jobs.c.started_at.is_(None)).values(started_at=started))
+        never = (jobs.c.id == identifier) & jobs.c.started_at.is_(None)
+        first = bool(tx.run(update(jobs).where(never).values(started_at=started)).rowcount)
     events.add(tx, identifier, f"job.{target}", why, who=who)
+    outbox.job_moved(tx, identifier, target, first=first)
     if target in _CHECKPOINTS:
         checkpoints.take(tx, identifier, _CHECKPOINTS[target])
     return True

@@ -12,11 +12,13 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Table, Text, cast, delete, func, select, tuple_, update
 
 from gossamer.model.states import JobState, VisitState
+from gossamer.model.webhook import DeliveryState
 from gossamer.store import events, exports, jobs
 from gossamer.store import tables as t
 from gossamer.store.ledger_tables import charges
 from gossamer.store.moves import FREED, Moving, moving, tell
 from gossamer.store.tx import Tx
+from gossamer.store.webhook_tables import deliveries
 
 _ENDED = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED)
 _RESTING = (*_ENDED, JobState.PAUSED)
@@ -129,7 +131,18 @@ def purge_step(tx: Tx, job_id: UUID, most: int) -> int:
     """Delete up to `most` rows of an archived job; how many. After the last one it is only what `job list` shows."""
     if jobs.states(tx, [job_id]).get(job_id) is not JobState.ARCHIVED:
         return 0
-    for table in (t.records, t.pages, charges, t.events, t.minutes, t.checkpoints, t.visits, t.sites, t.exports):
+    for table in (
+        t.records,
+        t.pages,
+        charges,
+        t.events,
+        t.minutes,
+        t.checkpoints,
+        t.visits,
+        t.sites,
+        t.exports,
+        deliveries,
+    ):
         gone = _delete(tx, table, job_id, most)
         if gone:
             return gone
@@ -152,6 +165,8 @@ def _delete(tx: Tx, table: Table, job_id: UUID, most: int) -> int:
         wanted &= table.c.site_id.is_not(None) | table.c.visit_id.is_not(None)  # what happened to the job itself stays
     if table is t.exports:
         wanted &= table.c.blob_key.is_(None)  # the others go with their files
+    if table is deliveries:
+        wanted &= table.c.state != DeliveryState.PENDING  # what is still to be told goes from the log later
     if table is t.sites:
         wanted &= ~table.c.listed  # what a person listed stays
     key = list(table.primary_key)

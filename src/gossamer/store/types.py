@@ -10,8 +10,8 @@ from sqlalchemy import DateTime, LargeBinary, Uuid
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import JSON, UserDefinedType
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
 
 
 class _BytesId(UserDefinedType[UUID]):
@@ -56,10 +56,10 @@ class _Milliseconds(UserDefinedType[datetime]):
         return "INTEGER"
 
     def bind_processor(self, dialect: Dialect) -> Callable[[datetime | None], int | None]:
-        return lambda value: None if value is None else (value - _EPOCH) // _MILLISECOND
+        return lambda value: None if value is None else (value - EPOCH) // MILLISECOND
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[int | None], datetime | None]:
-        return lambda value: None if value is None else _EPOCH + value * _MILLISECOND
+        return lambda value: None if value is None else EPOCH + value * MILLISECOND
 
 
 Id = _BytesId().with_variant(Uuid(), "postgresql")

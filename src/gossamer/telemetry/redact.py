@@ -29,6 +29,7 @@ _SECRET_WORDS = frozenset(
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _USER_INFO = re.compile(r"([a-z][a-z0-9+.-]{0,20}://)[^\s/?#\"'<>]*@", re.IGNORECASE)
 _BEARER = re.compile(r"\b(bearer)\s+[A-Za-z0-9._~+/=-]{16,}", re.IGNORECASE)
+_SIGNING_KEY = re.compile(r"whsec_[A-Za-z0-9+/=_-]+")
 _COOKIES = re.compile(r"\b((?:set-)?cookie)(\s*[:=]\s*)[^\r\n\"']+", re.IGNORECASE)
 _LABEL = re.compile(
     r"(?P<name>[A-Za-z][A-Za-z0-9_.-]{0,63})(?P<between>[\"']?\s{0,2}(?:=|:|%3D)\s{0,2}[\"']?)", re.IGNORECASE
@@ -75,6 +76,8 @@ class Redactor:
             text = _hide_labelled(text)
         if "earer" in text or "EARER" in text:
             text = _BEARER.sub(rf"\1 {HIDDEN}", text)
+        if "whsec_" in text:
+            text = _SIGNING_KEY.sub(HIDDEN, text)
         if not text.isascii():
             text = text.encode("utf-8", "backslashreplace").decode()  # halves of characters no file can hold
         return text if len(text) <= _LONGEST_KEPT else text[: _LONGEST_KEPT - 1] + "…"

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from functools import partial
 
+from gossamer.deliver.sender import Sender
 from gossamer.dispatch import Dispatcher
 from gossamer.model.desk import DeskKind
 from gossamer.retain.files import FileSweeper
@@ -27,7 +28,7 @@ log = get_logger(__name__)
 
 
 class Instance:
-    """`open_exporter` is nothing where this instance makes no files."""
+    """`open_exporter` and `open_sender` are nothing where this instance makes no files and sends no messages."""
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class Instance:
         dispatcher: Dispatcher,
         files: FileSweeper,
         open_exporter: Callable[[], AbstractAsyncContextManager[Exporter]] | None,
+        open_sender: Callable[[], AbstractAsyncContextManager[Sender]] | None,
         desk: Desk,
     ) -> None:
         self._database = database
@@ -47,6 +49,7 @@ class Instance:
         self._dispatcher = dispatcher
         self._files = files
         self._open_exporter = open_exporter
+        self._open_sender = open_sender
         self._cleanup = partial(desk.turn, DeskKind.CLEANUP)
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -55,7 +58,7 @@ class Instance:
         self._crew.start()
         stopped = asyncio.create_task(stop.wait())
         keeping = asyncio.create_task(self._keeper.run())
-        others = (self._look(), self._make_files(), self._files.run(self._cleanup))
+        others = (self._look(), self._make_files(), self._send(), self._files.run(self._cleanup))
         loops = [keeping, *(asyncio.create_task(other) for other in others)]
         try:
             done, _ = await asyncio.wait([stopped, *loops], return_when=asyncio.FIRST_COMPLETED)
@@ -82,6 +85,13 @@ class Instance:
             return
         async with self._open_exporter() as exporter:
             await exporter.run()
+
+    async def _send(self) -> None:
+        if self._open_sender is None:
+            await asyncio.Event().wait()
+            return
+        async with self._open_sender() as sender:
+            await sender.run()
 
 
 async def _cancel(tasks: list["asyncio.Task[None] | asyncio.Task[bool]"]) -> None:

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from gossamer.clock import SteadyClock
 from gossamer.deliver.alerts import Channel, Post
+from gossamer.deliver.sender import Sender
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.model.alert import AlertKind
 from gossamer.model.desk import DeskKind
 from gossamer.model.states import JobState
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
-from gossamer.store import alerts, checkpoints, events, jobs, reclaim, robots, schema, waits
+from gossamer.store import alerts, checkpoints, endpoints, events, jobs, reclaim, robots, schema, waits
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.store.places import StoredPlaces
 from gossamer.store.tx import Tx
@@ -65,6 +66,7 @@ class Runner:
         retainer: Retainer,
         files: FileSweeper,
         open_exporter: Callable[[], AbstractAsyncContextManager[Exporter]],
+        open_sender: Callable[[], AbstractAsyncContextManager[Sender]],
         desk: Desk,
     ) -> None:
         self._database = database
@@ -78,6 +80,7 @@ class Runner:
         self._retainer = retainer
         self._files = files
         self._open_exporter = open_exporter
+        self._open_sender = open_sender
         self._cleanup = partial(desk.turn, DeskKind.CLEANUP)
         self._places = StoredPlaces(database)
         self._sweeper = Sweeper(database, clock, rules.lease)
@@ -100,6 +103,7 @@ class Runner:
         # Once more, now that nobody upgrades it any longer: we may have opened it just before.
         schema.refuse_newer(await self._database.read(schema.revision), "The database")
         await self._database.write(reclaim.void_home, self._home)
+        await self._database.write(endpoints.void, f"{self._home}/runner-")
         await self._database.write(waits.mend)
         await self._database.write(robots.forget_old)
         await self._database.write(_taken_up, self._home, os.getpid())
@@ -109,10 +113,11 @@ class Runner:
 
     async def look_after(self) -> None:
         """For ever: replace dead children, sweep, guard, make files, keep the log file of SQLite small."""
-        async with self._open_exporter() as exporter:
+        async with self._open_exporter() as exporter, self._open_sender() as sender:
             # They may wait for a storage elsewhere or for a turn, and nobody here shall wait with them.
             loops = (
                 exporter.run(),
+                sender.run(),
                 self._files.run(self._cleanup),
                 self._retainer.run(self._clock.now, self._cleanup),
             )

@@ -16,7 +16,7 @@ from gossamer.clock import SteadyClock
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.model.states import JobState
 from gossamer.settings import Settings, read_settings
-from gossamer.store import exports, jobs
+from gossamer.store import deliveries, exports, jobs
 from gossamer.telemetry import bound, get_logger
 from gossamer.work.crew import NO_DATABASE
 
@@ -163,7 +163,9 @@ async def _run_home(settings: Settings, processes: int | None) -> None:
 async def _something_runs(app: App) -> bool:
     if await app.database.read(jobs.in_states, JobState.RUNNING, JobState.PAUSING):
         return True
-    return await app.database.read(exports.any_open, app.home_name)
+    if await app.database.read(exports.any_open, app.home_name):
+        return True
+    return bool((await app.database.read(deliveries.waiting))[0])
 
 
 async def _make_exports(settings: Settings) -> None:

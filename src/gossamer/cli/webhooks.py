@@ -1,0 +1,195 @@
+"""`gossamer webhook`: who is told what happens to jobs, and what was sent to them."""
+
+import typer
+
+from gossamer.cli.main import StrictCommand
+from gossamer.cli.views import JSON
+
+app = typer.Typer(help="Tell other programs what happens to jobs.", no_args_is_help=True, rich_markup_mode=None)
+
+ENDPOINT = typer.Argument(help="The webhook's id, as 'gossamer webhook list' shows it.", metavar="ID")
+
+
+@app.command(cls=StrictCommand)
+def add(
+    url: str = typer.Argument(help="Where messages are sent, by POST.", metavar="URL"),
+    events: str = typer.Option(
+        "", "--events", help="Only these, separated by commas; all but job.pages if not given.", metavar="NAME,NAME,..."
+    ),
+    as_json: bool = JSON,
+) -> None:
+    """Add a webhook. Its secret is shown now and never again.
+
+    Examples:
+
+    \b
+        gossamer webhook add https://example.com/hooks
+
+        gossamer webhook add https://example.com/hooks --events job.completed,job.failed,export.ready
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.webhook_work import add_endpoint
+
+    run_command(lambda app: add_endpoint(app, url, events, as_json=as_json))
+
+
+@app.command("list", cls=StrictCommand)
+def list_endpoints(as_json: bool = JSON) -> None:
+    """The webhooks there are, and how they do.
+
+    Example:
+
+    \b
+        gossamer webhook list
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.webhook_views import show_endpoints
+
+    run_command(lambda app: show_endpoints(app, as_json=as_json))
+
+
+@app.command("test", cls=StrictCommand)
+def try_endpoint(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
+    """Send a test message now, and say what came back.
+
+    Example:
+
+    \b
+        gossamer webhook test 3f9a2c71
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.webhook_work import send_test
+
+    run_command(lambda app: send_test(app, endpoint, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def deliveries(
+    endpoint: str = typer.Argument("", help="Only those of this webhook.", metavar="[ID]", show_default=False),
+    state: str = typer.Option("", "--state", help="Only such.", metavar="pending|delivered|failed"),
+    limit: int = typer.Option(20, min=1, max=1_000, help="Newest first, at most this many."),
+    as_json: bool = JSON,
+) -> None:
+    """What was sent and what came of it, for 30 days.
+
+    Examples:
+
+    \b
+        gossamer webhook deliveries
+
+        gossamer webhook deliveries 3f9a2c71 --state failed
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.webhook_views import show_deliveries
+
+    run_command(lambda app: show_deliveries(app, endpoint, state, limit, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def replay(
+    delivery: str = typer.Argument(
+        "", help="The message's id, as 'gossamer webhook deliveries' shows it.", metavar="[MESSAGE]", show_default=False
+    ),
+    failed: str = typer.Option(
+        "", "--failed", help="All messages to this webhook that were given up.", metavar="ID", show_default=False
+    ),
+    as_json: bool = JSON,
+) -> None:
+    """Send a message once more, under the same id, whatever became of it.
+
+    Examples:
+
+    \b
+        gossamer webhook replay 81e0b6d4
+
+        gossamer webhook replay --failed 3f9a2c71
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.webhook_work import replay_failed, replay_one
+    from gossamer.errors import UserError
+
+    if bool(delivery) == bool(failed):
+        raise UserError(
+            "usage", "Give one message, or a webhook with --failed.", hint="See 'gossamer webhook replay --help'."
+        )
+    work = replay_failed if failed else replay_one
+    run_command(lambda app: work(app, failed or delivery, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def send(as_json: bool = JSON) -> None:
+    """Send now what is due. Whoever works a job does this all the time; without one, this command does.
+
+    Example:
+
+    \b
+        gossamer webhook send
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.webhook_work import send_due
+
+    run_command(lambda app: send_due(app, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def rotate(
+    endpoint: str = ENDPOINT,
+    overlap: str = typer.Option("24h", "--overlap", help="How long the present secret stays valid.", metavar="TIME"),
+    as_json: bool = JSON,
+) -> None:
+    """Give a webhook a new secret. For a while messages are signed with both.
+
+    Example:
+
+    \b
+        gossamer webhook rotate 3f9a2c71 --overlap 2d
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.webhook_work import rotate_secret
+
+    run_command(lambda app: rotate_secret(app, endpoint, overlap, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def enable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
+    """Switch a webhook on again.
+
+    Example:
+
+    \b
+        gossamer webhook enable 3f9a2c71
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.webhook_work import switch
+
+    run_command(lambda app: switch(app, endpoint, on=True, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def disable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
+    """Switch a webhook off. What happens meanwhile is not kept for it.
+
+    Example:
+
+    \b
+        gossamer webhook disable 3f9a2c71
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.webhook_work import switch
+
+    run_command(lambda app: switch(app, endpoint, on=False, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
+def remove(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
+    """Remove a webhook, with the log of what was sent to it.
+
+    Example:
+
+    \b
+        gossamer webhook remove 3f9a2c71
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.webhook_work import remove_endpoint
+
+    run_command(lambda app: remove_endpoint(app, endpoint, as_json=as_json))

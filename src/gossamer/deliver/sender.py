@@ -1,0 +1,225 @@
+"""Messages on their way to endpoints: each at least once, under one id, by one sender at a time.
+
+What is to be sent are rows, written with what they tell. Whoever sends holds the endpoint's lease, takes its messages
+one after the other, and writes down what came of each before the next. A sender that dies leaves its rows waiting.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Protocol
+from urllib.parse import urlsplit
+from uuid import UUID, uuid4
+
+from gossamer.clock import Clock
+from gossamer.deliver.signing import headers_for
+from gossamer.deliver.verdict import Verdict, judge
+from gossamer.errors import StorageAway
+from gossamer.model.alert import AlertKind
+from gossamer.model.ids import short
+from gossamer.model.sentences import ALERTS
+from gossamer.model.webhook import Attempt, Delivery, DeliveryState, Endpoint, Heard, SigningKey
+from gossamer.store import alerts, deliveries, endpoints, outbox
+from gossamer.store.database import Database
+from gossamer.store.tx import Tx
+from gossamer.telemetry import get_logger
+
+KEPT = timedelta(days=30)
+"""How long the log of what was sent goes back."""
+
+_LOOK = 0.5  # seconds between looks for something to send
+_PAGES = 2.0  # seconds between looks for batches of pages
+_TIDY = 3_600.0  # seconds between looks for what is kept no longer
+_AT_ONCE = 20  # endpoints that one process sends to at the same time
+_IN_A_ROW = 20  # messages to one of them before others have their turn
+_LEASE = timedelta(seconds=20)  # twice what one message may take
+_LEAVE = 5.0  # seconds: somebody may wait for us to end
+
+log = get_logger(__name__)
+
+Turn = Callable[[], AbstractAsyncContextManager[None]]
+
+
+class Carrier(Protocol):
+    """Whoever brings a message to an address, and checks anew each time that it may be sent there."""
+
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Heard: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """What one turn sends to one endpoint."""
+
+    endpoint: Endpoint
+    keys: tuple[SigningKey, ...]
+    messages: tuple[Delivery, ...]
+
+
+class Sender:
+    """Of one process. `turn` is waited for before an endpoint is sent to."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        carrier: Callable[[], Awaitable[Carrier]],
+        worker: str,
+        turn: Turn,
+        *,
+        patience: timedelta = timedelta(days=3),
+        lease: timedelta = _LEASE,
+    ) -> None:
+        self._call_carrier = carrier  # not before there is something to carry: many never have anything
+        self._carrier: Carrier | None = None
+        self._database = database
+        self._clock = clock
+        self._worker = worker
+        self._turn = turn
+        self._patience = patience
+        self._lease = lease
+        self._sending: dict[UUID, asyncio.Task[int]] = {}
+        self._pages_at = self._tidy_at = clock.monotonic()
+
+    async def run(self) -> None:
+        """For ever. What is being sent when this is cancelled is sent again by the next one."""
+        try:
+            while True:
+                await self.look()
+                await asyncio.sleep(_LOOK)
+        finally:
+            for task in self._sending.values():
+                task.cancel()
+            await asyncio.gather(*self._sending.values(), return_exceptions=True)
+
+    async def look(self) -> None:
+        """Begin to send wherever something is due; what has ended with an error is heard of here."""
+        for endpoint_id in [one for one, task in self._sending.items() if task.done()]:
+            self._sending.pop(endpoint_id).result()
+        await self._look_at_pages()
+        await self._look_at_the_log()
+        due = await self._database.read(deliveries.endpoints_due, _AT_ONCE)
+        for endpoint_id in [one for one in due if one not in self._sending][: _AT_ONCE - len(self._sending)]:
+            self._sending[endpoint_id] = asyncio.create_task(self.send_to(endpoint_id))
+
+    async def send_due(self, within: timedelta) -> int:
+        """Everything that is due now, once; how many were tried. For whoever works and is about to stop."""
+        tried = 0
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within.total_seconds()):
+                while due := await self._database.read(deliveries.endpoints_due, _AT_ONCE):
+                    sent = sum(await asyncio.gather(*map(self.send_to, due)))
+                    tried += sent
+                    if not sent:
+                        break  # others are at it
+        return tried
+
+    async def send_to(self, endpoint_id: UUID, only: UUID | None = None) -> int:
+        """What is due at one endpoint, or `only` this, until something fails; how many were tried."""
+        token = uuid4()  # made here and not in the transaction, which may have to be made twice
+        tried = 0
+        async with self._turn():
+            parcel = await self._database.write(_take, endpoint_id, token, self._worker, self._lease, only)
+            if parcel is None:
+                return 0
+            try:
+                for message in parcel.messages:
+                    tried += 1
+                    if not await self._send(parcel, message, token):
+                        break
+                    parcel = replace(parcel, endpoint=_well(parcel.endpoint))
+            finally:
+                await self._let_go(endpoint_id, token)
+        return tried
+
+    async def _let_go(self, endpoint_id: UUID, token: UUID) -> None:
+        with suppress(StorageAway, TimeoutError):  # then the lease runs out by itself
+            async with asyncio.timeout(_LEAVE):
+                await asyncio.shield(self._database.write(endpoints.let_go, endpoint_id, token))
+
+    async def _send(self, parcel: Parcel, message: Delivery, token: UUID) -> bool:
+        """One try, written down. False: nothing more may be sent there now."""
+        endpoint = parcel.endpoint
+        at, started = self._clock.now(), self._clock.monotonic()
+        heard = await self._heard(parcel, message)
+        took = round((self._clock.monotonic() - started) * 1000)
+        verdict = judge(heard, endpoint, message, self._clock.now(), self._patience)
+        attempt = Attempt(at, heard.status, took, verdict.error)
+        ours = await self._database.write(_settle, endpoint, message, token, attempt, verdict, self._lease)
+        about = {"endpoint": short(endpoint.id), "message": message.message_id, "kind": str(message.type)}
+        if verdict.state is DeliveryState.DELIVERED:
+            log.info("webhook.delivered", **about, status=heard.status, ms=took)
+        else:
+            given_up = verdict.state is DeliveryState.FAILED
+            log.warning("webhook.not_delivered", **about, why=verdict.error, tries=message.tries + 1, given_up=given_up)
+        if verdict.switch_off:
+            log.error("webhook.switched_off", endpoint=short(endpoint.id), why=verdict.switch_off)
+        return ours and verdict.state is DeliveryState.DELIVERED
+
+    async def _heard(self, parcel: Parcel, message: Delivery) -> Heard:
+        body = message.body.encode()
+        headers = headers_for(message.message_id, self._clock.now(), body, parcel.keys)
+        headers |= {"content-type": "application/json"}
+        try:
+            if self._carrier is None:
+                self._carrier = await self._call_carrier()
+            return await self._carrier.post(parcel.endpoint.url, headers, body)
+        except Exception as error:
+            # A mistake of ours with one message must not keep the others, nor any job, from going on.
+            log.exception("webhook.crashed", endpoint=short(parcel.endpoint.id), message=message.message_id)
+            return Heard(None, f"internal error ({type(error).__name__})")
+
+    async def _look_at_pages(self) -> None:
+        if self._clock.monotonic() < self._pages_at:
+            return
+        self._pages_at = self._clock.monotonic() + _PAGES
+        if await self._database.read(outbox.pages_wanted):
+            await self._database.write(outbox.tell_pages)
+
+    async def _look_at_the_log(self) -> None:
+        if self._clock.monotonic() < self._tidy_at:
+            return
+        self._tidy_at = self._clock.monotonic() + _TIDY
+        while await self._database.write(deliveries.forget_old, KEPT):
+            pass
+
+
+def _well(endpoint: Endpoint) -> Endpoint:
+    """As it is once something has arrived there."""
+    return replace(endpoint, failing_since=None, failures=0, not_before=None)
+
+
+def _take(tx: Tx, endpoint_id: UUID, token: UUID, worker: str, lease: timedelta, only: UUID | None) -> Parcel | None:
+    endpoint = endpoints.hold(tx, endpoint_id, token, worker, lease)
+    if endpoint is None:
+        return None
+    return Parcel(endpoint, endpoints.keys(tx, endpoint_id), tuple(deliveries.due(tx, endpoint_id, _IN_A_ROW, only)))
+
+
+def _settle(
+    tx: Tx,
+    endpoint: Endpoint,
+    message: Delivery,
+    token: UUID,
+    attempt: Attempt,
+    verdict: Verdict,
+    lease: timedelta,
+) -> bool:
+    """Whether the endpoint is still ours: else somebody else sends to it, and what they write stands."""
+    arrived = verdict.state is DeliveryState.DELIVERED
+    how: dict[str, object]
+    if arrived:
+        how = {"failing_since": None, "failures": 0, "not_before": None}
+    else:
+        since = endpoint.failing_since or attempt.at
+        how = {"failing_since": since, "failures": endpoint.failures + 1, "not_before": tx.now + verdict.rest}
+    ours = endpoints.keep(tx, endpoint.id, token, lease, how)
+    if ours or arrived:
+        deliveries.record(tx, message, attempt, verdict.state, verdict.due_at)
+    if ours and verdict.switch_off:
+        endpoints.switch_off(tx, endpoint.account, endpoint.id, f"Switched off: {verdict.switch_off}.")
+        host = urlsplit(endpoint.url).hostname or ""
+        sentence = ALERTS[AlertKind.WEBHOOK].format(host=host, why=verdict.switch_off, endpoint=short(endpoint.id))
+        alerts.fire(tx, AlertKind.WEBHOOK, str(endpoint.id), sentence)
+    return ours

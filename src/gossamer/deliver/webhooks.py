@@ -1,0 +1,222 @@
+"""The door to webhooks for whoever speaks with people: the command line, the API. Every call names its account.
+
+Endpoints are added, changed, switched on and off and removed; their secret is shown when it is made and never again.
+What was sent is a log, and anything in it can be sent once more, under the same id.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Protocol
+from uuid import UUID
+
+from gossamer.deliver.signing import new_key
+from gossamer.errors import UserError
+from gossamer.model.ids import short
+from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint, EndpointState, EventType, SigningKey
+from gossamer.store import deliveries, endpoints, outbox
+from gossamer.store.database import Database
+from gossamer.store.tx import Tx
+
+OVERLAP = timedelta(hours=24)
+"""How long a secret that was replaced still signs, if nothing else is said."""
+
+LONGEST_OVERLAP = timedelta(days=7)
+LONGEST_URL = 2_000
+MOST = 50  # endpoints of an account
+
+
+class AddressCheck(Protocol):
+    """Whoever knows where messages may be sent."""
+
+    async def refusal(self, url: str) -> str:
+        """Why nothing could ever be sent there, as a sentence; "" if something might."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An endpoint and its secret, which nobody can read again."""
+
+    endpoint: Endpoint
+    secret: str = field(repr=False)
+
+
+def read_events(names: Iterable[str]) -> frozenset[EventType]:
+    """What people call events; none of them means the usual ones."""
+    known = {str(kind): kind for kind in WANTED}
+    wanted = [name.strip().lower() for name in names if name.strip()]
+    for name in wanted:
+        if name not in known:
+            raise UserError(
+                "webhook.event",
+                f"There is no event {name[:40]!r}.",
+                hint=f"There are {', '.join(known)}.",
+            )
+    return frozenset(known[name] for name in wanted)
+
+
+async def add(
+    database: Database, addresses: AddressCheck, account: str, url: str, events: Collection[EventType] = ()
+) -> Made:
+    """A new endpoint. An address that could never be sent to is refused at once."""
+    await _check(addresses, url)
+    key = new_key()  # made here and not in the transaction, which may have to be made twice
+    endpoint = await database.write(_add, account, url, frozenset(events), key)
+    return Made(endpoint, SigningKey(key).spelled)
+
+
+def _add(tx: Tx, account: str, url: str, events: frozenset[EventType], key: bytes) -> Endpoint:
+    if endpoints.count(tx, account) >= MOST:
+        raise UserError(
+            "webhook.too_many",
+            f"There are {MOST} webhooks already.",
+            hint="Remove one that is not needed any more: 'gossamer webhook list'.",
+        )
+    return endpoints.add(tx, account, url, events, key)
+
+
+async def _check(addresses: AddressCheck, url: str) -> None:
+    if len(url) > LONGEST_URL or not url.startswith(("https://", "http://")):
+        raise UserError(
+            "webhook.url",
+            f"{url[:80]!r} cannot be a webhook's address.",
+            hint=f"Give one like https://example.com/hooks, of at most {LONGEST_URL:,} characters.",
+        )
+    why = await addresses.refusal(url)
+    if why:
+        raise UserError(
+            "webhook.address",
+            f"Nothing can be sent to {url[:80]}: {why}.",
+            hint="Give an address on the public internet, without user name and password. Networks of your own are "
+            "allowed by GOSSAMER_ALLOW_NETWORKS.",
+        )
+
+
+async def everything(database: Database, account: str) -> list[Endpoint]:
+    """Oldest first."""
+    return await database.read(endpoints.of_account, account)
+
+
+async def get(database: Database, account: str, identifier: UUID) -> Endpoint:
+    return _there(await database.read(endpoints.get, account, identifier), identifier)
+
+
+async def change(
+    database: Database,
+    addresses: AddressCheck,
+    account: str,
+    identifier: UUID,
+    *,
+    url: str | None = None,
+    events: Collection[EventType] | None = None,
+) -> Endpoint:
+    if url is not None:
+        await _check(addresses, url)
+    return _there(await database.write(endpoints.change, account, identifier, url, events), identifier)
+
+
+async def enable(database: Database, account: str, identifier: UUID) -> Endpoint:
+    """Whatever it was switched off for is mended. What was given up is not sent by itself: see `replay_failed`."""
+    return _there(await database.write(endpoints.switch_on, account, identifier), identifier)
+
+
+async def disable(database: Database, account: str, identifier: UUID) -> Endpoint:
+    return _there(await database.write(endpoints.switch_off, account, identifier, "Switched off by hand."), identifier)
+
+
+async def remove(database: Database, account: str, identifier: UUID) -> None:
+    if not await database.write(endpoints.remove, account, identifier):
+        raise _missing(identifier)
+
+
+async def rotate(database: Database, account: str, identifier: UUID, overlap: timedelta = OVERLAP) -> str:
+    """A new secret. Until `overlap` is over, messages are signed with both."""
+    if not timedelta() <= overlap <= LONGEST_OVERLAP:
+        raise UserError(
+            "webhook.overlap",
+            "Two secrets can be valid beside each other for 7 days at most.",
+            hint="Give a time such as 24h or 2d; 0 makes the old one invalid at once.",
+        )
+    key = new_key()
+    if not await database.write(endpoints.rotate, account, identifier, key, overlap):
+        raise _missing(identifier)
+    return SigningKey(key).spelled
+
+
+async def send_test(database: Database, account: str, identifier: UUID) -> Delivery:
+    """A message to try an endpoint with. It waits like any other; whoever sends takes it within a second."""
+    endpoint = await get(database, account, identifier)
+    _refuse_off(endpoint)
+    return await database.write(_test, endpoint)
+
+
+def _test(tx: Tx, endpoint: Endpoint) -> Delivery:
+    endpoints.wake(tx, endpoint.id)
+    data = {"endpoint_id": str(endpoint.id), "sentence": "This is a test of your webhook."}
+    made = deliveries.get(tx, endpoint.account, outbox.tell_one(tx, endpoint, EventType.TEST, data))
+    assert made is not None  # noqa: S101 - written in this very transaction
+    return made
+
+
+async def log(
+    database: Database,
+    account: str,
+    identifier: UUID | None = None,
+    *,
+    state: DeliveryState | None = None,
+    before: UUID | None = None,
+    limit: int = 50,
+) -> list[Delivery]:
+    """What was sent, newest first; `before` is the last one of the page before."""
+    return await database.read(partial(deliveries.log, limit=limit), account, identifier, state, before)
+
+
+async def delivery(database: Database, account: str, identifier: UUID) -> Delivery:
+    found = await database.read(deliveries.get, account, identifier)
+    if found is None:
+        raise _no_delivery(short(identifier))
+    return found
+
+
+async def replay(database: Database, account: str, identifier: UUID) -> Delivery:
+    """Send a message once more, under the same id, so that a receiver who has it already can tell."""
+    known = await delivery(database, account, identifier)
+    _refuse_off(await get(database, account, known.endpoint_id))
+    return await database.write(deliveries.replay_one, account, identifier) or known
+
+
+async def replay_failed(database: Database, account: str, identifier: UUID, since: datetime | None = None) -> int:
+    """All that were given up; how many."""
+    _refuse_off(await get(database, account, identifier))
+    return await database.write(deliveries.replay_failed, account, identifier, since)
+
+
+def _refuse_off(endpoint: Endpoint) -> None:
+    if endpoint.state is EndpointState.OFF:
+        raise UserError(
+            "webhook.off",
+            f"Webhook {short(endpoint.id)} is switched off: nothing is sent there.",
+            hint=f"Switch it on with 'gossamer webhook enable {short(endpoint.id)}'.",
+        )
+
+
+def _there(endpoint: Endpoint | None, identifier: UUID) -> Endpoint:
+    if endpoint is None:
+        raise _missing(identifier)
+    return endpoint
+
+
+def _missing(identifier: UUID) -> UserError:
+    return _no_endpoint(short(identifier))
+
+
+def _no_endpoint(text: str) -> UserError:
+    return UserError("webhook.not_found", f"There is no webhook {text!r} here.", hint="See 'gossamer webhook list'.")
+
+
+def _no_delivery(text: str) -> UserError:
+    return UserError(
+        "webhook.no_delivery", f"There is no message {text!r} here.", hint="See 'gossamer webhook deliveries'."
+    )

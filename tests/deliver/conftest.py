@@ -1,0 +1,55 @@
+"""A receiver, and whoever sends to it, on both databases."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import pytest
+
+from gossamer.clock import SystemClock
+from gossamer.deliver.sender import Sender
+from gossamer.fetch.connect_to import parse_connect_to
+from gossamer.fetch.guard import Guard
+from gossamer.fetch.post import Poster
+from gossamer.fetch.resolve import Resolver
+from tests.conftest import AnyDatabase
+from tests.deliver.listener import Listener
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    with Listener() as running:
+        yield running
+
+
+@pytest.fixture
+async def poster(listener: Listener) -> AsyncIterator[Poster]:
+    resolver = Resolver(SystemClock(), servers=["127.0.0.1:9"], patience=timedelta(seconds=0.2))
+    yield Poster(Guard(resolver, rules=parse_connect_to(listener.rule)), SystemClock(), timeout=timedelta(seconds=1))
+    await resolver.close()
+
+
+@asynccontextmanager
+async def at_once() -> AsyncIterator[None]:
+    """Nobody else has a turn."""
+    yield
+
+
+MakeSender = Callable[..., Sender]
+
+
+@pytest.fixture
+def make_sender(database: AnyDatabase, poster: Poster) -> MakeSender:
+    def make(worker: str = "test/1", lease: timedelta = timedelta(seconds=20)) -> Sender:
+        async def carrier() -> Poster:
+            return poster
+
+        opened: Callable[[], Awaitable[Poster]] = carrier
+        return Sender(database, SystemClock(), opened, worker, at_once, lease=lease)
+
+    return make
+
+
+@pytest.fixture
+def sender(make_sender: MakeSender) -> Sender:
+    return make_sender()
