@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.assembly import App
-from gossamer.cli import accounts, tables, words
+from gossamer.cli import provider_books, tables, words
 from gossamer.cli.costs import spent_json
 from gossamer.cli.session import say, say_json
 from gossamer.ledger.methods import provider_name
@@ -32,11 +32,11 @@ class Spending:
 async def show_spending(app: App, limit: int, *, as_json: bool, ask: bool = True) -> int:
     """With `ask`, providers are asked what is left there; without, nobody is."""
     found = await app.database.read(_read)
-    left = await accounts.read_accounts(app) if ask else {}
+    left = await provider_books.read_books(app) if ask else {}
     if as_json:
-        say_json({**_as_json(app, found), "accounts": accounts.as_json(left)})
+        say_json({**_as_json(app, found), "accounts": provider_books.as_json(left)})
         return 0
-    for line in (*_lines(app, found), *accounts.lines(left)):
+    for line in (*_lines(app, found), *provider_books.lines(left)):
         say(line)
     if found.providers_month:
         say("")

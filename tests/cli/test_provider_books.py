@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from gossamer.assembly import open_app
-from gossamer.cli import accounts
+from gossamer.cli import provider_books
 from gossamer.cli.spending import show_spending
 from gossamer.settings import Settings
 from gossamer.testing.providers import emulate
@@ -56,7 +56,7 @@ async def test_firecrawl_says_what_is_left_and_not_of_how_many(tmp_path: Path) -
     async with emulate("firecrawl", "", key=KEYS["crawl"], credits=321) as crawl:
         settings = Settings(home=tmp_path, firecrawl_key=KEYS["crawl"], firecrawl_url=crawl.url)
         async with open_app(settings) as app:
-            assert accounts.lines(await accounts.read_accounts(app)) == ["Left at Firecrawl: 321 credits."]
+            assert provider_books.lines(await provider_books.read_books(app)) == ["Left at Firecrawl: 321 credits."]
 
 
 async def test_a_provider_that_never_answers_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,15 +64,15 @@ async def test_a_provider_that_never_answers_is_not_waited_for(tmp_path: Path, m
         await reader.read()
         writer.close()
 
-    monkeypatch.setattr(accounts, "_LONGEST", 0.2)
+    monkeypatch.setattr(provider_books, "_LONGEST", 0.2)
     async with await asyncio.start_server(keep_waiting, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         settings = Settings(home=tmp_path, scraperapi_key=KEYS["api"], scraperapi_url=f"http://127.0.0.1:{port}")
         async with open_app(settings) as app:
-            told = await accounts.read_accounts(app)
-    assert accounts.lines(told) == ["Left at ScraperAPI: not known (No answer in 0.2 s)."]
+            told = await provider_books.read_books(app)
+    assert provider_books.lines(told) == ["Left at ScraperAPI: not known (No answer in 0.2 s)."]
 
 
 async def test_without_a_provider_nobody_is_asked(tmp_path: Path) -> None:
     async with open_app(Settings(home=tmp_path)) as app:
-        assert await accounts.read_accounts(app) == {}
+        assert await provider_books.read_books(app) == {}

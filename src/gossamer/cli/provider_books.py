@@ -24,7 +24,7 @@ Told = Mapping[str, "Account | str"]
 """By provider: its books, or why they cannot be read."""
 
 
-async def read_accounts(app: App) -> Told:
+async def read_books(app: App) -> Told:
     """Of those that are set up here and keep books, beside each other."""
     names = list(dict.fromkeys(provider_of(rung) for rung in provider_rungs(app.settings)))
     if not names:
