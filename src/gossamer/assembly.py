@@ -18,6 +18,7 @@ from gossamer.clock import SteadyClock
 from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
 from gossamer.ledger.prices import OwnPrice, PriceList, price_list
+from gossamer.model.account import Quota
 from gossamer.model.desk import DeskKind, DeskRule, desk_rules
 from gossamer.model.fetching import DIRECT, HOME_LANE, Rung
 from gossamer.model.ladders import RUNGS
@@ -87,6 +88,12 @@ class App:
     def caps(self) -> Mapping[Scope, Cap]:
         """What may be spent here."""
         return caps_of(self.settings)
+
+    @property
+    def quota(self) -> Quota:
+        """What an account may have that was given nothing of its own."""
+        settings = self.settings
+        return Quota(settings.quota_credits, settings.account_jobs, settings.account_queue)
 
     def check(self) -> None:
         """Refuse, before anything is created, settings that only a worker would stumble over."""
@@ -267,7 +274,13 @@ def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
     kept = (settings.database_url, settings.proxy, settings.redis_url, settings.broker_url)
     passwords = [urlsplit(secret.get_secret_value()).password or "" for secret in kept if secret]
     secrets = [spelling for password in passwords for spelling in (password, unquote(password))]
-    keys = (settings.storage_secret_key, settings.scrapingbee_key, settings.scraperapi_key, settings.firecrawl_key)
+    keys = (
+        settings.api_secret,
+        settings.storage_secret_key,
+        settings.scrapingbee_key,
+        settings.scraperapi_key,
+        settings.firecrawl_key,
+    )
     secrets += [key.get_secret_value() for key in keys if key]
     if stream is not None:
         configure(settings.log_format, settings.log_level, stream=stream, secrets=secrets)

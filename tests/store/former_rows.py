@@ -42,10 +42,12 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
         rows["workers"] = [_worker()]
     if revision >= "0007":
         rows |= _of_0007(first)
+    if revision >= "0008":
+        rows["memory"] = [{"domain": first, "rung": "direct", "tries": 3, "wins": 2, "tried_at": BEGAN}]
     return rows
 
 
-FILLED = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+FILLED = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 

@@ -10,13 +10,14 @@ import orjson
 from pydantic import ValidationError
 
 from gossamer.errors import UserError
+from gossamer.intake.quota import admit
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.record import Follow
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of_url
 from gossamer.recipe import Recipe
-from gossamer.store import budgets, jobs, sites, submitted
+from gossamer.store import budgets, jobs, sites, submitted, usage
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
@@ -99,7 +100,7 @@ def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[T
 
 
 def _create_once(tx: Tx, request: JobRequest, digest: bytes) -> Submitted:
-    earlier = submitted.under(tx, request.submit_key)
+    earlier = submitted.under(tx, request.account, request.submit_key)
     if earlier is None:
         job = _create(tx, request)
         submitted.keep(tx, job.id, request.submit_key, digest)
@@ -115,10 +116,16 @@ def _create_once(tx: Tx, request: JobRequest, digest: bytes) -> Submitted:
 
 
 def _create(tx: Tx, request: JobRequest) -> Job:
-    job = jobs.create(tx, request.name, request.recipe, request.params, len(request.targets), request.priority)
+    # Those of the command line are asked for by nobody else, and none of them waits for another.
+    begins = admit(tx, request.account, request.bill) if request.bill else True
+    sites_total, account = len(request.targets), request.account
+    job = jobs.create(tx, request.name, request.recipe, request.params, sites_total, request.priority, account)
     sites.create_many(tx, job.id, request.targets)
     budgets.open_job(tx, job.id, request.cap)
-    if request.start:
+    if request.bill:
+        outcome = usage.QUEUED if request.start and not begins else JobState.PENDING
+        usage.begin(tx, account, job, request.bill, outcome)
+    if request.start and begins:
         jobs.move(tx, job.id, JobState.RUNNING, who="submit")
     return _present(tx, job.id)
 

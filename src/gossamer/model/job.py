@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from gossamer.model.account import DEFAULT, Bill
 from gossamer.model.fetching import Ladder
 from gossamer.model.money import Cap
 from gossamer.model.priority import Priority
@@ -46,6 +47,8 @@ class JobRequest:
     submit_key: str = ""  # the submitter's own: the same request twice under one key is one job
     priority: Priority = Priority.NORMAL
     cap: Cap = Cap()  # what it may spend
+    account: str = DEFAULT  # whose it is
+    bill: Bill | None = None  # what is written down of it, where somebody else asks for it
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from sqlalchemy.engine import make_url
 from gossamer.clock import Clock
 from gossamer.errors import UserError
 from gossamer.store import partitions
+from gossamer.store.access_tables import metadata  # all tables: each module hangs its own on it
 from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.store.health import working_home
-from gossamer.store.ledger_tables import metadata  # all tables: those of the ledger are hung on it there
 from gossamer.store.tx import Tx
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
-HEAD = "0008"
+HEAD = "0010"
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import create_engine
 
 from gossamer.clock import SystemClock
+from gossamer.store.access_tables import metadata  # all tables: each module hangs its own on it
 from gossamer.store.dialect import SQLITE
-from gossamer.store.ledger_tables import metadata  # all tables: those of the ledger are hung on it there
 from gossamer.store.schema import HEAD, known_revisions, set_up, upgrade
 from gossamer.store.tx import Tx
 

@@ -1,0 +1,46 @@
+"""Tokens of a login: a short one that says who asks, and a long one that is good for one renewal."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import jwt
+
+ACCESS = timedelta(minutes=15)
+REFRESH = timedelta(days=30)
+
+_HOW = "HS256"
+_FOR = "gossamer"
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """Makes and reads the short ones. All who share the secret read each other's."""
+
+    secret: bytes
+
+    def access(self, session: UUID, now: datetime) -> str:
+        claims = {"sub": session.hex, "aud": _FOR, "iat": now, "exp": now + ACCESS}
+        return jwt.encode(claims, self.secret, algorithm=_HOW)
+
+    def session(self, token: str) -> UUID | None:
+        """The login a token belongs to; None if it is over, or not ours."""
+        needed = {"require": ["exp", "sub", "aud"]}
+        try:
+            claims = jwt.decode(token, self.secret, algorithms=[_HOW], audience=_FOR, options=needed)
+            return UUID(hex=claims["sub"])
+        except (jwt.InvalidTokenError, ValueError):
+            return None
+
+
+def refresh_token(session: UUID) -> str:
+    return f"{session.hex}.{secrets.token_urlsafe(32)}"
+
+
+def session_of(refresh: str) -> UUID | None:
+    head, _, tail = refresh.partition(".")
+    try:
+        return UUID(hex=head) if tail else None
+    except ValueError:
+        return None
