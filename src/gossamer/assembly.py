@@ -497,3 +497,16 @@ async def _open_gate(
     gate = RedisGate(settings.redis_url.get_secret_value(), clock, prefix=settings.redis_prefix)
     async with gate.kept():
         yield gate, gate.outage
+
+
+@asynccontextmanager
+async def open_counts(app: App) -> AsyncIterator[tuple["Places", Callable[[], str]]]:
+    """Where requests to the server are counted, and who says whether that is away: together with other servers."""
+    if app.settings.redis_url is None and isinstance(app.database, SqliteDatabase):
+        from gossamer.gate.memory import MemoryPlaces
+
+        # One file, one server: nobody else counts, and a write to the disk per request would be dear.
+        yield MemoryPlaces(app.clock), lambda: ""
+        return
+    async with _open_gate(app.settings, app.clock, app.database) as opened:
+        yield opened

@@ -13,7 +13,7 @@ from gossamer.errors import UserError
 from gossamer.intake.quota import let_in
 from gossamer.intake.submit import submit, submit_once
 from gossamer.model.account import DEFAULT, Bill, Quota, Right
-from gossamer.model.job import JobRequest, Target
+from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.states import JobState
 from gossamer.recipes.prospect import Prospect
 from gossamer.store import accounts, jobs, keys, owned, tables, usage, users
@@ -56,7 +56,7 @@ async def test_a_closed_account_is_refused_with_all_its_keys(database: AnyDataba
 
 
 def _close(tx: Tx, account: str) -> None:
-    accounts.change(tx, account, closed_at=tx.now)
+    accounts.change(tx, account, {"closed_at": tx.now})
 
 
 async def test_the_first_key_is_made_once(database: AnyDatabase) -> None:
@@ -108,7 +108,7 @@ async def test_a_job_is_seen_by_its_own_account_only(database: AnyDatabase) -> N
         await Fenced(database, "ann", uuid4()).read_together(lambda tx: jobs.get(tx, job.id))
 
 
-def _all_of(tx: Tx, account: str) -> list[object]:
+def _all_of(tx: Tx, account: str) -> list[Job]:
     return list(owned.page(tx, account, before=None, limit=10))
 
 
@@ -145,7 +145,7 @@ async def test_credits_are_those_of_the_month_and_of_the_account(database: AnyDa
     job = await submit(database, RECIPES, asked("first", "ann", quota, credits=8))
     with pytest.raises(UserError, match="takes 3 credits, and 2 of 10 are left"):
         await submit(database, RECIPES, asked("second", "ann", quota, credits=3))
-    assert await submit(database, RECIPES, asked("his", "bob", quota, credits=10))
+    await submit(database, RECIPES, asked("his", "bob", quota, credits=10))
     # It has read nothing in the end: nothing was taken.
     await database.write(jobs.move, job.id, JobState.CANCELLED)
     assert await database.read(usage.ended) == [("ann", job.id)]

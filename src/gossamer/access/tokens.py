@@ -34,13 +34,18 @@ class Signer:
             return None
 
 
-def refresh_token(session: UUID) -> str:
-    return f"{session.hex}.{secrets.token_urlsafe(32)}"
+def refresh_secret() -> str:
+    return secrets.token_urlsafe(32)
 
 
-def session_of(refresh: str) -> UUID | None:
-    head, _, tail = refresh.partition(".")
+def refresh_token(session: UUID, secret: str) -> str:
+    return f"{session.hex}.{secret}"
+
+
+def read_refresh(token: str) -> tuple[UUID | None, str]:
+    """The login and the secret of a token; None if it is none of ours."""
+    head, _, secret = token.partition(".")
     try:
-        return UUID(hex=head) if tail else None
+        return (UUID(hex=head) if secret else None), secret
     except ValueError:
-        return None
+        return None, ""

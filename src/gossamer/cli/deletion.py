@@ -16,19 +16,16 @@ from gossamer.cli import kept, tables, words
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
 from gossamer.intake.control import find_job
-from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.record import RecordKind
 from gossamer.model.states import JobState
-from gossamer.model.url import site_of
 from gossamer.retain.delete import delete_job, refuse_at_work
 from gossamer.retain.files import FileSweeper
-from gossamer.retain.mention import Mention, of_domain, of_page
 from gossamer.retain.retainer import NextStep, Outlook, Retainer, RetentionReport
 from gossamer.store import counters, jobs, retention
-from gossamer.work.explain import spellings_of
 from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job, forget_robots
+from gossamer.work.mentioned import domain_named, page_named
 
 INTERRUPTED = 130  # exit code
 
@@ -75,7 +72,7 @@ async def delete_results(app: App, text: str, *, yes: bool, as_json: bool) -> in
 async def forget_mentions(
     app: App, url: str | None, domain: str | None, text: str | None, *, yes: bool, dry_run: bool, as_json: bool
 ) -> int:
-    mention = _page_named(url) if url is not None else _domain_named(domain or "")
+    mention = page_named(url) if url is not None else domain_named(domain or "")
     if text is None:
         wanted = await app.database.read(jobs.in_states, *MAY_HAVE_FOUND)
     else:
@@ -199,24 +196,6 @@ def _ctrl_c_ends_it() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _page_named(url: str) -> Mention:
-    urls = spellings_of(url)
-    host = read_domain(clean(url))
-    if isinstance(host, Refusal) or not urls:
-        why = f": it {host.why}" if isinstance(host, Refusal) else ""
-        raise UserError(
-            "forget.url", f"{url!r} is no web address{why}.", hint="Give one like https://shop.example/about."
-        )
-    return of_page(urls)
-
-
-def _domain_named(text: str) -> Mention:
-    domain = read_domain(clean(text))
-    if isinstance(domain, Refusal):
-        raise UserError("forget.domain", f"{text!r} is no domain: it {domain.why}.", hint="Give one like shop.example.")
-    return of_domain(site_of(domain.host))
 
 
 def _sentence(one: Found) -> str:

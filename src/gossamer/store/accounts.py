@@ -1,5 +1,6 @@
 """Accounts: made, listed, changed. The first one is there as soon as somebody asks for it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Row, insert, select, update
@@ -41,7 +42,7 @@ def known(tx: Tx) -> list[Account]:
     return [_account(row) for row in tx.run(select(accounts).order_by(accounts.c.id))]
 
 
-def change(tx: Tx, identifier: str, **values: Any) -> Account | None:
+def change(tx: Tx, identifier: str, values: Mapping[str, Any]) -> Account | None:
     """Give an account other limits, or close it."""
     if values:
         tx.run(update(accounts).where(accounts.c.id == identifier).values(**values))
