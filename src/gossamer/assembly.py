@@ -26,6 +26,7 @@ from gossamer.model.money import MICROS, Cap, Scope
 from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
 from gossamer.recipe import Recipe
 from gossamer.recipes.prospect import Prospect
+from gossamer.recipes.scrape import Scrape
 from gossamer.retain.classes import Terms
 from gossamer.settings import Settings
 from gossamer.store.database import Database, PostgresDatabase, SqliteDatabase, open_database
@@ -38,6 +39,7 @@ from gossamer.work.home import HomeLock, home_name
 
 if TYPE_CHECKING:
     from gossamer.blobs.objects import ObjectBlobs
+    from gossamer.blobs.page_files import PageFiles
     from gossamer.blobs.shelf import Shelf
     from gossamer.fetch import Fetcher
     from gossamer.fetch.never import NeverVisit
@@ -52,7 +54,7 @@ _OF_OTHER_LANES = 8  # visits at a time of one process: what renders pages takes
 
 EXPORTERS_POOL = 2  # connections: it reads, and says how far it is
 
-RECIPES: Mapping[str, Recipe[Any]] = {Prospect.name: Prospect()}
+RECIPES: Mapping[str, Recipe[Any]] = {Prospect.name: Prospect(), Scrape.name: Scrape()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,10 @@ class App:
         local = FolderBlobs(home / "files", make_secret(home / "secret"), self.clock)
         return Shelf(self.home_name, local, object_storage(self.settings))
 
+    def page_files(self) -> "PageFiles":
+        """Where files of single pages are kept."""
+        return page_files(self.settings, self.clock)
+
     @asynccontextmanager
     async def exporter(self, who: str, desk: Desk | None = None) -> AsyncIterator["Exporter"]:
         """What makes the files of this home, with a database connection of its own. `who` tells one from the others."""
@@ -183,7 +189,7 @@ class App:
             ),
             (LogChannel(),),
             Retainer(self.database, self.terms),
-            FileSweeper(self.database, self.shelf()),
+            FileSweeper(self.database, self.shelf(), self.page_files()),
             lambda: self.exporter("runner", desk),
             desk,
         )
@@ -233,6 +239,16 @@ def object_storage(settings: Settings) -> "ObjectBlobs | None":
     return open_objects(
         Access(settings.storage_url, settings.storage_endpoint or "", settings.storage_region, access, secret)
     )
+
+
+def page_files(settings: Settings, clock: SteadyClock) -> "PageFiles":
+    """Beside the exported files: where all workers find them."""
+    from gossamer.blobs.folder import FolderBlobs
+    from gossamer.blobs.page_files import PageFiles
+    from gossamer.blobs.private import make_secret
+
+    remote = object_storage(settings)
+    return PageFiles(remote or FolderBlobs(settings.home / "files", make_secret(settings.home / "secret"), clock))
 
 
 def rungs_here(settings: Settings) -> dict[str, Rung]:
@@ -465,6 +481,7 @@ async def open_kit(
                 outage=rung.outage,
                 treasurer=treasurer,
                 limits=limits,
+                files=page_files(settings, clock),
                 lanes=rooms,
                 files_of="" if settings.storage_url else home_name(settings.home),
                 desk_rules=_desk_rules(settings),

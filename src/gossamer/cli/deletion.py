@@ -104,7 +104,7 @@ async def forget_mentions(
 
 async def _remove_files(app: App) -> int:
     """Exported files that shall not be had any longer; how many could not be removed now."""
-    return await FileSweeper(app.database, app.shelf()).remove_now()
+    return await FileSweeper(app.database, app.shelf(), app.page_files()).remove_now()
 
 
 def _say_left(files: int, *, quiet: bool) -> None:

@@ -11,13 +11,14 @@ from pydantic import ValidationError
 
 from gossamer.errors import UserError
 from gossamer.intake.quota import admit
+from gossamer.model.fetching import Rung
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.record import Follow
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of_url
 from gossamer.recipe import Recipe
-from gossamer.store import budgets, jobs, sites, submitted, usage
+from gossamer.store import budgets, jobs, listed, sites, submitted, usage
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
@@ -52,13 +53,15 @@ async def submit_once(database: Database, recipes: Mapping[str, Recipe[Any]], re
         where = "--" + str(first["loc"][0]).removesuffix("s" if len(first["loc"]) > 1 else "").replace("_", "-")
         what = str(first["msg"]).removeprefix("Value error, ")
         raise UserError("job.params", f"{where}: {what}.", hint="See 'gossamer job run --help'.") from error
-    targets = _with_seeds(request.targets, recipe.bind(params).seeds())
+    bound = recipe.bind(params)
+    targets = _with_seeds(request.targets, bound.seeds())
+    first = bound.policy().ladder.first
     request = replace(request, name=name, params=params.model_dump(mode="json"), targets=targets)
     if not request.submit_key:
-        return Submitted(await database.write(_create, request))
+        return Submitted(await database.write(_create, request, first))
     # Without defaults: a program that knows one parameter more is asked for the same.
     digest = _digest(request, params.model_dump(mode="json", exclude_defaults=True))
-    return await database.write(_create_once, request, digest)
+    return await database.write(_create_once, request, first, digest)
 
 
 def check_name(given: str) -> str:
@@ -84,7 +87,10 @@ def check_key(key: str) -> None:
 
 def _digest(request: JobRequest, params: Mapping[str, Any]) -> bytes:
     """The same for requests that ask for the same, in whatever order they list their sites."""
-    targets = sorted((target.host, target.entries) for target in request.targets)
+    # Sites without pages of their own as ever: what was asked for under a key before there were any stays the same.
+    targets = sorted(
+        (target.host, target.entries, *([sorted(target.pages)] if target.pages else ())) for target in request.targets
+    )
     asked = orjson.dumps([request.recipe, request.name, params, targets], option=orjson.OPT_SORT_KEYS)
     return blake2b(asked, digest_size=16).digest()
 
@@ -99,10 +105,10 @@ def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[T
     return tuple(sites.values())
 
 
-def _create_once(tx: Tx, request: JobRequest, digest: bytes) -> Submitted:
+def _create_once(tx: Tx, request: JobRequest, first: Rung, digest: bytes) -> Submitted:
     earlier = submitted.under(tx, request.account, request.submit_key)
     if earlier is None:
-        job = _create(tx, request)
+        job = _create(tx, request, first)
         submitted.keep(tx, job.id, request.submit_key, digest)
         return Submitted(job)
     if earlier.digest != digest:
@@ -115,12 +121,13 @@ def _create_once(tx: Tx, request: JobRequest, digest: bytes) -> Submitted:
     return Submitted(_present(tx, earlier.job_id), is_new=False)
 
 
-def _create(tx: Tx, request: JobRequest) -> Job:
+def _create(tx: Tx, request: JobRequest, first: Rung) -> Job:
     # Those of the command line are asked for by nobody else, and none of them waits for another.
     begins = admit(tx, request.account, request.bill) if request.bill else True
     sites_total, account = len(request.targets), request.account
     job = jobs.create(tx, request.name, request.recipe, request.params, sites_total, request.priority, account)
-    sites.create_many(tx, job.id, request.targets)
+    created = sites.create_many(tx, job.id, request.targets)
+    listed.give_pages(tx, job.id, request.targets, created, first)
     budgets.open_job(tx, job.id, request.cap)
     if request.bill:
         outcome = usage.QUEUED if request.start and not begins else JobState.PENDING

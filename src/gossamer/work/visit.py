@@ -8,7 +8,7 @@ A visit walks one site. For each page, in the order the frontier gives them:
     is the answer an error?        judge/   by status
     read it                        parse/   bytes -> Document
     is it what it seems?           judge/   block pages, shells, soft 404s are Trouble
-    what does it yield?            the job's recipe: records and follows
+    what does it yield?            the job's recipe: records, follows, and files, which are written at once
     what becomes of it             work/outcome.py: done, failed, later, another site's; its links are candidates
     settle                         settle/  with many other visits, in one transaction
 
@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
+from gossamer.blobs.page_files import PageFiles
 from gossamer.clock import milliseconds
 from gossamer.fetch import FetchError
 from gossamer.frontier.frontier import Frontier
@@ -37,7 +38,7 @@ from gossamer.model.page import Attempt, Page
 from gossamer.model.sentences import rendering_sentence
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.parse import parse_document
+from gossamer.parse import bare_document, parse_document
 from gossamer.parse.kind import wants_body
 from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
@@ -48,8 +49,8 @@ from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, NoWayOut,
 from gossamer.work.hold import Hold
 from gossamer.work.memory import SiteMemory
 from gossamer.work.mistakes import Mistakes
-from gossamer.work.outcome import Outcome, Outcomes, our_mistake
-from gossamer.work.redirects import Redirects
+from gossamer.work.outcome import Gathered, Outcome, Outcomes, our_mistake
+from gossamer.work.redirects import Moved, Redirects
 from gossamer.work.robots import RobotsDesk
 from gossamer.work.sitemaps import SitemapDesk
 
@@ -74,6 +75,7 @@ class Walk:
         settler: Settler,
         sightings: Sightings,
         mistakes: Mistakes,
+        files: PageFiles,
         max_page_bytes: int,
         jitter: float,
     ) -> None:
@@ -92,6 +94,7 @@ class Walk:
         self._settler = settler
         self._sightings = sightings
         self._mistakes = mistakes
+        self._files = files
         self._clock = courier.clock
         self._max_page_bytes = max_page_bytes
         self._began = self._marked = self._clock.monotonic()
@@ -173,9 +176,12 @@ class Walk:
         # Before the next step is chosen: that our address is blocked is known before pages climb because of it.
         if not self._rung(page).paid:
             self._sightings.note(self._visit.domain, outcome)
+        gathered = self._outcomes.gather(page, outcome) if isinstance(outcome, Document) else outcome
+        if isinstance(gathered, Gathered) and gathered.harvest.files:
+            await self._files.keep(self._visit.job_id, page.key, gathered.harvest.files)
         await self._settler.room()
         # Nothing is awaited between what the frontier has learned and its being on the way to the rows.
-        self._put_result(page, outcome)
+        self._put_result(page, gathered)
         rest = self._asked_to_wait(started_at)
         if rest:
             await self._courier.stay_away(self._visit.domain, rest - (self._clock.now() - started_at))
@@ -197,7 +203,8 @@ class Walk:
             return our_mistake(page, error, response.status)
 
     async def _ask(self, rung: Rung, url: str) -> Response:
-        return await self._courier.get(url, self._max_page_bytes, rung=rung, accept=wants_body)
+        accept = None if self._policy.any_kind else wants_body
+        return await self._courier.get(url, self._max_page_bytes, rung=rung, accept=accept)
 
     def _rung(self, page: Page) -> Rung:
         """A page of a job that was created before it had a ladder is asked for directly."""
@@ -209,7 +216,10 @@ class Walk:
             return trouble
         read = parse_document(response)
         if isinstance(read, Trouble):
-            return read
+            if not self._policy.any_kind or read.reason is not Reason.NOT_HTML:
+                return read
+            read = bare_document(response)
+            return self._bound.accept(page, read) or read
         return find_flaw(read) or self._bound.accept(page, read) or read
 
     # Ending a slice
@@ -238,7 +248,7 @@ class Walk:
         state, verdict = self._frontier.outcome()
         self._end(Finished(state, verdict) if state is SiteState.FAILED else Finished(SiteState.PARTIAL, trouble))
 
-    def _put_result(self, page: Page, outcome: Outcome) -> None:
+    def _put_result(self, page: Page, outcome: Gathered | Moved | Trouble) -> None:
         """What became of a page, for which the settler has kept a place."""
         try:
             step = self._timed(self._outcomes.step(page, outcome))
