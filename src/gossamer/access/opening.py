@@ -84,7 +84,8 @@ async def change_account(
     values: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
     if closed is not None:
         values["closed_at"] = now if closed else None
-    return await database.write(accounts.change, account.id, values) or account
+    changed = await database.write(accounts.change, account.id, values)
+    return account if changed is None else changed
 
 
 def quota_of(account: Account, usual: Quota) -> Quota:

@@ -29,9 +29,10 @@ def digest(password: str) -> str:
 def fits(password: str, kept: str | None) -> bool:
     """Whether it is the one that was kept. Somebody who is not known takes as long as somebody who is."""
     try:
-        return _hasher.verify(kept or _nobodys(), password[:LONGEST]) and kept is not None
+        _hasher.verify(kept or _nobodys(), password[:LONGEST])
     except (VerificationError, InvalidHashError):
         return False
+    return kept is not None
 
 
 @cache

@@ -26,9 +26,10 @@ class Signer:
 
     def session(self, token: str) -> UUID | None:
         """The login a token belongs to; None if it is over, or not ours."""
-        needed = {"require": ["exp", "sub", "aud"]}
         try:
-            claims = jwt.decode(token, self.secret, algorithms=[_HOW], audience=_FOR, options=needed)
+            claims = jwt.decode(
+                token, self.secret, algorithms=[_HOW], audience=_FOR, options={"require": ["exp", "sub", "aud"]}
+            )
             return UUID(hex=claims["sub"])
         except (jwt.InvalidTokenError, ValueError):
             return None

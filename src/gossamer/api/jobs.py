@@ -13,9 +13,11 @@ from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.problems import declared
 from gossamer.api.tenant import Tenant
 from gossamer.errors import UserError
+from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
 from gossamer.intake.domain import Refusal, clean, read_domain, target_of
 from gossamer.intake.ladders import choose_ladder
 from gossamer.intake.limits import cap_of
+from gossamer.intake.scrape import RECIPE as SCRAPE
 from gossamer.intake.submit import LONGEST_KEY, check_key
 from gossamer.intake.targets import MAX_TARGETS
 from gossamer.model.job import Job, JobRequest, Target
@@ -71,6 +73,9 @@ class NewJob(BaseModel):
     domains: list[Annotated[str, Field(max_length=2_000)]] = Field(
         default_factory=list, max_length=MAX_TARGETS, description="Sites to visit, where the recipe wants some."
     )
+    urls: list[Annotated[str, Field(max_length=8_000)]] = Field(
+        default_factory=list, max_length=MAX_ADDRESSES, description="Pages to fetch, for the recipe scrape."
+    )
     mode: str | None = Field(None, max_length=40, description="free-only, hybrid or premium-only.")
     ladder: str | None = Field(None, max_length=400, description="Your own instead, like direct,stealth.")
     priority: Priority = Priority.NORMAL
@@ -99,7 +104,7 @@ async def submit(
     """Make a job of any recipe. It begins at once, or as soon as the account has room for it."""
     await tenant.check_quota()
     request = _request(body, parts, idempotency_key)
-    job = (await tenant.submit(request, "jobs", max(1, len(request.targets)))).job
+    job = (await tenant.submit(request, "jobs", max(1, len(request.targets), len(body.urls)))).job
     response.headers["Location"] = f"/v1/jobs/{job.id}"
     return _as_submitted(job, start=body.start)
 
@@ -125,7 +130,12 @@ def _request(body: NewJob, parts: Parts, key: str | None) -> JobRequest:
     except ValidationError as error:
         found = [{**one, "loc": ("body", "params", *one["loc"])} for one in error.errors(include_url=False)]
         raise RequestValidationError(found) from None
-    targets = _targets(body.domains)
+    given, wanted = ("urls", "domains") if body.urls else ("domains", "urls")
+    if (body.urls and body.domains) or (getattr(body, given) and (given == "urls") != (body.recipe == SCRAPE)):
+        raise UserError(
+            "job.targets", f"The recipe {body.recipe} is not given {given}.", hint=f"Name what you want in `{wanted}`."
+        )
+    targets = read_addresses(body.urls).targets if body.urls else _targets(body.domains)
     if not targets and not any(True for _ in recipe.bind(params).seeds()):
         raise UserError("job.no_targets", "This job has no site to visit.", hint="Name some in `domains`.")
     cap = body.limits.cap()

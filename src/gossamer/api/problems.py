@@ -29,6 +29,7 @@ _STATUS: Mapping[str, int] = {
     "account.credits": 402,
     "account.queue": 429,
     "rate.exceeded": 429,
+    "lane-missing": 400,
     "job.not_found": 404,
     "key.not_found": 404,
     "export.not_found": 404,

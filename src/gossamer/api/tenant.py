@@ -26,7 +26,9 @@ from gossamer.retain.mention import Mention
 from gossamer.store import accounts, budgets, counters, exports, keys, listings, owned, usage
 from gossamer.store.listings import Failure
 from gossamer.store.owned import Fenced, NotTheirs
+from gossamer.work import scraped
 from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job
+from gossamer.work.scraped import ScrapedPage
 
 
 class Tenant:
@@ -101,7 +103,7 @@ class Tenant:
         refuse_at_work(job, "it cannot be deleted")
         await self._app.database.write(usage.close, self.id, job.id, self._prices)
         rows = await delete_job(self._of(job.id), job)
-        await FileSweeper(self._app.database, self._app.shelf()).remove_now()
+        await FileSweeper(self._app.database, self._app.shelf(), self._app.page_files()).remove_now()
         return rows
 
     # What they have found.
@@ -124,6 +126,16 @@ class Tenant:
                 hint="To have them again, submit the job anew.",
             )
 
+    async def scraped(self, job: Job, url: str) -> ScrapedPage | None:
+        return await scraped.read_result(self._of(job.id), job.id, url)
+
+    async def scraped_after(self, job: Job, after: str, limit: int) -> scraped.Listing:
+        await self._refuse_gone(job)
+        return await scraped.results_after(self._of(job.id), job.id, after, limit)
+
+    async def with_files(self, job: Job, page: ScrapedPage) -> ScrapedPage:
+        return await scraped.with_files(self._app.page_files(), job.id, page)
+
     async def forget(self, mention: Mention, *, dry_run: bool) -> list[Found]:
         """Remove what the account's jobs have stored about a page or a domain; what that is, or would be."""
         found = []
@@ -135,7 +147,7 @@ class Tenant:
         if not dry_run:
             for one in found:
                 await forget_in_job(self._of(one.job.id), one, mention)
-            await FileSweeper(self._app.database, self._app.shelf()).remove_now()
+            await FileSweeper(self._app.database, self._app.shelf(), self._app.page_files()).remove_now()
         return found
 
     # Files made of them.
