@@ -19,6 +19,7 @@ from gossamer.access.opening import find_account, issue_key, open_account
 from gossamer.clock import SystemClock
 from gossamer.model.account import Right
 from gossamer.store.schema import ready_database
+from tests.api.town import town
 from tests.stories.program import Web, sample_web
 
 ACCOUNTS = ("default", "other")
@@ -96,13 +97,17 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield one
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """With workers and a small web to work on."""
+    """With workers, a small web to work on (`*.test`) and a town whose answers are known by heart (`*.town`)."""
     folder = tmp_path_factory.mktemp("working")
-    with sample_web(folder / "web", "--sites", "6") as web:
-        limits = {"GOSSAMER_API_KEY_RATE": "0", "GOSSAMER_API_IP_RATE": "0"}
-        with server(folder / "home", "--processes", "1", web=web, **limits) as one:
+    with sample_web(folder / "web", "--sites", "6") as web, town() as port:
+        settings = {
+            "GOSSAMER_API_KEY_RATE": "0",
+            "GOSSAMER_API_IP_RATE": "0",
+            "GOSSAMER_CONNECT_TO": f"*.test=127.0.0.1:{web.port},*.town=127.0.0.1:{port}",
+        }
+        with server(folder / "home", "--processes", "1", web=web, **settings) as one:
             yield one
 
 

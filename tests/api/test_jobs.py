@@ -77,7 +77,7 @@ def test_the_same_request_under_one_key_is_one_job_with_one_answer(api: Server) 
 @pytest.mark.parametrize(
     ("body", "code", "said"),
     [
-        (new_job(recipe="cook"), "job.recipe", "There is no recipe 'cook' here."),
+        (new_job(recipe="cook"), "recipe.unknown", "There is no recipe 'cook' here."),
         (new_job(domains=["not a domain"]), "job.domain", "#/body/domains/0"),
         (new_job(domains=[]), "job.no_targets", "no site to visit"),
         (new_job(params={"keywords": []}), "request.invalid", "#/body/params/keywords"),

@@ -120,7 +120,7 @@ def _request(body: NewJob, parts: Parts, key: str | None) -> JobRequest:
     recipe = parts.recipes.get(body.recipe)
     if recipe is None:
         raise UserError(
-            "job.recipe", f"There is no recipe {body.recipe!r} here.", hint=f"There are {', '.join(parts.recipes)}."
+            "recipe.unknown", f"There is no recipe {body.recipe!r} here.", hint=f"There are {', '.join(parts.recipes)}."
         )
     if key:
         check_key(key)

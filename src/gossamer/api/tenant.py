@@ -28,7 +28,7 @@ from gossamer.store.listings import Failure
 from gossamer.store.owned import Fenced, NotTheirs
 from gossamer.work import scraped
 from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job
-from gossamer.work.scraped import ScrapedPage
+from gossamer.work.scraped import Listing, ScrapedPage
 
 
 class Tenant:
@@ -129,7 +129,7 @@ class Tenant:
     async def scraped(self, job: Job, url: str) -> ScrapedPage | None:
         return await scraped.read_result(self._of(job.id), job.id, url)
 
-    async def scraped_after(self, job: Job, after: str, limit: int) -> scraped.Listing:
+    async def scraped_after(self, job: Job, after: str, limit: int) -> Listing:
         await self._refuse_gone(job)
         return await scraped.results_after(self._of(job.id), job.id, after, limit)
 
