@@ -63,7 +63,10 @@ def make_keys(url: str) -> dict[str, dict[str, str]]:
 
 
 @contextmanager
-def server(home: Path, *arguments: str, web: Web | None = None, **settings: str) -> Iterator[Server]:
+def server(
+    home: Path, *arguments: str, settings: Mapping[str, str] | None = None, web: Web | None = None
+) -> Iterator[Server]:
+    settings = settings or {}
     home.mkdir(parents=True, exist_ok=True)
     url = settings.get("GOSSAMER_DATABASE_URL", f"sqlite:///{home}/gossamer.db")
     keys = make_keys(url)
@@ -91,9 +94,8 @@ def _address(process: subprocess.Popen[str]) -> str:
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Without workers: nothing happens to a job but what a test does."""
-    with server(
-        tmp_path_factory.mktemp("api"), "--api-only", GOSSAMER_API_KEY_RATE="0", GOSSAMER_API_IP_RATE="0"
-    ) as one:
+    settings = {"GOSSAMER_API_KEY_RATE": "0", "GOSSAMER_API_IP_RATE": "0"}
+    with server(tmp_path_factory.mktemp("api"), "--api-only", settings=settings) as one:
         yield one
 
 
@@ -107,7 +109,7 @@ def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             "GOSSAMER_API_IP_RATE": "0",
             "GOSSAMER_CONNECT_TO": f"*.test=127.0.0.1:{web.port},*.town=127.0.0.1:{port}",
         }
-        with server(folder / "home", "--processes", "1", web=web, **settings) as one:
+        with server(folder / "home", "--processes", "1", settings=settings, web=web) as one:
             yield one
 
 

@@ -15,6 +15,10 @@ SOURCE = Path(gossamer.api.__file__).parent
 WITH_ID = {
     "DELETE /v1/jobs/{job_id}": None,
     "DELETE /v1/keys/{key_id}": None,
+    "GET /api/jobs/{job_id}": None,
+    "GET /api/jobs/{job_id}/exports": None,
+    "GET /api/jobs/{job_id}/stream": None,
+    "POST /api/jobs/{job_id}/cancel": None,
     "GET /scrapersky/batch/status/{batch_id}": None,
     "GET /scrapersky/status/{job_id}": None,
     "GET /v1/jobs/{job_id}": None,
@@ -90,7 +94,7 @@ def test_every_question_of_a_tenant_names_the_account() -> None:
     assert asked > 20
 
 
-@pytest.mark.parametrize("module", ["jobs", "results", "records", "account", "scrape", "scrapersky"])
+@pytest.mark.parametrize("module", ["jobs", "results", "records", "account", "scrape", "scrapersky", "sitemap_jobs"])
 def test_endpoints_have_no_database(module: str) -> None:
     text = (SOURCE / f"{module}.py").read_text()
     names = {node.attr for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)}

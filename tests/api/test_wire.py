@@ -28,7 +28,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         "GOSSAMER_ACCOUNT_JOBS": "1",
         "GOSSAMER_ACCOUNT_QUEUE": "1",
     }
-    with server(tmp_path_factory.mktemp("strict"), "--api-only", **settings) as one:
+    with server(tmp_path_factory.mktemp("strict"), "--api-only", settings=settings) as one:
         yield one
 
 
@@ -144,7 +144,10 @@ def test_the_access_log_is_json_without_secrets(strict: Server) -> None:
 
 
 def test_a_server_that_is_stopped_finishes_and_says_so(tmp_path: Path) -> None:
-    with server(tmp_path / "home", "--api-only", GOSSAMER_API_DRAIN="5s") as one, one.stranger() as client:
+    with (
+        server(tmp_path / "home", "--api-only", settings={"GOSSAMER_API_DRAIN": "5s"}) as one,
+        one.stranger() as client,
+    ):
         job = one.client().post("/v1/jobs", json=new_job()).json()["id"]
         with one.client().stream("GET", f"/v1/jobs/{job}/live") as live:
             lines = live.iter_lines()

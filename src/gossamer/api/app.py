@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
 
 from gossamer import __version__
-from gossamer.api import account, health, jobs, login, records, results, scrape, scrapersky, streams
+from gossamer.api import account, health, jobs, login, records, results, scrape, scrapersky, sitemap_jobs, streams
 from gossamer.api.answers import JsonAnswer
 from gossamer.api.parts import Parts
 from gossamer.api.problems import install
@@ -18,7 +18,7 @@ _ABOUT = (
     "Visits web sites politely and cheaply and turns them into tables people can use. Every request but /api/health "
     "and /api/ready needs a key: 'Authorization: Bearer KEY'. Errors are RFC 9457 problems with a code and a hint."
 )
-_ROUTERS = (scrape, scrapersky, jobs, results, streams, records, account, login, health)
+_ROUTERS = (scrape, scrapersky, sitemap_jobs, jobs, results, streams, records, account, login, health)
 
 
 def make_api(parts: Parts, access_log: TextIO | None = None) -> Wire:
@@ -53,7 +53,7 @@ def make_api(parts: Parts, access_log: TextIO | None = None) -> Wire:
 
 
 def _operation_name(route: APIRoute) -> str:
-    verb = next(iter(sorted(route.methods)), "get").lower()
+    verb = next(iter(sorted(route.methods or ())), "get").lower()
     words = [part.strip("{}").replace("-", "_") for part in route.path.split("/") if part]
     return "_".join([verb, *words])
 

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping
 from html import escape
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
+
+_Rows: TypeAlias = list[tuple[str, ...]]
 
 _STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24}
@@ -51,7 +53,7 @@ def _operation(path: str, verb: str, operation: Mapping[str, Any], spec: Mapping
 
 
 def _parameters(operation: Mapping[str, Any]) -> str:
-    rows = [
+    rows: _Rows = [
         (one["name"], one["in"], "yes" if one.get("required") else "", one.get("description", ""))
         for one in operation.get("parameters", ())
     ]
@@ -68,8 +70,10 @@ def _body(operation: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
 
 
 def _answers(operation: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
-    rows = [(status, answer["description"]) for status, answer in sorted(operation["responses"].items())]
-    first = next((answer for status, answer in operation["responses"].items() if status.startswith("2")), {})
+    rows: _Rows = [(status, answer["description"]) for status, answer in sorted(operation["responses"].items())]
+    first: Mapping[str, Any] = next(
+        (answer for status, answer in operation["responses"].items() if status.startswith("2")), {}
+    )
     content = first.get("content", {}).get("application/json", {})
     fields = _fields(_resolved(content["schema"], spec), spec) if "schema" in content else ""
     return f"<p>Answers</p>{_table(('Status', ''), rows)}{fields}"
@@ -77,7 +81,7 @@ def _answers(operation: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
 
 def _fields(schema: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
     needed = schema.get("required", ())
-    rows = [
+    rows: _Rows = [
         (name, _kind(field, spec), "yes" if name in needed else "", field.get("description", ""))
         for name, field in schema.get("properties", {}).items()
     ]
@@ -110,7 +114,7 @@ def _shown(value: Any) -> str:
     return f"<pre>{escape(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())}</pre>"
 
 
-def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _table(titles: tuple[str, ...], rows: _Rows) -> str:
     head = "".join(f"<th>{title}</th>" for title in titles)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"

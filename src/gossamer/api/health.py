@@ -78,5 +78,8 @@ async def docs(request: Request) -> HTMLResponse:
 
 
 @router.get("/", include_in_schema=False)
-async def root() -> RedirectResponse:
-    return RedirectResponse("/docs")
+async def root(request: Request) -> Response:
+    """A page for people, a word for programs."""
+    if "text/html" in request.headers.get("accept", ""):
+        return RedirectResponse("/docs")
+    return JsonAnswer({"status": "ok", "service": "gossamer"})

@@ -64,8 +64,10 @@ async def refresh(body: Refresh, request: Request, parts: GivenParts) -> Tokens:
     await parts.rates.take("login", request.scope["state"]["ip"], TRIES * 6)
     session, secret = tokens.read_refresh(body.refresh_token)
     new = tokens.refresh_secret()
-    renewed = session and await parts.app.database.write(users.renew, session, digest_of(secret), digest_of(new))
-    if not renewed or session is None:
+    renewed = None
+    if session:
+        renewed = await parts.app.database.write(users.renew, session, digest_of(secret), digest_of(new))
+    if session is None or renewed is None:
         raise UserError("auth.login", "This login is over, or was never one.", hint="Log in again.")
     return _pair(parts, tokens.refresh_token(session, new))
 

@@ -35,6 +35,7 @@ _STATUS: Mapping[str, int] = {
     "export.not_found": 404,
     "job.state": 409,
     "job.key_taken": 409,
+    "sitemap.status": 409,
     "export.not_ready": 409,
     "results.deleted": 410,
     "results.hidden": 410,

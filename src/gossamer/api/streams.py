@@ -1,6 +1,7 @@
 """Live updates as server-sent events and over WebSocket, from the same address."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Annotated
 from uuid import UUID
 
@@ -33,10 +34,18 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, live: Live, account: str, job_id: UUID, after: UUID | None) -> None:
+    def __init__(
+        self,
+        live: Live,
+        account: str,
+        job_id: UUID,
+        after: UUID | None,
+        written: Callable[[Update], str] | None = None,
+    ) -> None:
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._live, self._account, self._job_id, self._after = live, account, job_id, after
+        self._written = written or _event
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -68,7 +77,7 @@ class EventStream(Response):
                     if update is None:
                         await say('event: bye\ndata: {"type":"bye"}\n\n')
                         break
-                    await say(_event(update))
+                    await say(self._written(update))
                     if update.is_last:
                         break
             except TooSlow as error:
@@ -106,7 +115,7 @@ async def follow(
 
     The same address speaks WebSocket: send `?last_event_id=` there.
     """
-    caller = await _reader(request, parts, job_id)
+    caller = await reader_of(request, parts, job_id)
     return EventStream(parts.live, caller.account, job_id, _id(last_event_id))
 
 
@@ -114,7 +123,7 @@ async def follow(
 async def follow_socket(socket: WebSocket, job_id: str, parts: GivenParts) -> None:
     try:
         identifier = UUID(job_id)
-        caller = await _reader(socket, parts, identifier)
+        caller = await reader_of(socket, parts, identifier)
     except (ValueError, UserError, Limited, NotTheirs) as error:
         await socket.send_denial_response(_refusal(socket, error))
         return
@@ -164,7 +173,7 @@ async def _drained(socket: WebSocket) -> None:
         return
 
 
-async def _reader(connection: HTTPConnection, parts: Parts, job_id: UUID) -> Caller:
+async def reader_of(connection: HTTPConnection, parts: Parts, job_id: UUID) -> Caller:
     caller = await recognise(connection, parts, in_query=True)
     await admit(connection, parts, caller, Right.READ)
     if await parts.app.database.read(owned.job, caller.account, job_id) is None:

@@ -54,6 +54,10 @@ class Tenant:
             owned.page, self.id, before=before, limit=limit, states=states, recipe=recipe
         )
 
+    async def jobs_by(self, door: str, name: str, limit: int) -> list[Job]:
+        """Those that came in by one door, newest first; of one name only, if it is given."""
+        return await self._app.database.read(owned.by_door, self.id, door, name, limit)
+
     async def progress(self, job: Job) -> Progress:
         return await self._of(job.id).read(counters.progress, job.id)
 
@@ -69,9 +73,9 @@ class Tenant:
         await self._app.database.read(quota.has_room, self.id, limits)
         await self._app.database.read(quota.refuse_unpaid, self.id, limits)
 
-    async def submit(self, request: JobRequest, door: str, urls: int, *, price: int = 1) -> Submitted:
-        """Make a job of this account, as a request that came in by `door`. `price` is what a page takes at least."""
-        bill = Bill(door, await self.quota(), self._key, urls, urls * price)
+    async def submit(self, request: JobRequest, door: str, urls: int) -> Submitted:
+        """Make a job of this account, as a request that came in by `door`. A page takes one credit at least."""
+        bill = Bill(door, await self.quota(), self._key, urls, urls)
         whole = replace(request, account=self.id, bill=bill)
         return await submit_once(self._app.database, self._app.recipes, whole)
 
@@ -132,6 +136,10 @@ class Tenant:
     async def scraped_after(self, job: Job, after: str, limit: int) -> Listing:
         await self._refuse_gone(job)
         return await scraped.results_after(self._of(job.id), job.id, after, limit)
+
+    async def raw_of(self, job: Job, page: ScrapedPage) -> bytes | None:
+        """The body of a page as it came, if it was asked for and is still there."""
+        return await self._app.page_files().read(job.id, page.page_key, "raw")
 
     async def with_files(self, job: Job, page: ScrapedPage) -> ScrapedPage:
         return await scraped.with_files(self._app.page_files(), job.id, page)

@@ -16,9 +16,8 @@ from gossamer.errors import GossamerError
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.store import jobs as all_jobs
+from gossamer.store.access_tables import usage
 from gossamer.store.database import Database
-from gossamer.store.dialect import Dialect
-from gossamer.store.patience import Patience
 from gossamer.store.tables import jobs
 from gossamer.store.tx import Tx
 
@@ -57,6 +56,16 @@ def page(
     return [all_jobs.of_row(row) for row in tx.run(query)]
 
 
+def by_door(tx: Tx, account: str, door: str, name: str, limit: int) -> list[Job]:
+    """Newest first, by where the request came in; of one name only, if it is given."""
+    came = usage.join(jobs, (jobs.c.id == usage.c.id) & (jobs.c.account_id == usage.c.account_id))
+    wanted = (usage.c.account_id == account) & (usage.c.door == door)
+    if name:
+        wanted &= jobs.c.name == name
+    query = select(jobs).select_from(came).where(wanted).order_by(jobs.c.id.desc()).limit(limit)
+    return [all_jobs.of_row(row) for row in tx.run(query)]
+
+
 def in_states(tx: Tx, account: str, *states: JobState) -> list[Job]:
     query = select(jobs).where(jobs.c.account_id == account, jobs.c.state.in_(states)).order_by(jobs.c.id)
     return [all_jobs.of_row(row) for row in tx.run(query)]
@@ -71,17 +80,11 @@ class Fenced:
     """A database as one account sees one of its jobs."""
 
     def __init__(self, database: Database, account: str, job_id: UUID) -> None:
+        self.dialect = database.dialect
+        self.patience = database.patience
         self._database = database
         self._account = account
         self._job_id = job_id
-
-    @property
-    def dialect(self) -> Dialect:
-        return self._database.dialect
-
-    @property
-    def patience(self) -> Patience:
-        return self._database.patience
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._database.write(self._checked(work), *args, **kwargs)
