@@ -85,7 +85,7 @@ def events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
 def test_a_job_is_followed_by_events_and_gone_on_with(api: Server) -> None:
     with api.client() as client:
         path = f"/v1/jobs/{client.post('/v1/jobs', json=new_job()).json()['id']}"
-        with api.client().stream("GET", f"{path}/live") as answer:
+        with api.client() as reader, reader.stream("GET", f"{path}/live") as answer:
             assert answer.headers["content-type"].startswith("text/event-stream")
             stream = events(answer.iter_lines())
             first = next(stream)
@@ -96,7 +96,8 @@ def test_a_job_is_followed_by_events_and_gone_on_with(api: Server) -> None:
             assert "job.pausing" in [one["kind"] for one in second["data"]["events"]]
         client.post(f"{path}/resume")
         client.post(f"{path}/cancel")
-        with api.client(**{"Last-Event-ID": second["id"]}).stream("GET", f"{path}/live") as answer:
+        since = {"Last-Event-ID": second["id"]}
+        with client.stream("GET", f"{path}/live", headers=since) as answer:
             rest = list(events(answer.iter_lines()))
         assert rest[-1]["event"] == "end"
         kinds = [one["kind"] for said in rest for one in said["data"]["events"]]

@@ -68,8 +68,8 @@ def contacts_of(doc: Document, structured: dict[str, Value]) -> dict[str, Value]
     }
 
 
-def _few(found: Iterable[str]) -> list[Value]:
-    return [*dict.fromkeys(text for text in found if text)][:MOST]
+def _few(found: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(text for text in found if text))[:MOST]
 
 
 def _address(href: str) -> str:

@@ -1,12 +1,15 @@
 """A page for language models: what it says as Markdown, without menus, banners and the rest of its frame."""
 
+import re
+from collections.abc import Callable
+
 from turbohtml import Document as Tree
 from turbohtml import Element, Markdown, parse
 
 from gossamer.model.document import Document
 from gossamer.parse.decode import decode
 from gossamer.parse.metadata import base_of
-from gossamer.parse.text import tidy
+from gossamer.parse.text import INVISIBLE, tidy
 
 # What belongs to the frame of a site and not to the page. A header or footer of an article is the article's.
 _CONTENT = "main,article,[role~=main i]"
@@ -23,8 +26,25 @@ _FRAME = ",".join(
     )
 )
 _NEVER_FRAME = frozenset({"html", "body", "main", "article"})
-_STYLE = Markdown(escaping=Markdown.Escaping(underscores=False))
-_ENOUGH = 0.6  # of what is left without the frame: a main part with less is only a part
+
+
+def _wrapped(mark: str) -> Callable[[Element, str], str]:
+    """Emphasis in one way only. The library writes tags where a strict reader might not see the marks as such."""
+    return lambda _, text: f"{mark}{text.strip()}{mark}" if text.strip() else text
+
+
+_STYLE = Markdown(
+    escaping=Markdown.Escaping(underscores=False),
+    tables=Markdown.Tables(cell_blocks="text"),
+    converters={tag: _wrapped("*" if tag in ("em", "i") else "**") for tag in ("em", "i", "strong", "b")},
+)
+_ODD_SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", **dict.fromkeys(INVISIBLE, "")})
+# Of what is left without the frame, a main part with less is only a part: as authors mark it, and as it is guessed.
+_ENOUGH_MARKED, _ENOUGH_GUESSED = 0.5, 0.9
+# Signs beside headings that only lead to themselves.
+_PERMALINKS = frozenset({"¶", "#", "§", "🔗", "link"})
+_FENCE = "```"
+_MANY_LINES = re.compile(r"\n{3,}")
 _LEAST_MAIN = 200  # characters
 
 
@@ -38,9 +58,20 @@ def markdown_of(doc: Document) -> str:
     part = _main_part(tree)
     if part is None:
         return ""
+    for link in part.select("a[href^='#']"):
+        if link.text.strip() in _PERMALINKS:
+            link.decompose()
+        else:
+            link.unwrap()
     part.resolve_links(base)
-    text = part.to_markdown(_STYLE).strip()
-    return _with_title(text, part, doc)
+    text = part.to_markdown(_STYLE).replace("&#160;", " ").translate(_ODD_SPACES).strip()
+    return _with_title(_closer(text), part, doc)
+
+
+def _closer(text: str) -> str:
+    """Never more than one empty line, but in code, where they may mean something."""
+    pieces = text.split(_FENCE)
+    return _FENCE.join(piece if at % 2 else _MANY_LINES.sub("\n\n", piece) for at, piece in enumerate(pieces))
 
 
 def _main_part(tree: Tree) -> Element | None:
@@ -50,9 +81,9 @@ def _main_part(tree: Tree) -> Element | None:
     whole = len(tidy(body.text))
     marked = body.select(_CONTENT)
     tops = [one for one in marked if one.closest(_CONTENT) is one and not _inside(one, marked)]
-    candidates = [tops[0] if len(tops) == 1 else None, body.main_content()]
-    for one in candidates:
-        if one is not None and (said := len(tidy(one.text))) >= _LEAST_MAIN and said >= whole * _ENOUGH:
+    candidates = [(tops[0] if len(tops) == 1 else None, _ENOUGH_MARKED), (body.main_content(), _ENOUGH_GUESSED)]
+    for one, enough in candidates:
+        if one is not None and (said := len(tidy(one.text))) >= _LEAST_MAIN and said >= whole * enough:
             return one
     return body
 

@@ -67,11 +67,11 @@ def _headings(doc: Document) -> Value:
     for level in _LEVELS:
         of_level = (element for element in landmarks.headings if element.tag == level)
         said: Iterable[str] = (clean(tidy(element.text))[:_LONGEST] for element in of_level)
-        found[level] = [*dict.fromkeys(text for text in said if text)][:MOST_HEADINGS]
+        found[level] = list(dict.fromkeys(text for text in said if text))[:MOST_HEADINGS]
     return found
 
 
-def _words(text: str) -> list[Value]:
+def _words(text: str) -> list[str]:
     return [word for word in map(tidy, text.split(",")) if word][:_MOST_WORDS]
 
 
@@ -87,7 +87,7 @@ def _favicon(doc: Document, base: str) -> str | None:
     return stated or normalise(_USUAL_ICON, doc.url)
 
 
-def _types(data: dict[str, Value]) -> list[Value]:
+def _types(data: dict[str, Value]) -> list[str]:
     """What the page says it is about, by the names of schema.org: Product, Article, ..."""
     found: dict[str, None] = {}
     for named in _walk(data.get("json_ld"), "@type"):
@@ -95,7 +95,7 @@ def _types(data: dict[str, Value]) -> list[Value]:
     for kind in ("microdata", "rdfa"):
         for named in _walk(data.get(kind), "type"):
             found[named] = None
-    return [*(name for name in found if name)][:_MOST_TYPES]
+    return [name for name in found if name][:_MOST_TYPES]
 
 
 def _walk(value: Any, key: str) -> Iterable[str]:

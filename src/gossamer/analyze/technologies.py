@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 
 from gossamer.model.document import Document
-from gossamer.model.record import Value
 
 # By the addresses of scripts, styles and pictures.
 _PARTS: Mapping[str, re.Pattern[str]] = {
@@ -61,7 +60,7 @@ _GENERATOR = re.compile(r"[A-Za-z][\w.+ -]{0,59}")
 _MOST_PARTS = 1_000
 
 
-def technologies_of(doc: Document, metas: Mapping[str, str]) -> list[Value]:
+def technologies_of(doc: Document, metas: Mapping[str, str]) -> list[str]:
     """Names in alphabetical order, each once."""
     found: set[str] = set()
     stated = _GENERATOR.match(metas.get("generator", ""))
@@ -76,9 +75,7 @@ def technologies_of(doc: Document, metas: Mapping[str, str]) -> list[Value]:
     parts = "\n".join(_addresses(doc))
     found |= {name for name, pattern in _PARTS.items() if pattern.search(parts)}
     found |= {name for name, selector in _ELEMENTS.items() if doc.tree.select_one(selector) is not None}
-    names: list[Value] = []
-    names += sorted(found, key=str.casefold)
-    return names
+    return sorted(found, key=str.casefold)
 
 
 def _addresses(doc: Document) -> list[str]:

@@ -71,10 +71,8 @@ def _body(operation: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
 
 def _answers(operation: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
     rows: _Rows = [(status, answer["description"]) for status, answer in sorted(operation["responses"].items())]
-    first: Mapping[str, Any] = next(
-        (answer for status, answer in operation["responses"].items() if status.startswith("2")), {}
-    )
-    content = first.get("content", {}).get("application/json", {})
+    good = [answer for status, answer in operation["responses"].items() if status.startswith("2")]
+    content = good[0].get("content", {}).get("application/json", {}) if good else {}
     fields = _fields(_resolved(content["schema"], spec), spec) if "schema" in content else ""
     return f"<p>Answers</p>{_table(('Status', ''), rows)}{fields}"
 

@@ -146,7 +146,9 @@ async def _bodies(tenant: Tenant, parts: Parts, files: list[str], until: float) 
     listed = read_addresses(files)
     request = Wanted(formats=["raw"]).request(listed, parts, f"Sitemap {files[0][:150]}", None)
     job = (await tenant.submit(request, _READING, len(listed.urls))).job
-    while (await tenant.job(job.id)).state not in OVER and time.monotonic() < until:
+    while time.monotonic() < until:
+        if (await tenant.job(job.id)).state in OVER:
+            break
         await asyncio.sleep(_LOOK)
     pages = [await tenant.scraped(job, url) for url in listed.urls]
     bodies = [await tenant.raw_of(job, page) for page in pages if page is not None]

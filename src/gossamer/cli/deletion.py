@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.assembly import App
+from gossamer.blobs.seam import BlobsAway
 from gossamer.cli import kept, tables, words
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
@@ -48,7 +49,7 @@ async def delete_results(app: App, text: str, *, yes: bool, as_json: bool) -> in
     if job.state is not JobState.ARCHIVED and not _is_meant(question, yes=yes):
         return 0
     rows = await delete_job(app.database, job)
-    left = await _remove_files(app)
+    left = await _remove_files(app, job)
     if as_json:
         say_json(
             {
@@ -90,7 +91,7 @@ async def forget_mentions(
         for one in found:
             await forget_in_job(app.database, one, mention)
         answers = await forget_robots(app.database, mention)
-        left = await _remove_files(app)
+        left = await _remove_files(app, *(one.job for one in found))
     if as_json:
         forgotten = bool(found or answers) and not dry_run
         say_json({"forgotten": forgotten, "jobs": [_as_json(one) for one in found], "files_left": left})
@@ -102,9 +103,15 @@ async def forget_mentions(
     return 0
 
 
-async def _remove_files(app: App) -> int:
-    """Exported files that shall not be had any longer; how many could not be removed now."""
-    return await FileSweeper(app.database, app.shelf(), app.page_files()).remove_now()
+async def _remove_files(app: App, *of_jobs: Job) -> int:
+    """Files that shall not be had any longer, exported ones and those of single pages; how many are left for later."""
+    pages, left = app.page_files(), 0
+    for job in of_jobs:
+        try:
+            await pages.forget(job.id)
+        except BlobsAway:
+            left += 1
+    return left + await FileSweeper(app.database, app.shelf(), pages).remove_now()
 
 
 def _say_left(files: int, *, quiet: bool) -> None:

@@ -53,9 +53,10 @@ def gossamer(
 
 def register() -> None:
     """Hang the groups of commands below the program."""
-    from gossamer.cli import accounts, database, doctor, explain, jobs, serve, system, worker
+    from gossamer.cli import accounts, database, doctor, explain, jobs, scrape, serve, system, worker
 
     app.add_typer(jobs.app, name="job")
+    app.add_typer(scrape.app)
     app.add_typer(explain.app)
     app.add_typer(database.app, name="db")
     app.add_typer(system.app, name="system")

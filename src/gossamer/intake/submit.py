@@ -24,6 +24,7 @@ from gossamer.store.tx import Tx
 
 LONGEST_NAME = 200
 LONGEST_KEY = 200
+_COMMANDS = {"prospect": "job run"}  # of recipes that are not called as their command is
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,13 @@ async def submit_once(database: Database, recipes: Mapping[str, Recipe[Any]], re
     try:
         params = recipe.params.model_validate(request.params)
     except ValidationError as error:
-        first = error.errors()[0]
+        wrong = error.errors()[0]
         # As the command line calls it: `--client-domain` for the first of `client_domains`.
-        where = "--" + str(first["loc"][0]).removesuffix("s" if len(first["loc"]) > 1 else "").replace("_", "-")
-        what = str(first["msg"]).removeprefix("Value error, ")
-        raise UserError("job.params", f"{where}: {what}.", hint="See 'gossamer job run --help'.") from error
+        named = str(wrong["loc"][0]) if wrong["loc"] else ""
+        where = "--" + named.removesuffix("s" if len(wrong["loc"]) > 1 else "").replace("_", "-") if named else name
+        what = str(wrong["msg"]).removeprefix("Value error, ")
+        command = _COMMANDS.get(recipe.name, recipe.name)
+        raise UserError("job.params", f"{where}: {what}.", hint=f"See 'gossamer {command} --help'.") from error
     bound = recipe.bind(params)
     targets = _with_seeds(request.targets, bound.seeds())
     first = bound.policy().ladder.first

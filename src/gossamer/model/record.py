@@ -1,10 +1,10 @@
 """Rows users want, and what else a page yields."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | None"
+Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,6 @@ def parse_document(response: Response) -> Document | Trouble:
 
 def bare_document(response: Response) -> Document:
     """What is no web page, as far as one can say something of it: its body, and text where it is text."""
-    is_text = _READABLE.search(response.content_type) is not None
     tree = parse("", positions=False)
     return Document(
         requested=response.requested,
@@ -82,7 +81,7 @@ def bare_document(response: Response) -> Document:
         fetched_at=response.fetched_at,
         content_type=response.content_type,
         title="",
-        text=decode(response.body, response.header("content-type")) if is_text else "",
+        text=decode(response.body, response.header("content-type")) if is_text(response.content_type) else "",
         links=(),
         canonical=None,
         language="",
@@ -94,6 +93,11 @@ def bare_document(response: Response) -> Document:
         landmarks=find_landmarks(tree),
         body=response.body,
     )
+
+
+def is_text(content_type: str) -> bool:
+    """Whether a body of this media type is made of characters."""
+    return _READABLE.search(content_type) is not None
 
 
 def _tree_of(source: str, kind: Kind) -> Tree:

@@ -2,15 +2,13 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from gossamer.model.record import RecordKind
 from gossamer.model.scrape import EXTRACT, FORMATS
 from gossamer.recipe import FetchingParams
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from gossamer.recipes.scraping import BoundScrape
 
 PAGE = RecordKind(
@@ -66,14 +64,17 @@ class ScrapeParams(FetchingParams):
         description=f"What is wanted of every page: {', '.join(FORMATS)}.",
     )
     extract: Annotated[dict[str, Any], AfterValidator(_sound)] | None = Field(
-        default=None, description="Fields to take out of every page, each by a CSS selector or an XPath expression."
+        default=None,
+        validate_default=True,
+        description="Fields to take out of every page, each by a CSS selector or an XPath expression.",
     )
 
-    @model_validator(mode="after")
-    def _has_rules(self) -> "Self":
-        if EXTRACT in self.formats and not self.extract:
+    @field_validator("extract")
+    @classmethod
+    def _is_wanted(cls, rules: dict[str, Any] | None, info: ValidationInfo) -> dict[str, Any] | None:
+        if rules is None and EXTRACT in info.data.get("formats", ()):
             raise ValueError("the format extract needs rules")
-        return self
+        return rules
 
 
 class Scrape:
