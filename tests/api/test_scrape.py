@@ -24,7 +24,7 @@ def test_a_page_is_scraped_at_once(working: Server) -> None:
         assert "<h1>Lamp lamp</h1>" in data["html"]
         assert data["extract"] == {"p": "12.50"}
         assert data["metadata"]["description"] == "All about lamps"
-        assert client.get(f"/v1/jobs/{page['job_id']}").json()["state"] == "completed"
+        assert wait_for(client, f"/v1/jobs/{page['job_id']}")["state"] == "completed"
 
 
 def test_the_same_scrape_under_one_key_is_fetched_once(working: Server) -> None:

@@ -85,6 +85,11 @@ def test_a_body_that_is_too_large_is_refused(strict: Server) -> None:
         assert (large.status_code, large.json()["code"]) == (413, "request.too_large")
         unannounced = client.post("/v1/keys", content=(b"x" * 1_000 for _ in range(30)))
         assert unannounced.status_code == 413
+        for name in (b"\\u0000", b"\\ud800", b"\\udc00x"):
+            answer = client.post("/v1/keys", content=b'{"name": "' + name + b'"}')
+            assert (answer.status_code, answer.json()["code"]) == (400, "request.invalid")
+        assert client.get("/v1/jobs?recipe=%00").status_code == 400
+        assert client.post("/v1/keys", json={"name": "\U0001f578"}).status_code == 201
         assert client.post("/v1/keys", content=b"{", headers={"Content-Type": "application/json"}).status_code == 400
 
 

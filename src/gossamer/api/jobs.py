@@ -102,7 +102,7 @@ async def submit(
     body: NewJob, tenant: Submitter, parts: GivenParts, response: Response, idempotency_key: IdempotencyKey = None
 ) -> views.JobView:
     """Make a job of any recipe. It begins at once, or as soon as the account has room for it."""
-    await tenant.check_quota()
+    await tenant.check_quota(idempotency_key)
     request = _request(body, parts, idempotency_key)
     job = (await tenant.submit(request, "jobs", max(1, len(request.targets), len(body.urls)))).job
     response.headers["Location"] = f"/v1/jobs/{job.id}"

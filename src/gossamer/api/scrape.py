@@ -30,8 +30,8 @@ from gossamer.work.scraped import ScrapedPage
 router = APIRouter(prefix="/v1", tags=["scrape"])
 
 LONGEST_WAIT = 60.0  # seconds
-_LOOK = 0.05
-_RESTING = (JobState.PAUSING, JobState.PAUSED)  # nothing comes of waiting
+_LOOK, _LONGEST_LOOK = 0.05, 0.5  # seconds between looks at the rows, ever longer
+_AT_REST = {JobState.PAUSING, JobState.PAUSED, *OVER}
 # Reasons that are about what was asked for, and not about how the site is today.
 _STATUS = {
     Reason.ROBOTS: (403, "robots-disallowed"),
@@ -142,7 +142,7 @@ async def scrape(
     A page that cannot be had is a problem that says why; it takes no credits.
     """
     began = time.monotonic()
-    await tenant.check_quota()
+    await tenant.check_quota(idempotency_key)
     listed = read_addresses([body.url])
     wanted = body.request(listed, parts, "", idempotency_key)
     job = (await tenant.submit(wanted, "scrape", 1)).job
@@ -151,18 +151,18 @@ async def scrape(
         return _accepted(job, listed, {"Retry-After": "1"})
     if page.state is not PageState.DONE:
         return _failed(request, job, page)
-    bill = await tenant.bill_of(await tenant.job(job.id))
     page = await tenant.with_files(job, page)
+    method = str(page.data.get("crawl_method") or "")
     answer = Scraped(
         **_shown(page),
         job_id=str(job.id),
         final_url=str(page.data.get("final_url") or page.url),
-        method=str(page.data.get("crawl_method") or ""),
-        credits=bill.credits if bill else 0,
+        method=method,
+        credits=parts.prices.get(method, 1),
     )
     headers = {
         "X-Gossamer-Credits": str(answer.credits),
-        "X-Gossamer-Final-Url": answer.final_url,
+        "X-Gossamer-Final-Url": answer.final_url.encode("ascii", "replace").decode(),
         "X-Gossamer-Method": answer.method,
         "X-Gossamer-Job": str(job.id),
     }
@@ -170,16 +170,17 @@ async def scrape(
 
 
 async def _await_page(tenant: Tenant, job: Job, url: str, until: float) -> ScrapedPage | None:
-    """The page once it has ended, and its job with it, which says what it took; None if that takes too long."""
+    """The page once it has ended; None if that takes too long, or nothing comes of waiting."""
+    look = _LOOK
     while True:
         page = await tenant.scraped(job, url)
-        now = await tenant.job(job.id)
-        ended = page is not None and page.state in (PageState.DONE, PageState.FAILED, PageState.SKIPPED)
-        if ended and now.state in OVER:
+        if page is not None and page.state in (PageState.DONE, PageState.FAILED, PageState.SKIPPED):
             return page
-        if time.monotonic() + _LOOK > until or now.state in _RESTING or (now.state in OVER and not ended):
-            return page if ended else None
-        await asyncio.sleep(_LOOK)
+        now = await tenant.job(job.id)
+        if time.monotonic() + look > until or now.state in _AT_REST:
+            return None
+        await asyncio.sleep(look)
+        look = min(look * 1.3, _LONGEST_LOOK)
 
 
 def _failed(request: Request, job: Job, page: ScrapedPage) -> Response:
@@ -207,7 +208,7 @@ async def batch(
     body: NewBatch, tenant: Submitter, parts: GivenParts, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """One job for up to 50,000 addresses; each has a result of its own, whatever becomes of the others."""
-    await tenant.check_quota()
+    await tenant.check_quota(idempotency_key)
     listed = read_addresses(body.urls)
     wanted = body.request(listed, parts, body.name, idempotency_key)
     return _accepted((await tenant.submit(wanted, "batch", len(listed.urls))).job, listed)

@@ -23,7 +23,7 @@ from gossamer.model.states import JobState
 from gossamer.retain.delete import delete_job, refuse_at_work
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.mention import Mention
-from gossamer.store import accounts, budgets, counters, exports, keys, listings, owned, usage
+from gossamer.store import accounts, budgets, counters, exports, keys, listings, owned, submitted, usage
 from gossamer.store.listings import Failure
 from gossamer.store.owned import Fenced, NotTheirs
 from gossamer.work import scraped
@@ -67,8 +67,13 @@ class Tenant:
     async def is_waiting(self, job: Job) -> bool:
         return job.state is JobState.PENDING and await self._app.database.read(usage.is_waiting, self.id, job.id)
 
-    async def check_quota(self) -> None:
-        """Refuse, before the request itself is looked at, where there is no room or nothing left."""
+    async def check_quota(self, key: str | None = None) -> None:
+        """Refuse, before the request itself is looked at, where there is no room or nothing left.
+
+        What was accepted before under this key is not asked for again.
+        """
+        if key and await self._app.database.read(submitted.is_known, self.id, key):
+            return
         limits = await self.quota()
         await self._app.database.read(quota.has_room, self.id, limits)
         await self._app.database.read(quota.refuse_unpaid, self.id, limits)
@@ -150,9 +155,10 @@ class Tenant:
         for job in await self._app.database.read(owned.in_states, self.id, *MAY_HAVE_FOUND):
             kinds = self._app.recipes[job.recipe].kinds if job.recipe in self._app.recipes else ()
             if one := await find_mentions(self._of(job.id), job, kinds, mention):
-                refuse_at_work(job, "nothing can be forgotten in it")
                 found.append(one)
         if not dry_run:
+            for one in found:
+                refuse_at_work(one.job, "nothing can be forgotten in it")
             for one in found:
                 await forget_in_job(self._of(one.job.id), one, mention)
             await FileSweeper(self._app.database, self._app.shelf(), self._app.page_files()).remove_now()

@@ -33,6 +33,10 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+# A zero character, or half of a pair of surrogates, as JSON writes them.
+_NO_TEXT = re.compile(
+    rb"\\u0000|\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
+)
 _ALWAYS = ("/api/health", "/api/ready")  # answered while the server is being stopped, too
 
 
@@ -80,14 +84,9 @@ class Wire:
             self._write(scope, exchange)
 
     async def _answer(self, scope: Scope, receive: Receive, exchange: "_Exchange") -> None:
-        if self.stopping and scope["path"] not in _ALWAYS and scope["type"] == "http":
-            detail, again = "The server is being stopped.", {"Retry-After": str(AWAY), "Connection": "close"}
-            refusal = problem(exchange.id, 503, "server.stopping", detail, hint="Try again.", headers=again)
+        refusal = self._refusal(scope, exchange)
+        if refusal is not None:
             await refusal(scope, receive, exchange.send)
-            return
-        length = Headers(scope=scope).get("content-length", "0")
-        if not length.isdigit() or int(length) > self._max_body:
-            await self._too_large(exchange)(scope, receive, exchange.send)
             return
         seen = 0
 
@@ -95,20 +94,39 @@ class Wire:
             nonlocal seen
             message = await receive()
             if message["type"] == "http.request":
-                seen += len(message.get("body", b""))
+                body = message.get("body", b"")
+                seen += len(body)
                 if seen > self._max_body:
-                    raise _TooLarge
+                    raise _Unwelcome(self._too_large(exchange))
+                if _NO_TEXT.search(body):
+                    raise _Unwelcome(self._no_text(exchange))
             return message
 
         try:
             await self._app(scope, limited, exchange.send)
-        except _TooLarge:
+        except _Unwelcome as error:
             if not exchange.status:
-                await self._too_large(exchange)(scope, receive, exchange.send)
+                await error.answer(scope, receive, exchange.send)
+
+    def _refusal(self, scope: Scope, exchange: "_Exchange") -> ASGIApp | None:
+        """The answer to what need not be looked at any further."""
+        if self.stopping and scope["path"] not in _ALWAYS and scope["type"] == "http":
+            detail, again = "The server is being stopped.", {"Retry-After": str(AWAY), "Connection": "close"}
+            return problem(exchange.id, 503, "server.stopping", detail, hint="Try again.", headers=again)
+        length = Headers(scope=scope).get("content-length", "0")
+        if not length.isdigit() or int(length) > self._max_body:
+            return self._too_large(exchange)
+        if b"%00" in scope.get("query_string", b"") or b"%00" in scope.get("raw_path", b""):
+            return self._no_text(exchange)
+        return None
 
     def _too_large(self, exchange: "_Exchange") -> ASGIApp:
         detail = f"A request may have {self._max_body:,} bytes, this one has more."
         return problem(exchange.id, 413, "request.too_large", detail, hint="Send it in parts.")
+
+    def _no_text(self, exchange: "_Exchange") -> ASGIApp:
+        detail = "The request has zero characters, or halves of characters, in it."
+        return problem(exchange.id, 400, "request.invalid", detail, hint="Send text that is text.")
 
     def _trusts(self, scope: Scope) -> bool:
         return _within(str((scope.get("client") or ("",))[0]), self._trusted)
@@ -141,8 +159,12 @@ class Wire:
         self._log.flush()
 
 
-class _TooLarge(Exception):
-    """More was sent than announced, or nothing was announced."""
+class _Unwelcome(Exception):
+    """More was sent than announced, or what no database would keep."""
+
+    def __init__(self, answer: ASGIApp) -> None:
+        super().__init__()
+        self.answer = answer
 
 
 class _Exchange:

@@ -69,7 +69,7 @@ async def submit_once(database: Database, recipes: Mapping[str, Recipe[Any]], re
 
 def check_name(given: str) -> str:
     """The name as it is kept, or a UserError."""
-    name = " ".join(given.split())
+    name = " ".join(given.replace("\0", " ").split())
     if not name or len(name) > LONGEST_NAME:
         raise UserError(
             "job.name",

@@ -27,5 +27,10 @@ def under(tx: Tx, account: str, key: str) -> Earlier | None:
     return Earlier(row.id, bytes(row.submit_digest)) if row else None
 
 
+def is_known(tx: Tx, account: str, key: str) -> bool:
+    mine = (jobs.c.account_id == account) & (jobs.c.submit_key == key)
+    return tx.run(select(jobs.c.id).where(mine)).first() is not None
+
+
 def keep(tx: Tx, job_id: UUID, key: str, digest: bytes) -> None:
     tx.run(update(jobs).where(jobs.c.id == job_id).values(submit_key=key, submit_digest=digest))
