@@ -6,7 +6,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,27 +69,47 @@ def server(
 ) -> Iterator[Server]:
     settings = settings or {}
     home.mkdir(parents=True, exist_ok=True)
-    url = settings.get("GOSSAMER_DATABASE_URL", f"sqlite:///{home}/gossamer.db")
-    keys = make_keys(url)
+    keys = make_keys(settings.get("GOSSAMER_DATABASE_URL", f"sqlite:///{home}/gossamer.db"))
+    with _started(home, arguments, settings, keys, web) as one:
+        yield one
+
+
+@contextmanager
+def second_server(first: Server, home: Path, *arguments: str, settings: Mapping[str, str]) -> Iterator[Server]:
+    """Another one on the same database."""
+    home.mkdir(parents=True, exist_ok=True)
+    with _started(home, arguments, settings, first.keys, None) as one:
+        yield one
+
+
+@contextmanager
+def _started(
+    home: Path,
+    arguments: Sequence[str],
+    settings: Mapping[str, str],
+    keys: Mapping[str, Mapping[str, str]],
+    web: Web | None,
+) -> Iterator[Server]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
     connect = {"GOSSAMER_CONNECT_TO": f"*.test=127.0.0.1:{web.port}"} if web else {}
     env = {**kept, **connect, "GOSSAMER_HOME": str(home), "GOSSAMER_DOMAIN_RATE": "50", **settings}
     command = [sys.executable, "-m", "gossamer", "serve", "--port", "0", *arguments]
-    with (home / "access.log").open("w") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=env)
+    # Into a file: a pipe that nobody reads would be full of the access log one day.
+    with (home / "said.txt").open("w") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, text=True, env=env)
         try:
-            yield Server(_address(process), home, keys, process, web)
+            yield Server(_address(process, home / "said.txt"), home, keys, process, web)
         finally:
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=60)
+            process.wait(timeout=60)
 
 
-def _address(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    for line in process.stdout:
-        if found := re.search(r"Listening on (http://\S+)", line):
+def _address(process: subprocess.Popen[str], said: Path) -> str:
+    while process.poll() is None:
+        if found := re.search(r"Listening on (http://\S+)", said.read_text()):
             return found[1]
-    raise AssertionError("the server did not start")
+        time.sleep(0.05)
+    raise AssertionError(f"the server did not start: {said.read_text()}")
 
 
 @pytest.fixture(scope="module")
