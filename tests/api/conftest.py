@@ -38,10 +38,10 @@ class Server:
 
     def client(self, account: str = "default", right: str = "admin", **headers: str) -> httpx.Client:
         token = self.keys[account][right]
-        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {token}", **headers}, timeout=60)
+        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {token}", **headers}, timeout=600)
 
     def stranger(self) -> httpx.Client:
-        return httpx.Client(base_url=self.url, timeout=60)
+        return httpx.Client(base_url=self.url, timeout=600)
 
 
 def make_keys(url: str) -> dict[str, dict[str, str]]:
@@ -115,7 +115,7 @@ def _address(process: subprocess.Popen[str], said: Path) -> str:
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Without workers: nothing happens to a job but what a test does."""
-    settings = {"GOSSAMER_API_KEY_RATE": "0", "GOSSAMER_API_IP_RATE": "0"}
+    settings = {"GOSSAMER_API_KEY_RATE": "0", "GOSSAMER_API_IP_RATE": "0", "GOSSAMER_ACCOUNT_JOBS": "1000"}
     with server(tmp_path_factory.mktemp("api"), "--api-only", settings=settings) as one:
         yield one
 

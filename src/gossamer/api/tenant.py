@@ -96,6 +96,9 @@ class Tenant:
 
     async def cancel(self, job: Job) -> None:
         await control.cancel(self._of(job.id), job)
+        if job.state is JobState.PENDING:
+            # Nothing was done for it: what was set aside is free again at once.
+            await self._app.database.write(usage.close, self.id, job.id, self._prices)
 
     async def retry_failed(self, job: Job) -> control.Retried:
         await self._let_go_on(job)
@@ -211,12 +214,6 @@ class Tenant:
 
     async def used_by_day(self, first: str, last: str) -> list[usage.Day]:
         return await self._app.database.read(usage.days, self.id, first, last)
-
-    async def bill_of(self, job: Job) -> usage.Use | None:
-        """What a job has taken; for one that is over by now, what it really took."""
-        if job.state in (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED):
-            return await self._app.database.write(usage.close, self.id, job.id, self._prices)
-        return await self._app.database.read(usage.one, self.id, job.id)
 
     async def keys(self) -> Sequence[ApiKey]:
         return await self._app.database.read(keys.of_account, self.id)

@@ -97,16 +97,19 @@ class Wire:
                 body = message.get("body", b"")
                 seen += len(body)
                 if seen > self._max_body:
-                    raise _Unwelcome(self._too_large(exchange))
-                if _NO_TEXT.search(body):
-                    raise _Unwelcome(self._no_text(exchange))
+                    exchange.instead = self._too_large(exchange)
+                elif _NO_TEXT.search(body):
+                    exchange.instead = self._no_text(exchange)
+                if exchange.instead:
+                    return {"type": "http.disconnect"}  # who reads the body is told that nothing more comes
             return message
 
         try:
             await self._app(scope, limited, exchange.send)
-        except _Unwelcome as error:
-            if not exchange.status:
-                await error.answer(scope, receive, exchange.send)
+        finally:
+            if exchange.instead and not exchange.status:
+                answer, exchange.instead = exchange.instead, None
+                await answer(scope, receive, exchange.send)
 
     def _refusal(self, scope: Scope, exchange: "_Exchange") -> ASGIApp | None:
         """The answer to what need not be looked at any further."""
@@ -159,14 +162,6 @@ class Wire:
         self._log.flush()
 
 
-class _Unwelcome(Exception):
-    """More was sent than announced, or what no database would keep."""
-
-    def __init__(self, answer: ASGIApp) -> None:
-        super().__init__()
-        self.answer = answer
-
-
 class _Exchange:
     """One request and what was answered to it."""
 
@@ -177,9 +172,12 @@ class _Exchange:
         self.status = 0
         self.size = 0
         self.began = time.monotonic()
+        self.instead: ASGIApp | None = None  # what is answered, whatever the endpoint says
         self._send = send
 
     async def send(self, message: Message) -> None:
+        if self.instead:
+            return
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)

@@ -6,15 +6,15 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import Row, bindparam, delete, exists, func, insert, select, update
 
 from gossamer.model.account import Bill
 from gossamer.model.job import Job
-from gossamer.model.states import JobState, PageState
+from gossamer.model.states import JobState, PageState, VisitState
 from gossamer.store import budgets, counters, jobs
 from gossamer.store.access_tables import usage
 from gossamer.store.tables import jobs as job_rows
-from gossamer.store.tables import pages
+from gossamer.store.tables import pages, visits
 from gossamer.store.tx import Tx
 
 QUEUED = "queued"  # what is said of a job that waits for another one of its account to end
@@ -126,9 +126,13 @@ _OPEN = (
 )
 
 
+# A job that was cancelled may still have requests in flight, which are paid for.
+_BUSY = exists().where(visits.c.job_id == job_rows.c.id, visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING)))
+
+
 def ended(tx: Tx, limit: int = 100) -> list[tuple[str, UUID]]:
-    """Jobs that are over and whose requests are still open."""
-    rows = tx.run(_OPEN.where(job_rows.c.state.in_(_ENDED)).limit(limit))
+    """Jobs that are over, nobody having a hand in them any more, and whose requests are still open."""
+    rows = tx.run(_OPEN.where(job_rows.c.state.in_(_ENDED), ~_BUSY).limit(limit))
     return [(row.account_id, row.id) for row in rows]
 
 
@@ -144,8 +148,8 @@ def is_waiting(tx: Tx, account: str, job_id: UUID) -> bool:
 
 
 def count_waiting(tx: Tx, account: str) -> int:
-    mine = (usage.c.account_id == account) & (usage.c.is_open == 1) & (usage.c.outcome == QUEUED)
-    return int(tx.run(select(func.count()).where(mine)).scalar_one())
+    waits = _OPEN.where(usage.c.account_id == account, usage.c.outcome == QUEUED, job_rows.c.state == JobState.PENDING)
+    return int(tx.run(select(func.count()).select_from(waits.order_by(None).subquery())).scalar_one())
 
 
 def begun(tx: Tx, account: str, job_id: UUID) -> None:
