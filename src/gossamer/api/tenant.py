@@ -72,8 +72,10 @@ class Tenant:
 
         What was accepted before under this key is not asked for again.
         """
-        if key and await self._app.database.read(submitted.is_known, self.id, key):
-            return
+        if key:
+            known = await self._app.database.read(submitted.is_known, self.id, key)
+            if known:
+                return
         limits = await self.quota()
         await self._app.database.read(quota.has_room, self.id, limits)
         await self._app.database.read(quota.refuse_unpaid, self.id, limits)
