@@ -20,7 +20,8 @@ from gossamer.store.tx import Tx
 EVERY = 0.25  # seconds between two updates of a job at least
 HEARTBEAT = 15.0  # seconds of silence after which something is said
 BEHIND = 16  # updates that may wait for a slow reader
-_MOST_EVENTS = 200  # in one update
+_MOST_EVENTS = 200  # in one update,
+_CATCH_UP = 5_000  # and in the first, for whoever comes back after a while
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ class Live:
         fenced = Fenced(self._database, account, job_id)
         if after is None:
             after = await fenced.read(listings.last_event, job_id)
-        follower = Follower(await fenced.read(_look, job_id, after))
+        follower = Follower(await fenced.read(_look, job_id, after, _CATCH_UP))
         place = (account, job_id)
         self._followers.setdefault(place, set()).add(follower)
         if place not in self._tasks:
@@ -158,9 +159,9 @@ class Live:
                 return
 
 
-def _look(tx: Tx, job_id: UUID, after: UUID | None) -> Update:
+def _look(tx: Tx, job_id: UUID, after: UUID | None, most: int = _MOST_EVENTS) -> Update:
     job = jobs.get(tx, job_id)
     if job is None:
         raise NotTheirs(f"There is no job {job_id}.")
-    happened = listings.happened(tx, job_id, after, _MOST_EVENTS)
+    happened = listings.happened(tx, job_id, after, most)
     return Update(job, counters.progress(tx, job_id), tuple(happened), happened[-1].id if happened else after)
