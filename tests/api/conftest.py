@@ -101,7 +101,7 @@ def _started(
             yield Server(_address(process, home / "said.txt"), home, keys, process, web)
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(timeout=60)
+            process.wait(timeout=600)
 
 
 def _address(process: subprocess.Popen[str], said: Path) -> str:
