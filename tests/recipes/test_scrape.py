@@ -24,15 +24,12 @@ RULES = {
     "number": {"css": "td", "type": "number", "list": True},
 }
 ALL = [name for name in FORMATS if name != "screenshot"]
-MARKUP = st.lists(
-    st.sampled_from(
-        [b"<a href='", b"'>", b"<h1>", b"</h1>", b"<script type='application/ld+json'>", b"{\"a\":[", b"]}",
-         b"</script>", b"<div itemscope itemprop=a itemref=x id=x>", b"<meta property='og:title' content='",
-         b"<table><td class=price>", b"<time datetime=", b"<base href='", b"mailto:", b"http://[", b"\x00", b"\xff\xfe", b"<b>", b"<svg>", b"&#0;"]
-    )
-    | st.binary(max_size=12),
-    max_size=40,
-).map(b"".join)  # fmt: skip
+PIECES = (
+    *(b"<a href='", b"'>", b"<h1>", b"</h1>", b"<b>", b"<svg>", b"&#0;", b"\x00", b"\xff\xfe", b"mailto:", b"http://["),
+    *(b"<script type='application/ld+json'>", b'{"a":[', b"]}", b"</script>", b"<base href='", b"<time datetime="),
+    *(b"<div itemscope itemprop=a itemref=x id=x>", b"<meta property='og:title' content='", b"<table><td class=price>"),
+)
+MARKUP = st.lists(st.sampled_from(PIECES) | st.binary(max_size=12), max_size=40).map(b"".join)
 
 
 def bound(**params: object) -> BoundScrape:
