@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from turbohtml import Document as Tree
 from turbohtml import Element, Markdown, parse
@@ -39,8 +40,8 @@ _STYLE = Markdown(
     converters={tag: _wrapped("*" if tag in ("em", "i") else "**") for tag in ("em", "i", "strong", "b")},
 )
 _ODD_SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", **dict.fromkeys(INVISIBLE, "")})
-# Of what is left without the frame, a main part with less is only a part: as authors mark it, and as it is guessed.
-_ENOUGH_MARKED, _ENOUGH_GUESSED = 0.5, 0.9
+_ENOUGH = 0.5  # of the words outside of links: a main part with less is only a part
+_MENU = 0.4  # of words that are links, above which what stands around the main part is a menu
 # Signs beside headings that only lead to themselves.
 _PERMALINKS = frozenset({"¶", "#", "§", "🔗", "link"})
 _FENCE = "```"
@@ -78,18 +79,44 @@ def _main_part(tree: Tree) -> Element | None:
     body = tree.find("body") or tree.root
     if body is None:
         return None
-    whole = len(tidy(body.text))
-    marked = body.select(_CONTENT)
-    tops = [one for one in marked if one.closest(_CONTENT) is one and not _inside(one, marked)]
-    candidates = [(tops[0] if len(tops) == 1 else None, _ENOUGH_MARKED), (body.main_content(), _ENOUGH_GUESSED)]
-    for one, enough in candidates:
-        if one is not None and (said := len(tidy(one.text))) >= _LEAST_MAIN and said >= whole * enough:
-            return one
-    return body
+    whole = _words(body)
+    tops = [one for one in body.select(_CONTENT) if (parent := one.parent) is None or parent.closest(_CONTENT) is None]
+    if len(tops) == 1 and _is_most(_words(tops[0]), whole):
+        return tops[0]
+    guessed = body.main_content()
+    if guessed is None or not _is_most(_words(guessed), whole):
+        return body
+    return _widened(guessed, body)
 
 
-def _inside(element: Element, others: list[Element]) -> bool:
-    return any(ancestor in others for ancestor in element.ancestors)
+class _Words(NamedTuple):
+    """Characters of text, and how many of them are links."""
+
+    all: int
+    linked: int
+
+    @property
+    def plain(self) -> int:
+        return self.all - self.linked
+
+
+def _words(element: Element) -> _Words:
+    return _Words(len(tidy(element.text)), sum(len(tidy(link.text)) for link in element.find_all("a")))
+
+
+def _is_most(part: _Words, whole: _Words) -> bool:
+    return part.all >= _LEAST_MAIN and part.plain >= whole.plain * _ENOUGH
+
+
+def _widened(part: Element, body: Element) -> Element:
+    """With what stands around it, title and first words above all, until that is a menu."""
+    inner = _words(part)
+    while part is not body and isinstance(parent := part.parent, Element):
+        outer = _words(parent)
+        if outer.linked - inner.linked > (outer.all - inner.all) * _MENU:
+            break
+        part, inner = parent, outer
+    return part
 
 
 def _with_title(text: str, part: Element, doc: Document) -> str:

@@ -31,6 +31,11 @@ _WITH_ATTRIBUTE = re.compile(r"(?P<css>.*\S)\s*@(?P<attribute>[A-Za-z_][\w:.-]*)
 # Attributes that say what an element's text says for people.
 _SPEAKING = {"url": ("href", "src", "content"), "date": ("datetime", "content")}
 
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_CALLED = re.compile(r"(?<![\w:.-])([A-Za-z_][\w.-]*)\s*\(")
+_NAMED_ELSEWHERE = re.compile(r"\$[\w-]+")
+_NODE_TESTS = frozenset({"text", "node", "comment", "processing-instruction", "and", "or", "div", "mod"})
+
 Node: TypeAlias = "Tree | Element"
 
 
@@ -210,10 +215,16 @@ def _check_css(text: str, path: str, *, inside: bool) -> None:
 def _check_xpath(text: str, path: str, *, inside: bool) -> None:
     if text == "." and inside:
         return
-    try:
-        _EMPTY.xpath(text)
-    except (ValueError, TypeError) as error:
-        _refuse(path, f'has an invalid XPath expression "{text}": {error}')
+    # What stands in conditions is only looked at where something fits, and on this page nothing may.
+    bare = _QUOTED.sub("''", text)
+    calls = (f"{name}()" for name in _CALLED.findall(bare) if name not in _NODE_TESTS)
+    for part in (text, *calls, *("$x" for _ in _NAMED_ELSEWHERE.findall(bare)[:1])):
+        try:
+            _EMPTY.xpath(part)
+        except (ValueError, TypeError) as error:
+            said = str(error).removeprefix("xpath: ")
+            if part == text or "argument" not in said:
+                _refuse(path, f'has an invalid XPath expression "{text}": {said}')
 
 
 def _string(given: Mapping[str, Any], key: str, path: str) -> str:

@@ -31,6 +31,7 @@ def table_named(name: str, recipe: str = "prospect") -> Table:
     table = tables.get(name)
     if table is None:
         known = ", ".join(tables)
-        what = f"no type of export of a {recipe} job" if name in TABLES else "no type of export"
-        raise UserError("export.type", f"{name!r} is {what}.", hint=f"Use --type with one of {known}.")
+        raise UserError(
+            "export.type", f"{name!r} is no type of export of a {recipe} job.", hint=f"Use --type with one of {known}."
+        )
     return table
