@@ -10,7 +10,7 @@ from tests.test_docs import CODE, REFERENCE, SOURCE, read, trees
 
 PAGE = REFERENCE / "messages.md"
 ERRORS = ("GossamerError", "StorageAway", "StorageFull")  # no code of their own: the command line says `failed`
-SUBJECTS = ("targets", "keywords")
+SUBJECTS = ("targets", "keywords", "urls", "rules")
 
 
 def shown(text: ast.expr, assigned: Mapping[str, ast.expr]) -> str:

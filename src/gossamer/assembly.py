@@ -18,6 +18,7 @@ from gossamer.clock import SteadyClock
 from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
 from gossamer.ledger.prices import OwnPrice, PriceList, price_list
+from gossamer.model.account import Quota
 from gossamer.model.desk import DeskKind, DeskRule, desk_rules
 from gossamer.model.fetching import DIRECT, HOME_LANE, Rung
 from gossamer.model.ladders import RUNGS
@@ -25,6 +26,7 @@ from gossamer.model.money import MICROS, Cap, Scope
 from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
 from gossamer.recipe import Recipe
 from gossamer.recipes.prospect import Prospect
+from gossamer.recipes.scrape import Scrape
 from gossamer.retain.classes import Terms
 from gossamer.settings import Settings
 from gossamer.store.database import Database, PostgresDatabase, SqliteDatabase, open_database
@@ -37,6 +39,7 @@ from gossamer.work.home import HomeLock, home_name
 
 if TYPE_CHECKING:
     from gossamer.blobs.objects import ObjectBlobs
+    from gossamer.blobs.page_files import PageFiles
     from gossamer.blobs.shelf import Shelf
     from gossamer.deliver.sender import Sender
     from gossamer.fetch import Fetcher, ProviderUnusable
@@ -53,7 +56,7 @@ _OF_OTHER_LANES = 8  # visits at a time of one process: what renders pages takes
 
 EXPORTERS_POOL = 2  # connections: it reads, and says how far it is
 
-RECIPES: Mapping[str, Recipe[Any]] = {Prospect.name: Prospect()}
+RECIPES: Mapping[str, Recipe[Any]] = {Prospect.name: Prospect(), Scrape.name: Scrape()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,12 @@ class App:
         """What may be spent here."""
         return caps_of(self.settings)
 
+    @property
+    def quota(self) -> Quota:
+        """What an account may have that was given nothing of its own."""
+        settings = self.settings
+        return Quota(settings.quota_credits, settings.account_jobs, settings.account_queue)
+
     def check(self) -> None:
         """Refuse, before anything is created, settings that only a worker would stumble over."""
         if self.settings.connect_to:
@@ -124,6 +133,10 @@ class App:
         home = self.settings.home
         local = FolderBlobs(home / "files", make_secret(home / "secret"), self.clock)
         return Shelf(self.home_name, local, object_storage(self.settings))
+
+    def page_files(self) -> "PageFiles":
+        """Where files of single pages are kept."""
+        return page_files(self.settings, self.clock)
 
     @asynccontextmanager
     async def exporter(self, who: str, desk: Desk | None = None) -> AsyncIterator["Exporter"]:
@@ -194,7 +207,7 @@ class App:
             ),
             (LogChannel(),),
             Retainer(self.database, self.terms),
-            FileSweeper(self.database, self.shelf()),
+            FileSweeper(self.database, self.shelf(), self.page_files()),
             lambda: self.exporter("runner", desk),
             lambda: self.sender("runner"),
             desk,
@@ -247,6 +260,16 @@ def object_storage(settings: Settings) -> "ObjectBlobs | None":
     )
 
 
+def page_files(settings: Settings, clock: SteadyClock) -> "PageFiles":
+    """Beside the exported files: where all workers find them."""
+    from gossamer.blobs.folder import FolderBlobs
+    from gossamer.blobs.page_files import PageFiles
+    from gossamer.blobs.private import make_secret
+
+    remote = object_storage(settings)
+    return PageFiles(remote or FolderBlobs(settings.home / "files", make_secret(settings.home / "secret"), clock))
+
+
 def rungs_here(settings: Settings) -> dict[str, Rung]:
     """What this installation can fetch with, by name, cheapest first: the one list that everything else goes by."""
     unknown = [name for name in settings.test_rungs if name not in RUNGS or name == DIRECT.name]
@@ -286,7 +309,13 @@ def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
     kept = (settings.database_url, settings.proxy, settings.redis_url, settings.broker_url)
     passwords = [urlsplit(secret.get_secret_value()).password or "" for secret in kept if secret]
     secrets = [spelling for password in passwords for spelling in (password, unquote(password))]
-    keys = (settings.storage_secret_key, settings.scrapingbee_key, settings.scraperapi_key, settings.firecrawl_key)
+    keys = (
+        settings.api_secret,
+        settings.storage_secret_key,
+        settings.scrapingbee_key,
+        settings.scraperapi_key,
+        settings.firecrawl_key,
+    )
     secrets += [key.get_secret_value() for key in keys if key]
     if stream is not None:
         configure(settings.log_format, settings.log_level, stream=stream, secrets=secrets)
@@ -480,6 +509,7 @@ async def open_kit(
                 outage=rung.outage,
                 treasurer=treasurer,
                 limits=limits,
+                files=page_files(settings, clock),
                 lanes=rooms,
                 files_of="" if settings.storage_url else home_name(settings.home),
                 desk_rules=_desk_rules(settings),
@@ -555,3 +585,16 @@ async def open_gate(
     async with RedisGate(settings.redis_url.get_secret_value(), clock, prefix=settings.redis_prefix).kept() as gate:
         breakers = RedisBreakers(gate, clock)
         yield Lights(gate, breakers, breakers, gate.outage)
+
+
+@asynccontextmanager
+async def open_counts(app: App) -> AsyncIterator[tuple["Places", Callable[[], str]]]:
+    """Where requests to the server are counted, and who says whether that is away: together with other servers."""
+    if app.settings.redis_url is None and isinstance(app.database, SqliteDatabase):
+        from gossamer.gate.memory import MemoryPlaces
+
+        # One file, one server: nobody else counts, and a write to the disk per request would be dear.
+        yield MemoryPlaces(app.clock), lambda: ""
+        return
+    async with open_gate(app.settings, app.clock, app.database) as lights:
+        yield lights.gate, lights.outage

@@ -169,7 +169,7 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
                 Crew(app.database, app.clock, host, commands, settings.lease, memory=settings.worker_memory),
                 Keeper(app.database, closing, app.clock, holder, issuer, _duties(app, desk, app.desk(closing, holder))),
                 dispatcher,
-                FileSweeper(app.database, app.shelf()),
+                FileSweeper(app.database, app.shelf(), app.page_files()),
                 (lambda: app.exporter("cluster", desk)) if "desk" in lanes else None,
                 (lambda: app.sender("cluster")) if "desk" in lanes else None,
                 desk,

@@ -3,7 +3,21 @@
 import subprocess
 import sys
 
-HEAVY = {"celery", "redis", "playwright", "patchright", "obstore", "boto3", "fastapi", "sqlalchemy", "wreq", "alembic"}
+HEAVY = {
+    "celery",
+    "redis",
+    "playwright",
+    "patchright",
+    "obstore",
+    "boto3",
+    "fastapi",
+    "uvicorn",
+    "argon2",
+    "jwt",
+    "sqlalchemy",
+    "wreq",
+    "alembic",
+}
 
 
 def test_help_loads_nothing_heavy() -> None:

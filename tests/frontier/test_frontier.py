@@ -75,8 +75,7 @@ def walk(frontier: Frontier, site: dict[str, list[str]]) -> list[str]:
 
 
 def read(frontier: Frontier, page: Page, site: dict[str, list[str]]) -> bytes:
-    frontier.claim_identity(page.key)
-    frontier.done(page)
+    frontier.done(page, page.key)
     return frontier.found(page, links(*site.get(page.url.removeprefix("http://a.test"), [])))
 
 
@@ -372,7 +371,7 @@ def test_a_site_that_only_received_pages_follows_no_links() -> None:
     frontier = Frontier(visit(whole=False), CrawlPolicy(), [handed], ())
     page = frontier.next(NOW)
     assert page == handed
-    frontier.done(handed)
+    frontier.done(handed, handed.key)
     frontier.found(handed, links("/more"))
     assert frontier.deepen() == ()
     assert frontier.outcome() == (SiteState.DONE, None)

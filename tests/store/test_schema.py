@@ -10,8 +10,8 @@ from sqlalchemy import inspect, text
 
 from gossamer.clock import SystemClock
 from gossamer.errors import UserError
+from gossamer.store.access_tables import metadata
 from gossamer.store.database import SqliteDatabase
-from gossamer.store.ledger_tables import metadata
 from gossamer.store.partitions import PARTITIONED
 from gossamer.store.schema import HEAD, known_revisions, ready_database, revision, set_up, upgrade
 from gossamer.store.tx import Tx

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import hmac
+import math
 import os
 import re
 from collections.abc import AsyncIterator, Iterable
@@ -93,10 +94,14 @@ class FolderBlobs:
         before = (self._clock.now() - older_than).timestamp()
         return await asyncio.to_thread(_remove_unfinished, self._root, before)
 
-    async def remove_old(self, older_than: timedelta) -> int:
+    async def remove_old(self, older_than: timedelta, under: str = "") -> int:
         """Remove files that were put so long ago; how many. Folders that are empty then go with them."""
         before = (self._clock.now() - older_than).timestamp()
-        return await asyncio.to_thread(_remove_old, self._root, before)
+        return await asyncio.to_thread(_remove_old, self._path(under) if under else self._root, before)
+
+    async def remove_under(self, under: str) -> int:
+        """Remove all files whose keys begin with these segments; how many."""
+        return await asyncio.to_thread(_remove_old, self._path(under), math.inf)
 
     def _path(self, key: str) -> Path:
         return self._root / checked_key(key)

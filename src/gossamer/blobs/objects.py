@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gossamer.blobs.chunks import CHUNK, in_chunks
@@ -136,6 +136,29 @@ class ObjectBlobs:
             except FileNotFoundError:
                 return
 
+    async def remove_old(self, older_than: timedelta, under: str) -> int:
+        """Remove files under these segments that were put so long ago, by the storage's own clock; how many."""
+        return await self._remove(under, datetime.now(UTC) - older_than)
+
+    async def remove_under(self, under: str) -> int:
+        """Remove all files whose keys begin with these segments; how many."""
+        return await self._remove(under, None)
+
+    async def _remove(self, under: str, before: datetime | None) -> int:
+        import obstore
+
+        listed = obstore.list(self._store, f"{checked_key(under)}/").__aiter__()
+        removed = 0
+        while True:
+            with _translated():
+                some = await _finished(_next_of(listed), _ANSWER)
+                gone = [one["path"] for one in some or () if before is None or one["last_modified"] < before]
+                if gone:
+                    await _finished(obstore.delete_async(self._store, gone), _patience(0))
+            removed += len(gone)
+            if some is None:
+                return removed
+
     async def link(self, key: str, expires: timedelta) -> str:
         import obstore
 
@@ -189,8 +212,13 @@ class _Source:
 
 
 async def _next(stream: Any) -> bytes | None:
+    chunk = await _next_of(stream)
+    return None if chunk is None else bytes(chunk)
+
+
+async def _next_of(stream: Any) -> Any:
     try:
-        return bytes(await stream.__anext__())
+        return await stream.__anext__()
     except StopAsyncIteration:
         return None
 

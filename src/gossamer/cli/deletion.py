@@ -12,23 +12,21 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.assembly import App
+from gossamer.blobs.seam import BlobsAway
 from gossamer.cli import kept, tables, words
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
 from gossamer.intake.control import find_job
-from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.record import RecordKind
 from gossamer.model.states import JobState
-from gossamer.model.url import site_of
 from gossamer.retain.delete import delete_job, refuse_at_work
 from gossamer.retain.files import FileSweeper
-from gossamer.retain.mention import Mention, of_domain, of_page
 from gossamer.retain.retainer import NextStep, Outlook, Retainer, RetentionReport
 from gossamer.store import counters, jobs, retention
-from gossamer.work.explain import spellings_of
 from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job, forget_robots
+from gossamer.work.mentioned import domain_named, page_named
 
 INTERRUPTED = 130  # exit code
 
@@ -51,7 +49,7 @@ async def delete_results(app: App, text: str, *, yes: bool, as_json: bool) -> in
     if job.state is not JobState.ARCHIVED and not _is_meant(question, yes=yes):
         return 0
     rows = await delete_job(app.database, job)
-    left = await _remove_files(app)
+    left = await _remove_files(app, job)
     if as_json:
         say_json(
             {
@@ -75,7 +73,7 @@ async def delete_results(app: App, text: str, *, yes: bool, as_json: bool) -> in
 async def forget_mentions(
     app: App, url: str | None, domain: str | None, text: str | None, *, yes: bool, dry_run: bool, as_json: bool
 ) -> int:
-    mention = _page_named(url) if url is not None else _domain_named(domain or "")
+    mention = page_named(url) if url is not None else domain_named(domain or "")
     if text is None:
         wanted = await app.database.read(jobs.in_states, *MAY_HAVE_FOUND)
     else:
@@ -93,7 +91,7 @@ async def forget_mentions(
         for one in found:
             await forget_in_job(app.database, one, mention)
         answers = await forget_robots(app.database, mention)
-        left = await _remove_files(app)
+        left = await _remove_files(app, *(one.job for one in found))
     if as_json:
         forgotten = bool(found or answers) and not dry_run
         say_json({"forgotten": forgotten, "jobs": [_as_json(one) for one in found], "files_left": left})
@@ -105,9 +103,15 @@ async def forget_mentions(
     return 0
 
 
-async def _remove_files(app: App) -> int:
-    """Exported files that shall not be had any longer; how many could not be removed now."""
-    return await FileSweeper(app.database, app.shelf()).remove_now()
+async def _remove_files(app: App, *of_jobs: Job) -> int:
+    """Files that shall not be had any longer, exported ones and those of single pages; how many are left for later."""
+    pages, left = app.page_files(), 0
+    for job in of_jobs:
+        try:
+            await pages.forget(job.id)
+        except BlobsAway:
+            left += 1
+    return left + await FileSweeper(app.database, app.shelf(), pages).remove_now()
 
 
 def _say_left(files: int, *, quiet: bool) -> None:
@@ -199,24 +203,6 @@ def _ctrl_c_ends_it() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _page_named(url: str) -> Mention:
-    urls = spellings_of(url)
-    host = read_domain(clean(url))
-    if isinstance(host, Refusal) or not urls:
-        why = f": it {host.why}" if isinstance(host, Refusal) else ""
-        raise UserError(
-            "forget.url", f"{url!r} is no web address{why}.", hint="Give one like https://shop.example/about."
-        )
-    return of_page(urls)
-
-
-def _domain_named(text: str) -> Mention:
-    domain = read_domain(clean(text))
-    if isinstance(domain, Refusal):
-        raise UserError("forget.domain", f"{text!r} is no domain: it {domain.why}.", hint="Give one like shop.example.")
-    return of_domain(site_of(domain.host))
 
 
 def _sentence(one: Found) -> str:

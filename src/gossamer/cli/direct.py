@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from gossamer.assembly import App
-from gossamer.cli import kept
+from gossamer.cli import kept, words
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
 from gossamer.export.make import Order, expected, make_file
@@ -12,6 +12,7 @@ from gossamer.export.write import write_file, write_stream
 from gossamer.model.states import OVER
 
 _NOUNS = {"results": "matches", "errors": "failed domains"}
+_OF_PAGES = {"results": "results", "errors": "failed pages"}
 
 
 async def write_directly(app: App, order: Order, output: Path, *, as_json: bool) -> int:
@@ -48,7 +49,7 @@ async def write_directly(app: App, order: Order, output: Path, *, as_json: bool)
         answer = {"path": str(output), "type": order.table.name, "format": order.form.name, "rows": written}
         say_json({**answer, "bytes": size, "partial": partial, "deleted_on": kept.date(deleted) if deleted else None})
         return 0
-    noun = _NOUNS.get(order.table.name, order.table.name)
+    noun = (_OF_PAGES if words.is_of_pages(order.job) else _NOUNS).get(order.table.name, order.table.name)
     say(f"Wrote {written:,} {f'{order.only} ' if order.only else ''}{noun} to {output} ({size:,} bytes)")
     if partial:
         say(f"The job is {order.job.state}: these are the results so far.")

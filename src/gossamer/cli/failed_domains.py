@@ -6,6 +6,7 @@ from gossamer.assembly import App
 from gossamer.cli import kept, tables, words
 from gossamer.cli.direct import write_directly
 from gossamer.cli.export_files import Asking
+from gossamer.cli.scraped_table import show_failed_pages
 from gossamer.cli.session import say, say_json
 from gossamer.export.moments import iso
 from gossamer.intake.control import find_job
@@ -20,6 +21,8 @@ async def show_errors(app: App, text: str, limit: int, form: str | None, output:
     if form is not None or output:
         (order,) = await Asking("errors", form).orders(app, job, output or Path("-"))
         return await write_directly(app, order, output or Path("-"), as_json=as_json)
+    if words.is_of_pages(job):
+        return await show_failed_pages(app, job, limit, as_json=as_json)
     found = await app.database.read(sites.summaries, job.id, SiteState.FAILED, limit=limit)
     if as_json:
         say_json(

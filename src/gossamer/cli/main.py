@@ -53,14 +53,17 @@ def gossamer(
 
 def register() -> None:
     """Hang the groups of commands below the program."""
-    from gossamer.cli import database, doctor, explain, jobs, system, webhooks, worker
+    from gossamer.cli import accounts, database, doctor, explain, jobs, scrape, serve, system, webhooks, worker
 
     app.add_typer(jobs.app, name="job")
+    app.add_typer(scrape.app)
     app.add_typer(explain.app)
     app.add_typer(database.app, name="db")
     app.add_typer(system.app, name="system")
     app.add_typer(webhooks.app, name="webhook")
     app.add_typer(worker.app)
+    app.add_typer(serve.app)
+    app.add_typer(accounts.app, name="account")
     app.add_typer(doctor.app)
 
 

@@ -57,10 +57,10 @@ def status_lines(
     lines = [
         f"{job.name} ({identifier})",
         f"Status: {words.state_word(job, runner).capitalize()}" + (f" - {job.reason}" if job.reason else ""),
-        f"Progress: {words.domains(progress)}",
+        f"Progress: {words.far(job, progress)}",
         f"Domains: {words.outcome(progress)}",
         f"Pages: {progress.pages_done:,} read, {progress.pages_failed:,} failed, {progress.pages_skipped:,} skipped",
-        f"Matches: {progress.records:,}",
+        f"{'Results' if words.is_of_pages(job) else 'Matches'}: {progress.records:,}",
     ]
     if job.state is JobState.RUNNING and runner is not None:
         lines.append(f"ETA: {words.remaining(progress)}")
@@ -127,6 +127,12 @@ def count_in(progress: Progress, state: SiteState | None) -> int:
     return progress.sites_total
 
 
+def _outcome(job: Job, progress: Progress) -> str:
+    if words.is_of_pages(job):
+        return f"{words.several(progress.pages_done, 'page')} read, {progress.pages_failed:,} failed."
+    return f"{words.outcome(progress)}. {words.found(job, progress)}, {progress.pages_done:,} pages read."
+
+
 _AT_LIMIT = PAUSES["budget"].partition("(")[0]
 _LIMITS = {"residential": "--max-residential-mb", "MB of traffic": "--max-mb", "$": "--max-usd"}
 
@@ -141,7 +147,8 @@ def next_step(job: Job, runner: int | None) -> str:
         case JobState.PAUSED | JobState.CANCELLED | JobState.FAILED:
             return _resume(job)
         case JobState.COMPLETED:
-            return f"Get the table with 'gossamer job export {identifier} --output results.csv'."
+            name = "pages.jsonl" if words.is_of_pages(job) else "results.csv"
+            return f"Get the table with 'gossamer job export {identifier} --output {name}'."
     return ""
 
 
@@ -184,24 +191,23 @@ def ending(
     match job.state:
         case JobState.COMPLETED:
             return [
-                f"Completed: {words.outcome(progress)}. "
-                f"{progress.records:,} matches, {progress.pages_done:,} pages read.",
+                f"Completed: {_outcome(job, progress)}",
                 *methods,
                 *_why_failed(progress, reasons, identifier),
                 *costs,
                 next_step(job, None),
             ]
         case JobState.PAUSED | JobState.PAUSING:
-            where = f"{str(job.state).capitalize()} at {words.domains(progress)}."
+            where = f"{str(job.state).capitalize()} at {words.far(job, progress)}."
             return [" ".join(part for part in (where, job.reason, _resume(job)) if part), *costs]
         case JobState.CANCELLED:
             finishing = f" {words.visits(busy)} still finishing." if busy else ""
-            return [f"Cancelled at {words.domains(progress)}.{finishing} Results so far are kept."]
+            return [f"Cancelled at {words.far(job, progress)}.{finishing} Results so far are kept."]
         case JobState.FAILED:
             return [f"Failed: {job.reason}"]
         case JobState.ARCHIVED:
-            return [f"Archived at {words.domains(progress)}. Its results were deleted."]
-    return [f"Left at {words.domains(progress)}. Go on with 'gossamer job resume {identifier}'."]
+            return [f"Archived at {words.far(job, progress)}. Its results were deleted."]
+    return [f"Left at {words.far(job, progress)}. Go on with 'gossamer job resume {identifier}'."]
 
 
 def retried(done: Retried, progress: Progress, identifier: str, unfinished: int = 0) -> list[str]:
@@ -226,7 +232,7 @@ def retried(done: Retried, progress: Progress, identifier: str, unfinished: int 
 
 def left(job: Job, progress: Progress, runner: int | None) -> list[str]:
     """The last words of somebody who only watched, about a job that is not at an end."""
-    where = words.domains(progress)
+    where = words.far(job, progress)
     if words.state_word(job, runner) == words.NO_WORKER:
         return [f"{words.NO_WORKER.capitalize()}, at {where}. {next_step(job, runner)}"]
     if job.state is JobState.PENDING:

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from shlex import quote
 
 from gossamer.assembly import App
-from gossamer.cli import kept, match_table, tables
+from gossamer.cli import kept, match_table, tables, words
 from gossamer.cli.known import recipe_of
+from gossamer.cli.scraped_table import show_scraped
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
 from gossamer.export.overview import VERDICTS
@@ -38,6 +39,15 @@ class Conditions:
         verdict = "unlinked" if self.unlinked_only else self.verdict
         return Where(_domain(self.domain), _keyword(job, self.keyword), _verdict(job, verdict))
 
+    def refuse_of_matches(self, job: Job) -> None:
+        """A job without keywords has neither mentions nor verdicts."""
+        if self.keyword or self.verdict or self.unlinked_only:
+            raise UserError(
+                "results.recipe",
+                f"Job {short(job.id)} is of the recipe {job.recipe}, whose results have no keywords and no verdicts.",
+                hint="Leave out --keyword, --verdict and --unlinked-only.",
+            )
+
     def options(self) -> str:
         """How to ask for the same again."""
         said = {"domain": self.domain, "keyword": self.keyword, "verdict": self.verdict}
@@ -49,6 +59,9 @@ async def show_results(app: App, text: str, conditions: Conditions, page: int, l
     job = await find_job(app.database, text)
     await kept.refuse_gone(app, job)
     recipe_of(app, job)
+    if words.is_of_pages(job):
+        conditions.refuse_of_matches(job)
+        return await show_scraped(app, job, _domain(conditions.domain), page, limit, as_json=as_json)
     where = conditions.where(job)
     found = await read_page(app.database, job, where, page, limit)
     if as_json:

@@ -52,7 +52,7 @@ class PlainScreen(QuietScreen):
         self._said_at = 0.0
 
     def show(self, job: Job, progress: Progress, note: str) -> None:
-        line = f"{words.domains(progress)}, {_numbers(progress)}" + (f", {note}" if note else "")
+        line = f"{words.far(job, progress)}, {_numbers(job, progress)}" + (f", {note}" if note else "")
         due = time.monotonic() - self._said_at >= _PLAIN_EVERY
         if line != self._said and (due or not self._said):
             self._console.print(line, highlight=False, soft_wrap=True)
@@ -85,9 +85,9 @@ def draw(job: Job, progress: Progress, note: str) -> RenderableType:
     bar = Table.grid(expand=True, padding=(0, 1))
     bar.add_column(ratio=1, min_width=8)
     bar.add_column(no_wrap=True)
-    total = max(progress.sites_total, 1)
-    bar.add_row(ProgressBar(total=total, completed=progress.sites_finished), Text(words.domains(progress)))
-    lines: list[RenderableType] = [head, bar, Text(_numbers(progress))]
+    done, total = words.done_of(job, progress)
+    bar.add_row(ProgressBar(total=max(total, 1), completed=done), Text(words.far(job, progress)))
+    lines: list[RenderableType] = [head, bar, Text(_numbers(job, progress))]
     if note:
         lines.append(Text(note, style="yellow"))
     return Group(*lines)
@@ -98,22 +98,26 @@ def _state(job: Job) -> tuple[str, str]:
     return str(job.state), colour
 
 
-def _numbers(progress: Progress) -> str:
+def _numbers(job: Job, progress: Progress) -> str:
     parts = [
-        f"{progress.records:,} matches",
+        words.found(job, progress),
         f"{progress.sites_failed:,} failed",
         f"{progress.pages_done:,} pages",
         f"{words.per_hour(progress) / 60:,.0f} domains/min",
     ]
+    if words.is_of_pages(job):
+        pace = progress.pages_recently / progress.pages_window.total_seconds()
+        parts = [words.found(job, progress), f"{progress.pages_failed:,} failed", f"{60 * pace:,.0f} pages/min"]
     left = words.eta(progress)
     if left is not None:
-        more = " or more" if words.eta_is_least(progress) else ""
+        more = " or more" if words.eta_is_least(progress) and not words.is_of_pages(job) else ""
         parts.append(f"ETA ~{words.duration(left)}{more}")
     return ", ".join(parts)
 
 
-def choose_screen(*, quiet: bool) -> Screen:
-    console = Console()
+def choose_screen(*, quiet: bool, to_errors: bool = False) -> Screen:
+    """`to_errors`: beside results on standard output."""
+    console = Console(stderr=to_errors)
     if quiet:
         return QuietScreen()
     return LiveScreen(console) if console.is_terminal and not console.is_dumb_terminal else PlainScreen(console)

@@ -73,12 +73,16 @@ def asked_for(params: Mapping[str, Any], kind: type[BaseModel]) -> Iterator[str]
     """What is looked for, and the options that are not as they usually are."""
     client = ", ".join(params.get("client_domains", ()))
     wanted = words.several(len(params.get("keywords", ())), "keyword")
-    yield f"Looks for: {wanted}" + (f", links to {client}" if client else "")
+    if "formats" in params:
+        fields = f" ({words.several(len(params['extract']), 'field')})" if params.get("extract") else ""
+        yield f"Wants: {', '.join(params['formats'])}{fields}"
+    else:
+        yield f"Looks for: {wanted}" + (f", links to {client}" if client else "")
     options: list[str] = []
     for name, field in kind.model_fields.items():
         value = params.get(name)
         if (
-            name in ("keywords", "client_domains", "mode", "ladder")
+            name in ("keywords", "client_domains", "mode", "ladder", "formats", "extract")
             or value is None
             or value == field.get_default(call_default_factory=True)
         ):

@@ -125,7 +125,7 @@ async def resume_all(app: App, *, processes: int | None, detach: bool, as_json: 
         app.check()
         say("Going on with " + ", ".join(f"{job.name} ({short(job.id)})" for job in running), quiet=as_json)
         if detach:
-            await _run_in_background(app, processes)
+            await run_in_background(app, processes)
             say("They run in the background. Look with 'gossamer job list'.", quiet=as_json)
         else:
             code = max([await _follow(app, job.id, processes=processes, as_json=as_json) for job in running])
@@ -199,7 +199,7 @@ async def _standing_still(app: App, job: Job, doing: str, *, wait: bool, as_json
 async def _work(app: App, job_id: UUID, *, processes: int | None, detach: bool, as_json: bool) -> int:
     app.check()
     if detach:
-        await _run_in_background(app, processes)
+        await run_in_background(app, processes)
         watch = f"It runs in the background. Look with 'gossamer job status {short(job_id)}'."
         return await _answer(app, job_id, as_json, [watch])
     code = await _follow(app, job_id, processes=processes, as_json=as_json)
@@ -220,7 +220,7 @@ async def _follow(app: App, job_id: UUID, *, processes: int | None, as_json: boo
     return report.exit_code(job)
 
 
-async def _run_in_background(app: App, processes: int | None) -> None:
+async def run_in_background(app: App, processes: int | None) -> None:
     """A runner that waits its turn if the home has one; none where a cluster works."""
     if await worked_by_cluster(app):
         return

@@ -49,6 +49,12 @@ async def show_summary(
 ) -> int:
     job = await find_job(app.database, text)
     await kept.refuse_gone(app, job)
+    if words.is_of_pages(job):
+        raise UserError(
+            "summary.recipe",
+            f"Job {short(job.id)} is of the recipe {job.recipe}: there is nothing to rank in it, so it has no summary.",
+            hint=f"See 'gossamer job status {short(job.id)}' and 'gossamer job results {short(job.id)}'.",
+        )
     earlier = await find_job(app.database, since) if since else None
     if earlier:
         await kept.refuse_gone(app, earlier)

@@ -51,6 +51,34 @@ def domains(progress: Progress) -> str:
     return f"{done:,}/{total:,} domains ({percent(done, total)}%)"
 
 
+def is_of_pages(job: Job) -> bool:
+    """Whether a job was given pages and not domains: how far it is, is counted in what it was given."""
+    return job.recipe == "scrape"
+
+
+def pages_listed(progress: Progress) -> int:
+    """All pages of a job that was given its pages, and the few that redirects have led to."""
+    return progress.pages_done + progress.pages_failed + progress.pages_skipped + progress.pages_open
+
+
+def done_of(job: Job, progress: Progress) -> tuple[int, int]:
+    if is_of_pages(job):
+        total = pages_listed(progress)
+        return total - progress.pages_open, total
+    return progress.sites_finished, progress.sites_total
+
+
+def far(job: Job, progress: Progress) -> str:
+    """How far a job is: `3,241/5,000 domains (65%)`, or `48/50 pages (96%)`."""
+    done, total = done_of(job, progress)
+    return f"{done:,}/{total:,} pages ({percent(done, total)}%)" if is_of_pages(job) else domains(progress)
+
+
+def found(job: Job, progress: Progress) -> str:
+    """`1,204 matches`; what came of pages are results."""
+    return f"{progress.records:,} {'results' if is_of_pages(job) else 'matches'}"
+
+
 def several(count: int, thing: str) -> str:
     """`1 page`, `2,400 pages`."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"

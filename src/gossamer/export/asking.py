@@ -30,7 +30,7 @@ class Wish:
 
     def orders(self, job: Job) -> list[Order]:
         """One per file; refused here if it cannot be made."""
-        table = table_named(self.type)
+        table = table_named(self.type, job.recipe)
         table.choose(self.columns)
         if self.only and self.only not in table.filters:
             raise UserError("export.filter", f"{self.only!r} is no filter of {self.type}.", hint=_known(table.filters))
@@ -77,7 +77,7 @@ def order_of(job: Job, export: Export, since: Job | None = None) -> Order:
     options = export.options
     return Order(
         job,
-        table_named(export.type),
+        table_named(export.type, job.recipe),
         FORMATS[export.format],
         tuple(options.get("columns") or ()),
         options.get("filter") or "",
@@ -95,5 +95,10 @@ def file_name(order: Order) -> str:
     return f"{name}{filtered}-{short(order.job.id)}{partial}.{order.form.name}"
 
 
-# Made when a job is completed, without anybody asking.
-BY_ITSELF = tuple(ExportRequest("errors", form, f"failed_domains.{form}", {}) for form in ("csv", "json"))
+_FAILED_DOMAINS = tuple(ExportRequest("errors", form, f"failed_domains.{form}", {}) for form in ("csv", "json"))
+
+
+def by_itself(recipe: str) -> tuple[ExportRequest, ...]:
+    """What is made when a job is completed, without anybody asking: nothing of single pages, which may be thousands
+    of jobs a day."""
+    return () if recipe == "scrape" else _FAILED_DOMAINS

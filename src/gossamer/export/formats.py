@@ -24,14 +24,15 @@ class Format:
     whole: bool = False  # all columns unless some are asked for, not only the usual ones
     keyed: bool = False  # nested as the table says
     binary: bool = False  # no text
+    values: bool = False  # holds whatever JSON can
 
 
 FORMATS: Mapping[str, Format] = {
     one.name: one
     for one in (
         Format("csv", encode_csv),
-        Format("json", encode_json, keyed=True),
-        Format("jsonl", encode_jsonl, whole=True),
+        Format("json", encode_json, keyed=True, values=True),
+        Format("jsonl", encode_jsonl, whole=True, values=True),
         Format("xlsx", encode_xlsx, binary=True),
         Format("parquet", encode_parquet, whole=True, binary=True),
     )

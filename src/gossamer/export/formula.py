@@ -28,7 +28,7 @@ def defused_lines(lines: list[Line], places: Sequence[int]) -> list[Line]:
     for line in lines:
         for at in places:
             cell = line[at]
-            if cell and cell[0] in risky:  # type: ignore[index]
+            if cell and cell[0] in risky:
                 made.append(_defused_line(line, places))
                 break
         else:
@@ -39,5 +39,5 @@ def defused_lines(lines: list[Line], places: Sequence[int]) -> list[Line]:
 def _defused_line(line: Line, places: Sequence[int]) -> Line:
     cells = list(line)
     for at in places:
-        cells[at] = defused(cells[at])  # type: ignore[call-overload]
+        cells[at] = defused(cells[at])
     return cells

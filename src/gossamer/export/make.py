@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+import orjson
+
 from gossamer.export.draft import Draft
 from gossamer.export.formats import Format
-from gossamer.export.table import Asked, Column, Lines, Looks, Table
+from gossamer.export.table import Asked, Column, Line, Lines, Looks, Table
 from gossamer.export.threads import chunks_of
 from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job
@@ -81,9 +83,27 @@ async def make_file(
         return
     if order.job.state not in OVER:
         lines_expected += lines_expected // _GROWTH
-    draft = Draft(order.table, asked.columns, order.looks, lines_expected, folder)
-    async for chunk in order.form.encode(_counted(order.table.lines(database, asked), told), draft):
+    lines, columns = order.table.lines(database, asked), asked.columns
+    if not order.form.values and any(column.kind == "value" for column in columns):
+        lines, columns = _written_out(lines, columns), tuple(map(_plain, columns))
+    draft = Draft(order.table, columns, order.looks, lines_expected, folder)
+    async for chunk in order.form.encode(_counted(lines, told), draft):
         yield chunk
+
+
+def _plain(column: Column) -> Column:
+    return replace(column, kind="text") if column.kind == "value" else column
+
+
+async def _written_out(lines: Lines, columns: tuple[Column, ...]) -> Lines:
+    """Values as JSON, for files that have only plain cells."""
+    values = [at for at, column in enumerate(columns) if column.kind == "value"]
+    async for some in lines:
+        made = [list(line) for line in some]
+        for line in made:
+            for at in values:
+                line[at] = None if line[at] is None else orjson.dumps(line[at]).decode()
+        yield list[Line](made)
 
 
 async def _counted(lines: Lines, told: Progress) -> Lines:

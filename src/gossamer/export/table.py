@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from gossamer.errors import UserError
 from gossamer.ledger.prices import PriceList
@@ -12,9 +12,9 @@ from gossamer.store.database import Database
 
 AT_ONCE = 5_000  # rows of one read, and of one batch at most
 
-Kind: TypeAlias = Literal["text", "number", "decimal", "money", "time", "url"]
+Kind: TypeAlias = Literal["text", "number", "decimal", "money", "time", "url", "value"]
 Cell: TypeAlias = "str | int | float | None"
-Line: TypeAlias = Sequence[Cell]
+Line: TypeAlias = Sequence[Any]
 Lines: TypeAlias = AsyncGenerator[list[Line], None]
 
 
@@ -22,7 +22,8 @@ Lines: TypeAlias = AsyncGenerator[list[Line], None]
 class Column:
     """One column. A number is whole, a decimal is not, money is dollars.
 
-    A time is text in ISO 8601, UTC: `2026-11-16T01:42:18Z`.
+    A time is text in ISO 8601, UTC: `2026-11-16T01:42:18Z`. A value is whatever JSON can hold; in a file that holds only
+    plain cells it is written as JSON.
     """
 
     name: str

@@ -31,7 +31,7 @@ class Walked(NamedTuple):
 def why_absent(url: str, walked: Walked, policy: CrawlPolicy) -> list[Absence]:
     """What speaks against the address, the most certain first; never nothing."""
     found = [*_unwanted(path_of(url), policy, walked.notes), *_not_chosen(url, walked, policy)]
-    return found or [_never_met(walked)]
+    return found or [_never_met(walked, policy)]
 
 
 def _unwanted(tail: str, policy: CrawlPolicy, notes: Notes) -> Iterator[Absence]:
@@ -77,7 +77,9 @@ def _limit(notes: Notes, policy: CrawlPolicy) -> str:
     return f"but the {policy.pages_per_site:,} pages of --max-pages-per-domain were full"
 
 
-def _never_met(walked: Walked) -> Absence:
+def _never_met(walked: Walked, policy: CrawlPolicy) -> Absence:
+    if policy.as_given:
+        return Absence("not-listed", "Only pages that were listed one by one are read, and it is none of them.")
     if walked.state is SiteState.FAILED:
         return Absence("site-failed", f"Nothing of the site could be read: {walked.reason or 'unknown'}.")
     if not walked.whole:

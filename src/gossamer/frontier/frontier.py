@@ -24,6 +24,7 @@ from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import NO_WAY_IN, Reason, Trouble
+from gossamer.store.listed import LISTED
 from gossamer.store.pages import Known
 
 # Failures that say nothing about the page: the site, or the way to it, was not there any more.
@@ -242,18 +243,12 @@ class Frontier:
         level, and its links lead somewhere but count for nothing."""
         return self._passed_on.setdefault(url, Level(weight=0)) if handed else self._level
 
-    def claim_identity(self, identity: bytes) -> bool:
-        """False if another page of this site already is what this one turned out to be."""
-        if identity in self._identities:
-            return False
+    def has_read(self, identity: bytes) -> bool:
+        """Whether another page of this site already is what this one turned out to be."""
+        return identity in self._identities
+
+    def done(self, page: Page, identity: bytes) -> None:
         self._identities.add(identity)
-        return True
-
-    def disclaim_identity(self, identity: bytes) -> None:
-        """Nothing came of the page after all: another one may be it."""
-        self._identities.discard(identity)
-
-    def done(self, page: Page) -> None:
         self._done += 1
         self.rendered += page.rung in self._rendering
         self._spending.read(page.rung)
@@ -273,7 +268,7 @@ class Frontier:
         return page.depth == 0 and bool(self._entries.others(page, trouble))
 
     def _judge(self, url: str, trouble: Trouble, tries: int, handed: int) -> None:
-        if trouble.reason in NO_WAY_IN and not handed:
+        if trouble.reason in NO_WAY_IN and not handed and self._visit.whole:
             self._chosen -= 1  # an address nobody answers at is not one of the site's pages
         self._entries.judge(url, trouble, tries)
 
@@ -292,6 +287,8 @@ class Frontier:
 
     @property
     def size_source(self) -> str:
+        if self._policy.as_given:
+            return LISTED
         return "sitemap" if self._notes.sitemaps.listed else "links"
 
     def notes(self) -> Notes | None:

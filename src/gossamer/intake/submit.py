@@ -10,18 +10,21 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from gossamer.errors import UserError
+from gossamer.intake.quota import admit
+from gossamer.model.fetching import Rung
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.record import Follow
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of_url
 from gossamer.recipe import Recipe
-from gossamer.store import budgets, estimates, jobs, sites, submitted
+from gossamer.store import budgets, estimates, jobs, listed, sites, submitted, usage
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
 LONGEST_NAME = 200
 LONGEST_KEY = 200
+_COMMANDS = {"prospect": "job run"}  # of recipes that are not called as their command is
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +47,15 @@ async def submit_once(database: Database, recipes: Mapping[str, Recipe[Any]], re
         check_key(request.submit_key)
     recipe = recipes[request.recipe]
     params = check_params(recipe, request.params)
-    targets = _with_seeds(request.targets, recipe.bind(params).seeds())
+    bound = recipe.bind(params)
+    targets = _with_seeds(request.targets, bound.seeds())
+    first = bound.policy().ladder.first
     request = replace(request, name=name, params=params.model_dump(mode="json"), targets=targets)
     if not request.submit_key:
-        return Submitted(await database.write(_create, request))
+        return Submitted(await database.write(_create, request, first))
     # Without defaults: a program that knows one parameter more is asked for the same.
     digest = _digest(request, params.model_dump(mode="json", exclude_defaults=True))
-    return await database.write(_create_once, request, digest)
+    return await database.write(_create_once, request, first, digest)
 
 
 def check_params(recipe: Recipe[Any], given: Mapping[str, Any]) -> BaseModel:
@@ -58,16 +63,18 @@ def check_params(recipe: Recipe[Any], given: Mapping[str, Any]) -> BaseModel:
     try:
         return recipe.params.model_validate(given)
     except ValidationError as error:
-        first = error.errors()[0]
+        wrong = error.errors()[0]
         # As the command line calls it: `--client-domain` for the first of `client_domains`.
-        where = "--" + str(first["loc"][0]).removesuffix("s" if len(first["loc"]) > 1 else "").replace("_", "-")
-        what = str(first["msg"]).removeprefix("Value error, ")
-        raise UserError("job.params", f"{where}: {what}.", hint="See 'gossamer job run --help'.") from error
+        named = str(wrong["loc"][0]) if wrong["loc"] else ""
+        where = "--" + named.removesuffix("s" if len(wrong["loc"]) > 1 else "").replace("_", "-") if named else "The job"
+        what = str(wrong["msg"]).removeprefix("Value error, ")
+        command = _COMMANDS.get(recipe.name, recipe.name)
+        raise UserError("job.params", f"{where}: {what}.", hint=f"See 'gossamer {command} --help'.") from error
 
 
 def check_name(given: str) -> str:
     """The name as it is kept, or a UserError."""
-    name = " ".join(given.split())
+    name = " ".join(given.replace("\0", " ").split())
     if not name or len(name) > LONGEST_NAME:
         raise UserError(
             "job.name",
@@ -88,7 +95,10 @@ def check_key(key: str) -> None:
 
 def _digest(request: JobRequest, params: Mapping[str, Any]) -> bytes:
     """The same for requests that ask for the same, in whatever order they list their sites."""
-    targets = sorted((target.host, target.entries) for target in request.targets)
+    # Sites without pages of their own as ever: what was asked for under a key before there were any stays the same.
+    targets = sorted(
+        (target.host, target.entries, *([sorted(target.pages)] if target.pages else ())) for target in request.targets
+    )
     asked = orjson.dumps([request.recipe, request.name, params, targets], option=orjson.OPT_SORT_KEYS)
     return blake2b(asked, digest_size=16).digest()
 
@@ -103,10 +113,10 @@ def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[T
     return tuple(sites.values())
 
 
-def _create_once(tx: Tx, request: JobRequest, digest: bytes) -> Submitted:
-    earlier = submitted.under(tx, request.submit_key)
+def _create_once(tx: Tx, request: JobRequest, first: Rung, digest: bytes) -> Submitted:
+    earlier = submitted.under(tx, request.account, request.submit_key)
     if earlier is None:
-        job = _create(tx, request)
+        job = _create(tx, request, first)
         submitted.keep(tx, job.id, request.submit_key, digest)
         return Submitted(job)
     if earlier.digest != digest:
@@ -119,13 +129,20 @@ def _create_once(tx: Tx, request: JobRequest, digest: bytes) -> Submitted:
     return Submitted(_present(tx, earlier.job_id), is_new=False)
 
 
-def _create(tx: Tx, request: JobRequest) -> Job:
-    job = jobs.create(tx, request.name, request.recipe, request.params, len(request.targets), request.priority)
-    sites.create_many(tx, job.id, request.targets)
+def _create(tx: Tx, request: JobRequest, first: Rung) -> Job:
+    # Those of the command line are asked for by nobody else, and none of them waits for another.
+    begins = admit(tx, request.account, request.bill) if request.bill else True
+    sites_total, account = len(request.targets), request.account
+    job = jobs.create(tx, request.name, request.recipe, request.params, sites_total, request.priority, account)
+    created = sites.create_many(tx, job.id, request.targets)
+    listed.give_pages(tx, job.id, request.targets, created, first)
     budgets.open_job(tx, job.id, request.cap)
     if request.estimate:
         estimates.keep(tx, job.id, request.estimate)
-    if request.start:
+    if request.bill:
+        outcome = usage.QUEUED if request.start and not begins else JobState.PENDING
+        usage.begin(tx, account, job, request.bill, outcome)
+    if request.start and begins:
         jobs.move(tx, job.id, JobState.RUNNING, who="submit")
     return _present(tx, job.id)
 

@@ -13,7 +13,8 @@ LONGEST_WAIT = 3_600.0  # what a server may ask for before the page is given up
 # With a stronger rung at hand a page waits no longer than this for its one polite retry.
 LONGEST_POLITE_WAIT = 60.0
 # What is missing on these pages a script may bring.
-_WANTS_RENDERING = frozenset({Reason.HOLLOW, Reason.EMPTY})
+_WANTS_RENDERING = frozenset({Reason.HOLLOW, Reason.EMPTY, Reason.FIELD_MISSING})
+_NOTHING_ELSE_HELPS = frozenset({Reason.HOLLOW, Reason.FIELD_MISSING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def _above(page: Page, ladder: Ladder, trouble: Trouble) -> Rung | None:
         return ladder.beyond(page.rung)
     if trouble.reason in _WANTS_RENDERING and (rung := ladder.above(page.rung, rendering=True)):
         return rung
-    return None if trouble.reason is Reason.HOLLOW else ladder.above(page.rung)
+    return None if trouble.reason in _NOTHING_ELSE_HELPS else ladder.above(page.rung)
 
 
 def _out_of_reach(ladder: Ladder, trouble: Trouble) -> Trouble:

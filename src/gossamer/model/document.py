@@ -34,3 +34,4 @@ class Document:
     tree: Any = field(repr=False, compare=False)
     landmarks: Any = field(repr=False, compare=False)  # the parser's nodes of headings, menus, headers and footers
     body: bytes = field(default=b"", repr=False, compare=False)  # as it arrived: what the tree no longer shows
+    screenshot: bytes = field(default=b"", repr=False, compare=False)  # where the rung has taken one

@@ -74,6 +74,7 @@ class Response:
     elapsed: timedelta = timedelta()
     hops: tuple[str, ...] = field(default=())  # addresses passed through, the requested one first
     credits: int | None = None  # what a provider says it charged; None where it did not say, or there was none
+    screenshot: bytes = field(default=b"", repr=False)  # a picture of the page, where the rung takes one
 
     def header(self, name: str) -> str:
         return self.headers.get(name, "")

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from gossamer.model.account import DEFAULT, Bill
 from gossamer.model.estimate import Estimate
 from gossamer.model.fetching import Ladder
 from gossamer.model.money import Cap
@@ -24,15 +25,22 @@ class CrawlPolicy:
     include: tuple[str, ...] = ()  # patterns of path and query; nothing: everything
     exclude: tuple[str, ...] = ()
     visit_time: timedelta = timedelta(minutes=30)
+    as_given: bool = False  # every address is a result of its own, whatever page it turns out to be
+    any_kind: bool = False  # also what is no web page
+    timeout: timedelta | None = None  # of a direct request; None: the operator's
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One site a user named: what they wrote and the addresses to start from, tried in this order."""
+    """One site a user named: what they wrote and the addresses to start from, tried in this order.
+
+    With `pages`, exactly these of the site are read and nothing else: no homepage, no sitemap, no link is followed.
+    """
 
     host: str
     entries: tuple[str, ...]
     given: str
+    pages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,8 @@ class JobRequest:
     priority: Priority = Priority.NORMAL
     cap: Cap = Cap()  # what it may spend
     estimate: Estimate | None = None  # what it was said to cost, if anything
+    account: str = DEFAULT  # whose it is
+    bill: Bill | None = None  # what is written down of it, where somebody else asks for it
 
 
 @dataclass(frozen=True, slots=True)

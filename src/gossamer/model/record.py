@@ -1,10 +1,10 @@
 """Rows users want, and what else a page yields."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | None"
+Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,17 @@ class Follow(NamedTuple):
     step: str = "page"
 
 
+class PageFile(NamedTuple):
+    """Something of a page that is too large for a row, or not to be kept as long as one: a day, in blobs."""
+
+    name: str  # of letters, unique for the page
+    content: bytes = b""
+
+
 @dataclass(frozen=True, slots=True)
 class Harvest:
     """Everything one page yielded."""
 
     records: tuple[Record, ...] = field(default=())
     follows: tuple[Follow, ...] = field(default=())
+    files: tuple[PageFile, ...] = field(default=())

@@ -64,6 +64,7 @@ class Reason(Enum):
     CAPTCHA = ("CAPTCHA required ({detail})", Cure.CLIMB)
     SOFT_404 = ("Page not found (answered with HTTP 200)", Cure.NONE)
     PARKED = ("Parked domain", Cure.NONE)
+    FIELD_MISSING = ("Required field not found ({detail})", Cure.CLIMB)
     PLACEHOLDER = ("Nothing there but a placeholder ({detail})", Cure.NONE)
 
     NOT_WORTH_PAYING = ("Not paid for: {detail}", Cure.NONE)

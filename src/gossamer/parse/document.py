@@ -1,5 +1,7 @@
 """Second stop of a fetched page: from a Response to a Document, or to the reason why it cannot be read."""
 
+import re
+
 from turbohtml import Document as Tree
 from turbohtml import escape, parse
 
@@ -20,6 +22,9 @@ from gossamer.parse.metadata import (
 )
 from gossamer.parse.parts import find_landmarks
 from gossamer.parse.text import visible_text
+
+# Media types that are read as characters.
+_READABLE = re.compile(r"^text/|[/+](?:json|xml|yaml|javascript|csv)\b")
 
 
 def parse_document(response: Response) -> Document | Trouble:
@@ -60,8 +65,39 @@ def parse_document(response: Response) -> Document | Trouble:
         headers=response.headers,
         tree=tree,
         landmarks=landmarks,
+        screenshot=response.screenshot,
         body=body,
     )
+
+
+def bare_document(response: Response) -> Document:
+    """What is no web page, as far as one can say something of it: its body, and text where it is text."""
+    tree = parse("", positions=False)
+    return Document(
+        requested=response.requested,
+        url=response.url,
+        status=response.status,
+        rung=response.rung,
+        fetched_at=response.fetched_at,
+        content_type=response.content_type,
+        title="",
+        text=decode(response.body, response.header("content-type")) if is_text(response.content_type) else "",
+        links=(),
+        canonical=None,
+        language="",
+        nofollow=False,
+        refresh=None,
+        size=len(response.body),
+        headers=response.headers,
+        tree=tree,
+        landmarks=find_landmarks(tree),
+        body=response.body,
+    )
+
+
+def is_text(content_type: str) -> bool:
+    """Whether a body of this media type is made of characters."""
+    return _READABLE.search(content_type) is not None
 
 
 def _tree_of(source: str, kind: Kind) -> Tree:

@@ -63,13 +63,22 @@ _RAW_END = {tag: re.compile(rf"</{tag}[^>]*+>?", re.IGNORECASE) for tag in ("scr
 
 def visible_text(tree: Tree, source: str) -> str:
     """Every word a visitor can read on the page, in its order, with single spaces. `tree` is left as it was."""
+    return tidy(_laid_out(tree, source))
+
+
+def visible_lines(tree: Tree, source: str) -> str:
+    """The same, with the lines of the page as lines: for people and programs that read it whole."""
+    return "\n".join(line for line in map(tidy, _laid_out(tree, source).split("\n")) if line)
+
+
+def _laid_out(tree: Tree, source: str) -> str:
     if _reaches_the_limit(tree):
         tree = parse(_without_raw_text(source), positions=False, scripting=True)
     disguise = _Disguise()
     disguise.put_on(tree)
     text = tree.to_text(_LAYOUT)
     disguise.take_off()
-    return tidy(text)
+    return text
 
 
 def tidy(text: str) -> str:

@@ -15,7 +15,9 @@ class RetentionClass:
 
 FINDINGS = RetentionClass("findings")
 
-CLASSES: Mapping[str, RetentionClass] = {"prospect": FINDINGS}
+EXTRACTS = RetentionClass("extracts", timedelta(days=30))
+
+CLASSES: Mapping[str, RetentionClass] = {"prospect": FINDINGS, "scrape": EXTRACTS}
 
 
 @dataclass(frozen=True, slots=True)

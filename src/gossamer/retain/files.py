@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import timedelta
 
+from gossamer.blobs.page_files import PageFiles
 from gossamer.blobs.seam import BlobsAway, NoSuchBlob
 from gossamer.blobs.shelf import Shelf
 from gossamer.model.export import KEPT
@@ -24,9 +25,10 @@ log = get_logger(__name__)
 class FileSweeper:
     """Called now and then by whoever works the home. What a pass leaves undone, the next one does."""
 
-    def __init__(self, database: Database, shelf: Shelf) -> None:
+    def __init__(self, database: Database, shelf: Shelf, pages: PageFiles | None = None) -> None:
         self._database = database
         self._shelf = shelf
+        self._pages = pages
 
     async def run(self, turn: Callable[[], AbstractAsyncContextManager[None]]) -> None:
         """For ever, beside everything else: a storage that does not answer may take its time, and only ours."""
@@ -48,7 +50,15 @@ class FileSweeper:
         done = 0
         done += await self._remove()
         done += await self._bring_away()
+        done += await self._sweep_pages()
         return done + await self._tidy()
+
+    async def _sweep_pages(self) -> int:
+        try:
+            return await self._pages.sweep() if self._pages else 0
+        except BlobsAway as error:
+            log.warning("storage.away", key="pages", why=str(error))
+            return 0
 
     async def _tidy(self) -> int:
         local = self._shelf.local

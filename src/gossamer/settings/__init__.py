@@ -32,10 +32,12 @@ from gossamer.settings.files import (
 )
 from gossamer.settings.forms import (
     SOME_TIME,
+    CreditPrices,
     DeskLimits,
     DeskPriorities,
     Duration,
     Networks,
+    Origins,
     Prices,
     Rates,
     Servers,
@@ -57,7 +59,16 @@ from gossamer.settings.forms import (
 __all__ = ["PREFIX", "TOML_NAME", "Settings", "read_settings"]
 
 _SECRET = frozenset(
-    {"broker_url", "database_url", "proxy", "redis_url", "storage_access_key", "storage_secret_key", *PROVIDER_KEYS}
+    {
+        "api_secret",
+        "broker_url",
+        "database_url",
+        "proxy",
+        "redis_url",
+        "storage_access_key",
+        "storage_secret_key",
+        *PROVIDER_KEYS,
+    }
 )  # never shown, not even when they are wrong; what GOSSAMER_SECRETS_FILE may hold
 
 
@@ -360,6 +371,70 @@ class Settings(BaseSettings):
     )
     never_send: Annotated[Path, BeforeValidator(folder)] | None = setting(
         "List of what no provider is ever asked for", "a text file of domains and networks, one per line", default=None
+    )
+    api_host: str = setting(
+        "Where 'gossamer serve' listens; only this machine can reach it as long as it is loopback",
+        "an address such as 127.0.0.1 or 0.0.0.0",
+        default="127.0.0.1",
+        min_length=1,
+    )
+    api_port: int = setting("Port on which it listens", "a number from 0 to 65535", default=8000, ge=0, le=65_535)
+    api_url: Annotated[str, BeforeValidator(an_endpoint)] | None = setting(
+        "How people reach the server, where it stands behind a proxy: what links in answers begin with",
+        "an address such as https://crawl.example.com",
+        default=None,
+    )
+    api_cors: Origins = setting(
+        "Web pages of these origins may ask the server from a browser; none when unset",
+        "origins such as https://app.example.com,http://localhost:5173",
+        default=(),
+    )
+    api_trusted_proxies: Networks = setting(
+        "Proxies that are believed when they say for whom they ask (X-Forwarded-For); none when unset",
+        "networks such as 10.0.0.0/8",
+        default=(),
+    )
+    api_max_body: ByteSize = setting(
+        "Largest body of a request", "a size such as 10MB", default=ByteSize(10_000_000), gt=0
+    )
+    api_key_rate: int = setting(
+        "Requests per minute with one key, or by one user; 0 for no limit", "a whole number", default=600, ge=0
+    )
+    api_ip_rate: int = setting(
+        "Requests per minute from one address; 0 for no limit", "a whole number", default=1_200, ge=0
+    )
+    api_drain: Duration = setting(
+        "How long requests that are under way may take when the server is stopped",
+        SOME_TIME,
+        default=timedelta(seconds=20),
+    )
+    api_secret: SecretStr | None = setting(
+        "What logins are signed with; all servers of one database need the same. Made by itself in the home when unset",
+        "at least 32 characters",
+        default=None,
+        min_length=32,
+    )
+    account_jobs: int | None = setting(
+        "Jobs of one account at work at once, of those that came through the server; the others wait",
+        "a whole number above 0",
+        default=20,
+        gt=0,
+    )
+    account_queue: int | None = setting(
+        "Jobs of one account that may wait for another one to end", "a whole number", default=1_000, ge=0
+    )
+    quota_credits: int | None = setting(
+        "Account credits of a month (UTC) for accounts without a number of their own; no limit when unset. These are "
+        "what you give your users, not what providers charge you",
+        "a whole number",
+        default=None,
+        ge=0,
+    )
+    quota_prices: CreditPrices = setting(
+        "Account credits that one page takes, by what has read it: direct 1, browser 5, stealth 10, flaresolverr 5 and "
+        "providers 10 where nothing else is said",
+        "prices such as direct=1,scrapingbee-js=25",
+        default={},
     )
     http_timeout: Duration = setting(
         "Time for one request in all, from the name to the last byte",

@@ -24,6 +24,7 @@ _KEY = re.compile(r"[!-~]{4,512}")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,62}")
 _STORAGE = re.compile(r"(?:s3|gs|az)://[A-Za-z0-9._-]+(?:/[A-Za-z0-9._=+@-]+)*/?")
 _ENDPOINT = re.compile(r"https?://[^\s/@]+(?:/[^\s]*)?")
+_ORIGIN = re.compile(r"https?://[^\s/@?#]+")
 _SERVER = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<four>[0-9.]+))(?::(?P<port>\d{1,5}))?")
 
 
@@ -162,6 +163,21 @@ def _limits(value: object) -> dict[DeskKind, int]:
     return limits
 
 
+def _credit_prices(value: object) -> dict[str, int]:
+    given = value if isinstance(value, dict) else dict(text.partition("=")[::2] for text in _listed(value))
+    prices = {str(rung).strip(): int(str(price)) for rung, price in given.items()}
+    if any(price < 0 or not rung for rung, price in prices.items()):
+        raise ValueError("not a price in credits")
+    return prices
+
+
+def _origins(value: object) -> tuple[str, ...]:
+    origins = tuple(text.rstrip("/") for text in _listed(value))
+    if any(_ORIGIN.fullmatch(origin) is None for origin in origins):
+        raise ValueError("not an origin")
+    return origins
+
+
 def _stand_ins(value: object) -> dict[str, str]:
     """Rung and address; the library that knows rungs and addresses says more when it is used."""
     given = value if isinstance(value, dict) else dict(text.partition("=")[::2] for text in _listed(value))
@@ -205,5 +221,7 @@ Rates = Annotated[dict[str, float], NoDecode, BeforeValidator(_rates)]
 Prices = Annotated[dict[str, dict[str, float]], NoDecode, BeforeValidator(_prices)]
 DeskLimits = Annotated[dict[DeskKind, int], NoDecode, BeforeValidator(_limits)]
 DeskPriorities = Annotated[dict[DeskKind, int], NoDecode, BeforeValidator(_numbers_of_kinds)]
+CreditPrices = Annotated[dict[str, int], NoDecode, BeforeValidator(_credit_prices)]
+Origins = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_origins)]
 StandIns = Annotated[dict[str, str], NoDecode, BeforeValidator(_stand_ins)]
 SOME_TIME = "a duration such as 60, 60s, 2m or 1h"

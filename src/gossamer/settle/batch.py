@@ -87,7 +87,7 @@ def as_settled(step: PageStep) -> Settled:
         reason=trouble.reason.name if trouble else "",
         detail=trouble.detail if trouble else "",
         http_status=step.http_status,
-        identity=step.identity if step.state is PageState.DONE else None,
+        identity=step.identity,
         bytes_in=step.bytes_in,
         links=step.links,
     )

@@ -22,7 +22,7 @@ class PageStep:
     state: PageState
     trouble: Trouble | None = None
     http_status: int | None = None
-    identity: bytes | None = None
+    identity: bytes | None = None  # of the page it turned out to be, or that it was passed on as
     records: tuple[Record, ...] = ()
     bytes_in: int = 0
     links: bytes | None = None  # where it leads, as the frontier packed it

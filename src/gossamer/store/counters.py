@@ -86,6 +86,12 @@ def take_back(tx: Tx, job_id: UUID, change: Change) -> None:
     tx.run(_ADD, _addition(tx, job_id, 0, change))
 
 
+def begin_with(tx: Tx, job_id: UUID, pages_open: int) -> None:
+    """A job that has pages before anything was done for it."""
+    mine = (counters.c.job_id == job_id) & (counters.c.shard == 0)
+    tx.run(update(counters).where(mine).values(pages_open=pages_open))
+
+
 def _addition(tx: Tx, job_id: UUID, shard: int, change: Change) -> dict[str, Any]:
     return {
         "b_job": job_id,

@@ -104,6 +104,12 @@ def pages_by_key(
     return [_page(row) for row in tx.run(query)]
 
 
+def given_pages(tx: Tx, job_id: UUID, after: bytes, limit: int) -> list[PageHistory]:
+    """Pages that were not passed on by other sites, by key, a step at a time."""
+    mine = (pages.c.job_id == job_id) & (pages.c.key > after) & (pages.c.handed == 0)
+    return [_page(row) for row in tx.run(select(pages).where(mine).order_by(pages.c.key).limit(limit))]
+
+
 def page_with_identity(tx: Tx, job_id: UUID, identity: bytes) -> PageHistory | None:
     """The page that was read and turned out to be this one."""
     found = _found(tx, job_id, _of_site(identity), pages.c.identity == identity)

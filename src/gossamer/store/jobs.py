@@ -7,6 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Row, bindparam, exists, insert, select, update
 
+from gossamer.model.account import DEFAULT
 from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.ids import fits, new_id
 from gossamer.model.job import Job
@@ -31,6 +32,7 @@ def create(
     params: Mapping[str, Any],
     sites_total: int,
     priority: Priority = Priority.NORMAL,
+    account: str = DEFAULT,
 ) -> Job:
     """A pending job with its counters. Its id carries the database's time."""
     identifier = new_id(tx.now)
@@ -46,6 +48,7 @@ def create(
             "sites_total": sites_total,
             "created_at": tx.now,
             "priority": priority,
+            "account_id": account,
         },
     )
     counters.create(tx, identifier)
@@ -58,7 +61,7 @@ _GET = select(jobs).where(jobs.c.id == bindparam("id"))
 
 def get(tx: Tx, identifier: UUID) -> Job | None:
     row = tx.run(_GET, {"id": identifier}).first()
-    return _job(row) if row else None
+    return of_row(row) if row else None
 
 
 def matching(tx: Tx, text: str, limit: int = 5) -> list[UUID]:
@@ -77,11 +80,11 @@ def recent(tx: Tx, limit: int, *, archived: bool = False) -> list[Job]:
     query = select(jobs).order_by(jobs.c.id.desc()).limit(limit)
     if not archived:
         query = query.where(jobs.c.state != JobState.ARCHIVED)
-    return [_job(row) for row in tx.run(query)]
+    return [of_row(row) for row in tx.run(query)]
 
 
 def in_states(tx: Tx, *states: JobState) -> list[Job]:
-    return [_job(row) for row in tx.run(select(jobs).where(jobs.c.state.in_(states)).order_by(jobs.c.id))]
+    return [of_row(row) for row in tx.run(select(jobs).where(jobs.c.state.in_(states)).order_by(jobs.c.id))]
 
 
 def states(tx: Tx, identifiers: Sequence[UUID]) -> dict[UUID, JobState]:
@@ -162,7 +165,7 @@ def ready_to_close(tx: Tx) -> list[UUID]:
     return list(tx.run(_READY_TO_CLOSE).scalars())
 
 
-def _job(row: Row[Any]) -> Job:
+def of_row(row: Row[Any]) -> Job:
     return Job(
         id=row.id,
         name=row.name,

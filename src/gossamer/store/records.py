@@ -27,8 +27,13 @@ class NewRecord(NamedTuple):
 
 
 def place(record: Record, page_key: bytes, site_id: UUID) -> NewRecord:
-    about, *rest = record.identity
-    return NewRecord(page_key[:4] + _digest(about) + _digest("\x1f".join(rest)), page_key, site_id, record)
+    return NewRecord(key_of(record.identity, page_key), page_key, site_id, record)
+
+
+def key_of(identity: tuple[str, ...], page_key: bytes) -> bytes:
+    """Where the record of this identity lies that the page has, or would have."""
+    about, *rest = identity
+    return page_key[:4] + _digest(about) + _digest("\x1f".join(rest))
 
 
 @lru_cache(maxsize=4_096)

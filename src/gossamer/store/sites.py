@@ -83,11 +83,14 @@ _CREATE_VISIT = insert(visits).values(
 )
 
 
-def create_many(tx: Tx, job_id: UUID, targets: Iterable[Target], *, listed: bool = True, whole: bool = True) -> None:
-    """Sites with one ready `http` visit each."""
-    site_rows, visit_rows = [], []
+def create_many(
+    tx: Tx, job_id: UUID, targets: Iterable[Target], *, listed: bool = True, whole: bool = True
+) -> list[tuple[UUID, UUID]]:
+    """Sites with one ready `http` visit each; the ids of both, in the order of the targets."""
+    site_rows, visit_rows, created = [], [], list[tuple[UUID, UUID]]()
     for target in targets:
-        site_id, domain = new_id(tx.now), domain_of(target.host)
+        site_id, visit_id, domain = new_id(tx.now), new_id(tx.now), domain_of(target.host)
+        created.append((site_id, visit_id))
         site_rows.append(
             {
                 "id": site_id,
@@ -97,13 +100,13 @@ def create_many(tx: Tx, job_id: UUID, targets: Iterable[Target], *, listed: bool
                 "given": target.given,
                 "entries": list(target.entries),
                 "listed": listed,
-                "whole": whole,
+                "whole": whole and not target.pages,
                 "notes": b"",
             }
         )
         visit_rows.append(
             {
-                "id": new_id(tx.now),
+                "id": visit_id,
                 "job_id": job_id,
                 "site_id": site_id,
                 "domain": domain,
@@ -113,6 +116,7 @@ def create_many(tx: Tx, job_id: UUID, targets: Iterable[Target], *, listed: bool
         )
     tx.run_many(_CREATE_SITE, site_rows)
     tx.run_many(_CREATE_VISIT, visit_rows)
+    return created
 
 
 def by_host(tx: Tx, job_id: UUID, hosts: Sequence[str]) -> dict[str, UUID]:

@@ -17,13 +17,19 @@ class Earlier:
     digest: bytes
 
 
-def under(tx: Tx, key: str) -> Earlier | None:
+def under(tx: Tx, account: str, key: str) -> Earlier | None:
     """What came under this key before. Until commit nobody else learns that nothing did."""
     if tx.dialect.row_locks:
         # Two who submit at once must see each other, and there is no row yet for them to meet at.
-        tx.run(text("SELECT pg_advisory_xact_lock(hashtext(:key))"), {"key": f"submit {key}"})
-    row = tx.run(select(jobs.c.id, jobs.c.submit_digest).where(jobs.c.submit_key == key)).first()
+        tx.run(text("SELECT pg_advisory_xact_lock(hashtext(:key))"), {"key": f"submit {account} {key}"})
+    mine = (jobs.c.account_id == account) & (jobs.c.submit_key == key)
+    row = tx.run(select(jobs.c.id, jobs.c.submit_digest).where(mine)).first()
     return Earlier(row.id, bytes(row.submit_digest)) if row else None
+
+
+def is_known(tx: Tx, account: str, key: str) -> bool:
+    mine = (jobs.c.account_id == account) & (jobs.c.submit_key == key)
+    return tx.run(select(jobs.c.id).where(mine)).first() is not None
 
 
 def keep(tx: Tx, job_id: UUID, key: str, digest: bytes) -> None:

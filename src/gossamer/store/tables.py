@@ -45,8 +45,10 @@ jobs = Table(
     Column("submit_digest", Blob),  # of what was asked for under that key
     Column("hidden_at", Instant),  # since when its results are not shown any more; they are purged after a grace time
     Column("priority", String(8), nullable=False, server_default="normal"),
+    Column("account_id", String(40), nullable=False, server_default="default"),  # whose it is
     Index(None, "state"),
-    Index("uq_jobs_submit_key", "submit_key", unique=True),
+    Index("ix_jobs_account_id_id", "account_id", "id"),
+    Index("uq_jobs_submit_key", "account_id", "submit_key", unique=True),
 )
 
 sites = Table(

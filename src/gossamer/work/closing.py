@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.errors import StorageAway
-from gossamer.export.asking import BY_ITSELF
+from gossamer.export.asking import by_itself
 from gossamer.model.alert import AlertKind
 from gossamer.model.desk import DeskKind
 from gossamer.model.ids import short
@@ -70,8 +70,11 @@ class Closer:
 
 
 def _complete(tx: Tx, job_id: UUID, why: str, files_of: str) -> None:
-    if not jobs.complete(tx, job_id, why):
+    job = jobs.get(tx, job_id)
+    if job is None or not jobs.complete(tx, job_id, why):
         return
-    exports.add(tx, job_id, BY_ITSELF, files_of)
+    files = by_itself(job.recipe)
+    if files:
+        exports.add(tx, job_id, files, files_of)
     if why:
         alerts.fire(tx, AlertKind.AUDIT, str(job_id), why, job_id=job_id)

@@ -21,6 +21,7 @@ from gossamer.store.tx import Tx
 
 FORGOTTEN = "forgotten"  # the absence of what was taken out on request
 
+_SOME = 50  # pages of a site that are looked at
 _MOST_TWINS = 20  # addresses of one page that are named
 
 # Where several spellings of an address are pages, this is the one that is meant.
@@ -93,7 +94,8 @@ def _explain(
     spellings = tuple(one for one in known if one is not page)
     site = history.site(tx, job.id, site_of_url(url))
     behind = None if page else _read_behind(tx, job, urls)
-    if page is None and _is_forgotten(tx, job, urls, [*found, *([behind[1]] if behind else [])], site):
+    others = [*found, *([behind[1]] if behind else [])]
+    if page is None and _is_forgotten(tx, job, urls, others, site, pages_listed=policy.as_given):
         return Explanation(given, url, site, spellings=spellings, absences=(_forgotten(tx, job),))
     if site is None:
         return Explanation(given, url, absences=(_no_such_site(tx, job, url),))
@@ -154,12 +156,16 @@ def _read_behind(tx: Tx, job: Job, urls: Sequence[str]) -> tuple[str, PageHistor
 
 
 def _is_forgotten(
-    tx: Tx, job: Job, urls: Sequence[str], found: Sequence[PageHistory], site: SiteHistory | None
+    tx: Tx, job: Job, urls: Sequence[str], found: Sequence[PageHistory], site: SiteHistory | None, *, pages_listed: bool
 ) -> bool:
     """Whether one of the spellings was a page that is forgotten now, or its whole site is."""
     keys = [url_key(url) for url in urls]
     if any(is_mark(page.url) and (page.key in keys or page.identity in keys) for page in found):
         return True
+    if site and pages_listed:
+        # Of such a site there are pages, whether or not they still have their names.
+        some = history.pages_by_key(tx, job.id, b"", _SOME, site=site)
+        return bool(some) and all(is_mark(page.url) for page in some)
     if site:
         # What a person listed is wanted whole until it is forgotten.
         return site.listed and not site.whole

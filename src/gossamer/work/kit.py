@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from gossamer.blobs.page_files import PageFiles
 from gossamer.clock import Clock
 from gossamer.dispatch import Dispatcher
 from gossamer.fetch import Fetcher, ProviderUnusable
@@ -61,6 +62,7 @@ class Kit:
     outage: Outage  # of the proxy that sessions go through, if they do
     treasurer: Treasurer  # asked before every request that costs something
     limits: Limits
+    files: PageFiles  # of pages, kept for a day
     lanes: Mapping[str, int]  # visits walked at the same time by this process, per lane
     desk_rules: Mapping[DeskKind, DeskRule] = field(default_factory=lambda: DESK_RULES)
     files_of: str = ""  # the home that keeps the files of jobs that end; "" for object storage

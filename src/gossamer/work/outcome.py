@@ -1,6 +1,7 @@
 """What becomes of a page that was tried: what the frontier learns from it, and the step that will be written."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from gossamer.clock import Clock
 from gossamer.frontier.frontier import Frontier
@@ -9,6 +10,7 @@ from gossamer.model.document import Document
 from gossamer.model.fetching import Rung
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
+from gossamer.model.record import Harvest
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import is_homepage, site_of_url, url_key
@@ -24,6 +26,15 @@ _ASKS_FOR_REST = frozenset({Reason.RATE_LIMITED, Reason.UNAVAILABLE, Reason.ROBO
 
 Outcome = Document | Moved | Trouble
 """What one try comes to: a page that was read, a page of another site, or the reason why there is none."""
+
+
+class Gathered(NamedTuple):
+    """A page that was read, which page it is, and what it yields."""
+
+    doc: Document
+    identity: bytes
+    harvest: Harvest
+
 
 log = get_logger(__name__)
 
@@ -49,9 +60,20 @@ class Outcomes:
         self._clock = clock
         self._jitter = jitter
 
-    def step(self, page: Page, outcome: Outcome) -> Step:
+    def gather(self, page: Page, doc: Document) -> Gathered | Trouble:
+        """What a page yields, or why it yields nothing. The frontier learns of neither before the step is made."""
+        identity = page.key if self._policy.as_given else _identity(page, doc, self._visit.host)
+        if self._frontier.has_read(identity):
+            same = doc.url if doc.url != page.url else doc.canonical or doc.url
+            return Trouble(Reason.SAME_AS, same, doc.status)
+        try:
+            return Gathered(doc, identity, self._bound.harvest(page, doc))
+        except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
+            return our_mistake(page, error, doc.status)
+
+    def step(self, page: Page, outcome: Gathered | Moved | Trouble) -> Step:
         match outcome:
-            case Document():
+            case Gathered():
                 return self._harvest(page, outcome)
             case Moved():
                 return self._hand_over(page, outcome)
@@ -66,18 +88,14 @@ class Outcomes:
         """The page fails without having been tried again."""
         return self._end(page, PageState.FAILED, trouble)
 
-    def _harvest(self, page: Page, doc: Document) -> Step:
-        identity = _identity(page, doc, self._visit.host)
-        if not self._frontier.claim_identity(identity):
-            trouble = Trouble(Reason.SAME_AS, doc.url if doc.url != page.url else doc.canonical or doc.url)
+    def _pass_over(self, page: Page, trouble: Trouble) -> Step:
+        if trouble.reason is Reason.SAME_AS:
             self._frontier.failed(page, trouble)
-            return self.skip(page, trouble, doc.status)
-        try:
-            harvest = self._bound.harvest(page, doc)
-        except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
-            self._frontier.disclaim_identity(identity)
-            return self._end(page, PageState.FAILED, our_mistake(page, error, doc.status))
-        self._frontier.done(page)
+        return self.skip(page, trouble, trouble.http_status)
+
+    def _harvest(self, page: Page, gathered: Gathered) -> Step:
+        doc, identity, harvest = gathered
+        self._frontier.done(page, identity)
         ended = PageStep(
             page,
             PageState.DONE,
@@ -95,12 +113,15 @@ class Outcomes:
         trouble = Trouble(Reason.MOVED, site_of_url(moved.url), moved.status)
         self._frontier.failed(page, trouble)
         first = self._policy.ladder.first
-        handed = HandOver(moved.url, page.depth, page.depth == 0, page.url, page.handed + 1, first.name, first.lane)
-        return replace(self.skip(page, trouble, moved.status), handed=(handed,))
+        # Of a site that is not walked itself only the page is wanted, wherever that is.
+        entry = page.depth == 0 and self._visit.whole
+        handed = HandOver(moved.url, page.depth, entry, page.url, page.handed + 1, first.name, first.lane)
+        ended = PageStep(page, PageState.SKIPPED, trouble, moved.status, identity=url_key(moved.url))
+        return Step(self._visit, ended, facts=self._memory.facts(), handed=(handed,))
 
     def _meet_trouble(self, page: Page, trouble: Trouble) -> Step:
-        if trouble.reason is Reason.ROBOTS and page.depth > 0:
-            return self.skip(page, trouble)
+        if trouble.reason is Reason.SAME_AS or (trouble.reason is Reason.ROBOTS and page.depth > 0):
+            return self._pass_over(page, trouble)
         if self._frontier.has_other_entry(page, trouble):
             # Not a page that failed: only a way in that is none.
             return self._end(page, PageState.SKIPPED, trouble)

@@ -8,7 +8,7 @@ A visit walks one site. For each page, in the order the frontier gives them:
     is the answer an error?        judge/   by status
     read it                        parse/   bytes -> Document
     is it what it seems?           judge/   block pages, shells, soft 404s are Trouble
-    what does it yield?            the job's recipe: records and follows
+    what does it yield?            the job's recipe: records, follows, and files, which are written at once
     what becomes of it             work/outcome.py: done, failed, later, another site's; its links are candidates
     settle                         settle/  with many other visits, in one transaction
 
@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
+from gossamer.blobs.page_files import PageFiles
 from gossamer.clock import milliseconds
 from gossamer.fetch import FetchError
 from gossamer.frontier.frontier import Frontier
@@ -37,7 +38,7 @@ from gossamer.model.page import Attempt, Page
 from gossamer.model.sentences import rendering_sentence
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.parse import parse_document
+from gossamer.parse import bare_document, parse_document
 from gossamer.parse.kind import wants_body
 from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
@@ -48,9 +49,9 @@ from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, NoProvide
 from gossamer.work.hold import Hold
 from gossamer.work.memory import SiteMemory
 from gossamer.work.mistakes import Mistakes
-from gossamer.work.outcome import Outcome, Outcomes, our_mistake
+from gossamer.work.outcome import Gathered, Outcome, Outcomes, our_mistake
 from gossamer.work.provider_guard import ProviderGuard
-from gossamer.work.redirects import Redirects
+from gossamer.work.redirects import Moved, Redirects
 from gossamer.work.robots import RobotsDesk
 from gossamer.work.site_breaker import SiteBreaker
 from gossamer.work.sitemaps import SitemapDesk
@@ -78,6 +79,7 @@ class Walk:
         mistakes: Mistakes,
         providers: ProviderGuard,
         breaker: SiteBreaker,
+        files: PageFiles,
         max_page_bytes: int,
         jitter: float,
     ) -> None:
@@ -98,6 +100,7 @@ class Walk:
         self._mistakes = mistakes
         self._providers = providers
         self._breaker = breaker
+        self._files = files
         self._clock = courier.clock
         self._max_page_bytes = max_page_bytes
         self._began = self._marked = self._clock.monotonic()
@@ -183,9 +186,12 @@ class Walk:
             self._sightings.note(self._visit.domain, outcome)
         if silence := await self._breaker.note(page, outcome):
             self._memory.rest_until(self._clock.now() + silence)
+        gathered = self._outcomes.gather(page, outcome) if isinstance(outcome, Document) else outcome
+        if isinstance(gathered, Gathered) and gathered.harvest.files:
+            await self._files.keep(self._visit.job_id, page.key, gathered.harvest.files)
         await self._settler.room()
         # Nothing is awaited between what the frontier has learned and its being on the way to the rows.
-        self._put_result(page, outcome)
+        self._put_result(page, gathered)
         rest = self._asked_to_wait(started_at)
         if rest:
             await self._courier.stay_away(self._visit.domain, rest - (self._clock.now() - started_at))
@@ -212,7 +218,8 @@ class Walk:
             return our_mistake(page, error, response.status)
 
     async def _ask(self, rung: Rung, url: str) -> Response:
-        return await self._courier.get(url, self._max_page_bytes, rung=rung, accept=wants_body)
+        accept = None if self._policy.any_kind else wants_body
+        return await self._courier.get(url, self._max_page_bytes, rung=rung, accept=accept)
 
     def _rung(self, page: Page) -> Rung:
         """A page of a job that was created before it had a ladder is asked for directly."""
@@ -224,7 +231,10 @@ class Walk:
             return trouble
         read = parse_document(response)
         if isinstance(read, Trouble):
-            return read
+            if not self._policy.any_kind or read.reason is not Reason.NOT_HTML:
+                return read
+            read = bare_document(response)
+            return self._bound.accept(page, read) or read
         return find_flaw(read) or self._bound.accept(page, read) or read
 
     # Ending a slice
@@ -260,7 +270,7 @@ class Walk:
         state, found = self._frontier.outcome()
         self._end(Finished(state, found) if state is SiteState.FAILED else Finished(SiteState.PARTIAL, verdict))
 
-    def _put_result(self, page: Page, outcome: Outcome) -> None:
+    def _put_result(self, page: Page, outcome: Gathered | Moved | Trouble) -> None:
         """What became of a page, for which the settler has kept a place."""
         try:
             step = self._timed(self._outcomes.step(page, outcome))

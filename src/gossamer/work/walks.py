@@ -124,6 +124,7 @@ class Walks:
         )
         try:
             recipe, policy = await self._recipe(visit.job_id)
+            courier.timeout = policy.timeout or limits.timeout
             begin = await self._begin(visit, policy)
             frontier = Frontier(visit, policy, claimed.waiting, claimed.ended, claimed.elsewhere, begin)
             desk = RobotsDesk(self._kit.database, courier, self._robots, visit.robots, claimed.shared)
@@ -140,6 +141,7 @@ class Walks:
                 self._mistakes,
                 self._providers,
                 SiteBreaker(self._kit.site_breakers, visit.domain, policy.ladder, SITE),
+                self._kit.files,
                 limits.max_page_bytes,
                 random.random(),
             )

@@ -1,0 +1,108 @@
+"""Making accounts, users and keys: what both the command line and the server do."""
+
+import re
+from datetime import datetime
+from typing import Any
+
+from gossamer.access.secret_keys import NewKey, make_key
+from gossamer.errors import UserError
+from gossamer.model.account import DEFAULT, Account, ApiKey, Quota, Right, User
+from gossamer.store import accounts, keys, users
+from gossamer.store.database import Database
+from gossamer.store.tx import Tx
+
+LONGEST_NAME = 100
+
+_ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
+_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s]{1,190}")
+
+
+async def open_account(database: Database, identifier: str, name: str) -> Account:
+    if _ID.fullmatch(identifier) is None:
+        raise UserError(
+            "account.id",
+            f"{identifier!r} cannot be the id of an account.",
+            hint="Take up to 40 small letters, digits and hyphens, like acme-2.",
+        )
+    await database.write(accounts.ensure_default)
+    made = await database.write(accounts.create, identifier, check_label(name))
+    if made is None:
+        raise UserError(
+            "account.taken", f"There is an account {identifier!r} already.", hint="See 'gossamer account list'."
+        )
+    return made
+
+
+async def find_account(database: Database, identifier: str) -> Account:
+    if identifier == DEFAULT:
+        return await database.write(accounts.ensure_default)
+    found = await database.read(accounts.get, identifier)
+    if found is None:
+        raise UserError(
+            "account.not_found", f"There is no account {identifier!r}.", hint="See 'gossamer account list'."
+        )
+    return found
+
+
+async def add_user(database: Database, account: Account, email: str, digest: str, right: Right) -> User:
+    """`digest` is the password's."""
+    address = email.strip().lower()
+    if _EMAIL.fullmatch(address) is None:
+        raise UserError("account.email", f"{email!r} is not an e-mail address.", hint="Give one like ann@acme.com.")
+    added = await database.write(users.add, account.id, address, digest, right)
+    if added is None:
+        raise UserError("account.email_taken", f"Somebody logs in as {address} already.", hint="Give another address.")
+    return added
+
+
+async def issue_key(database: Database, account: str, name: str, right: Right) -> tuple[NewKey, ApiKey]:
+    """A key in the only moment at which it is known, and as it is kept."""
+    new = make_key()
+    return new, await database.write(keys.add, account, check_label(name), right, new.start, new.digest)
+
+
+async def first_key(database: Database) -> NewKey | None:
+    """A key for whoever starts the server where nobody has one that may do everything; None where somebody does."""
+    new = make_key()
+    return new if await database.write(_first_key, new) else None
+
+
+def _first_key(tx: Tx, new: NewKey) -> bool:
+    # Held, so that of two servers that start at once only one makes a key.
+    accounts.ensure_default(tx)
+    accounts.hold(tx, DEFAULT)
+    if keys.any_good(tx, Right.ADMIN):
+        return False
+    keys.add(tx, DEFAULT, "first key", Right.ADMIN, new.start, new.digest)
+    return True
+
+
+async def change_account(
+    database: Database, account: Account, limits: dict[str, int | None], closed: bool | None, now: datetime
+) -> Account:
+    """Those limits that are named; None leaves one as it is."""
+    values: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
+    if closed is not None:
+        values["closed_at"] = now if closed else None
+    changed = await database.write(accounts.change, account.id, values)
+    return account if changed is None else changed
+
+
+def quota_of(account: Account, usual: Quota) -> Quota:
+    """What an account may have: its own limits, else those of everybody."""
+    return Quota(
+        usual.credits if account.credits is None else account.credits,
+        usual.running if account.running_jobs is None else account.running_jobs,
+        usual.queued if account.queued_jobs is None else account.queued_jobs,
+    )
+
+
+def check_label(name: str) -> str:
+    label = " ".join(name.split())
+    if not 0 < len(label) <= LONGEST_NAME or not label.isprintable():
+        raise UserError(
+            "account.name",
+            f"A name has 1 to {LONGEST_NAME} characters, this one has {len(label)}.",
+            hint="Give another one.",
+        )
+    return label

@@ -1,0 +1,40 @@
+"""Passwords as argon2 digests. Everything here takes a while on purpose: call it in a thread."""
+
+from functools import cache
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from gossamer.errors import UserError
+
+SHORTEST, LONGEST = 12, 1_000
+
+_hasher = PasswordHasher()
+
+
+def check(password: str) -> None:
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise UserError(
+            "account.password",
+            f"A password has {SHORTEST} to {LONGEST:,} characters, this one has {len(password):,}.",
+            hint="Take a sentence that only you would say.",
+        )
+
+
+def digest(password: str) -> str:
+    check(password)
+    return _hasher.hash(password)
+
+
+def fits(password: str, kept: str | None) -> bool:
+    """Whether it is the one that was kept. Somebody who is not known takes as long as somebody who is."""
+    try:
+        _hasher.verify(kept or _nobodys(), password[:LONGEST])
+    except (VerificationError, InvalidHashError):
+        return False
+    return kept is not None
+
+
+@cache
+def _nobodys() -> str:
+    return _hasher.hash("a password that nobody has")

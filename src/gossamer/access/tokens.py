@@ -1,0 +1,52 @@
+"""Tokens of a login: a short one that says who asks, and a long one that is good for one renewal."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import jwt
+
+ACCESS = timedelta(minutes=15)
+REFRESH = timedelta(days=30)
+
+_HOW = "HS256"
+_FOR = "gossamer"
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """Makes and reads the short ones. All who share the secret read each other's."""
+
+    secret: bytes
+
+    def access(self, session: UUID, now: datetime) -> str:
+        claims = {"sub": session.hex, "aud": _FOR, "iat": now, "exp": now + ACCESS}
+        return jwt.encode(claims, self.secret, algorithm=_HOW)
+
+    def session(self, token: str) -> UUID | None:
+        """The login a token belongs to; None if it is over, or not ours."""
+        try:
+            claims = jwt.decode(
+                token, self.secret, algorithms=[_HOW], audience=_FOR, options={"require": ["exp", "sub", "aud"]}
+            )
+            return UUID(hex=claims["sub"])
+        except (jwt.InvalidTokenError, ValueError):
+            return None
+
+
+def refresh_secret() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def refresh_token(session: UUID, secret: str) -> str:
+    return f"{session.hex}.{secret}"
+
+
+def read_refresh(token: str) -> tuple[UUID | None, str]:
+    """The login and the secret of a token; None if it is none of ours."""
+    head, _, secret = token.partition(".")
+    try:
+        return (UUID(hex=head) if secret else None), secret
+    except ValueError:
+        return None, ""

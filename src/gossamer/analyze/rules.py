@@ -1,0 +1,250 @@
+"""Fields of a page by rules: from what a person wrote to fields, and from a page to their values.
+
+A rule says where (CSS or XPath), what of it (text, an attribute, markup) and as what (a number, a price, ...). Rules
+may stand inside others, which then are about each element found. What a rule cannot mean is said before anything is
+fetched, by the path of the rule: `variants.price`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeAlias
+
+from turbohtml import Document as Tree
+from turbohtml import Element, parse
+
+from gossamer.analyze.typed import TYPES, Reading, read_value
+from gossamer.model.document import Document
+from gossamer.model.record import Value
+from gossamer.parse.metadata import base_of
+from gossamer.parse.text import tidy
+
+MOST_RULES = 500
+DEEPEST = 6
+MOST_ITEMS = 10_000  # of one list on one page
+_LONGEST = 2_000  # characters of a selector
+_KEYS = frozenset({"css", "xpath", "attribute", "type", "list", "required", "fields", "format"})
+_NAME = re.compile(r"[\w-][\w .:-]{0,99}")
+# `a.more@href`: the attribute after the selector. A selector itself ends in no such thing.
+_WITH_ATTRIBUTE = re.compile(r"(?P<css>.*\S)\s*@(?P<attribute>[A-Za-z_][\w:.-]*)", re.DOTALL)
+
+# Attributes that say what an element's text says for people.
+_SPEAKING = {"url": ("href", "src", "content"), "date": ("datetime", "content")}
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_CALLED = re.compile(r"(?<![\w:.-])([A-Za-z_][\w.-]*)\s*\(")
+_NAMED_ELSEWHERE = re.compile(r"\$[\w-]+")
+_NODE_TESTS = frozenset({"text", "node", "comment", "processing-instruction", "and", "or", "div", "mod"})
+
+Node: TypeAlias = "Tree | Element"
+
+
+class BadRule(ValueError):
+    """A rule that means nothing, by its path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One field: where it is found and what is made of it."""
+
+    css: str = ""
+    xpath: str = ""
+    attribute: str = ""
+    type: str = "text"
+    many: bool = False
+    required: bool = False
+    format: str = ""  # of a date
+    fields: Mapping[str, "Rule"] = field(default_factory=dict)
+
+
+Rules: TypeAlias = Mapping[str, Rule]
+
+
+def read_rules(given: Mapping[str, Any]) -> Rules:
+    """All rules of a person, or a `BadRule` for the first that cannot be one."""
+    count = [0]
+    rules = _read_fields(given, "", 1, count)
+    if not rules:
+        raise BadRule("there are no rules")
+    return rules
+
+
+def extract(rules: Rules, doc: Document) -> dict[str, Value]:
+    """The fields of a page. What is not there is null, of a list nothing; nothing here ever raises."""
+    reading = Reading(base_of(doc.tree, doc.url))
+    return {name: _value(rule, doc.tree, reading) for name, rule in rules.items()}
+
+
+def missing(rules: Rules, found: Mapping[str, Value]) -> str:
+    """The first required field that a page does not have; nothing if it has all."""
+    return next((name for name, rule in rules.items() if rule.required and _is_nothing(found[name])), "")
+
+
+def _value(rule: Rule, node: Node, reading: Reading) -> Value:
+    found = _find(rule, node)
+    if rule.many:
+        values = (_one(rule, one, reading) for one in found[:MOST_ITEMS])
+        return [value for value in values if not _is_nothing(value)]
+    # The first that says something: `.price` may be an empty box before it is a price.
+    return next((value for one in found if not _is_nothing(value := _one(rule, one, reading))), None)
+
+
+def _one(rule: Rule, found: Any, reading: Reading) -> Value:
+    if rule.fields:
+        if not isinstance(found, Element):
+            return None
+        inner: dict[str, Value] = {name: _value(one, found, reading) for name, one in rule.fields.items()}
+        return None if missing(rule.fields, inner) or all(map(_is_nothing, inner.values())) else inner
+    text = _text(rule, found)
+    return None if text is None else read_value(rule.type, text, reading, rule.format)
+
+
+def _text(rule: Rule, found: Any) -> str | None:
+    if not isinstance(found, Element):
+        return str(found)
+    if rule.attribute:
+        return found.attr(rule.attribute)
+    # Where nobody has said which attribute: the one that elements have for just that.
+    for name in _SPEAKING.get(rule.type, ("content",) if found.tag == "meta" else ()):
+        if stated := found.attr(name):
+            return stated
+    return found.html if rule.type == "html" else tidy(found.to_text())
+
+
+def _find(rule: Rule, node: Node) -> list[Any]:
+    if rule.css == ":scope" or rule.xpath == ".":
+        return [node]
+    try:
+        if rule.css:
+            return list(node.select(rule.css))
+        found = node.xpath(rule.xpath)
+    except (ValueError, TypeError, RecursionError):
+        return []  # sound in itself, and without meaning on this page
+    if isinstance(found, list):
+        return found
+    return [_scalar(found)]
+
+
+def _scalar(found: Any) -> Any:
+    if isinstance(found, bool):
+        return "true" if found else "false"
+    return int(found) if isinstance(found, float) and found.is_integer() else found
+
+
+def _is_nothing(value: Value) -> bool:
+    return value is None or (not value and isinstance(value, str | list | dict))
+
+
+# Reading rules
+
+
+def _read_fields(given: Any, path: str, depth: int, count: list[int]) -> Rules:
+    if not isinstance(given, Mapping):
+        _refuse(path, 'must be an object of rules, like {"title": "h1"}')
+    if depth > DEEPEST:
+        _refuse(path, f"stands more than {DEEPEST} deep")
+    rules: dict[str, Rule] = {}
+    for name, one in given.items():
+        inner = f"{path}.{name}" if path else str(name)
+        count[0] += 1
+        if count[0] > MOST_RULES:
+            _refuse(inner, f"is one more than the {MOST_RULES} rules a job takes")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            _refuse(inner, "has a name that no field can have: use letters, digits, _ and -")
+        rules[name] = _read_rule(one, inner, depth, count)
+    return rules
+
+
+def _read_rule(given: Any, path: str, depth: int, count: list[int]) -> Rule:
+    if isinstance(given, str):
+        given = _written_short(given)
+    if not isinstance(given, Mapping):
+        _refuse(path, 'must be a selector like "h1", or an object like {"css": ".price", "type": "price"}')
+    unknown = next((key for key in given if key not in _KEYS), None)
+    if unknown is not None:
+        _refuse(path, f'has "{unknown}", which means nothing; there are {", ".join(sorted(_KEYS))}')
+    css, xpath = _string(given, "css", path), _string(given, "xpath", path)
+    if bool(css) == bool(xpath):
+        _refuse(path, 'needs "css" or "xpath"' if not css else 'has both "css" and "xpath"')
+    inside = depth > 1
+    (_check_css if css else _check_xpath)(css or xpath, path, inside=inside)
+    fields = _read_fields(given["fields"], path, depth + 1, count) if "fields" in given else {}
+    if "fields" in given and not fields:
+        _refuse(path, 'has no rules in "fields"')
+    rule = Rule(
+        css,
+        xpath,
+        _string(given, "attribute", path),
+        _string(given, "type", path) or "text",
+        _flag(given, "list", path),
+        _flag(given, "required", path),
+        _string(given, "format", path),
+        fields,
+    )
+    _check_kind(rule, path)
+    return rule
+
+
+def _written_short(text: str) -> dict[str, str]:
+    if text.lstrip().startswith(("/", "./", "(/", "(./")):
+        return {"xpath": text.strip()}
+    with_attribute = _WITH_ATTRIBUTE.fullmatch(text)
+    return dict(with_attribute.groupdict()) if with_attribute else {"css": text}
+
+
+def _check_kind(rule: Rule, path: str) -> None:
+    if rule.type not in TYPES:
+        _refuse(path, f'has the type "{rule.type}", there are {", ".join(TYPES)}')
+    if rule.fields and (rule.attribute or rule.type != "text"):
+        _refuse(path, 'has "fields", so it is an object and can have neither "type" nor "attribute"')
+    if rule.format and rule.type != "date":
+        _refuse(path, 'has "format", which only dates have')
+    if rule.type == "html" and rule.attribute:
+        _refuse(path, "wants the markup of an attribute, which has none")
+
+
+def _check_css(text: str, path: str, *, inside: bool) -> None:
+    if text == ":scope" and inside:
+        return
+    try:
+        _EMPTY.select(text)
+    except ValueError as error:
+        _refuse(path, str(error).replace("invalid CSS selector", "has an invalid CSS selector"))
+
+
+def _check_xpath(text: str, path: str, *, inside: bool) -> None:
+    if text == "." and inside:
+        return
+    # What stands in conditions is only looked at where something fits, and on this page nothing may.
+    bare = _QUOTED.sub("''", text)
+    calls = (f"{name}()" for name in _CALLED.findall(bare) if name not in _NODE_TESTS)
+    for part in (text, *calls, *("$x" for _ in _NAMED_ELSEWHERE.findall(bare)[:1])):
+        try:
+            _EMPTY.xpath(part)
+        except (ValueError, TypeError) as error:
+            said = str(error).removeprefix("xpath: ")
+            if part == text or "argument" not in said:
+                _refuse(path, f'has an invalid XPath expression "{text}": {said}')
+
+
+def _string(given: Mapping[str, Any], key: str, path: str) -> str:
+    value = given.get(key, "")
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        _refuse(path, f'has a "{key}" that is no text of at most {_LONGEST:,} characters')
+    if key in given and not value.strip():
+        _refuse(path, f'has an empty "{key}"')
+    return value.strip()
+
+
+def _flag(given: Mapping[str, Any], key: str, path: str) -> bool:
+    value = given.get(key, False)
+    if not isinstance(value, bool):
+        _refuse(path, f'has a "{key}" that is neither true nor false')
+    return value
+
+
+def _refuse(path: str, what: str) -> NoReturn:
+    raise BadRule(f'the rule "{path}" {what}' if path else f"what is given {what}")
+
+
+_EMPTY = parse("<p></p>", positions=False)

@@ -1,0 +1,128 @@
+"""Who asks, and whether they may: first stop of every request. 401 comes first, then 403, then 429."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends, Response
+from fastapi.security import APIKeyHeader, HTTPBearer
+from starlette.requests import HTTPConnection
+
+from gossamer.access.secret_keys import digest_of, looks_like_key
+from gossamer.api.parts import GivenParts, Parts
+from gossamer.api.tenant import Tenant
+from gossamer.errors import UserError
+from gossamer.model.account import ApiKey, Right
+from gossamer.store import keys, users
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who has shown who they are."""
+
+    account: str
+    right: Right
+    name: str  # what limits are counted by
+    key: UUID | None = None
+    session: UUID | None = None
+
+
+# Only for the description of the interface: the headers are read below, for WebSockets as well.
+_BEARER = HTTPBearer(auto_error=False, description="An API key, or the access token of a login.")
+_HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, description="An API key.")
+
+
+async def recognise(connection: HTTPConnection, parts: Parts, *, in_query: bool = False) -> Caller:
+    """The caller of a request; nobody in particular is a 401. Browsers can only send a token with the address there."""
+    scheme, _, token = connection.headers.get("authorization", "").partition(" ")
+    given = token.strip() if scheme.lower() == "bearer" else connection.headers.get("x-api-key", "").strip()
+    if not given and in_query:
+        given = connection.query_params.get("access_token", "")
+        if looks_like_key(given):
+            given = ""  # addresses end up in logs: what is good for long does not belong there
+    if not given:
+        raise UserError(
+            "auth.missing",
+            "This needs an API key.",
+            hint="Send it as 'Authorization: Bearer KEY'. Keys are made with 'gossamer system keys create NAME'.",
+        )
+    caller = await (_by_key(given, parts) if looks_like_key(given) else _by_token(given, parts))
+    connection.scope["state"]["caller"] = caller
+    return caller
+
+
+async def _by_key(given: str, parts: Parts) -> Caller:
+    found = await parts.app.database.read(keys.holder, digest_of(given))
+    if found is None:
+        raise UserError(
+            "auth.wrong",
+            "This key is not known here, or it was revoked.",
+            hint="Look at the keys there are with 'gossamer system keys list'.",
+        )
+    await _note_use(found, parts)
+    return Caller(found.account, found.right, found.id.hex, key=found.id)
+
+
+async def _note_use(key: ApiKey, parts: Parts) -> None:
+    now = parts.app.clock.now()
+    if key.used_at is None or now - key.used_at > keys.TOLD_EVERY:
+        await parts.app.database.write(keys.used, key.account, key.id)
+
+
+async def _by_token(given: str, parts: Parts) -> Caller:
+    session = parts.signer.session(given)
+    login = await parts.app.database.read(users.login, session) if session else None
+    if login is None:
+        raise UserError(
+            "auth.login",
+            "This login is over, or was never one.",
+            hint="Get a new token from POST /v1/auth/refresh, or log in again.",
+        )
+    return Caller(login.user.account, login.user.right, login.user.id.hex, session=login.id)
+
+
+def may(right: Right) -> Callable[..., Awaitable[Caller]]:
+    """For an endpoint: whoever calls it has this right, and does not call too often."""
+
+    async def checked(
+        connection: HTTPConnection,
+        response: Response,
+        parts: GivenParts,
+        _bearer: Annotated[object, Depends(_BEARER)] = None,
+        _header: Annotated[object, Depends(_HEADER)] = None,
+    ) -> Caller:
+        caller = await recognise(connection, parts)
+        response.headers.update(await admit(connection, parts, caller, right))
+        return caller
+
+    return checked
+
+
+async def admit(connection: HTTPConnection, parts: Parts, caller: Caller, right: Right) -> dict[str, str]:
+    settings = parts.app.settings
+    if not caller.right.includes(right):
+        raise UserError(
+            "auth.forbidden",
+            f"This key may {caller.right}, and this takes one that may {right}.",
+            hint="Use another key, or have one made with that scope.",
+        )
+    headers = await parts.rates.take("key", caller.name, settings.api_key_rate)
+    await parts.rates.take("ip", connection.scope["state"]["ip"], settings.api_ip_rate)
+    return headers
+
+
+def _tenant(right: Right) -> Callable[..., Awaitable[Tenant]]:
+    async def scoped(parts: GivenParts, caller: Annotated[Caller, Depends(may(right))]) -> Tenant:
+        return tenant_of(parts, caller)
+
+    return scoped
+
+
+def tenant_of(parts: Parts, caller: Caller) -> Tenant:
+    return Tenant(parts.app, caller.account, caller.key, parts.prices)
+
+
+Reader = Annotated[Tenant, Depends(_tenant(Right.READ))]
+Submitter = Annotated[Tenant, Depends(_tenant(Right.SUBMIT))]
+Admin = Annotated[Tenant, Depends(_tenant(Right.ADMIN))]

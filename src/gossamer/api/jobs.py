@@ -1,0 +1,234 @@
+"""Jobs: submitted by any recipe's schema, listed, looked at, steered, deleted."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from gossamer.api import cursors, views
+from gossamer.api.caller import Reader, Submitter
+from gossamer.api.parts import GivenParts, Parts
+from gossamer.api.problems import declared
+from gossamer.api.tenant import Tenant
+from gossamer.errors import UserError
+from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
+from gossamer.intake.domain import Refusal, clean, read_domain, target_of
+from gossamer.intake.ladders import choose_ladder
+from gossamer.intake.limits import cap_of
+from gossamer.intake.scrape import RECIPE as SCRAPE
+from gossamer.intake.submit import LONGEST_KEY, check_key
+from gossamer.intake.targets import MAX_TARGETS
+from gossamer.model.job import Job, JobRequest, Target
+from gossamer.model.money import Cap, Scope
+from gossamer.model.priority import Priority
+from gossamer.model.states import JobState
+from gossamer.model.url import site_of
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        max_length=LONGEST_KEY,
+        description="The same request under the same key is the same job, and gets the first answer again.",
+        examples=["nightly-2026-11-16"],
+    ),
+]
+
+
+class Limits(BaseModel):
+    """What a job may spend; it pauses before it passes one of these."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    max_credits: int | None = Field(None, ge=0, le=10**12, description="Provider credits.")
+    max_usd: float | None = Field(None, ge=0, le=10**9, allow_inf_nan=False, description="Dollars, for providers.")
+    max_mb: int | None = Field(None, ge=0, le=10**9, description="Megabytes of all traffic.")
+    max_residential_mb: int | None = Field(None, ge=0, le=10**9, description="Megabytes through residential proxies.")
+
+    def cap(self) -> Cap:
+        return cap_of(self.max_credits, self.max_usd, self.max_mb, self.max_residential_mb)
+
+
+class NewJob(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "example": {
+                "recipe": "prospect",
+                "name": "Acme Q1",
+                "domains": ["shop.example", "blog.example"],
+                "params": {"keywords": ["CRM", "sales pipeline"], "client_domains": ["acme.com"]},
+                "limits": {"max_credits": 5000},
+            }
+        },
+    )
+
+    recipe: str = Field(max_length=40, description="Which recipe: see GET /v1/recipes for each and its parameters.")
+    name: str = Field(max_length=1_000, description="What you call it.")
+    params: dict[str, Any] = Field(default_factory=dict, description="What the recipe is told, by its own schema.")
+    domains: list[Annotated[str, Field(max_length=2_000)]] = Field(
+        default_factory=list, max_length=MAX_TARGETS, description="Sites to visit, where the recipe wants some."
+    )
+    urls: list[Annotated[str, Field(max_length=8_000)]] = Field(
+        default_factory=list, max_length=MAX_ADDRESSES, description="Pages to fetch, for the recipe scrape."
+    )
+    mode: str | None = Field(None, max_length=40, description="free-only, hybrid or premium-only.")
+    ladder: str | None = Field(None, max_length=400, description="Your own instead, like direct,stealth.")
+    priority: Priority = Priority.NORMAL
+    limits: Limits = Field(default_factory=Limits)
+    start: bool = Field(True, description="False: it waits for POST .../resume.")
+
+
+class Steered(BaseModel):
+    id: str
+    state: JobState
+
+
+class RetriedView(Steered):
+    sites: int = Field(description="Sites that are tried again.")
+    pages: int = Field(description="Pages that are tried again.")
+
+
+class Deleted(Steered):
+    rows: int = Field(description="Rows that were deleted.")
+
+
+@router.post("", status_code=201, responses=declared(402, 403, 409), summary="Submit a job")
+async def submit(
+    body: NewJob, tenant: Submitter, parts: GivenParts, response: Response, idempotency_key: IdempotencyKey = None
+) -> views.JobView:
+    """Make a job of any recipe. It begins at once, or as soon as the account has room for it."""
+    await tenant.check_quota(idempotency_key)
+    request = _request(body, parts, idempotency_key)
+    job = (await tenant.submit(request, "jobs", max(1, len(request.targets), len(body.urls)))).job
+    response.headers["Location"] = f"/v1/jobs/{job.id}"
+    return _as_submitted(job, start=body.start)
+
+
+def _as_submitted(job: Job, *, start: bool) -> views.JobView:
+    """The first answer, however far the job is by now."""
+    fields = views.job_fields(job)
+    fields |= {"state": JobState.RUNNING if start else JobState.PENDING, "reason": "", "finished_at": None}
+    return views.JobView(**{**fields, "started_at": None})
+
+
+def _request(body: NewJob, parts: Parts, key: str | None) -> JobRequest:
+    recipe = parts.recipes.get(body.recipe)
+    if recipe is None:
+        raise UserError(
+            "recipe.unknown", f"There is no recipe {body.recipe!r} here.", hint=f"There are {', '.join(parts.recipes)}."
+        )
+    if key:
+        check_key(key)
+    fetching = choose_ladder(body.mode, body.ladder, parts.app.rungs) if "mode" not in body.params else {}
+    try:
+        params = recipe.params.model_validate({**body.params, **fetching})
+    except ValidationError as error:
+        found = [{**one, "loc": ("body", "params", *one["loc"])} for one in error.errors(include_url=False)]
+        raise RequestValidationError(found) from None
+    given, wanted = ("urls", "domains") if body.urls else ("domains", "urls")
+    if (body.urls and body.domains) or (getattr(body, given) and (given == "urls") != (body.recipe == SCRAPE)):
+        raise UserError(
+            "job.targets", f"The recipe {body.recipe} is not given {given}.", hint=f"Name what you want in `{wanted}`."
+        )
+    targets = read_addresses(body.urls).targets if body.urls else _targets(body.domains)
+    if not targets and not any(True for _ in recipe.bind(params).seeds()):
+        raise UserError("job.no_targets", "This job has no site to visit.", hint="Name some in `domains`.")
+    cap = body.limits.cap()
+    if cap.credits is None:
+        cap = body.limits.model_copy(update={"max_credits": parts.app.caps[Scope.JOB].credits}).cap()
+    kept = params.model_dump(mode="json")
+    return JobRequest(body.name, body.recipe, kept, targets, body.start, key or "", body.priority, cap)
+
+
+def _targets(domains: list[str]) -> tuple[Target, ...]:
+    found: dict[str, Target] = {}
+    for number, text in enumerate(domains):
+        domain = read_domain(clean(text))
+        if isinstance(domain, Refusal):
+            raise UserError(
+                "job.domain",
+                f"#/body/domains/{number}: {text[:200]!r} is no domain: it {domain.why}.",
+                hint="Give one like shop.example.",
+            )
+        found.setdefault(site_of(domain.host), target_of(domain, text))
+    return tuple(found.values())
+
+
+@router.get("", responses=declared(403), summary="List jobs")
+async def list_jobs(
+    tenant: Reader,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    state: Annotated[list[JobState] | None, Query(description="Only those in one of these states.")] = None,
+    recipe: Annotated[str, Query(max_length=40)] = "",
+) -> views.JobPage:
+    """Newest first. Archived ones are left out unless they are asked for by their state."""
+    found = await tenant.jobs(cursors.id_place(cursor), limit + 1, state or (), recipe)
+    more = len(found) > limit
+    items = [views.JobView(**views.job_fields(job)) for job in found[:limit]]
+    return views.JobPage(items=items, next_cursor=cursors.cursor(found[limit - 1].id.bytes) if more else None)
+
+
+@router.get("/{job_id}", responses=declared(403, 404), summary="How a job stands")
+async def look(job_id: UUID, tenant: Reader) -> views.JobStatus:
+    return await status_of(tenant, await tenant.job(job_id))
+
+
+async def status_of(tenant: Tenant, job: Job) -> views.JobStatus:
+    progress, budget = await tenant.progress(job), await tenant.budget(job)
+    return views.JobStatus(
+        **views.job_fields(job, waiting=await tenant.is_waiting(job)),
+        progress=views.counts(progress),
+        params=job.params,
+        spent_credits=budget.spent.credits,
+        spent_usd=budget.spent.micros / 1_000_000,
+    )
+
+
+async def _steered(tenant: Tenant, job_id: UUID) -> Steered:
+    now = await tenant.job(job_id)
+    return Steered(id=str(job_id), state=now.state)
+
+
+@router.post("/{job_id}/pause", status_code=202, responses=declared(403, 404, 409), summary="Pause a job")
+async def pause(job_id: UUID, tenant: Submitter) -> Steered:
+    """No new request is made; those in flight finish. It is `pausing` until they have."""
+    await tenant.pause(await tenant.job(job_id))
+    return await _steered(tenant, job_id)
+
+
+@router.post("/{job_id}/resume", status_code=202, responses=declared(402, 403, 404, 409), summary="Go on with a job")
+async def resume(job_id: UUID, tenant: Submitter, limits: Limits | None = None) -> Steered:
+    """Exactly where it was; with other limits, if some are given. Also starts one that was made with `start: false`."""
+    await tenant.resume(await tenant.job(job_id), (limits or Limits()).cap())
+    return await _steered(tenant, job_id)
+
+
+@router.post("/{job_id}/cancel", status_code=202, responses=declared(403, 404, 409), summary="Cancel a job")
+async def cancel(job_id: UUID, tenant: Submitter) -> Steered:
+    """Its results so far are kept, and it can still be resumed."""
+    await tenant.cancel(await tenant.job(job_id))
+    return await _steered(tenant, job_id)
+
+
+@router.post(
+    "/{job_id}/retry-failed", status_code=202, responses=declared(402, 403, 404, 409), summary="Try again what failed"
+)
+async def retry_failed(job_id: UUID, tenant: Submitter) -> RetriedView:
+    """What failed for good is left alone: it would come to the same."""
+    done = await tenant.retry_failed(await tenant.job(job_id))
+    now = await tenant.job(job_id)
+    return RetriedView(id=str(job_id), state=now.state, sites=done.sites, pages=done.pages)
+
+
+@router.delete("/{job_id}", responses=declared(403, 404, 409), summary="Delete what a job has found")
+async def delete(job_id: UUID, tenant: Submitter) -> Deleted:
+    """At once and for good, files included. That it was run, and what it took, is kept."""
+    rows = await tenant.delete(await tenant.job(job_id))
+    now = await tenant.job(job_id)
+    return Deleted(id=str(job_id), state=now.state, rows=rows)

@@ -1,0 +1,167 @@
+"""Following jobs as they go: one look at the rows per job and moment, whoever and however many follow it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from gossamer.api import views
+from gossamer.errors import GossamerError, StorageAway
+from gossamer.model.job import Job, Progress
+from gossamer.model.states import OVER
+from gossamer.store import counters, jobs, listings
+from gossamer.store.database import Database
+from gossamer.store.events import Line
+from gossamer.store.owned import Fenced, NotTheirs
+from gossamer.store.tx import Tx
+
+EVERY = 0.25  # seconds between two updates of a job at least
+HEARTBEAT = 15.0  # seconds of silence after which something is said
+BEHIND = 16  # updates that may wait for a slow reader
+_MOST_EVENTS = 200  # in one update,
+_CATCH_UP = 5_000  # and in the first, for whoever comes back after a while
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """How a job stands, and what has happened since the update before."""
+
+    job: Job
+    progress: Progress
+    events: tuple[Line, ...]
+    last: UUID | None  # where to go on after it
+
+    @property
+    def is_last(self) -> bool:
+        return self.job.state in OVER
+
+    def is_news(self, former: "Update") -> bool:
+        return bool(self.events) or (self.job, self.progress) != (former.job, former.progress)
+
+    def since(self, seen: UUID | None) -> "Update":
+        return Update(
+            self.job, self.progress, tuple(one for one in self.events if not seen or one.id > seen), self.last
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "type": "end" if self.is_last else "update",
+            "job": views.JobView(**views.job_fields(self.job)).model_dump(mode="json"),
+            "progress": views.counts(self.progress).model_dump(mode="json"),
+            "events": [
+                {
+                    "id": str(one.id),
+                    "at": one.event.at.isoformat(),
+                    "kind": one.event.kind,
+                    "why": one.event.why,
+                    "site": one.host,
+                }
+                for one in self.events
+            ],
+        }
+
+
+class TooSlow(GossamerError):
+    """A reader does not keep up: they may come again and go on where they were."""
+
+
+class Follower:
+    """One reader's place in the stream."""
+
+    def __init__(self, first: Update) -> None:
+        self._waiting: asyncio.Queue[Update | None] = asyncio.Queue(BEHIND)
+        self._last = first.last
+        self._first: Update | None = first
+        self._is_behind = False
+
+    def tell(self, update: Update) -> None:
+        try:
+            self._waiting.put_nowait(update)
+        except asyncio.QueueFull:
+            self._is_behind = True
+
+    def leave(self) -> None:
+        """The stream ends here: the server is being stopped, or the job was deleted."""
+        with suppress(asyncio.QueueFull):
+            self._waiting.put_nowait(None)
+
+    async def next(self) -> Update | None:
+        """The next update; None at the end. `TimeoutError` after a time of silence, `TooSlow` for who is behind."""
+        if self._first:
+            first, self._first = self._first, None
+            return first
+        if self._is_behind:
+            raise TooSlow("You read more slowly than the job goes. Come again with the id of the last event.")
+        async with asyncio.timeout(HEARTBEAT):
+            update = await self._waiting.get()
+        if update is None:
+            return None
+        update = update.since(self._last)
+        self._last = update.last or self._last
+        return update
+
+
+class Live:
+    """All jobs that somebody follows through this server."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._followers: dict[tuple[str, UUID], set[Follower]] = {}
+        self._tasks: dict[tuple[str, UUID], asyncio.Task[None]] = {}
+
+    @asynccontextmanager
+    async def follow(self, account: str, job_id: UUID, after: UUID | None) -> AsyncIterator[Follower]:
+        """Begin with how the job stands, and what has happened since `after`, or nothing of what was before."""
+        fenced = Fenced(self._database, account, job_id)
+        if after is None:
+            after = await fenced.read(listings.last_event, job_id)
+        follower = Follower(await fenced.read(_look, job_id, after, _CATCH_UP))
+        place = (account, job_id)
+        self._followers.setdefault(place, set()).add(follower)
+        if place not in self._tasks:
+            self._tasks[place] = asyncio.create_task(self._watch(place, fenced, after))
+        try:
+            yield follower
+        finally:
+            self._followers[place].discard(follower)
+            if not self._followers[place]:
+                del self._followers[place]
+                if task := self._tasks.pop(place, None):
+                    task.cancel()
+
+    def stop(self) -> None:
+        """Tell everybody that this is the end."""
+        for followers in self._followers.values():
+            for follower in followers:
+                follower.leave()
+
+    async def _watch(self, place: tuple[str, UUID], fenced: Fenced, after: UUID | None) -> None:
+        job_id = place[1]
+        former: Update | None = None
+        while True:
+            await asyncio.sleep(EVERY)
+            try:
+                update = await fenced.read(_look, job_id, after)
+            except StorageAway:
+                continue  # it comes back, or the server is stopped
+            except NotTheirs:
+                for follower in self._followers.get(place, ()):
+                    follower.leave()
+                return
+            if former is None or update.is_news(former) or update.is_last:
+                for follower in self._followers.get(place, ()):
+                    follower.tell(update)
+            former, after = update, update.last
+            if update.is_last and len(update.events) < _MOST_EVENTS:
+                self._tasks.pop(place, None)
+                return
+
+
+def _look(tx: Tx, job_id: UUID, after: UUID | None, most: int = _MOST_EVENTS) -> Update:
+    job = jobs.get(tx, job_id)
+    if job is None:
+        raise NotTheirs(f"There is no job {job_id}.")
+    happened = listings.happened(tx, job_id, after, most)
+    return Update(job, counters.progress(tx, job_id), tuple(happened), happened[-1].id if happened else after)

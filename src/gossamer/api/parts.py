@@ -1,0 +1,50 @@
+"""What endpoints share: made once when the server starts, and handed to each request."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from gossamer.access.tokens import Signer
+from gossamer.api.limits import Rates
+from gossamer.api.live import Live
+from gossamer.assembly import App
+from gossamer.model.account import Quota, credit_prices
+from gossamer.recipe import Recipe
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    app: App
+    rates: Rates
+    signer: Signer
+    live: Live
+
+    @property
+    def recipes(self) -> Mapping[str, Recipe[Any]]:
+        return self.app.recipes
+
+    @property
+    def prices(self) -> Mapping[str, int]:
+        """Account credits of a page, by what has read it."""
+        return credit_prices(self.app.settings.quota_prices)
+
+    @property
+    def quota(self) -> Quota:
+        return self.app.quota
+
+    def link(self, connection: HTTPConnection, path: str) -> str:
+        """An address of ours as people outside reach it."""
+        said = self.app.settings.api_url
+        return f"{said}{path}" if said else f"{str(connection.base_url).rstrip('/')}{path}"
+
+
+def parts_of(connection: HTTPConnection) -> Parts:
+    parts = connection.app.state.parts
+    assert isinstance(parts, Parts)  # noqa: S101 - set before the first request
+    return parts
+
+
+GivenParts = Annotated[Parts, Depends(parts_of)]

@@ -1,0 +1,211 @@
+"""Every error as RFC 9457 has it: what is wrong, where, and what to do next, with the id of the request."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from gossamer.api.answers import JsonAnswer
+from gossamer.errors import GossamerError, StorageAway, UserError
+from gossamer.store.owned import NotTheirs
+from gossamer.telemetry import get_logger
+
+log = get_logger(__name__)
+
+MEDIA = "application/problem+json"
+AWAY = 5  # seconds after which a database that is away is worth another try
+
+# Everything else that a person can mend is a 400.
+_STATUS: Mapping[str, int] = {
+    "auth.missing": 401,
+    "auth.wrong": 401,
+    "auth.login": 401,
+    "auth.forbidden": 403,
+    "account.credits": 402,
+    "account.queue": 429,
+    "rate.exceeded": 429,
+    "lane-missing": 400,
+    "job.not_found": 404,
+    "key.not_found": 404,
+    "export.not_found": 404,
+    "job.state": 409,
+    "job.key_taken": 409,
+    "sitemap.status": 409,
+    "export.not_ready": 409,
+    "results.deleted": 410,
+    "results.hidden": 410,
+    "request.too_large": 413,
+    "recipe.missing": 501,
+    "server.stopping": 503,
+}
+
+
+class Detail(BaseModel):
+    """One thing that is wrong with a body or a parameter."""
+
+    detail: str
+    pointer: str = Field(description="Where in the request, as a JSON pointer.", examples=["#/body/name"])
+
+
+class Problem(BaseModel):
+    """What every error looks like (RFC 9457)."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "type": "urn:gossamer:problem:job.not_found",
+                "title": "Not Found",
+                "status": 404,
+                "detail": "There is no job 0192f3a1-7b2c-7d4e-8f5a-6b7c8d9e0f1a.",
+                "code": "job.not_found",
+                "hint": "See GET /v1/jobs for the ones there are.",
+                "request_id": "5d1c0b7c9f8e4f0d8f5b7a0e4c3d2b1a",
+            }
+        }
+    )
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str = Field(description="What programs go by: it does not change.")
+    hint: str = Field("", description="The next step.")
+    request_id: str = Field("", description="Name it when you ask for help; it stands in the server's log.")
+    errors: list[Detail] | None = None
+
+
+class Limited(GossamerError):
+    """Too much at once: an error with the headers that say when to come again."""
+
+    def __init__(self, error: UserError, headers: Mapping[str, str]) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.headers = headers
+
+
+def status_of(error: UserError) -> int:
+    return _STATUS.get(error.code, 400)
+
+
+def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The errors an endpoint may answer with, for the description of the interface."""
+    all_statuses = sorted({400, 401, 413, 429, 500, 503, *statuses})
+    return {
+        status: {
+            "model": Problem,
+            "description": HTTPStatus(status).phrase,
+            "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for status in all_statuses
+    }
+
+
+def problem(
+    request_id: str,
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    hint: str = "",
+    headers: Mapping[str, str] | None = None,
+    errors: list[dict[str, str]] | None = None,
+) -> Response:
+    body: dict[str, Any] = {
+        "type": f"urn:gossamer:problem:{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "hint": hint,
+        "request_id": request_id,
+    }
+    if errors:
+        body["errors"] = errors
+    more = {"WWW-Authenticate": 'Bearer realm="gossamer"'} if status == 401 else {}
+    return JsonAnswer(body, status, {**more, **(headers or {})}, media_type=MEDIA)
+
+
+def of_user_error(request_id: str, error: UserError, headers: Mapping[str, str] | None = None) -> Response:
+    status = status_of(error)
+    if status in (429, 503) and not (headers or {}).get("Retry-After"):
+        headers = {**(headers or {}), "Retry-After": str(AWAY)}
+    return problem(request_id, status, error.code, error.message, hint=error.hint, headers=headers)
+
+
+def request_id(request: Request) -> str:
+    return str(request.scope.get("state", {}).get("request_id", ""))
+
+
+def install(api: FastAPI) -> None:
+    """Give every kind of error its answer."""
+
+    async def user_error(request: Request, error: Exception) -> Response:
+        assert isinstance(error, UserError)  # noqa: S101 - registered for these
+        return of_user_error(request_id(request), error)
+
+    async def limited(request: Request, error: Exception) -> Response:
+        assert isinstance(error, Limited)  # noqa: S101
+        return of_user_error(request_id(request), error.error, error.headers)
+
+    async def not_theirs(request: Request, error: Exception) -> Response:
+        hint = "See GET /v1/jobs for the ones there are."
+        return problem(request_id(request), 404, "job.not_found", str(error), hint=hint)
+
+    async def away(request: Request, error: Exception) -> Response:
+        log.warning("database.away", why=str(error))
+        again = {"Retry-After": str(AWAY)}
+        detail = "The database does not answer just now. Nothing that was accepted is lost."
+        return problem(request_id(request), 503, "database.away", detail, hint="Try again.", headers=again)
+
+    async def failed(request: Request, error: Exception) -> Response:
+        return problem(request_id(request), 500, "failed", str(error))
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)  # noqa: S101
+        return _invalid(request_id(request), error)
+
+    async def http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # noqa: S101
+        return _http(request, error)
+
+    async def internal(request: Request, error: Exception) -> Response:
+        detail = "Something went wrong here that should not. It was written to the server's log."
+        return problem(request_id(request), 500, "internal", detail, hint="Report it with the request id.")
+
+    api.add_exception_handler(Limited, limited)
+    api.add_exception_handler(UserError, user_error)
+    api.add_exception_handler(NotTheirs, not_theirs)
+    api.add_exception_handler(StorageAway, away)
+    api.add_exception_handler(GossamerError, failed)
+    api.add_exception_handler(RequestValidationError, invalid)
+    api.add_exception_handler(HTTPException, http)
+    api.add_exception_handler(Exception, internal)
+
+
+def _invalid(identifier: str, error: RequestValidationError) -> Response:
+    found = [
+        {
+            "detail": str(one["msg"]).removeprefix("Value error, "),
+            "pointer": "#/" + "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in one["loc"]),
+        }
+        for one in error.errors()[:20]
+    ]
+    first = found[0] if found else {"detail": "it cannot be read", "pointer": "#"}
+    detail = f"{first['pointer']}: {first['detail']}"
+    return problem(identifier, 400, "request.invalid", detail, hint="See /docs for what is expected.", errors=found)
+
+
+def _http(request: Request, error: HTTPException) -> Response:
+    identifier, path = request_id(request), request.url.path
+    headers = dict(error.headers or {})
+    if error.status_code == 404:
+        return problem(identifier, 404, "not_found", f"There is nothing at {path}.", hint="See /docs.", headers=headers)
+    if error.status_code == 405:
+        detail = f"{request.method} is not possible at {path}."
+        return problem(identifier, 405, "method", detail, hint="See /docs.", headers=headers)
+    return problem(identifier, error.status_code, "request.invalid", str(error.detail), headers=headers)

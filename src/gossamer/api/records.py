@@ -1,0 +1,52 @@
+"""Forgetting: what all jobs of the account have stored about a page or a domain."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from gossamer.api.caller import Submitter
+from gossamer.api.problems import declared
+from gossamer.errors import UserError
+from gossamer.work.forget import Found
+from gossamer.work.mentioned import domain_named, page_named
+
+router = APIRouter(prefix="/v1/records", tags=["results"])
+
+
+class ForgottenIn(BaseModel):
+    job_id: str
+    name: str
+    pages: int
+    records: int
+    mentions: int
+
+
+class Forgotten(BaseModel):
+    forgotten: bool
+    jobs: list[ForgottenIn]
+
+
+@router.delete("", responses=declared(403, 409), summary="Forget a page or a domain")
+async def forget(
+    tenant: Submitter,
+    url: Annotated[str | None, Query(max_length=2_000)] = None,
+    domain: Annotated[str | None, Query(max_length=300)] = None,
+    dry_run: Annotated[bool, Query(description="Only say what would be removed.")] = False,
+) -> Forgotten:
+    """Rows, and files made of them, in all jobs of the account: for instance because the owner of a site asks."""
+    if (url is None) == (domain is None):
+        raise UserError("forget.what", "Give one url, or one domain.", hint="Like ?domain=shop.example.")
+    mention = page_named(url) if url is not None else domain_named(domain or "")
+    found = await tenant.forget(mention, dry_run=dry_run)
+    return Forgotten(forgotten=bool(found) and not dry_run, jobs=[_shown(one) for one in found])
+
+
+def _shown(one: Found) -> ForgottenIn:
+    return ForgottenIn(
+        job_id=str(one.job.id),
+        name=one.job.name,
+        pages=len(one.pages),
+        records=one.records,
+        mentions=one.mentions,
+    )

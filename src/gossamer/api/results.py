@@ -1,0 +1,141 @@
+"""What a job has found, where it failed, and files made of it."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from fastapi.responses import FileResponse, RedirectResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from gossamer.api import cursors, views
+from gossamer.api.caller import Reader, Submitter
+from gossamer.api.parts import GivenParts, Parts
+from gossamer.api.problems import declared
+from gossamer.errors import UserError
+from gossamer.export.asking import Wish
+from gossamer.export.formats import formats_named
+from gossamer.export.table import Looks
+from gossamer.model.export import Export
+from gossamer.model.job import Job
+from gossamer.model.states import OVER
+
+router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["results"])
+
+Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=1_000)]
+
+
+class NewExport(BaseModel):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"type": "results", "format": "csv"}})
+
+    type: str = Field("results", max_length=40, description="results, prospects, errors, pages or costs.")
+    format: str = Field("csv", max_length=100, description="csv, json, jsonl, xlsx or parquet; several with commas.")
+    columns: list[Annotated[str, Field(max_length=100)]] = Field(default_factory=list, max_length=200)
+    filter: str = Field("", max_length=40, description="unlinked, for results.")
+    bom: bool = Field(False, description="Begin CSV with a byte order mark.")
+
+
+class Exports(BaseModel):
+    items: list[views.ExportView]
+
+
+@router.get("/results", responses=declared(403, 404, 410), summary="What a job has found")
+async def results(
+    job_id: UUID,
+    tenant: Reader,
+    parts: GivenParts,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+    kind: Annotated[str | None, Query(max_length=24, description="Of which kind, where a recipe has several.")] = None,
+) -> views.ResultPage:
+    """A page of records, and a cursor for the next. A job that still runs may have more later."""
+    job = await tenant.job(job_id)
+    found = await tenant.found(job, kind or _first_kind(job, parts), cursors.place(cursor), limit + 1)
+    more = len(found) > limit
+    return views.ResultPage(
+        items=[one.data for one in found[:limit]],
+        has_more=more,
+        next_cursor=cursors.cursor(found[limit - 1].key) if more else None,
+        complete=job.state in OVER,
+    )
+
+
+def _first_kind(job: Job, parts: Parts) -> str:
+    recipe = parts.recipes.get(job.recipe)
+    return recipe.kinds[0].name if recipe and recipe.kinds else ""
+
+
+@router.get("/errors", responses=declared(403, 404), summary="Where a job failed")
+async def errors(
+    job_id: UUID,
+    tenant: Reader,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+    of: Annotated[str, Query(pattern="^(sites|pages)$", description="Sites that failed, or pages.")] = "sites",
+) -> views.FailurePage:
+    job = await tenant.job(job_id)
+    ask = tenant.failed_sites if of == "sites" else tenant.failed_pages
+    found = await ask(job, cursors.place(cursor), limit + 1)
+    more = len(found) > limit
+    return views.FailurePage(
+        items=[views.failure(one) for one in found[:limit]],
+        has_more=more,
+        next_cursor=cursors.cursor(found[limit - 1].key) if more else None,
+    )
+
+
+def _shown(one: Export) -> views.ExportView:
+    return views.export(one, f"/v1/jobs/{one.job_id}/exports/{one.id}/file")
+
+
+@router.post("/exports", status_code=202, responses=declared(403, 404, 410), summary="Make files of a job")
+async def export(job_id: UUID, body: NewExport, tenant: Reader) -> Exports:
+    """They are made in the background, of what there is so far if the job still runs, and kept for 7 days."""
+    job = await tenant.job(job_id)
+    looks = Looks(bom=body.bom)
+    wish = Wish(body.type, formats_named(body.format), tuple(body.columns), body.filter, looks)
+    return Exports(items=[_shown(one) for one in await tenant.order_files(job, wish)])
+
+
+@router.get("/exports", responses=declared(403, 404), summary="The files of a job")
+async def exports(job_id: UUID, tenant: Reader) -> Exports:
+    return Exports(items=[_shown(one) for one in await tenant.files(await tenant.job(job_id))])
+
+
+@router.post("/exports/cancel", status_code=202, responses=declared(403, 404), summary="Stop making files of a job")
+async def cancel_exports(job_id: UUID, tenant: Submitter) -> Exports:
+    job = await tenant.job(job_id)
+    await tenant.cancel_files(job)
+    return Exports(items=[_shown(one) for one in await tenant.files(job)])
+
+
+@router.get("/exports/{export_id}", responses=declared(403, 404), summary="How far a file is")
+async def look(job_id: UUID, export_id: UUID, tenant: Reader) -> views.ExportView:
+    return _shown(await tenant.file(await tenant.job(job_id), export_id))
+
+
+@router.get(
+    "/exports/{export_id}/file",
+    responses={
+        **declared(403, 404, 409),
+        200: {"description": "The file.", "content": {"application/octet-stream": {}}},
+        307: {"description": "Where it lies in object storage, for a short time."},
+    },
+    response_class=Response,
+    summary="Fetch a file",
+)
+async def fetch(job_id: UUID, export_id: UUID, tenant: Reader, parts: GivenParts) -> Response:
+    one = await tenant.file(await tenant.job(job_id), export_id)
+    shelf = parts.app.shelf()
+    link = await shelf.link(one, parts.app.clock.now())
+    if link is None:
+        raise UserError(
+            "export.not_ready",
+            f"{one.name} is not there: it is {views.export(one, None).state}, or lies on another machine.",
+            hint="Look how far it is, or have it made anew.",
+        )
+    path = shelf.path(one)
+    if path is not None:
+        return FileResponse(path, filename=one.name, media_type="application/octet-stream")
+    return RedirectResponse(link, status_code=307)

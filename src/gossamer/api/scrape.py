@@ -1,0 +1,244 @@
+"""One page at once, or many as a job: the recipe `scrape` for programs."""
+
+import asyncio
+import time
+from base64 import b64encode
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gossamer.api import views
+from gossamer.api.answers import JsonAnswer
+from gossamer.api.caller import Reader, Submitter
+from gossamer.api.jobs import IdempotencyKey, Limits
+from gossamer.api.parts import GivenParts, Parts
+from gossamer.api.problems import declared, problem, request_id
+from gossamer.api.tenant import Tenant
+from gossamer.intake.addresses import MAX_ADDRESSES, AddressList, read_addresses
+from gossamer.intake.scrape import scrape_request, with_usual_cap
+from gossamer.intake.submit import check_key
+from gossamer.model.job import Job, JobRequest
+from gossamer.model.money import Scope
+from gossamer.model.states import OVER, JobState, PageState
+from gossamer.model.trouble import Reason
+from gossamer.work.scraped import ScrapedPage
+
+router = APIRouter(prefix="/v1", tags=["scrape"])
+
+LONGEST_WAIT = 60.0  # seconds
+_LOOK, _LONGEST_LOOK = 0.05, 0.5  # seconds between looks at the rows, ever longer
+_AT_REST = {JobState.PAUSING, JobState.PAUSED, *OVER}
+# Reasons that are about what was asked for, and not about how the site is today.
+_STATUS = {
+    Reason.ROBOTS: (403, "robots-disallowed"),
+    Reason.FORBIDDEN_ADDRESS: (400, "address-forbidden"),
+    Reason.NEVER_VISIT: (403, "address-forbidden"),
+    Reason.BAD_URL: (400, "urls.bad"),
+}
+
+Url = Annotated[str, Field(min_length=1, max_length=8_000)]
+
+
+class Wanted(BaseModel):
+    """What is wanted of every page."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    formats: list[Annotated[str, Field(max_length=40)]] = Field(
+        default_factory=list,
+        max_length=20,
+        description="html, raw, text, markdown, links, metadata, structured, extract, screenshot. Markdown if none.",
+    )
+    extract: dict[str, Any] | None = Field(None, description="Fields to take out, by CSS selector or XPath.")
+    mode: str | None = Field(None, max_length=40, description="free-only, hybrid or premium-only.")
+    ladder: str | None = Field(None, max_length=400, description="Your own instead, like direct,stealth.")
+    limits: Limits = Field(default_factory=Limits)
+
+    def request(self, listed: AddressList, parts: Parts, name: str, key: str | None) -> JobRequest:
+        if key:
+            check_key(key)
+        request = scrape_request(
+            listed,
+            parts.app.rungs,
+            formats=self.formats,
+            rules=self.extract,
+            mode=self.mode,
+            ladder=self.ladder,
+            name=name,
+            submit_key=key or "",
+            cap=self.limits.cap(),
+        )
+        return with_usual_cap(request, parts.app.caps[Scope.JOB])
+
+
+class NewScrape(Wanted):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"example": {"url": "https://shop.example/", "formats": ["markdown", "metadata"]}},
+    )
+
+    url: Url
+    timeout: float = Field(60.0, ge=0, le=LONGEST_WAIT, description="Seconds to wait for it; then you get its job.")
+
+
+class NewBatch(Wanted):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"example": {"urls": ["https://a.example/", "https://b.example/"], "formats": ["text"]}},
+    )
+
+    urls: list[Url] = Field(min_length=1, max_length=MAX_ADDRESSES)
+    name: str = Field("", max_length=200)
+
+
+class PageView(BaseModel):
+    """One address and what came of it."""
+
+    url: str
+    status: str = Field(description="pending, done, failed or skipped.")
+    error: str = Field("", description="Why there is no result, as a sentence.")
+    code: str = Field("", description="The same for programs.")
+    http_status: int | None = None
+    tries: int = 0
+    data: dict[str, Any] = Field(default_factory=dict, description="What was asked for.")
+
+
+class Scraped(PageView):
+    job_id: str
+    final_url: str
+    method: str = Field(description="What has read it.", examples=["direct"])
+    credits: int = Field(description="Account credits that it took.")
+
+
+class Accepted(BaseModel):
+    id: str
+    state: JobState
+    urls: int
+    duplicates: int = Field(0, description="Addresses that were there more than once, and are fetched once.")
+    links: dict[str, str]
+
+
+class PageList(BaseModel):
+    items: list[PageView]
+    has_more: bool
+    next_cursor: str | None = None
+
+
+@router.post(
+    "/scrape",
+    response_model=Scraped,
+    responses={**declared(402, 403, 409, 422), 202: {"model": Accepted, "description": "It takes longer: its job."}},
+    summary="Scrape a page",
+)
+async def scrape(
+    body: NewScrape, request: Request, tenant: Submitter, parts: GivenParts, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Waits for the page, up to `timeout`; then answers 202 with the job, which goes on.
+
+    A page that cannot be had is a problem that says why; it takes no credits.
+    """
+    began = time.monotonic()
+    await tenant.check_quota(idempotency_key)
+    listed = read_addresses([body.url])
+    wanted = body.request(listed, parts, "", idempotency_key)
+    job = (await tenant.submit(wanted, "scrape", 1)).job
+    page = await _await_page(tenant, job, listed.urls[0], began + body.timeout)
+    if page is None:
+        return _accepted(job, listed, {"Retry-After": "1"})
+    if page.state is not PageState.DONE:
+        return _failed(request, job, page)
+    page = await tenant.with_files(job, page)
+    method = str(page.data.get("crawl_method") or "")
+    answer = Scraped(
+        **_shown(page),
+        job_id=str(job.id),
+        final_url=str(page.data.get("final_url") or page.url),
+        method=method,
+        credits=parts.prices.get(method, 1),
+    )
+    headers = {
+        "X-Gossamer-Credits": str(answer.credits),
+        "X-Gossamer-Final-Url": answer.final_url.encode("ascii", "replace").decode(),
+        "X-Gossamer-Method": answer.method,
+        "X-Gossamer-Job": str(job.id),
+    }
+    return JsonAnswer(answer.model_dump(mode="json"), headers=headers)
+
+
+async def _await_page(tenant: Tenant, job: Job, url: str, until: float) -> ScrapedPage | None:
+    """The page once it has ended; None if that takes too long, or nothing comes of waiting."""
+    look = _LOOK
+    while True:
+        page = await tenant.scraped(job, url)
+        if page is not None and page.state in (PageState.DONE, PageState.FAILED, PageState.SKIPPED):
+            return page
+        now = await tenant.job(job.id)
+        if time.monotonic() + look > until or now.state in _AT_REST:
+            return None
+        await asyncio.sleep(look)
+        look = min(look * 1.3, _LONGEST_LOOK)
+
+
+def _failed(request: Request, job: Job, page: ScrapedPage) -> Response:
+    reason = page.trouble.reason if page.trouble else None
+    status, code = _STATUS.get(reason, (422, "page-failed")) if reason else (422, "page-failed")
+    headers = {"X-Gossamer-Credits": "0", "X-Gossamer-Job": str(job.id), "X-Gossamer-Reason": page.reason.lower()}
+    hint = "robots.txt is always obeyed." if code == "robots-disallowed" else f"See GET /v1/jobs/{job.id} for more."
+    detail = f"{page.url}: {page.error or 'it could not be read'}."
+    return problem(request_id(request), status, code, detail, hint=hint, headers=headers)
+
+
+def _accepted(job: Job, listed: AddressList, headers: dict[str, str] | None = None) -> Response:
+    links = views.job_fields(job)["links"] | {"urls": f"/v1/jobs/{job.id}/urls"}
+    body = Accepted(
+        id=str(job.id), state=JobState.RUNNING, urls=len(listed.urls), duplicates=listed.duplicates, links=links
+    )
+    location = {"Location": f"/v1/jobs/{job.id}", **(headers or {})}
+    return JsonAnswer(body.model_dump(mode="json"), 202, location)
+
+
+@router.post(
+    "/batch", status_code=202, response_model=Accepted, responses=declared(402, 403, 409), summary="Scrape many pages"
+)
+async def batch(
+    body: NewBatch, tenant: Submitter, parts: GivenParts, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """One job for up to 50,000 addresses; each has a result of its own, whatever becomes of the others."""
+    await tenant.check_quota(idempotency_key)
+    listed = read_addresses(body.urls)
+    wanted = body.request(listed, parts, body.name, idempotency_key)
+    return _accepted((await tenant.submit(wanted, "batch", len(listed.urls))).job, listed)
+
+
+@router.get("/jobs/{job_id}/urls", responses=declared(403, 404, 410), summary="What came of each address")
+async def urls(
+    job_id: UUID,
+    tenant: Reader,
+    cursor: Annotated[str | None, Query(max_length=100, pattern="^([0-9a-f]{2})*$")] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> PageList:
+    """Of a scrape job: the addresses it was given, and how it stands with each."""
+    listing = await tenant.scraped_after(await tenant.job(job_id), cursor or "", limit)
+    items = [PageView(**_shown(page)) for page in listing.pages]
+    return PageList(items=items, has_more=bool(listing.next), next_cursor=listing.next or None)
+
+
+def _shown(page: ScrapedPage) -> dict[str, Any]:
+    return {
+        "url": page.url,
+        "status": str(page.state),
+        "error": page.error,
+        "code": page.reason.lower(),
+        "http_status": page.http_status,
+        "tries": page.tries,
+        "data": {name: _as_text(value) for name, value in page.data.items()},
+    }
+
+
+def _as_text(value: Any) -> Any:
+    """Bytes that are no text go as base64."""
+    return b64encode(value).decode() if isinstance(value, bytes) else value

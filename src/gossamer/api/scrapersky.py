@@ -1,0 +1,137 @@
+"""The endpoints `/scrapersky`: one address or a batch, a status to come back for, and the stored metadata."""
+
+from typing import Any
+from uuid import UUID
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+
+from gossamer.api.caller import Reader, Submitter
+from gossamer.api.parts import GivenParts, Parts
+from gossamer.api.problems import declared
+from gossamer.api.scrape import Url, Wanted
+from gossamer.api.tenant import Tenant
+from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
+from gossamer.model.job import Job
+from gossamer.model.states import PageState
+from gossamer.work.scraped import ScrapedPage
+
+router = APIRouter(prefix="/scrapersky", tags=["scrapersky"])
+
+_AT_ONCE = 500
+_STATES = {PageState.DONE: "completed", PageState.FAILED: "failed", PageState.SKIPPED: "failed"}
+
+
+class One(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"url": "https://shop.example/"}})
+
+    url: Url
+
+
+class Many(BaseModel):
+    model_config = ConfigDict(json_schema_extra={"example": {"urls": ["https://a.example/", "https://b.example/"]}})
+
+    urls: list[Url] = Field(min_length=1, max_length=MAX_ADDRESSES)
+
+
+class JobAccepted(BaseModel):
+    job_id: str
+    status: str
+    status_url: str
+
+
+class BatchAccepted(BaseModel):
+    batch_id: str
+    status: str
+    status_url: str
+
+
+class UrlStatus(BaseModel):
+    url: str
+    status: str = Field(description="pending, completed or failed.")
+    error: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class SingleStatus(UrlStatus):
+    job_id: str
+
+
+class BatchStatus(BaseModel):
+    batch_id: str
+    status: str
+    total: int
+    completed: int
+    failed: int
+    pending: int
+    results: list[UrlStatus]
+
+
+class RetriedBatch(BatchAccepted):
+    retried: int
+
+
+@router.post("", status_code=202, responses=declared(402, 403), summary="Scan an address")
+async def scan(body: One, tenant: Submitter, parts: GivenParts) -> JobAccepted:
+    job = await _submit([body.url], tenant, parts)
+    return JobAccepted(job_id=str(job.id), status="pending", status_url=f"/scrapersky/status/{job.id}")
+
+
+@router.get("/status/{job_id}", responses=declared(403, 404), summary="How a scan stands")
+async def status(job_id: UUID, tenant: Reader) -> SingleStatus:
+    job = await tenant.job(job_id)
+    (page,) = (await tenant.scraped_after(job, "", 1)).pages or (ScrapedPage("", PageState.PENDING),)
+    return SingleStatus(job_id=str(job.id), **_shown(page).model_dump())
+
+
+@router.post("/batch", status_code=202, responses=declared(402, 403), summary="Scan many addresses")
+async def scan_batch(body: Many, tenant: Submitter, parts: GivenParts) -> BatchAccepted:
+    return _batch(await _submit(body.urls, tenant, parts))
+
+
+@router.get("/batch/status/{batch_id}", responses=declared(403, 404), summary="How a batch stands")
+async def batch_status(batch_id: UUID, tenant: Reader) -> BatchStatus:
+    job = await tenant.job(batch_id)
+    found: list[UrlStatus] = []
+    after = ""
+    while True:
+        listing = await tenant.scraped_after(job, after, _AT_ONCE)
+        found += [_shown(page) for page in listing.pages]
+        after = listing.next
+        if not after:
+            break
+    counts = {state: sum(one.status == state for one in found) for state in ("completed", "failed", "pending")}
+    return BatchStatus(batch_id=str(job.id), status=_overall(job, counts), total=len(found), **counts, results=found)
+
+
+@router.post(
+    "/batch/{batch_id}/retry-failed", status_code=202, responses=declared(402, 403, 404, 409), summary="Try again"
+)
+async def retry_failed(batch_id: UUID, tenant: Submitter) -> RetriedBatch:
+    """What failed and may work by now is tried again."""
+    job = await tenant.job(batch_id)
+    done = await tenant.retry_failed(job)
+    return RetriedBatch(**_batch(job).model_dump(), retried=done.pages or done.sites)
+
+
+async def _submit(urls: list[str], tenant: Tenant, parts: Parts) -> Job:
+    await tenant.check_quota()
+    listed = read_addresses(urls)
+    request = Wanted(formats=["metadata"]).request(listed, parts, "", None)
+    return (await tenant.submit(request, "scrapersky", len(listed.urls))).job
+
+
+def _batch(job: Job) -> BatchAccepted:
+    return BatchAccepted(batch_id=str(job.id), status="pending", status_url=f"/scrapersky/batch/status/{job.id}")
+
+
+def _shown(page: ScrapedPage) -> UrlStatus:
+    state = _STATES.get(page.state, "pending")
+    metadata = page.data.get("metadata") if state == "completed" else None
+    return UrlStatus(url=page.url, status=state, error=page.error or None, metadata=metadata)
+
+
+def _overall(job: Job, counts: dict[str, int]) -> str:
+    if counts["pending"]:
+        return "running" if counts["completed"] + counts["failed"] else "pending"
+    return "failed" if counts["failed"] and not counts["completed"] else "completed"

@@ -1,0 +1,152 @@
+"""`gossamer serve`: from settings to a server that listens, works its home, and stops without losing anything."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from hashlib import sha256
+from typing import Any
+
+import uvicorn
+
+from gossamer.access.opening import first_key
+from gossamer.access.tokens import Signer
+from gossamer.api.app import make_api
+from gossamer.api.housekeeping import Housekeeper
+from gossamer.api.limits import Rates
+from gossamer.api.live import Live
+from gossamer.api.parts import Parts
+from gossamer.api.wire import Wire
+from gossamer.api.worker import HomeWorker
+from gossamer.assembly import App, open_counts
+from gossamer.blobs.private import make_secret
+from gossamer.errors import UserError
+from gossamer.gate.memory import MemoryPlaces
+from gossamer.telemetry import get_logger
+
+KEEP_ALIVE = 72  # seconds
+_BACKLOG = 2_048
+
+log = get_logger(__name__)
+
+
+class _Quiet(uvicorn.Server):
+    """Signals are ours: a server that is told to stop has something to finish first."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        with nullcontext():
+            yield
+
+
+async def serve(
+    app: App, host: str, port: int, *, api_only: bool, processes: int | None, say: Callable[[str], None]
+) -> None:
+    """Listen until somebody says stop."""
+    app.check()
+    listener = _listen(host, port)
+    app.database.patience.lasts = app.settings.statement_timeout / 6
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, stop.set)
+    new = await first_key(app.database)
+    async with open_parts(app) as parts:
+        wire = make_api(parts)
+        server = _Quiet(_config(wire))
+        tasks = [asyncio.create_task(server.serve(sockets=[listener]))]
+        keeper = Housekeeper(app.database, app.quota, parts.prices)
+        tasks.append(asyncio.create_task(keeper.run()))
+        if not api_only:
+            tasks.append(asyncio.create_task(HomeWorker(app, processes).run()))
+        _greet(say, listener, new.text if new else "", api_only=api_only)
+        waiting = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait((waiting, *tasks), return_when=asyncio.FIRST_COMPLETED)
+            await _drain(wire, parts.live, app.settings.api_drain.total_seconds())
+        finally:
+            waiting.cancel()
+            await _end(server, tasks)
+
+
+def _greet(say: Callable[[str], None], listener: socket.socket, key: str, *, api_only: bool) -> None:
+    host, port = listener.getsockname()[:2]
+    where = f"[{host}]" if ":" in host else host
+    if key:
+        say("The first key of this server. It may do everything, and is shown this once:")
+        say(f"  {key}")
+    worked = "Jobs are worked elsewhere." if api_only else "Jobs are worked here."
+    say(f"Listening on http://{where}:{port} (see /docs). {worked} Ctrl-C stops.")
+
+
+@asynccontextmanager
+async def open_parts(app: App) -> AsyncIterator[Parts]:
+    async with open_counts(app) as (places, is_away):
+        rates = Rates(places, MemoryPlaces(app.clock), is_away)
+        yield Parts(app, rates, Signer(_secret(app)), Live(app.database))
+
+
+def _secret(app: App) -> bytes:
+    """Of our own, though it may be made of the one that links are signed with: nobody can take one for the other."""
+    given = app.settings.api_secret
+    kept = given.get_secret_value().encode() if given else make_secret(app.settings.home / "secret")
+    return sha256(b"gossamer login " + kept).digest()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise UserError(
+            "serve.address",
+            f"Cannot listen on {host}:{port}: {error.strerror or error}.",
+            hint="Give another --port, or stop whoever listens there.",
+        ) from error
+    listener.listen(_BACKLOG)
+    listener.setblocking(False)
+    return listener
+
+
+def _config(wire: Wire) -> uvicorn.Config:
+    more: dict[str, Any] = {"ws_max_size": 64 * 1024, "ws_ping_interval": 20.0, "ws_ping_timeout": 20.0}
+    return uvicorn.Config(
+        wire,
+        loop="none",
+        http="httptools",
+        ws="websockets-sansio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=5,
+        **more,
+    )
+
+
+async def _drain(wire: Wire, live: Live, seconds: float) -> None:
+    """New requests are refused politely, those under way may finish."""
+    wire.stopping = True
+    live.stop()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await wire.idle.wait()
+
+
+async def _end(server: uvicorn.Server, tasks: list[asyncio.Task[None]]) -> None:
+    server.should_exit = True
+    serving, *others = tasks
+    for task in others:
+        task.cancel()
+    ended = await asyncio.gather(*others, return_exceptions=True)
+    with suppress(asyncio.CancelledError):
+        await serving
+    for one in ended:
+        if isinstance(one, Exception):
+            raise one

@@ -1,0 +1,234 @@
+"""The endpoints `/api/jobs`: the pages of a site's sitemap, or of a list, as a job."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from gossamer.api.caller import Reader, Submitter
+from gossamer.api.live import Update
+from gossamer.api.parts import GivenParts, Parts
+from gossamer.api.problems import declared
+from gossamer.api.scrape import Url, Wanted
+from gossamer.api.streams import EventStream, reader_of
+from gossamer.api.tenant import Tenant
+from gossamer.errors import UserError
+from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
+from gossamer.intake.limits import cap_of
+from gossamer.model.job import Job
+from gossamer.model.money import MEGABYTE
+from gossamer.model.states import OVER, JobState
+from gossamer.work.listed_pages import Listed, read_listing
+
+router = APIRouter(prefix="/api/jobs", tags=["sitemap jobs"])
+
+DOOR = "sitemap"  # by which these jobs are told from others
+_READING = "sitemap-files"
+_PATIENCE = 60.0  # seconds that all files of a sitemap may take together
+_MOST_FILES = 500
+_LOOK = 0.1
+
+
+class Status(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+_STATUS: Mapping[JobState, Status] = {
+    JobState.PENDING: Status.QUEUED,
+    JobState.RUNNING: Status.RUNNING,
+    JobState.PAUSING: Status.RUNNING,
+    JobState.PAUSED: Status.QUEUED,
+    JobState.COMPLETED: Status.SUCCEEDED,
+    JobState.ARCHIVED: Status.SUCCEEDED,
+    JobState.FAILED: Status.FAILED,
+    JobState.CANCELLED: Status.CANCELLED,
+}
+
+
+class Options(BaseModel):
+    domain: str = Field("", max_length=300, description="What the job is called; that of the first address if empty.")
+    max_urls: int = Field(10_000, ge=1, le=MAX_ADDRESSES)
+    max_concurrency: int = Field(2, ge=1, le=100, description="Taken, and without effect: politeness decides.")
+    allow_residential: bool = False
+    enable_firecrawl: bool = Field(False, description="Ask Firecrawl for what cannot be had directly, if it is set up.")
+    firecrawl_api_key: str | None = Field(None, max_length=200, description="Not taken: the operator sets the key.")
+    traffic_budget_mb: int = Field(100, ge=1, le=10**6)
+    residential_limit_mb: int = Field(50, ge=0, le=10**6)
+
+
+class NewSitemapJob(BaseModel):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {"sitemap_url": "https://shop.example/sitemap.xml", "options": {"domain": "shop.example"}}
+        }
+    )
+
+    sitemap_url: Url | None = None
+    sitemap_urls: list[Url] | None = Field(None, max_length=MAX_ADDRESSES, description="Pages themselves, instead.")
+    options: Options = Field(default_factory=Options)
+
+
+class SitemapJob(BaseModel):
+    id: str
+    domain: str
+    status: Status
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    total_urls: int = 0
+    success_urls: int = 0
+    failed_urls: int = 0
+    traffic_mb_used: float = 0.0
+    residential_mb_used: float = 0.0
+    error_message: str | None = None
+
+
+class Ok(BaseModel):
+    ok: bool = True
+
+
+@router.post("", status_code=201, responses=declared(402, 403), summary="Scrape the pages of a sitemap")
+async def create(body: NewSitemapJob, tenant: Submitter, parts: GivenParts) -> SitemapJob:
+    """The sitemap is read first, nested and packed ones too, for up to a minute; without pages there is no job."""
+    await tenant.check_quota()
+    if body.sitemap_url:
+        urls = await _pages_of(tenant, parts, body.sitemap_url, body.options.max_urls)
+    elif body.sitemap_urls:
+        urls = body.sitemap_urls[: body.options.max_urls]
+    else:
+        raise UserError("sitemap.missing", "Either sitemap_url or sitemap_urls required", hint="Give one of them.")
+    listed = read_addresses(urls)
+    options = body.options
+    name = options.domain or listed.targets[0].host
+    ladder = "direct,firecrawl" if options.enable_firecrawl and "firecrawl" in parts.app.rungs else None
+    wanted = Wanted(formats=["metadata"], ladder=ladder)
+    request = wanted.request(listed, parts, name, None)
+    cap = cap_of(request.cap.credits, None, options.traffic_budget_mb, options.residential_limit_mb)
+    job = (await tenant.submit(replace(request, cap=cap), DOOR, len(listed.urls))).job
+    return await _shown(tenant, await tenant.job(job.id))
+
+
+async def _pages_of(tenant: Tenant, parts: Parts, address: str, most: int) -> list[str]:
+    """What a sitemap lists, and those it names, in their order. They are fetched as politely as any page."""
+    until = time.monotonic() + _PATIENCE
+    found = Listed(address, most)
+    waiting = [address]
+    read = 0
+    while waiting and read < _MOST_FILES and not found.is_full:
+        files = waiting[: _MOST_FILES - read]
+        read += len(files)
+        waiting = []
+        for body in await _bodies(tenant, parts, files, until):
+            waiting += found.add(read_listing(body))
+    if not found.urls:
+        raise UserError(
+            "sitemap.empty",
+            f"No page could be read from the sitemap {address[:200]}.",
+            hint="Open it in a browser, or give the pages in sitemap_urls.",
+        )
+    return found.urls
+
+
+async def _bodies(tenant: Tenant, parts: Parts, files: list[str], until: float) -> list[bytes]:
+    listed = read_addresses(files)
+    request = Wanted(formats=["raw"]).request(listed, parts, f"Sitemap {files[0][:150]}", None)
+    job = (await tenant.submit(request, _READING, len(listed.urls))).job
+    while time.monotonic() < until:
+        if (await tenant.job(job.id)).state in OVER:
+            break
+        await asyncio.sleep(_LOOK)
+    pages = [await tenant.scraped(job, url) for url in listed.urls]
+    bodies = [await tenant.raw_of(job, page) for page in pages if page is not None]
+    return [body for body in bodies if body is not None]
+
+
+@router.get("", responses=declared(403), summary="List jobs of sitemaps")
+async def list_jobs(
+    tenant: Reader,
+    domain: Annotated[str | None, Query(max_length=300)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> list[SitemapJob]:
+    return [await _shown(tenant, job) for job in await tenant.jobs_by(DOOR, domain or "", limit)]
+
+
+@router.get("/{job_id}", responses=declared(403, 404), summary="How a job of a sitemap stands")
+async def look(job_id: UUID, tenant: Reader) -> SitemapJob:
+    return await _shown(tenant, await tenant.job(job_id))
+
+
+@router.post("/{job_id}/cancel", status_code=202, responses=declared(403, 404, 409), summary="Cancel it")
+async def cancel(job_id: UUID, tenant: Submitter) -> Ok:
+    job = await tenant.job(job_id)
+    status = _STATUS[job.state]
+    if status not in (Status.QUEUED, Status.RUNNING):
+        raise UserError("sitemap.status", f"Cannot cancel job in status: {status}", hint="It is over already.")
+    await tenant.cancel(job)
+    return Ok()
+
+
+@router.get("/{job_id}/exports", responses=declared(403, 404, 501), summary="Its tables")
+async def exports(job_id: UUID, tenant: Reader) -> Response:
+    """The tables full, seo and diff are made by the recipe `site`, which is not there yet."""
+    job = await tenant.job(job_id)
+    raise UserError(
+        "recipe.missing",
+        "The tables full, seo and diff are made by the recipe site, which this server does not have.",
+        hint=f"What was read is at GET /v1/jobs/{job.id}/results.",
+    )
+
+
+@router.get(
+    "/{job_id}/stream",
+    response_class=Response,
+    responses={**declared(403, 404), 200: {"description": "Progress.", "content": {"text/event-stream": {}}}},
+    summary="Follow it",
+)
+async def stream(job_id: UUID, request: Request, parts: GivenParts) -> Response:
+    caller = await reader_of(request, parts, job_id)
+    return EventStream(parts.live, caller.account, job_id, None, _told)
+
+
+def _told(update: Update) -> str:
+    job, progress = update.job, update.progress
+    ended = progress.pages_done + progress.pages_failed + progress.pages_skipped
+    total = ended + progress.pages_open
+    said = [f"{one.event.kind} {one.host} {one.event.why}".replace("  ", " ").strip() for one in update.events]
+    message = "; ".join([f"{ended}/{total} pages", *said])
+    percent = ended * 100 // total if total else 0
+    data = {"job_id": str(job.id), "message": message, "progress": 100 if update.is_last else percent}
+    lines: list[dict[str, Any]] = [{"type": "progress", "data": data}]
+    if update.is_last:
+        lines.append({"type": "complete"})
+    return "".join(f"data: {orjson.dumps(line).decode()}\n\n" for line in lines)
+
+
+async def _shown(tenant: Tenant, job: Job) -> SitemapJob:
+    progress, budget = await tenant.progress(job), await tenant.budget(job)
+    total = progress.pages_done + progress.pages_failed + progress.pages_skipped + progress.pages_open
+    return SitemapJob(
+        id=str(job.id),
+        domain=job.name,
+        status=_STATUS[job.state],
+        created_at=job.created_at,
+        started_at=job.started_at,
+        finished_at=job.finished_at,
+        total_urls=total,
+        success_urls=progress.pages_done,
+        failed_urls=progress.pages_failed,
+        traffic_mb_used=progress.bytes_in / MEGABYTE,
+        residential_mb_used=budget.spent.bytes / MEGABYTE,
+        error_message=job.reason or None,
+    )

@@ -1,0 +1,231 @@
+"""Everything an account can see and do: the only way from an endpoint to rows.
+
+An endpoint is given a Tenant and never a database. Each question here names the account, or goes through a `Fenced`
+database, which makes sure in the very transaction that the job is the account's.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from gossamer.access import opening
+from gossamer.access.secret_keys import NewKey
+from gossamer.assembly import App
+from gossamer.errors import UserError
+from gossamer.export.asking import Wish, request_of
+from gossamer.intake import control, quota
+from gossamer.intake.submit import Submitted, submit_once
+from gossamer.model.account import Account, ApiKey, Bill, Quota, Right
+from gossamer.model.export import Export
+from gossamer.model.job import Job, JobRequest, Progress
+from gossamer.model.money import Budget, Cap
+from gossamer.model.states import JobState
+from gossamer.retain.delete import delete_job, refuse_at_work
+from gossamer.retain.files import FileSweeper
+from gossamer.retain.mention import Mention
+from gossamer.store import accounts, budgets, counters, exports, keys, listings, owned, submitted, usage
+from gossamer.store.listings import Failure
+from gossamer.store.owned import Fenced, NotTheirs
+from gossamer.work import scraped
+from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job
+from gossamer.work.scraped import Listing, ScrapedPage
+
+
+class Tenant:
+    def __init__(self, app: App, account: str, key: UUID | None, prices: Mapping[str, int]) -> None:
+        self.id = account
+        self._app = app
+        self._key = key
+        self._prices = prices
+
+    def _of(self, job_id: UUID) -> Fenced:
+        return Fenced(self._app.database, self.id, job_id)
+
+    # Its jobs.
+
+    async def job(self, job_id: UUID) -> Job:
+        found = await self._app.database.read(owned.job, self.id, job_id)
+        if found is None:
+            raise NotTheirs(f"There is no job {job_id}.")
+        return found
+
+    async def jobs(self, before: UUID | None, limit: int, states: Collection[JobState], recipe: str) -> list[Job]:
+        return await self._app.database.read(
+            owned.page, self.id, before=before, limit=limit, states=states, recipe=recipe
+        )
+
+    async def jobs_by(self, door: str, name: str, limit: int) -> list[Job]:
+        """Those that came in by one door, newest first; of one name only, if it is given."""
+        return await self._app.database.read(owned.by_door, self.id, door, name, limit)
+
+    async def progress(self, job: Job) -> Progress:
+        return await self._of(job.id).read(counters.progress, job.id)
+
+    async def budget(self, job: Job) -> Budget:
+        return await self._of(job.id).read(budgets.of_job, job.id)
+
+    async def is_waiting(self, job: Job) -> bool:
+        return job.state is JobState.PENDING and await self._app.database.read(usage.is_waiting, self.id, job.id)
+
+    async def check_quota(self, key: str | None = None) -> None:
+        """Refuse, before the request itself is looked at, where there is no room or nothing left.
+
+        What was accepted before under this key is not asked for again.
+        """
+        if key:
+            known = await self._app.database.read(submitted.is_known, self.id, key)
+            if known:
+                return
+        limits = await self.quota()
+        await self._app.database.read(quota.has_room, self.id, limits)
+        await self._app.database.read(quota.refuse_unpaid, self.id, limits)
+
+    async def submit(self, request: JobRequest, door: str, urls: int) -> Submitted:
+        """Make a job of this account, as a request that came in by `door`. A page takes one credit at least."""
+        bill = Bill(door, await self.quota(), self._key, urls, urls)
+        whole = replace(request, account=self.id, bill=bill)
+        return await submit_once(self._app.database, self._app.recipes, whole)
+
+    async def pause(self, job: Job) -> None:
+        await control.pause(self._of(job.id), job)
+
+    async def resume(self, job: Job, cap: Cap) -> None:
+        await self._let_go_on(job)
+        if job.state is JobState.PENDING:
+            await control.start(self._of(job.id), job)
+        else:
+            await control.resume(self._of(job.id), job, cap)
+
+    async def cancel(self, job: Job) -> None:
+        await control.cancel(self._of(job.id), job)
+        if job.state is JobState.PENDING:
+            # Nothing was done for it: what was set aside is free again at once.
+            await self._app.database.write(usage.close, self.id, job.id, self._prices)
+
+    async def retry_failed(self, job: Job) -> control.Retried:
+        await self._let_go_on(job)
+        return await control.retry_failed(self._of(job.id), job)
+
+    async def _let_go_on(self, job: Job) -> None:
+        """What a job takes from here on is counted, too."""
+        await self._app.database.read(quota.refuse_unpaid, self.id, await self.quota())
+        if job.state is not JobState.PENDING or await self.is_waiting(job):
+            await self._of(job.id).write(usage.reopen, self.id, job.id)
+
+    async def delete(self, job: Job) -> int:
+        """Delete what it has found; how many rows. What it took stays written down."""
+        refuse_at_work(job, "it cannot be deleted")
+        await self._app.database.write(usage.close, self.id, job.id, self._prices)
+        rows = await delete_job(self._of(job.id), job)
+        await FileSweeper(self._app.database, self._app.shelf(), self._app.page_files()).remove_now()
+        return rows
+
+    # What they have found.
+
+    async def found(self, job: Job, kind: str, after: bytes, limit: int) -> list[listings.Found]:
+        await self._refuse_gone(job)
+        return await self._of(job.id).read(listings.found, job.id, kind, after, limit)
+
+    async def failed_sites(self, job: Job, after: bytes, limit: int) -> list[Failure]:
+        return await self._of(job.id).read(listings.failed_sites, job.id, after, limit)
+
+    async def failed_pages(self, job: Job, after: bytes, limit: int) -> list[Failure]:
+        return await self._of(job.id).read(listings.failed_pages, job.id, after, limit)
+
+    async def _refuse_gone(self, job: Job) -> None:
+        if job.state is JobState.ARCHIVED:
+            raise UserError(
+                "results.deleted",
+                f"The results of job {job.id} were deleted.",
+                hint="To have them again, submit the job anew.",
+            )
+
+    async def scraped(self, job: Job, url: str) -> ScrapedPage | None:
+        return await scraped.read_result(self._of(job.id), job.id, url)
+
+    async def scraped_after(self, job: Job, after: str, limit: int) -> Listing:
+        await self._refuse_gone(job)
+        return await scraped.results_after(self._of(job.id), job.id, after, limit)
+
+    async def raw_of(self, job: Job, page: ScrapedPage) -> bytes | None:
+        """The body of a page as it came, if it was asked for and is still there."""
+        return await self._app.page_files().read(job.id, page.page_key, "raw")
+
+    async def with_files(self, job: Job, page: ScrapedPage) -> ScrapedPage:
+        return await scraped.with_files(self._app.page_files(), job.id, page)
+
+    async def forget(self, mention: Mention, *, dry_run: bool) -> list[Found]:
+        """Remove what the account's jobs have stored about a page or a domain; what that is, or would be."""
+        found = []
+        for job in await self._app.database.read(owned.in_states, self.id, *MAY_HAVE_FOUND):
+            kinds = self._app.recipes[job.recipe].kinds if job.recipe in self._app.recipes else ()
+            if one := await find_mentions(self._of(job.id), job, kinds, mention):
+                found.append(one)
+        if not dry_run:
+            for one in found:
+                refuse_at_work(one.job, "nothing can be forgotten in it")
+            for one in found:
+                await forget_in_job(self._of(one.job.id), one, mention)
+            await FileSweeper(self._app.database, self._app.shelf(), self._app.page_files()).remove_now()
+        return found
+
+    # Files made of them.
+
+    async def order_files(self, job: Job, wish: Wish) -> list[Export]:
+        await self._refuse_gone(job)
+        wanted = [request_of(order) for order in wish.orders(job)]
+        return await self._of(job.id).write(exports.add, job.id, wanted, self._app.shelf().owner)
+
+    async def files(self, job: Job) -> list[Export]:
+        return await self._of(job.id).read(exports.of_job, job.id)
+
+    async def file(self, job: Job, export_id: UUID) -> Export:
+        for one in await self.files(job):
+            if one.id == export_id:
+                return one
+        raise UserError(
+            "export.not_found",
+            f"Job {job.id} has no export {export_id}.",
+            hint=f"See GET /v1/jobs/{job.id}/exports for the ones it has.",
+        )
+
+    async def cancel_files(self, job: Job) -> int:
+        return await self._of(job.id).write(exports.cancel, job.id)
+
+    # The account itself.
+
+    async def account(self) -> Account:
+        found = await self._app.database.read(accounts.get, self.id)
+        assert found is not None  # noqa: S101 - its key was good a moment ago, and accounts are never removed
+        return found
+
+    async def quota(self) -> Quota:
+        return opening.quota_of(await self.account(), self._app.quota)
+
+    async def spent(self) -> int:
+        """Account credits used in this month."""
+        return await self._app.database.read(usage.spent, self.id, f"{self._app.clock.now():%Y-%m}")
+
+    async def at_work(self) -> tuple[int, int]:
+        """Jobs at work, and jobs that wait for one of them to end."""
+        running = await self._app.database.read(owned.count, self.id, *quota.AT_WORK)
+        return running, await self._app.database.read(usage.count_waiting, self.id)
+
+    async def used(self, first: str, last: str, before: UUID | None, limit: int) -> list[usage.Use]:
+        return await self._app.database.read(usage.page, self.id, first, last, before, limit)
+
+    async def used_by_day(self, first: str, last: str) -> list[usage.Day]:
+        return await self._app.database.read(usage.days, self.id, first, last)
+
+    async def keys(self) -> Sequence[ApiKey]:
+        return await self._app.database.read(keys.of_account, self.id)
+
+    async def add_key(self, name: str, right: Right) -> tuple[NewKey, ApiKey]:
+        return await opening.issue_key(self._app.database, self.id, name, right)
+
+    async def revoke_key(self, key_id: UUID) -> ApiKey:
+        found = await self._app.database.read(keys.get, self.id, key_id)
+        if found is None:
+            raise UserError("key.not_found", f"There is no key {key_id}.", hint="See GET /v1/keys.")
+        await self._app.database.write(keys.revoke, self.id, key_id)
+        return await self._app.database.read(keys.get, self.id, key_id) or found

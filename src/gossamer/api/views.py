@@ -1,0 +1,261 @@
+"""Values of the model as answers show them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from gossamer.model.account import ApiKey, Right
+from gossamer.model.export import Export, ExportState
+from gossamer.model.ids import short
+from gossamer.model.job import Job, Progress
+from gossamer.model.states import JobState
+from gossamer.store.listings import Failure
+from gossamer.store.usage import Day, Use
+
+_ID = "0192f3a1-7b2c-7d4e-8f5a-6b7c8d9e0f1a"
+
+
+class SiteCounts(BaseModel):
+    total: int
+    done: int
+    partial: int
+    failed: int
+
+
+class PageCounts(BaseModel):
+    done: int
+    failed: int
+    skipped: int
+    open: int
+
+
+class Counts(BaseModel):
+    """Kept counters: they cost the same however large the job is."""
+
+    percent: int = Field(description="Of the sites, how many have ended.", examples=[48])
+    sites: SiteCounts
+    pages: PageCounts
+    records: int
+    bytes_in: int
+
+
+class JobView(BaseModel):
+    id: str = Field(examples=[_ID])
+    short_id: str = Field(examples=["8d9e0f1a"])
+    name: str = Field(examples=["Acme Q1"])
+    recipe: str = Field(examples=["prospect"])
+    state: JobState
+    waiting: bool = Field(False, description="It begins when another job of the account has ended.")
+    reason: str = Field("", description="Why it was paused or has failed.")
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    links: Mapping[str, str] = Field(default_factory=dict)
+
+
+class JobStatus(JobView):
+    """A job and how far it is."""
+
+    progress: Counts
+    params: Mapping[str, Any] = Field(default_factory=dict, description="What the recipe was told.")
+    spent_credits: int = Field(0, description="Provider credits spent so far.")
+    spent_usd: float = Field(0.0, description="Dollars paid to providers so far.")
+
+
+class JobPage(BaseModel):
+    items: list[JobView]
+    next_cursor: str | None = Field(None, description="Give it as `cursor` for the next page; null at the end.")
+
+
+class ResultPage(BaseModel):
+    """Records. There are more as long as `has_more` is true: ask again with `cursor`."""
+
+    items: list[Mapping[str, Any]]
+    has_more: bool
+    next_cursor: str | None = None
+    complete: bool = Field(description="Whether the job is over: before that there may be more later.")
+
+
+class FailureView(BaseModel):
+    url: str
+    reason: str = Field(description="A sentence.", examples=["Timed out after 15 s"])
+    code: str = Field(description="What programs go by.", examples=["timeout"])
+    http_status: int | None = None
+
+
+class FailurePage(BaseModel):
+    items: list[FailureView]
+    has_more: bool
+    next_cursor: str | None = None
+
+
+class ExportView(BaseModel):
+    id: str
+    job_id: str
+    type: str
+    format: str
+    name: str
+    state: str = Field(description="pending, running, done, failed, cancelled or expired.")
+    reason: str = ""
+    partial: bool = Field(description="The job was not over when it was made.")
+    rows: int
+    rows_total: int
+    size_bytes: int | None = None
+    sha256: str | None = None
+    created_at: datetime
+    finished_at: datetime | None = None
+    expires_at: datetime | None = None
+    url: str | None = Field(None, description="Where to fetch it once it is done.")
+
+
+class KeyView(BaseModel):
+    id: str
+    name: str
+    start: str = Field(description="How the key begins.", examples=["gsk_ayHCkGY7"])
+    scope: Right
+    created_at: datetime
+    used_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+class NewKeyView(KeyView):
+    key: str = Field(description="The key itself. It is shown this once.", examples=["gsk_..."])
+
+
+class UseView(BaseModel):
+    """One request that led to a job."""
+
+    job_id: str
+    at: datetime
+    key_id: str | None
+    door: str = Field(description="How it came in.", examples=["scrape"])
+    recipe: str
+    urls: int
+    credits: int = Field(description="Account credits; of a job that is not over, what is expected at least.")
+    provider_usd: float = Field(description="Paid to providers.")
+    pages: int
+    failed: int
+    ms: int | None = Field(description="From the request to the end of its job.")
+    outcome: str
+    open: bool
+
+
+class DayView(BaseModel):
+    day: str = Field(examples=["2026-11-16"])
+    requests: int
+    urls: int
+    pages: int
+    failed: int
+    credits: int
+    provider_usd: float
+
+
+def job_fields(job: Job, *, waiting: bool = False) -> dict[str, Any]:
+    path = f"/v1/jobs/{job.id}"
+    return {
+        "id": str(job.id),
+        "short_id": short(job.id),
+        "name": job.name,
+        "recipe": job.recipe,
+        "state": job.state,
+        "waiting": waiting,
+        "reason": job.reason,
+        "created_at": job.created_at,
+        "started_at": job.started_at,
+        "finished_at": job.finished_at,
+        "links": {"self": path, **{name: f"{path}/{name}" for name in ("results", "errors", "exports", "live")}},
+    }
+
+
+def counts(progress: Progress) -> Counts:
+    total = progress.sites_total
+    return Counts(
+        percent=progress.sites_finished * 100 // total if total else 100,
+        sites=SiteCounts(
+            total=total, done=progress.sites_done, partial=progress.sites_partial, failed=progress.sites_failed
+        ),
+        pages=PageCounts(
+            done=progress.pages_done,
+            failed=progress.pages_failed,
+            skipped=progress.pages_skipped,
+            open=progress.pages_open,
+        ),
+        records=progress.records,
+        bytes_in=progress.bytes_in,
+    )
+
+
+def failure(one: Failure) -> FailureView:
+    trouble = one.trouble
+    return FailureView(
+        url=one.url,
+        reason=trouble.sentence if trouble else "",
+        code=trouble.reason.name.lower() if trouble else "",
+        http_status=trouble.http_status if trouble else None,
+    )
+
+
+def export(one: Export, url: str | None) -> ExportView:
+    state = "expired" if one.state is ExportState.DONE and not one.is_there else str(one.state)
+    return ExportView(
+        id=str(one.id),
+        job_id=str(one.job_id),
+        type=one.type,
+        format=one.format,
+        name=one.name,
+        state=state,
+        reason=one.reason,
+        partial=one.partial,
+        rows=one.rows_done,
+        rows_total=one.rows_total,
+        size_bytes=one.size,
+        sha256=one.sha256,
+        created_at=one.created_at,
+        finished_at=one.finished_at,
+        expires_at=one.expires_at,
+        url=url if one.is_there else None,
+    )
+
+
+def key_fields(one: ApiKey) -> dict[str, Any]:
+    return {
+        "id": str(one.id),
+        "name": one.name,
+        "start": one.start,
+        "scope": one.right,
+        "created_at": one.created_at,
+        "used_at": one.used_at,
+        "revoked_at": one.revoked_at,
+    }
+
+
+def use(one: Use) -> UseView:
+    return UseView(
+        job_id=str(one.job_id),
+        at=one.at,
+        key_id=str(one.key_id) if one.key_id else None,
+        door=one.door,
+        recipe=one.recipe,
+        urls=one.urls,
+        credits=one.credits,
+        provider_usd=one.micros / 1_000_000,
+        pages=one.pages,
+        failed=one.failed,
+        ms=one.ms,
+        outcome=one.outcome,
+        open=one.is_open,
+    )
+
+
+def day(one: Day) -> DayView:
+    return DayView(
+        day=one.day,
+        requests=one.requests,
+        urls=one.urls,
+        pages=one.pages,
+        failed=one.failed,
+        credits=one.credits,
+        provider_usd=one.micros / 1_000_000,
+    )

@@ -1,0 +1,208 @@
+"""The outermost layer: what every request gets, whatever it asks for.
+
+An id, a line in the access log, the headers that keep browsers out of trouble, the address of whoever really asks, a
+limit on what they send, and a polite refusal while the server is being stopped.
+"""
+
+import asyncio
+import re
+import sys
+import time
+from collections.abc import Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import TextIO
+from uuid import uuid4
+
+import orjson
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gossamer.api.problems import AWAY, problem
+from gossamer.telemetry import get_logger
+
+log = get_logger(__name__)
+
+_GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+# A zero character, or half of a pair of surrogates, as JSON writes them.
+_NO_TEXT = re.compile(
+    rb"\\u0000|\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
+)
+_ALWAYS = ("/api/health", "/api/ready")  # answered while the server is being stopped, too
+
+
+class Wire:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        max_body: int,
+        trusted: Sequence[IPv4Network | IPv6Network] = (),
+        access_log: TextIO | None = None,
+    ) -> None:
+        self._app = app
+        self._max_body = max_body
+        self._trusted = trusted
+        self._log = access_log if access_log is not None else sys.stdout
+        self._under_way = 0
+        self.idle = asyncio.Event()  # no request is under way
+        self.idle.set()
+        self.stopping = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        exchange = _Exchange(
+            given if _GIVEN_ID.fullmatch(given) else uuid4().hex, self._who(scope, headers), scope, send
+        )
+        scope.setdefault("state", {}).update(request_id=exchange.id, ip=exchange.ip, stopping=lambda: self.stopping)
+        if _is_secure(scope, headers, self._trusts(scope)):
+            scope["scheme"] = "wss" if scope["type"] == "websocket" else "https"
+            exchange.secure = True
+        self._under_way += 1
+        self.idle.clear()
+        try:
+            await self._answer(scope, receive, exchange)
+        except Exception as error:  # the last stop: it was answered, and is written down here
+            log.exception("request.failed", request=exchange.id, error=type(error).__name__)
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self.idle.set()
+            self._write(scope, exchange)
+
+    async def _answer(self, scope: Scope, receive: Receive, exchange: "_Exchange") -> None:
+        refusal = self._refusal(scope, exchange)
+        if refusal is not None:
+            await refusal(scope, receive, exchange.send)
+            return
+        seen = 0
+
+        async def limited() -> Message:
+            nonlocal seen
+            message = await receive()
+            if message["type"] == "http.request":
+                body = message.get("body", b"")
+                seen += len(body)
+                if seen > self._max_body:
+                    exchange.instead = self._too_large(exchange)
+                elif _NO_TEXT.search(body):
+                    exchange.instead = self._no_text(exchange)
+                if exchange.instead:
+                    return {"type": "http.disconnect"}  # who reads the body is told that nothing more comes
+            return message
+
+        try:
+            await self._app(scope, limited, exchange.send)
+        finally:
+            if exchange.instead and not exchange.status:
+                answer, exchange.instead = exchange.instead, None
+                await answer(scope, receive, exchange.send)
+
+    def _refusal(self, scope: Scope, exchange: "_Exchange") -> ASGIApp | None:
+        """The answer to what need not be looked at any further."""
+        if self.stopping and scope["path"] not in _ALWAYS and scope["type"] == "http":
+            detail, again = "The server is being stopped.", {"Retry-After": str(AWAY), "Connection": "close"}
+            return problem(exchange.id, 503, "server.stopping", detail, hint="Try again.", headers=again)
+        length = Headers(scope=scope).get("content-length", "0")
+        if not length.isdigit() or int(length) > self._max_body:
+            return self._too_large(exchange)
+        if b"%00" in scope.get("query_string", b"") or b"%00" in scope.get("raw_path", b""):
+            return self._no_text(exchange)
+        return None
+
+    def _too_large(self, exchange: "_Exchange") -> ASGIApp:
+        detail = f"A request may have {self._max_body:,} bytes, this one has more."
+        return problem(exchange.id, 413, "request.too_large", detail, hint="Send it in parts.")
+
+    def _no_text(self, exchange: "_Exchange") -> ASGIApp:
+        detail = "The request has zero characters, or halves of characters, in it."
+        return problem(exchange.id, 400, "request.invalid", detail, hint="Send text that is text.")
+
+    def _trusts(self, scope: Scope) -> bool:
+        return _within(str((scope.get("client") or ("",))[0]), self._trusted)
+
+    def _who(self, scope: Scope, headers: Headers) -> str:
+        """The last address that no trusted proxy has: what stands before it anybody can have written."""
+        ip = str((scope.get("client") or ("",))[0])
+        for said in reversed(headers.get("x-forwarded-for", "").split(",")):
+            if not _within(ip, self._trusted) or not (text := said.strip()):
+                break
+            ip = text[:64]
+        return ip
+
+    def _write(self, scope: Scope, exchange: "_Exchange") -> None:
+        """One line of JSON. Without the query, in which people put what should not be in logs."""
+        caller = scope["state"].get("caller")
+        line = {
+            "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "request": exchange.id,
+            "method": scope.get("method", "WEBSOCKET"),
+            "path": scope["path"],
+            "status": exchange.status,
+            "ms": round((time.monotonic() - exchange.began) * 1000, 1),
+            "bytes": exchange.size,
+            "ip": exchange.ip,
+            "account": caller.account if caller else None,
+            "key": str(caller.key) if caller and caller.key else None,
+        }
+        self._log.write(orjson.dumps(line).decode() + "\n")
+        self._log.flush()
+
+
+class _Exchange:
+    """One request and what was answered to it."""
+
+    def __init__(self, identifier: str, ip: str, scope: Scope, send: Send) -> None:
+        self.id = identifier
+        self.ip = ip
+        self.secure = False
+        self.status = 0
+        self.size = 0
+        self.began = time.monotonic()
+        self.instead: ASGIApp | None = None  # what is answered, whatever the endpoint says
+        self._send = send
+
+    async def send(self, message: Message) -> None:
+        if self.instead:
+            return
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+            if self.secure:
+                headers["Strict-Transport-Security"] = "max-age=31536000"
+            headers["X-Request-Id"] = self.id
+        elif message["type"] == "http.response.body":
+            self.size += len(message.get("body", b""))
+        elif message["type"] == "websocket.accept":
+            self.status = 101
+        elif message["type"] == "websocket.close" and not self.status:
+            self.status = 403
+        await self._send(message)
+
+
+def _within(ip: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
+    try:
+        address = ip_address(ip)
+    except ValueError:
+        return False
+    return any(address in network for network in networks)
+
+
+def _is_secure(scope: Scope, headers: Headers, trusted: bool) -> bool:
+    said = headers.get("x-forwarded-proto", "") if trusted else ""
+    return said == "https" or scope.get("scheme") in ("https", "wss")

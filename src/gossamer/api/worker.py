@@ -1,0 +1,51 @@
+"""The runner inside a server: works the home's jobs whenever nobody else does."""
+
+import asyncio
+from contextlib import suppress
+
+from gossamer.assembly import App
+from gossamer.errors import GossamerError
+from gossamer.telemetry import get_logger
+from gossamer.work.runner import Runner
+
+_LOOK = 1.0  # seconds after which a home that somebody else works is looked at again
+_AGAIN = 5.0  # and after which one is tried again that could not be worked
+
+log = get_logger(__name__)
+
+
+class HomeWorker:
+    def __init__(self, app: App, processes: int | None = None) -> None:
+        self._app = app
+        self._processes = processes
+        self.is_working = False
+
+    async def run(self) -> None:
+        """For ever, until it is cancelled: then the children settle and hand back what they have."""
+        while True:
+            if not self._app.lock.take():
+                await asyncio.sleep(_LOOK)
+                continue
+            runner = self._app.runner(self._processes)
+            pause = _AGAIN
+            try:
+                if await runner.start():
+                    pause = await self._work(runner)
+            except GossamerError as error:
+                log.error("runner.failed", why=str(error))
+            finally:
+                self._app.lock.release()
+            await asyncio.sleep(pause)
+
+    async def _work(self, runner: Runner) -> float:
+        self.is_working = True
+        looking = asyncio.create_task(runner.look_after())
+        try:
+            await looking
+        finally:
+            self.is_working = False
+            looking.cancel()
+            with suppress(asyncio.CancelledError, GossamerError):
+                await looking
+            await runner.stop()
+        return _LOOK

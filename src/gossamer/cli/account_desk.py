@@ -1,0 +1,172 @@
+"""The commands about accounts, users and keys."""
+
+import asyncio
+import sys
+from typing import Any
+
+import typer
+
+from gossamer.access import opening, passwords
+from gossamer.assembly import App
+from gossamer.cli import tables, words
+from gossamer.cli.session import say, say_json
+from gossamer.errors import UserError
+from gossamer.intake.typed_id import SHORTEST
+from gossamer.model.account import Account, ApiKey, Right
+from gossamer.model.ids import short
+from gossamer.store import accounts, keys, usage
+from gossamer.store.tx import Tx
+
+
+async def create_account(app: App, identifier: str, name: str, *, as_json: bool) -> int:
+    made = await opening.open_account(app.database, identifier, name)
+    if as_json:
+        say_json(_account_json(made, 0))
+    else:
+        say(f"Account {made.id} was made. Give it a key with 'gossamer system keys create NAME --account {made.id}'.")
+    return 0
+
+
+async def show_accounts(app: App, *, as_json: bool) -> int:
+    await app.database.write(accounts.ensure_default)
+    found = await app.database.read(_with_use)
+    if as_json:
+        say_json([_account_json(account, spent) for account, spent in found])
+        return 0
+    titles = ["Account", "Name", "Credits used", "of", "Running jobs", "Waiting jobs", "State"]
+    cells = [
+        [
+            account.id,
+            account.name,
+            f"{spent:,}",
+            *(_limit(value) for value in (quota.credits, quota.running, quota.queued)),
+            "closed" if account.closed_at else "open",
+        ]
+        for account, spent in found
+        for quota in (opening.quota_of(account, app.quota),)
+    ]
+    tables.show(tables.plain(titles, cells, right=("Credits used", "of", "Running jobs", "Waiting jobs")))
+    return 0
+
+
+def _with_use(tx: Tx) -> list[tuple[Account, int]]:
+    month = f"{tx.now:%Y-%m}"
+    return [(account, usage.spent(tx, account.id, month)) for account in accounts.known(tx)]
+
+
+def _limit(value: int | None) -> str:
+    return "any" if value is None else f"{value:,}"
+
+
+async def change_account(
+    app: App, identifier: str, limits: dict[str, int | None], *, closed: bool | None, as_json: bool
+) -> int:
+    if closed is None and all(value is None for value in limits.values()):
+        raise UserError("usage", "Nothing to change was given.", hint="See 'gossamer account set --help'.")
+    account = await opening.find_account(app.database, identifier)
+    changed = await opening.change_account(app.database, account, limits, closed, app.clock.now())
+    if as_json:
+        say_json(_account_json(changed, 0))
+    else:
+        say(f"Account {changed.id} was changed: see 'gossamer account list'.")
+    return 0
+
+
+async def create_user(app: App, identifier: str, email: str, right: Right, *, as_json: bool) -> int:
+    account = await opening.find_account(app.database, identifier)
+    password = await asyncio.to_thread(_asked_password)
+    digest = await asyncio.to_thread(passwords.digest, password)
+    user = await opening.add_user(app.database, account, email, digest, right)
+    if as_json:
+        say_json({"id": str(user.id), "account": user.account, "email": user.email, "scope": str(user.right)})
+    else:
+        say(f"{user.email} can log in to {user.account}.")
+    return 0
+
+
+def _asked_password() -> str:
+    if sys.stdin.isatty():
+        return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+async def make_new_key(app: App, identifier: str, name: str, right: Right, *, as_json: bool) -> int:
+    account = await opening.find_account(app.database, identifier)
+    new, kept = await opening.issue_key(app.database, account.id, name, right)
+    if as_json:
+        say_json({**_key_json(kept), "key": new.text})
+    else:
+        say(f"Key of {account.id}, which may {kept.right}. It is shown this once:")
+        say(new.text)
+    return 0
+
+
+async def show_keys(app: App, identifier: str, *, as_json: bool) -> int:
+    account = await opening.find_account(app.database, identifier)
+    found = await app.database.read(keys.of_account, account.id)
+    if as_json:
+        say_json([_key_json(key) for key in found])
+        return 0
+    if not found:
+        say(f"{account.id} has no key. Make one with 'gossamer system keys create NAME --account {account.id}'.")
+        return 0
+    titles = ["Id", "Name", "Begins", "Scope", "Made", "Last used", "State"]
+    now = app.clock.now()
+    cells = [
+        [
+            short(key.id),
+            key.name,
+            key.start + "...",
+            str(key.right),
+            words.ago(key.created_at, now),
+            words.ago(key.used_at, now),
+            "revoked" if key.revoked_at else "good",
+        ]
+        for key in found
+    ]
+    tables.show(tables.plain(titles, cells, right=()))
+    return 0
+
+
+async def revoke_one(app: App, text: str, *, as_json: bool) -> int:
+    digits = text.strip().lower().replace("-", "")
+    found = await app.database.read(keys.matching, digits) if len(digits) >= SHORTEST else []
+    if len(found) != 1:
+        raise UserError(
+            "key.not_found",
+            f"{text!r} fits {'more than one' if found else 'no'} key.",
+            hint="Give an id as shown by 'gossamer system keys list --account ACCOUNT'.",
+        )
+    key = found[0]
+    gone = await app.database.write(keys.revoke, key.account, key.id)
+    if as_json:
+        say_json({"id": str(key.id), "revoked": True, "was_good": gone})
+    else:
+        say(f"Key {short(key.id)} ({key.name}) {'is' if gone else 'was already'} revoked.")
+    return 0
+
+
+def _account_json(account: Account, spent: int) -> dict[str, Any]:
+    return {
+        "id": account.id,
+        "name": account.name,
+        "credits": account.credits,
+        "credits_used": spent,
+        "running_jobs": account.running_jobs,
+        "queued_jobs": account.queued_jobs,
+        "created_at": words.stamp(account.created_at),
+        "closed_at": words.stamp(account.closed_at),
+    }
+
+
+def _key_json(key: ApiKey) -> dict[str, Any]:
+    return {
+        "id": str(key.id),
+        "account": key.account,
+        "name": key.name,
+        "start": key.start,
+        "scope": str(key.right),
+        "created_at": words.stamp(key.created_at),
+        "used_at": words.stamp(key.used_at),
+        "revoked_at": words.stamp(key.revoked_at),
+    }

@@ -1,0 +1,83 @@
+"""`gossamer scrape`: single pages, one or many, without a server and without an account."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from gossamer.cli.limits import MAX_CREDITS, MAX_USD
+from gossamer.cli.main import StrictCommand
+from gossamer.cli.views import PROCESSES
+
+if TYPE_CHECKING:
+    from gossamer.assembly import App
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command(cls=StrictCommand)
+def scrape(
+    urls: list[str] = typer.Argument(None, help="Addresses of pages.", metavar="[URL]...", show_default=False),
+    file: Path | None = typer.Option(
+        None, "--file", help="More of them, one per line, or CSV with a 'url' column.", show_default=False
+    ),
+    formats: list[str] = typer.Option(
+        None,
+        "--format",
+        metavar="NAME,NAME,...",
+        help="What you want: html, raw, text, markdown, links, metadata, structured, extract, screenshot. "
+        "markdown if not given.",
+        show_default=False,
+    ),
+    extract: Path | None = typer.Option(
+        None, "--extract", metavar="RULES.json", help="Fields to take out of each page.", show_default=False
+    ),
+    output: Path = typer.Option(Path("-"), "--output", help="Write this file; '-' for standard output."),
+    plain: bool = typer.Option(False, "--plain", help="Of one page in one format: only that, no JSON around it."),
+    mode: str | None = typer.Option(
+        None, "--mode", metavar="MODE", help="free-only, hybrid or premium-only, as for 'job run'.", show_default=False
+    ),
+    ladder: str | None = typer.Option(
+        None, "--ladder", metavar="RUNGS", help="Your own instead, like direct,scrapingbee-js.", show_default=False
+    ),
+    max_credits: int | None = MAX_CREDITS,
+    max_usd: float | None = MAX_USD,
+    name: str = typer.Option("", "--name", help="What the job is called in 'job list'.", show_default=False),
+    processes: int | None = PROCESSES,
+    detach: bool = typer.Option(False, "--detach", help="Work in the background; say only which job it is."),
+    as_json: bool = typer.Option(False, "--json", help="Errors in JSON too, and no progress."),
+) -> None:
+    """Fetch single pages, exactly those you name, and print what you want of each as a line of JSON.
+
+    Robots.txt is obeyed, and no site is asked more often than once a second, as in every job.
+
+    Examples:
+
+    \b
+        gossamer scrape https://example.com/ --plain
+
+        gossamer scrape https://example.com/a https://example.com/b --format markdown,metadata
+
+        gossamer scrape --file urls.txt --extract rules.json --output pages.jsonl
+
+    The exit code is 0 if all pages were read, and 1 if some were not.
+    """
+    from gossamer.cli.scraping import Wanted, scrape_pages
+    from gossamer.cli.session import run as run_command
+    from gossamer.intake.limits import cap_of
+
+    wanted = Wanted(
+        tuple(urls or ()),
+        file,
+        tuple(part for text in formats or () for part in text.split(",") if part.strip()),
+        extract,
+        mode,
+        ladder,
+        name,
+        cap_of(max_credits, max_usd, None, None),
+    )
+
+    async def work(app: "App") -> int:
+        return await scrape_pages(app, wanted, output, plain=plain, processes=processes, detach=detach, quiet=as_json)
+
+    run_command(work)

@@ -1,0 +1,188 @@
+"""`gossamer scrape` at work: a job for the pages, followed to its end, and a line of JSON for each."""
+
+import sys
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import orjson
+import typer
+
+from gossamer.assembly import App
+from gossamer.cli import report, words
+from gossamer.cli.follow import Follower
+from gossamer.cli.main import FAILED
+from gossamer.cli.screen import QuietScreen, Screen, choose_screen
+from gossamer.cli.steer import run_in_background
+from gossamer.errors import UserError
+from gossamer.export.write import write_file, write_stream
+from gossamer.intake.addresses import AddressList, read_address_file, read_addresses
+from gossamer.intake.scrape import scrape_request, with_usual_cap
+from gossamer.intake.submit import submit
+from gossamer.intake.textfile import name_of, read_text
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.money import Cap, Scope
+from gossamer.model.states import JobState, PageState
+from gossamer.work.scraped import as_object, read_results, with_files
+
+_AT_ONCE = 50  # results in memory
+_EXPECTED_RULES = 'Expected JSON like {"title": "h1", "price": {"css": ".price", "type": "price"}}.'
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was typed."""
+
+    urls: tuple[str, ...]
+    file: Path | None
+    formats: tuple[str, ...]
+    extract: Path | None
+    mode: str | None
+    ladder: str | None
+    name: str
+    cap: Cap
+
+    def listed(self) -> AddressList:
+        if self.file is None:
+            return read_addresses(self.urls)
+        listed = read_address_file(self.file)
+        return read_addresses([*self.urls, *listed.urls]) if self.urls else listed
+
+
+async def scrape_pages(
+    app: App, wanted: Wanted, output: Path, *, plain: bool, processes: int | None, detach: bool, quiet: bool
+) -> int:
+    app.check()
+    listed = wanted.listed()
+    rules = _read_rules(wanted.extract) if wanted.extract else None
+    request = scrape_request(
+        listed,
+        app.rungs,
+        formats=wanted.formats,
+        rules=rules,
+        mode=wanted.mode,
+        ladder=wanted.ladder,
+        name=wanted.name,
+        cap=wanted.cap,
+    )
+    if plain:
+        _refuse_more_than_one(listed, request.params.get("formats") or ["markdown"])
+    many = len(listed.urls) > 1
+    if listed.duplicates:
+        _tell(f"Removed {words.several(listed.duplicates, 'duplicate')}.", quiet=quiet)
+    job = await submit(app.database, app.recipes, with_usual_cap(request, app.caps[Scope.JOB]))
+    if many or detach:
+        _tell(f"Job {short(job.id)}: {words.several(len(listed.urls), 'page')}.", quiet=quiet)
+    if detach:
+        await run_in_background(app, processes)
+        _tell(f"It runs in the background. Look with 'gossamer job status {short(job.id)}'.", quiet=quiet)
+        return 0
+    screen: Screen = choose_screen(quiet=False, to_errors=True) if many and not quiet else QuietScreen()
+    job = await Follower(app, job.id, screen, processes or min(len(listed.targets), app.settings.processes)).follow()
+    if job.state is not JobState.COMPLETED:
+        for line in _unfinished(job):
+            _tell(line)
+        return report.exit_code(job)
+    counted = _Counted()
+    await _write(output, _plain(app, job.id, listed, counted) if plain else _lines(app, job.id, listed, counted))
+    if many or counted.failed:
+        _tell(_sentence(counted, output), quiet=quiet)
+    return FAILED if counted.failed else 0
+
+
+@dataclass(slots=True)
+class _Counted:
+    read: int = 0
+    failed: int = 0
+    why: str = ""
+
+
+async def _objects(app: App, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[dict[str, Any]]:
+    """What came of each address, in the order they were given."""
+    files = app.page_files()
+    for start in range(0, len(listed.urls), _AT_ONCE):
+        for page in await read_results(app.database, job_id, listed.urls[start : start + _AT_ONCE]):
+            counted.read += page.state is PageState.DONE
+            counted.failed += page.state is not PageState.DONE
+            counted.why = counted.why or page.error
+            yield as_object(await with_files(files, job_id, page))
+
+
+async def _lines(app: App, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[bytes]:
+    async for one in _objects(app, job_id, listed, counted):
+        yield orjson.dumps(one, option=orjson.OPT_APPEND_NEWLINE)
+
+
+async def _plain(app: App, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[bytes]:
+    """The content alone: text as it is, what has parts as JSON."""
+    known = {"url", "status", "error", "reason", "http_status", "tries", "files", "final_url", "crawl_method"}
+    known |= {"timestamp", "content_type", "bytes", "title", "language"}
+    async for one in _objects(app, job_id, listed, counted):
+        for name, content in one.items():
+            if name in known or content is None:
+                continue
+            text = content if isinstance(content, str) else orjson.dumps(content, option=orjson.OPT_INDENT_2).decode()
+            # On a screen, what a page says must not steer the terminal.
+            yield (words.printable(text) if sys.stdout.isatty() else text).encode() + b"\n"
+
+
+async def _write(output: Path, chunks: AsyncIterator[bytes]) -> None:
+    if str(output) != "-":
+        await write_file(output, chunks)
+        return
+    await write_stream(sys.stdout.buffer, chunks)
+    sys.stdout.buffer.flush()
+
+
+def _read_rules(path: Path) -> Mapping[str, Any]:
+    text = read_text(path, "rules", _EXPECTED_RULES)
+    try:
+        rules = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise UserError(
+            "rules.invalid",
+            f"{name_of(path)}, line {error.lineno}: this is not JSON ({error.msg.partition(':')[0]}).",
+            hint=_EXPECTED_RULES,
+        ) from error
+    if not isinstance(rules, dict):
+        raise UserError("rules.invalid", f"{name_of(path)} holds no object of rules.", hint=_EXPECTED_RULES)
+    return rules
+
+
+def _refuse_more_than_one(listed: AddressList, formats: list[str]) -> None:
+    if len(listed.urls) > 1 or len(formats) > 1:
+        what = f"{words.several(len(listed.urls), 'page')} in {words.several(len(formats), 'format')}"
+        raise UserError(
+            "scrape.plain", f"--plain is for one page in one format, this is {what}.", hint="Leave --plain out."
+        )
+
+
+def _unfinished(job: Job) -> list[str]:
+    identifier = short(job.id)
+    if job.state in (JobState.CANCELLED, JobState.FAILED):
+        why = f": {job.reason}" if job.reason else ""
+        return [f"Job {identifier} was {job.state}{why}."]
+    return [
+        f"Job {identifier} is {job.state}. {job.reason}".rstrip(),
+        f"Go on with 'gossamer job resume {identifier}', "
+        f"then have all of it with 'gossamer job export {identifier} --output pages.jsonl'.",
+    ]
+
+
+def _sentence(counted: _Counted, output: Path) -> str:
+    place = "" if str(output) == "-" else f" Written to {output}."
+    if not counted.failed:
+        return f"{words.several(counted.read, 'page')} read.{place}"
+    total = counted.read + counted.failed
+    if total == 1:
+        return f"The page could not be read: {counted.why}."
+    return f"{counted.read:,} of {words.several(total, 'page')} read, {counted.failed:,} failed ({counted.why}).{place}"
+
+
+def _tell(text: str, *, quiet: bool = False) -> None:
+    """On the error stream: the other one is for results."""
+    if not quiet:
+        typer.echo(words.printable(text), err=True)

@@ -1,0 +1,84 @@
+"""What every door builds a scrape job with.
+
+    listed = read_addresses(["https://example.com/a", ...])          # or read_address_file(path)
+    request = scrape_request(listed, app.rungs, formats=["markdown"], rules={"price": ".price"}, name="...")
+    job = (await submit_once(app.database, app.recipes, request)).job
+
+Everything that can be wrong is a `UserError` before anything is written or fetched: `urls.bad`, `urls.empty`,
+`urls.too_many`, `scrape.format`, `lane-missing`, `job.mode`, `job.ladder` and their like here, and `job.params` (an
+extraction rule that means nothing, by its name) in `submit_once`. What came of each address is read by `work.scraped`.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gossamer.errors import UserError
+from gossamer.intake.addresses import AddressList
+from gossamer.intake.ladders import choose_ladder
+from gossamer.model.job import JobRequest
+from gossamer.model.ladders import RUNGS, Mode
+from gossamer.model.money import Cap
+from gossamer.model.priority import Priority
+from gossamer.model.scrape import EXTRACT, FORMATS, SCREENSHOT, SHOOTING_LANES
+
+RECIPE = "scrape"
+_LONGEST_NAME = 80
+_NO_LIMIT = Cap()
+
+
+def scrape_request(
+    listed: AddressList,
+    here: Collection[str],
+    *,
+    formats: Sequence[str] = (),
+    rules: Mapping[str, Any] | None = None,
+    mode: str | None = None,
+    ladder: str | None = None,
+    name: str = "",
+    start: bool = True,
+    submit_key: str = "",
+    priority: Priority = Priority.NORMAL,
+    cap: Cap = _NO_LIMIT,
+) -> JobRequest:
+    """A job for these pages and no others. `here` are the names of the rungs configured here."""
+    wanted = check_formats(formats, here)
+    if rules is not None and EXTRACT not in wanted:
+        wanted = [*wanted, EXTRACT]
+    rungs = choose_ladder(mode, ladder, here)
+    if SCREENSHOT in wanted and ladder is None:
+        # Pictures are taken where pages are shown, and nowhere else.
+        rungs = {"mode": Mode.OWN, "ladder": [one for one in here if RUNGS[one].lane in SHOOTING_LANES]}
+    params = {"formats": wanted, **({"extract": dict(rules)} if rules is not None else {}), **rungs}
+    # Params without formats have the recipe's own default.
+    if not wanted:
+        del params["formats"]
+    return JobRequest(name or _name_of(listed), RECIPE, params, listed.targets, start, submit_key, priority, cap)
+
+
+def check_formats(formats: Sequence[str], here: Collection[str]) -> list[str]:
+    """The formats as they are spelled, each once; refused if there is no such thing, or nothing here makes it."""
+    wanted = list(dict.fromkeys(text.strip().lower() for text in formats))
+    unknown = next((text for text in wanted if text not in FORMATS), None)
+    if unknown is not None:
+        raise UserError("scrape.format", f"There is no format {unknown!r}.", hint=f"There are {', '.join(FORMATS)}.")
+    if SCREENSHOT in wanted and not any(RUNGS[name].lane in SHOOTING_LANES for name in here):
+        raise UserError(
+            "lane-missing",
+            "A screenshot needs the browser lane, and no browser is configured here.",
+            hint=f"Ask for other formats: {', '.join(one for one in FORMATS if one != SCREENSHOT)}.",
+        )
+    return wanted
+
+
+def with_usual_cap(request: JobRequest, usual: Cap) -> JobRequest:
+    """Whoever names no limit of credits has the usual one."""
+    if request.cap.credits is not None:
+        return request
+    return replace(request, cap=replace(request.cap, credits=usual.credits))
+
+
+def _name_of(listed: AddressList) -> str:
+    first, more = listed.urls[0], len(listed.urls) - 1
+    short = first if len(first) <= _LONGEST_NAME else first[: _LONGEST_NAME - 1] + "…"
+    return f"Scrape of {short}" + (f" and {more:,} more" if more else "")

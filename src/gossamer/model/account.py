@@ -1,0 +1,85 @@
+"""Who asks: an account, the keys it has given out, and what each of them may do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from gossamer.model.money import ACCOUNT as DEFAULT
+from gossamer.model.rungs import PROVIDER_RUNGS
+
+__all__ = ["DEFAULT", "Account", "ApiKey", "Bill", "Quota", "Right", "User", "credit_prices"]
+
+
+class Right(StrEnum):
+    """What somebody may do; each includes the ones before it."""
+
+    READ = "read"  # look at jobs and take what they found
+    SUBMIT = "submit"  # make jobs, steer them, delete what they found
+    ADMIN = "admin"  # make and revoke the account's keys
+
+    def includes(self, other: "Right") -> bool:
+        rights = list(Right)
+        return rights.index(self) >= rights.index(other)
+
+
+def credit_prices(own: Mapping[str, int]) -> Mapping[str, int]:
+    """Account credits of a page, by the rung that has read it."""
+    ours = {"direct": 1, "browser": 5, "stealth": 10, "flaresolverr": 5}
+    return {**dict.fromkeys(PROVIDER_RUNGS, 10), **ours, **own}
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    id: str
+    name: str
+    created_at: datetime
+    credits: int | None = None  # of a month; None: no limit
+    running_jobs: int | None = None  # at a time; None: what the settings say
+    queued_jobs: int | None = None
+    closed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key as it is kept: without the key itself."""
+
+    id: UUID
+    account: str
+    name: str
+    start: str
+    right: Right
+    created_at: datetime
+    used_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    id: UUID
+    account: str
+    email: str
+    right: Right
+    created_at: datetime
+    closed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What an account may have at a time and in a month. None: no limit."""
+
+    credits: int | None = None
+    running: int | None = None
+    queued: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What is written down of a request that leads to a job: where it came in, by which key, what it may cost."""
+
+    door: str
+    quota: Quota = Quota()
+    key: UUID | None = None
+    urls: int = 0
+    credits: int = 0  # that it takes at least

@@ -1,0 +1,88 @@
+"""The `scrape` recipe: single pages as text, markdown, links, metadata, structured data and extracted fields."""
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+from gossamer.model.record import RecordKind
+from gossamer.model.scrape import EXTRACT, FORMATS
+from gossamer.recipe import FetchingParams
+
+if TYPE_CHECKING:
+    from gossamer.recipes.scraping import BoundScrape
+
+PAGE = RecordKind(
+    "page",
+    key=("url",),
+    columns=(
+        "url",
+        "final_url",
+        "http_status",
+        "crawl_method",
+        "timestamp",
+        "content_type",
+        "bytes",
+        "title",
+        "language",
+        "text",
+        "markdown",
+        "links",
+        "metadata",
+        "structured",
+        "extract",
+        "files",
+    ),
+    watch=("title", "text", "markdown", "extract"),
+)
+
+
+def _known(formats: list[str]) -> list[str]:
+    unknown = next((one for one in formats if one not in FORMATS), None)
+    if unknown is not None:
+        raise ValueError(f'there is no format "{unknown}", there are {", ".join(FORMATS)}')
+    return list(dict.fromkeys(formats))
+
+
+def _sound(rules: dict[str, Any]) -> dict[str, Any]:
+    # What reads pages is loaded by whoever has rules for them.
+    from gossamer.analyze.rules import read_rules
+
+    read_rules(rules)
+    return rules
+
+
+Format = Annotated[str, Field(max_length=20)]
+
+
+class ScrapeParams(FetchingParams):
+    """What a scrape job needs to know besides its addresses."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    formats: Annotated[list[Format], Field(min_length=1, max_length=20), AfterValidator(_known)] = Field(
+        default_factory=lambda: ["markdown"],
+        description=f"What is wanted of every page: {', '.join(FORMATS)}.",
+    )
+    extract: Annotated[dict[str, Any], AfterValidator(_sound)] | None = Field(
+        default=None,
+        validate_default=True,
+        description="Fields to take out of every page, each by a CSS selector or an XPath expression.",
+    )
+
+    @field_validator("extract")
+    @classmethod
+    def _is_wanted(cls, rules: dict[str, Any] | None, info: ValidationInfo) -> dict[str, Any] | None:
+        if rules is None and EXTRACT in info.data.get("formats", ()):
+            raise ValueError("the format extract needs rules")
+        return rules
+
+
+class Scrape:
+    name: ClassVar[str] = "scrape"
+    params: ClassVar[type[BaseModel]] = ScrapeParams
+    kinds: ClassVar[tuple[RecordKind, ...]] = (PAGE,)
+
+    def bind(self, params: ScrapeParams) -> "BoundScrape":
+        from gossamer.recipes.scraping import BoundScrape
+
+        return BoundScrape(params)

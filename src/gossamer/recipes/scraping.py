@@ -1,0 +1,106 @@
+"""The `scrape` recipe at work: from a page to one record with the wanted formats, and to the files that go with it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, timedelta
+
+from gossamer.analyze.links import page_links
+from gossamer.analyze.markdown import markdown_of
+from gossamer.analyze.page_facts import page_facts
+from gossamer.analyze.rules import extract, missing, read_rules
+from gossamer.model.document import Document
+from gossamer.model.job import CrawlPolicy
+from gossamer.model.page import Page
+from gossamer.model.record import Follow, Harvest, PageFile, Record, Value
+from gossamer.model.scrape import EXTRACT, SCREENSHOT
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.parse.decode import decode
+from gossamer.parse.kind import Kind, kind_of
+from gossamer.parse.structured import structured_data
+from gossamer.parse.text import visible_lines
+from gossamer.recipes.scrape import PAGE, ScrapeParams
+
+_HTTP_TIME = timedelta(seconds=30)
+_VISIT_TIME = timedelta(days=7)  # a list of one site takes as long as politeness wants; the job has a limit of its own
+
+
+class BoundScrape:
+    """Scraping with one job's formats and rules."""
+
+    def __init__(self, params: ScrapeParams) -> None:
+        self._formats = frozenset(params.formats)
+        self._rules = read_rules(params.extract) if params.extract and EXTRACT in self._formats else {}
+        self._policy = CrawlPolicy(
+            ladder=params.rungs,
+            depth=0,
+            visit_time=_VISIT_TIME,
+            as_given=True,
+            any_kind="raw" in self._formats,
+            timeout=_HTTP_TIME,
+        )
+
+    def seeds(self) -> Iterable[Follow]:
+        """Nothing beyond the addresses that were listed."""
+        return ()
+
+    def policy(self) -> CrawlPolicy:
+        return self._policy
+
+    def accept(self, page: Page, doc: Document) -> Trouble | None:
+        """A page without what it must have may have it where its scripts run."""
+        if any(rule.required for rule in self._rules.values()):
+            lacking = missing(self._rules, extract(self._rules, doc))
+            if lacking:
+                return Trouble(Reason.FIELD_MISSING, lacking, doc.status)
+        if SCREENSHOT in self._formats and not doc.screenshot:
+            return Trouble(Reason.NOT_CONFIGURED, f"a screenshot was wanted, and {doc.rung} takes none", doc.status)
+        return None
+
+    def harvest(self, page: Page, doc: Document) -> Harvest:
+        files = tuple(
+            PageFile(name, content) for name, make in _FILES.items() if name in self._formats and (content := make(doc))
+        )
+        data: dict[str, Value] = {
+            "url": page.url,
+            "final_url": doc.url,
+            "http_status": doc.status,
+            "crawl_method": doc.rung,
+            "timestamp": doc.fetched_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "content_type": doc.content_type,
+            "bytes": doc.size,
+            "title": doc.title,
+            "language": doc.language,
+        }
+        # Of what is no page there is a body, and text if it is text.
+        parts = _PARTS if _is_page(doc) else {"text": _PARTS["text"]}
+        data.update((name, make(doc)) for name, make in parts.items() if name in self._formats)
+        if self._rules:
+            data[EXTRACT] = dict(extract(self._rules, doc))
+        if files:
+            data["files"] = [file.name for file in files]
+        return Harvest(records=(Record(PAGE.name, (page.url,), data),), files=files)
+
+    def finish(self, kind: str, groups: Iterable[Sequence[Record]]) -> Iterable[Record]:
+        """Every address has one record of its own."""
+        return (group[0] for group in groups if group)
+
+
+def _is_page(doc: Document) -> bool:
+    return isinstance(kind_of(doc.content_type, doc.body), Kind)
+
+
+def _source(doc: Document) -> str:
+    return decode(doc.body, doc.headers.get("content-type", ""))
+
+
+_FILES: dict[str, Callable[[Document], bytes]] = {
+    "html": lambda doc: _source(doc).encode() if _is_page(doc) else b"",
+    "raw": lambda doc: doc.body,
+    "screenshot": lambda doc: doc.screenshot,
+}
+_PARTS: dict[str, Callable[[Document], Value]] = {
+    "text": lambda doc: visible_lines(doc.tree, _source(doc)) if _is_page(doc) else doc.text,
+    "markdown": markdown_of,
+    "links": page_links,
+    "metadata": page_facts,
+    "structured": lambda doc: structured_data(doc.tree, doc.url),
+}

@@ -1,0 +1,55 @@
+"""Accounts: made, listed, changed. The first one is there as soon as somebody asks for it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+
+from gossamer.model.account import DEFAULT, Account
+from gossamer.store.access_tables import accounts
+from gossamer.store.tx import Tx
+
+
+def create(tx: Tx, identifier: str, name: str) -> Account | None:
+    """A new account; None if there is one of this name."""
+    fresh = tx.dialect.insert(accounts).on_conflict_do_nothing()
+    if not tx.run(fresh, {"id": identifier, "name": name, "created_at": tx.now}).rowcount:
+        return None
+    return get(tx, identifier)
+
+
+def ensure_default(tx: Tx) -> Account:
+    """The account of everybody who has no other: jobs of the command line are its."""
+    found = get(tx, DEFAULT)
+    if found is None:
+        tx.run(insert(accounts), {"id": DEFAULT, "name": DEFAULT, "created_at": tx.now})
+        found = Account(DEFAULT, DEFAULT, tx.now)
+    return found
+
+
+def get(tx: Tx, identifier: str) -> Account | None:
+    row = tx.run(select(accounts).where(accounts.c.id == identifier)).first()
+    return _account(row) if row else None
+
+
+def hold(tx: Tx, identifier: str) -> Account | None:
+    """The same, and nobody else admits a job of it until commit."""
+    row = tx.run(tx.locked(select(accounts).where(accounts.c.id == identifier))).first()
+    return _account(row) if row else None
+
+
+def known(tx: Tx) -> list[Account]:
+    return [_account(row) for row in tx.run(select(accounts).order_by(accounts.c.id))]
+
+
+def change(tx: Tx, identifier: str, values: Mapping[str, Any]) -> Account | None:
+    """Give an account other limits, or close it."""
+    if values:
+        tx.run(update(accounts).where(accounts.c.id == identifier).values(**values))
+    return get(tx, identifier)
+
+
+def _account(row: Row[Any]) -> Account:
+    return Account(
+        row.id, row.name, row.created_at, row.credits, row.running_jobs, row.queued_jobs, closed_at=row.closed_at
+    )

@@ -1,0 +1,101 @@
+"""Addresses a person has listed, and what came of each: the page's own row and record, or those a redirect led to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from gossamer.model.page import ASKED_AGAIN
+from gossamer.model.states import PageState
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import url_key
+from gossamer.store import history, record_lines, records
+from gossamer.store.history import PageHistory
+from gossamer.store.tx import Tx
+
+KIND = "page"
+_MOST_MOVES = 6  # from site to site: more than any page is passed on
+
+
+@dataclass(frozen=True, slots=True)
+class ScrapedPage:
+    """One address of a job and what came of it."""
+
+    url: str  # in its one spelling
+    state: PageState
+    trouble: Trouble | None = None
+    http_status: int | None = None
+    tries: int = 0
+    settled_at: datetime | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)  # its record
+    page_key: bytes = b""  # of the page it is in the end: under this its files lie
+
+    @property
+    def error(self) -> str:
+        """Why there is no result, as a sentence; nothing while there may be one."""
+        return self.trouble.sentence if self.trouble and self.state in (PageState.FAILED, PageState.SKIPPED) else ""
+
+    @property
+    def reason(self) -> str:
+        """The name of what `error` says."""
+        return self.trouble.reason.name if self.error and self.trouble else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Some results of a job, and where the next ones begin; nothing if these were the last."""
+
+    pages: list[ScrapedPage]
+    next: str = ""
+
+
+def at(tx: Tx, job_id: UUID, urls: Sequence[str]) -> list[ScrapedPage]:
+    """Those of normalised addresses that the job was given, in their order."""
+    by_key = {page.key: page for page in history.pages_at(tx, job_id, [url_key(url) for url in urls])}
+    asked = [by_key[key] for url in urls if (key := url_key(url)) in by_key]
+    return _read(tx, job_id, asked)
+
+
+def after(tx: Tx, job_id: UUID, place: str, limit: int) -> Listing:
+    """The next ones in an order that never changes: the pages of a site lie together."""
+    given = history.given_pages(tx, job_id, bytes.fromhex(place), limit + 1)
+    more = len(given) > limit
+    return Listing(_read(tx, job_id, given[:limit]), given[limit - 1].key.hex() if more else "")
+
+
+def _read(tx: Tx, job_id: UUID, asked: Sequence[PageHistory]) -> list[ScrapedPage]:
+    ends = _followed(tx, job_id, asked)
+    keys = [records.key_of((end.url,), end.key) for end in ends if end.state is PageState.DONE]
+    rows = {row["url"]: row for row in record_lines.by_keys(tx, job_id, KIND, keys)} if keys else {}
+    return [_page(page, end, rows.get(end.url, {})) for page, end in zip(asked, ends, strict=True)]
+
+
+def _followed(tx: Tx, job_id: UUID, asked: Sequence[PageHistory]) -> list[PageHistory]:
+    """Each page, or the one that a redirect to another site has made of it."""
+    ends = list(asked)
+    for _ in range(_MOST_MOVES):
+        moved = {end.identity for end in ends if _is_moved(end) and end.identity}
+        known = {page.key: page for page in history.pages_at(tx, job_id, sorted(moved))} if moved else {}
+        if not known:
+            break
+        ends = [known.get(end.identity or b"", end) if _is_moved(end) else end for end in ends]
+    return ends
+
+
+def _is_moved(page: PageHistory) -> bool:
+    return page.state is PageState.SKIPPED and page.trouble is not None and page.trouble.reason is Reason.MOVED
+
+
+def _page(asked: PageHistory, end: PageHistory, data: Mapping[str, Any]) -> ScrapedPage:
+    attempts = asked.attempts if asked is end else (*asked.attempts, *end.attempts)
+    return ScrapedPage(
+        asked.url,
+        end.state,
+        end.trouble,
+        end.http_status,
+        sum(attempt.rung != ASKED_AGAIN for attempt in attempts),
+        end.settled_at,
+        {**data, "url": asked.url} if data else {},
+        end.key,
+    )

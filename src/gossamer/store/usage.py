@@ -1,0 +1,207 @@
+"""What accounts have used: a row per request that led to a job, by which the month's credits are counted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, bindparam, delete, exists, func, insert, select, update
+
+from gossamer.model.account import Bill
+from gossamer.model.job import Job
+from gossamer.model.states import JobState, PageState, VisitState
+from gossamer.store import budgets, counters, jobs
+from gossamer.store.access_tables import usage
+from gossamer.store.tables import jobs as job_rows
+from gossamer.store.tables import pages, visits
+from gossamer.store.tx import Tx
+
+QUEUED = "queued"  # what is said of a job that waits for another one of its account to end
+
+_ENDED = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.ARCHIVED)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One request and what came of it. What is still open counts as what it was expected to take."""
+
+    job_id: UUID
+    at: datetime
+    key_id: UUID | None
+    door: str
+    recipe: str
+    urls: int
+    credits: int
+    micros: int
+    pages: int
+    failed: int
+    ms: int | None
+    outcome: str
+    is_open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """All requests of a day together."""
+
+    day: str
+    requests: int
+    urls: int
+    pages: int
+    failed: int
+    credits: int
+    micros: int
+
+
+def begin(tx: Tx, account: str, job: Job, bill: Bill, outcome: str) -> None:
+    now = tx.now
+    tx.run(
+        insert(usage),
+        {
+            "account_id": account,
+            "id": job.id,
+            "month": f"{now:%Y-%m}",
+            "day": f"{now:%Y-%m-%d}",
+            "key_id": bill.key,
+            "door": bill.door,
+            "recipe": job.recipe,
+            "urls": bill.urls,
+            "credits": bill.credits,
+            "micros": 0,
+            "pages": 0,
+            "failed": 0,
+            "outcome": outcome,
+            "is_open": 1,
+            "at": now,
+        },
+    )
+
+
+def reopen(tx: Tx, account: str, job_id: UUID) -> None:
+    """The job goes on: what it costs is looked at again when it ends."""
+    _set(tx, account, job_id, {"is_open": 1, "outcome": JobState.RUNNING})
+
+
+def _set(tx: Tx, account: str, job_id: UUID, values: Mapping[str, Any]) -> None:
+    mine = (usage.c.account_id == account) & (usage.c.id == job_id)
+    tx.run(update(usage).where(mine).values(**values))
+
+
+def spent(tx: Tx, account: str, month: str) -> int:
+    """Credits used in a month, those of open jobs as far as they are expected."""
+    query = select(func.coalesce(func.sum(usage.c.credits), 0))
+    return int(tx.run(query.where(usage.c.account_id == account, usage.c.month == month)).scalar_one())
+
+
+def one(tx: Tx, account: str, job_id: UUID) -> Use | None:
+    row = tx.run(select(usage).where(usage.c.account_id == account, usage.c.id == job_id)).first()
+    return _use(row) if row else None
+
+
+def page(tx: Tx, account: str, first: str, last: str, before: UUID | None, limit: int) -> list[Use]:
+    """Requests of these days, newest first."""
+    wanted = (usage.c.account_id == account) & usage.c.day.between(first, last)
+    if before:
+        wanted &= usage.c.id < before
+    return [_use(row) for row in tx.run(select(usage).where(wanted).order_by(usage.c.id.desc()).limit(limit))]
+
+
+_SUMS = ("urls", "pages", "failed", "credits", "micros")
+
+
+def days(tx: Tx, account: str, first: str, last: str) -> list[Day]:
+    wanted = (usage.c.account_id == account) & usage.c.day.between(first, last)
+    sums = [func.coalesce(func.sum(usage.c[name]), 0).label(name) for name in _SUMS]
+    query = select(usage.c.day, func.count().label("requests"), *sums).where(wanted)
+    rows = tx.run(query.group_by(usage.c.day).order_by(usage.c.day))
+    return [Day(row.day, row.requests, *(int(getattr(row, name)) for name in _SUMS)) for row in rows]
+
+
+_OPEN = (
+    select(usage.c.account_id, usage.c.id, usage.c.outcome, job_rows.c.state)
+    .join(job_rows, job_rows.c.id == usage.c.id)
+    .where(usage.c.is_open == 1)
+    .order_by(usage.c.id)
+)
+
+
+# A job that was cancelled may still have requests in flight, which are paid for.
+_BUSY = exists().where(visits.c.job_id == job_rows.c.id, visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING)))
+
+
+def ended(tx: Tx, limit: int = 100) -> list[tuple[str, UUID]]:
+    """Jobs that are over, nobody having a hand in them any more, and whose requests are still open."""
+    rows = tx.run(_OPEN.where(job_rows.c.state.in_(_ENDED), ~_BUSY).limit(limit))
+    return [(row.account_id, row.id) for row in rows]
+
+
+def waiting(tx: Tx) -> list[tuple[str, UUID]]:
+    """Jobs that wait for another one of their account to end, oldest first."""
+    rows = tx.run(_OPEN.where(usage.c.outcome == QUEUED, job_rows.c.state == JobState.PENDING))
+    return [(row.account_id, row.id) for row in rows]
+
+
+def is_waiting(tx: Tx, account: str, job_id: UUID) -> bool:
+    found = one(tx, account, job_id)
+    return found is not None and found.outcome == QUEUED
+
+
+def count_waiting(tx: Tx, account: str) -> int:
+    waits = _OPEN.where(usage.c.account_id == account, usage.c.outcome == QUEUED, job_rows.c.state == JobState.PENDING)
+    return int(tx.run(select(func.count()).select_from(waits.order_by(None).subquery())).scalar_one())
+
+
+def begun(tx: Tx, account: str, job_id: UUID) -> None:
+    """It has had its turn."""
+    _set(tx, account, job_id, {"outcome": JobState.RUNNING})
+
+
+_BY_RUNG = (
+    select(pages.c.rung, func.count().label("pages"))
+    .where(pages.c.job_id == bindparam("job"), pages.c.state == PageState.DONE)
+    .group_by(pages.c.rung)
+)
+
+
+def close(tx: Tx, account: str, job_id: UUID, prices: Mapping[str, int]) -> Use | None:
+    """Write down what a job has really taken: so many credits for each page that was read, by what read it."""
+    job = jobs.get(tx, job_id)
+    if job is None or one(tx, account, job_id) is None:
+        return None
+    progress = counters.progress(tx, job_id)
+    credits = sum(prices.get(row.rung, 1) * int(row.pages) for row in tx.run(_BY_RUNG, {"job": job_id}))
+    took = (job.finished_at or tx.now) - job.created_at
+    values = {
+        "credits": credits,
+        "micros": budgets.of_job(tx, job_id).spent.micros,
+        "pages": progress.pages_done,
+        "failed": progress.pages_failed,
+        "ms": round(took.total_seconds() * 1000),
+        "outcome": job.state,
+        "is_open": 0,
+    }
+    _set(tx, account, job_id, values)
+    return one(tx, account, job_id)
+
+
+def forget(tx: Tx, before: datetime) -> int:
+    return tx.run(delete(usage).where(usage.c.at < before, usage.c.is_open == 0)).rowcount
+
+
+def _use(row: Row[Any]) -> Use:
+    return Use(
+        row.id,
+        row.at,
+        row.key_id,
+        row.door,
+        row.recipe,
+        row.urls,
+        int(row.credits),
+        int(row.micros),
+        int(row.pages),
+        int(row.failed),
+        row.ms,
+        row.outcome,
+        bool(row.is_open),
+    )

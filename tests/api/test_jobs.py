@@ -1,0 +1,189 @@
+"""Jobs through the server, from the first key to the last row."""
+
+import time
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.api.conftest import Server, new_job
+
+
+def submit(client: httpx.Client, **more: Any) -> dict[str, Any]:
+    answer = client.post("/v1/jobs", json=new_job(**more))
+    assert answer.status_code == 201, answer.text
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+def test_a_job_is_submitted_listed_steered_and_deleted(api: Server) -> None:
+    with api.client(right="submit") as client:
+        job = submit(client, name="Acme Q1", domains=["b.test", "www.b.test", "https://c.test/x"])
+        path = f"/v1/jobs/{job['id']}"
+        assert job["links"]["self"] == path
+        status = client.get(path).json()
+        assert (status["state"], status["progress"]["sites"]["total"]) == ("running", 2)
+        assert status["params"]["keywords"] == ["CRM"]
+        assert job["id"] in [one["id"] for one in client.get("/v1/jobs").json()["items"]]
+        assert client.post(f"{path}/pause").json()["state"] == "pausing"
+        assert client.post(f"{path}/resume").json()["state"] == "running"
+        refused = client.delete(path)
+        assert (refused.status_code, refused.json()["code"]) == (409, "job.state")
+        assert client.post(f"{path}/cancel").json()["state"] == "cancelled"
+        assert client.get(f"{path}/results").json() == {
+            "items": [],
+            "has_more": False,
+            "next_cursor": None,
+            "complete": True,
+        }
+        assert client.get(f"{path}/errors").json()["items"] == []
+        assert client.delete(path).json()["state"] == "archived"
+        assert client.get(f"{path}/results").status_code == 410
+        assert job["id"] not in [one["id"] for one in client.get("/v1/jobs").json()["items"]]
+
+
+def test_the_list_is_paged_and_filtered(api: Server) -> None:
+    with api.client(right="submit") as client:
+        made = [submit(client, name=f"paged {number}")["id"] for number in range(3)]
+        seen: list[str] = []
+        cursor: str | None = None
+        for _ in range(50):
+            params = {"limit": "2"} | ({"cursor": cursor} if cursor else {})
+            page = client.get("/v1/jobs", params=params).json()
+            seen += [one["id"] for one in page["items"]]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                break
+        assert len(seen) == len(set(seen))
+        assert [one for one in seen if one in made] == made[::-1]
+        waiting = submit(client, start=False)["id"]
+        pending = client.get("/v1/jobs", params={"state": "pending"}).json()["items"]
+        assert waiting in [one["id"] for one in pending]
+        assert client.post(f"/v1/jobs/{waiting}/resume").json()["state"] == "running"
+        assert client.get("/v1/jobs", params={"cursor": "!!"}).json()["code"] == "request.cursor"
+
+
+def test_the_same_request_under_one_key_is_one_job_with_one_answer(api: Server) -> None:
+    with api.client(right="submit", **{"Idempotency-Key": "nightly-1"}) as client:
+        first = client.post("/v1/jobs", json=new_job(name="once"))
+        client.post(f"/v1/jobs/{first.json()['id']}/cancel")
+        again = client.post("/v1/jobs", json=new_job(name="once"))
+        assert (again.status_code, again.json()) == (first.status_code, first.json())
+        other = client.post("/v1/jobs", json=new_job(name="something else"))
+        assert (other.status_code, other.json()["code"]) == (409, "job.key_taken")
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "said"),
+    [
+        (new_job(recipe="cook"), "recipe.unknown", "There is no recipe 'cook' here."),
+        (new_job(domains=["not a domain"]), "job.domain", "#/body/domains/0"),
+        (new_job(domains=[]), "job.no_targets", "no site to visit"),
+        (new_job(params={"keywords": []}), "request.invalid", "#/body/params/keywords"),
+        (new_job(params={"keywords": ["x"], "colour": 1}), "request.invalid", "#/body/params/colour"),
+        (new_job(name=" "), "job.name", "1 to 200 characters"),
+        (new_job(colour=1), "request.invalid", "#/body/colour"),
+        (new_job(mode="turbo"), "job.mode", "There is no mode 'turbo'."),
+        (new_job(limits={"max_usd": -1}), "request.invalid", "#/body/limits/max_usd"),
+    ],
+)
+def test_a_bad_request_says_what_is_wrong_with_it(api: Server, body: dict[str, Any], code: str, said: str) -> None:
+    with api.client(right="submit") as client:
+        answer = client.post("/v1/jobs", json=body)
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert (problem["code"], problem["status"]) == (code, 400)
+    assert said in problem["detail"]
+    assert problem["request_id"] == answer.headers["x-request-id"]
+
+
+def test_who_may_do_what(api: Server) -> None:
+    with api.client(right="read") as reader, api.client(right="submit") as submitter, api.stranger() as nobody:
+        assert reader.get("/v1/jobs").status_code == 200
+        assert reader.post("/v1/jobs", json=new_job()).json()["code"] == "auth.forbidden"
+        assert submitter.get("/v1/keys").status_code == 403
+        missing = nobody.get("/v1/jobs")
+        assert (missing.status_code, missing.json()["code"]) == (401, "auth.missing")
+        assert missing.headers["www-authenticate"].startswith("Bearer")
+        wrong = nobody.get("/v1/jobs", headers={"X-API-Key": "gsk_wrong"})
+        assert (wrong.status_code, wrong.json()["code"]) == (401, "auth.wrong")
+        assert nobody.get("/v1/jobs", headers={"Authorization": "Bearer x.y.z"}).json()["code"] == "auth.login"
+        # Who asks comes before what is asked.
+        assert nobody.post("/v1/jobs", content=b"not JSON").status_code == 401
+
+
+def test_keys_are_shown_once_and_revoked_for_good(api: Server) -> None:
+    with api.client() as admin:
+        made = admin.post("/v1/keys", json={"name": "nightly", "scope": "read"})
+        assert made.status_code == 201
+        key = made.json()["key"]
+        listed = admin.get("/v1/keys")
+        assert key not in listed.text
+        assert made.json()["id"] in [one["id"] for one in listed.json()["items"]]
+        held = httpx.Client(base_url=api.url, headers={"X-API-Key": key})
+        assert held.get("/v1/account").status_code == 200
+        assert admin.delete(f"/v1/keys/{made.json()['id']}").json()["revoked_at"]
+        assert held.get("/v1/account").status_code == 401
+        held.close()
+        assert admin.delete(f"/v1/keys/{uuid4()}").status_code == 404
+    assert key.encode() not in (api.home / "gossamer.db").read_bytes()
+
+
+def test_a_job_is_worked_its_rows_are_paged_and_its_files_fetched(working: Server) -> None:
+    assert working.web is not None
+    domains = working.web.domains.read_text().split()
+    keywords = working.web.keywords.read_text().splitlines()
+    with working.client(right="submit") as client:
+        job = submit(client, domains=domains, params={"keywords": keywords, "max_pages_per_domain": 5, "top_pages": 3})
+        path = f"/v1/jobs/{job['id']}"
+        status = wait_for(client, path)
+        assert status["state"] == "completed", status
+        assert status["progress"]["pages"]["done"] > 0
+        found: list[Any] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = client.get(f"{path}/results", params={"limit": 7, "cursor": cursor}).json()
+            assert page["has_more"] == (page["next_cursor"] is not None)
+            found += page["items"]
+            cursor = page["next_cursor"]
+        assert len(found) == status["progress"]["records"] > 7
+        assert len({(one["url"], one["keyword"]) for one in found}) == len(found)
+        failed = client.get(f"{path}/errors").json()["items"]
+        assert len(failed) == status["progress"]["sites"]["failed"]
+        assert all(one["reason"] and one["code"] for one in failed)
+        (made,) = client.post(f"{path}/exports", json={"format": "csv"}).json()["items"]
+        for _ in range(200):
+            export = client.get(f"{path}/exports/{made['id']}").json()
+            if export["state"] == "done":
+                break
+            time.sleep(0.1)
+        lines = client.get(export["url"]).text.splitlines()
+        assert len(lines) == len(found) + 1
+        used = client.get("/v1/usage", params={"by": "request"}).json()["items"]
+        mine = next(one for one in used if one["job_id"] == job["id"])
+        assert (mine["outcome"], mine["credits"], mine["open"]) == (
+            "completed",
+            status["progress"]["pages"]["done"],
+            False,
+        )
+        table = client.get("/v1/usage", params={"format": "csv"})
+        assert table.headers["content-type"].startswith("text/csv")
+        assert table.text.startswith("day,requests,urls,")
+        site = found[0]["domain"]
+        would = client.delete("/v1/records", params={"domain": site, "dry_run": "true"}).json()
+        assert (would["forgotten"], would["jobs"][0]["job_id"]) == (False, job["id"])
+        assert client.delete("/v1/records", params={"domain": site}).json()["forgotten"]
+        left = client.get(f"{path}/results", params={"limit": 1000}).json()["items"]
+        assert left
+        assert site not in {one["domain"] for one in left}
+
+
+def wait_for(client: httpx.Client, path: str, longest: float = 120.0) -> dict[str, Any]:
+    until = time.monotonic() + longest
+    while True:
+        status: dict[str, Any] = client.get(path).json()
+        if status["state"] not in ("running", "pending") or time.monotonic() > until:
+            return status
+        time.sleep(0.2)

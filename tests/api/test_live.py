@@ -1,0 +1,142 @@
+"""Following a job, and logging in to do so."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from gossamer.access import opening, passwords
+from gossamer.api.live import BEHIND, Follower, TooSlow, Update
+from gossamer.clock import SystemClock
+from gossamer.model.account import Right
+from gossamer.model.job import Job, Progress
+from gossamer.model.states import JobState
+from gossamer.store.schema import ready_database
+from tests.api.conftest import Server, new_job
+
+PASSWORD = "a sentence that only ann says"
+
+
+@pytest.fixture(scope="module")
+def ann(api: Server) -> str:
+    """Somebody who may log in to the account `other`."""
+
+    async def work() -> None:
+        database = await ready_database(f"sqlite:///{api.home}/gossamer.db", SystemClock())
+        account = await opening.find_account(database, "other")
+        await opening.add_user(database, account, "Ann@acme.test", passwords.digest(PASSWORD), Right.SUBMIT)
+        await database.close()
+
+    asyncio.run(work())
+    return "ann@acme.test"
+
+
+def test_logging_in_renewing_and_logging_out(api: Server, ann: str) -> None:
+    with api.stranger() as client:
+        wrong = client.post("/v1/auth/login", json={"email": ann, "password": "something else entirely"})
+        nobody = client.post("/v1/auth/login", json={"email": "nobody@acme.test", "password": PASSWORD})
+        assert (wrong.status_code, wrong.json()["code"]) == (401, "auth.login")
+        assert wrong.json()["detail"] == nobody.json()["detail"]
+        pair = client.post("/v1/auth/login", json={"email": ann, "password": PASSWORD}).json()
+        mine = {"Authorization": f"Bearer {pair['access_token']}"}
+        assert client.get("/v1/account", headers=mine).json()["id"] == "other"
+        assert client.get("/v1/keys", headers=mine).status_code == 403
+        renewed = client.post("/v1/auth/refresh", json={"refresh_token": pair["refresh_token"]}).json()
+        assert renewed["refresh_token"] != pair["refresh_token"]
+        mine = {"Authorization": f"Bearer {renewed['access_token']}"}
+        assert client.post("/v1/auth/logout", headers=mine).status_code == 204
+        assert client.get("/v1/account", headers=mine).json()["code"] == "auth.login"
+        assert client.post("/v1/auth/refresh", json={"refresh_token": renewed["refresh_token"]}).status_code == 401
+
+
+def test_a_token_that_comes_twice_ends_the_login(api: Server, ann: str) -> None:
+    with api.stranger() as client:
+        pair = client.post("/v1/auth/login", json={"email": ann, "password": PASSWORD}).json()
+        again = {"refresh_token": pair["refresh_token"]}
+        fresh = client.post("/v1/auth/refresh", json=again).json()
+        assert client.post("/v1/auth/refresh", json=again).status_code == 401
+        mine = {"Authorization": f"Bearer {fresh['access_token']}"}
+        assert client.get("/v1/account", headers=mine).status_code == 401
+
+
+def test_passwords_cannot_be_tried_for_ever(api: Server) -> None:
+    with api.stranger() as client:
+        body = {"email": "x@acme.test", "password": "w"}
+        answers = [client.post("/v1/auth/login", json=body).status_code for _ in range(11)]
+    assert answers[-1] == 429
+
+
+def events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+    said: dict[str, Any] = {}
+    for line in lines:
+        name, _, value = line.partition(": ")
+        if not line and "data" in said:
+            yield {**said, "data": orjson.loads(said["data"])}
+            said = {}
+        elif name in ("id", "event", "data"):
+            said[name] = value
+
+
+def test_a_job_is_followed_by_events_and_gone_on_with(api: Server) -> None:
+    with api.client() as client:
+        path = f"/v1/jobs/{client.post('/v1/jobs', json=new_job()).json()['id']}"
+        with api.client() as reader, reader.stream("GET", f"{path}/live") as answer:
+            assert answer.headers["content-type"].startswith("text/event-stream")
+            stream = events(answer.iter_lines())
+            first = next(stream)
+            assert first["data"]["job"]["state"] == "running"
+            assert first["data"]["progress"]["sites"]["total"] == 1
+            client.post(f"{path}/pause")
+            second = next(one for one in stream if one["data"]["job"]["state"] == "pausing")
+            assert "job.pausing" in [one["kind"] for one in second["data"]["events"]]
+        client.post(f"{path}/resume")
+        client.post(f"{path}/cancel")
+        since = {"Last-Event-ID": second["id"]}
+        with client.stream("GET", f"{path}/live", headers=since) as answer:
+            rest = list(events(answer.iter_lines()))
+        assert rest[-1]["event"] == "end"
+        kinds = [one["kind"] for said in rest for one in said["data"]["events"]]
+        assert kinds == ["job.running", "job.cancelled"]
+
+
+def test_a_job_is_followed_over_a_websocket(api: Server, ann: str) -> None:
+    with api.client() as client:
+        job = client.post("/v1/jobs", json=new_job()).json()["id"]
+        address = f"{api.url.replace('http', 'ws', 1)}/v1/jobs/{job}/live"
+        with connect(address, additional_headers={"X-API-Key": api.keys["default"]["read"]}) as socket:
+            assert orjson.loads(socket.recv(timeout=20))["job"]["state"] == "running"
+            client.post(f"/v1/jobs/{job}/cancel")
+            said = [orjson.loads(text) for text in socket]
+        assert (said[-1]["type"], said[-1]["job"]["state"]) == ("end", "cancelled")
+        for headers in ({}, {"X-API-Key": api.keys["other"]["admin"]}):
+            with pytest.raises(InvalidStatus) as refused, connect(address, additional_headers=headers):
+                pass
+            assert refused.value.response.status_code == (404 if headers else 401)
+
+
+def _update(number: int, state: JobState = JobState.RUNNING) -> Update:
+    now = SystemClock().now()
+    job = Job(uuid4(), "x", "prospect", {}, state, "", now, None, None)
+    return Update(job, Progress(pages_done=number), (), None)
+
+
+async def test_a_slow_reader_is_dropped() -> None:
+    follower = Follower(_update(0))
+    assert await follower.next() is not None
+    for number in range(BEHIND + 1):
+        follower.tell(_update(number))
+    with pytest.raises(TooSlow):
+        await follower.next()
+
+
+def test_a_token_may_come_with_the_address_but_no_key(api: Server) -> None:
+    with api.client() as client, api.stranger() as nobody:
+        job = client.post("/v1/jobs", json=new_job()).json()["id"]
+        client.post(f"/v1/jobs/{job}/cancel")
+        key = {"access_token": api.keys["default"]["read"]}
+        assert nobody.get(f"/v1/jobs/{job}/live", params=key).status_code == 401

@@ -1,0 +1,82 @@
+"""The endpoints of sitemap jobs: the sitemap is really read, the pages are really fetched."""
+
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from tests.api.conftest import Server
+from tests.api.test_jobs import wait_for
+
+FIELDS = [
+    "created_at",
+    "domain",
+    "error_message",
+    "failed_urls",
+    "finished_at",
+    "id",
+    "residential_mb_used",
+    "started_at",
+    "status",
+    "success_urls",
+    "total_urls",
+    "traffic_mb_used",
+]
+
+
+def test_a_sitemap_becomes_a_job_of_its_pages(working: Server) -> None:
+    with working.client(right="submit") as client:
+        body = {"sitemap_url": "http://map.town/sitemap.xml", "options": {"domain": "map.town"}}
+        answer = client.post("/api/jobs", json=body)
+        assert answer.status_code == 201, answer.text
+        job = answer.json()
+        assert sorted(job) == FIELDS
+        assert (job["domain"], job["total_urls"]) == ("map.town", 4)
+        path = f"/api/jobs/{job['id']}"
+        with client.stream("GET", f"{path}/stream") as stream:
+            said = [orjson.loads(line[6:]) for line in stream.iter_lines() if line.startswith("data: ")]
+        assert said[-1] == {"type": "complete"}
+        progress: dict[str, Any] = said[-2]
+        assert sorted(progress["data"]) == ["job_id", "message", "progress"]
+        assert (progress["type"], progress["data"]["progress"]) == ("progress", 100)
+        now = client.get(path).json()
+        assert (now["status"], now["success_urls"], now["failed_urls"]) == ("succeeded", 3, 1)
+        assert now["traffic_mb_used"] > 0
+        assert job["id"] in [one["id"] for one in client.get("/api/jobs", params={"domain": "map.town"}).json()]
+        assert client.get("/api/jobs", params={"domain": "nobody.town"}).json() == []
+        refused = client.post(f"{path}/cancel")
+        assert (refused.status_code, refused.json()["detail"]) == (409, "Cannot cancel job in status: succeeded")
+        tables = client.get(f"{path}/exports")
+        assert (tables.status_code, tables.json()["code"]) == (501, "recipe.missing")
+        assert "recipe site" in tables.json()["detail"]
+
+
+def test_a_list_becomes_a_job_too(working: Server) -> None:
+    with working.client(right="submit") as client:
+        urls = [f"http://list.town/{number}" for number in range(4)]
+        body = {"sitemap_urls": urls, "options": {"domain": "list.town", "max_urls": 2}}
+        job = client.post("/api/jobs", json=body).json()
+        assert job["total_urls"] == 2
+        assert wait_for(client, f"/v1/jobs/{job['id']}")["state"] == "completed"
+        slow = {"sitemap_urls": ["http://slow.town/slow"], "options": {"domain": "slow.town"}}
+        again = client.post("/api/jobs", json=slow).json()
+        cancelled = client.post(f"/api/jobs/{again['id']}/cancel")
+        assert (cancelled.status_code, cancelled.json()) == (202, {"ok": True})
+        assert client.get(f"/api/jobs/{again['id']}").json()["status"] == "cancelled"
+
+
+def test_no_job_without_pages(working: Server) -> None:
+    with working.client(right="submit") as client:
+        neither = client.post("/api/jobs", json={"options": {"domain": "map.town"}})
+        assert (neither.status_code, neither.json()["detail"]) == (400, "Either sitemap_url or sitemap_urls required")
+        for name in ("empty.xml", "lamp", "gone"):
+            empty = client.post("/api/jobs", json={"sitemap_url": f"http://map.town/{name}"})
+            assert (empty.status_code, empty.json()["code"]) == (400, "sitemap.empty"), name
+        assert client.get(f"/api/jobs/{uuid4()}").status_code == 404
+
+
+def test_health_asks_the_database(working: Server) -> None:
+    with working.stranger() as client:
+        health = client.get("/api/health").json()
+        assert (health["status"], health["database"]) == ("ok", "ok")
+        assert client.get("/").json()["status"] == "ok"

@@ -1,0 +1,181 @@
+"""What every request gets, and how much of it anybody may have."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import orjson
+import pytest
+
+from tests.api.conftest import Server, new_job, server
+
+BODY = {"name": "n", "scope": "read"}
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    settings = {
+        "GOSSAMER_API_KEY_RATE": "12",
+        "GOSSAMER_API_IP_RATE": "40",
+        "GOSSAMER_API_TRUSTED_PROXIES": "127.0.0.0/8",
+        "GOSSAMER_API_CORS": "https://app.example.com",
+        "GOSSAMER_API_MAX_BODY": "20KB",
+        "GOSSAMER_QUOTA_CREDITS": "3",
+        "GOSSAMER_ACCOUNT_JOBS": "1",
+        "GOSSAMER_ACCOUNT_QUEUE": "1",
+    }
+    with server(tmp_path_factory.mktemp("strict"), "--api-only", settings=settings) as one:
+        yield one
+
+
+def _fresh(server: Server, account: str, right: str, ip: str) -> httpx.Client:
+    """With a key of its own, so that nobody else's requests count."""
+    with server.client(account, **{"X-Forwarded-For": ip}) as admin:
+        key = admin.post("/v1/keys", json={"name": ip, "scope": right}).json()["key"]
+    return httpx.Client(base_url=server.url, headers={"X-API-Key": key, "X-Forwarded-For": ip}, timeout=60)
+
+
+def test_headers_of_every_answer(strict: Server) -> None:
+    with strict.stranger() as client:
+        for path in ("/api/health", "/docs", "/v1/jobs", "/nowhere"):
+            answer = client.get(path)
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert answer.headers["x-frame-options"] == "DENY"
+            assert "default-src 'none'" in answer.headers["content-security-policy"]
+            assert "server" not in answer.headers
+            assert len(answer.headers["x-request-id"]) >= 8
+        named = client.get("/api/health", headers={"X-Request-Id": "my-request-1", "X-Forwarded-Proto": "https"})
+        assert named.headers["x-request-id"] == "my-request-1"
+        assert named.headers["strict-transport-security"] == "max-age=31536000"
+        forged = client.get("/api/health", headers={"X-Request-Id": "x\ty"})
+        assert "\t" not in forged.headers["x-request-id"]
+        assert (client.get("/nowhere").json()["code"], client.put("/v1/jobs").json()["code"]) == ("not_found", "method")
+
+
+def test_pages_of_listed_origins_may_ask(strict: Server) -> None:
+    with strict.stranger() as client:
+        ours, theirs = ({"Origin": origin} for origin in ("https://app.example.com", "https://evil.example"))
+        assert client.get("/api/health", headers=ours).headers["access-control-allow-origin"] == ours["Origin"]
+        assert "access-control-allow-origin" not in client.get("/api/health", headers=theirs).headers
+
+
+def test_the_description_is_whole_and_needs_nobody_else(strict: Server) -> None:
+    with strict.stranger() as client:
+        page, spec = client.get("/docs").text, client.get("/openapi.json").json()
+    assert "<script" not in page
+    assert "http://" not in page.replace(strict.url, "")
+    for path, verbs in spec["paths"].items():
+        assert path in page
+        for verb, operation in verbs.items():
+            assert operation["summary"], f"{verb} {path}"
+            assert "422" not in operation["responses"] or path == "/v1/scrape"
+            for status, answer in operation["responses"].items():
+                if status >= "4":
+                    assert list(answer["content"]) == ["application/problem+json"], f"{verb} {path} {status}"
+    assert spec["components"]["schemas"]["NewJob"]["example"]
+
+
+def test_a_body_that_is_too_large_is_refused(strict: Server) -> None:
+    with _fresh(strict, "default", "admin", "10.1.0.1") as client:
+        large = client.post("/v1/keys", json={**BODY, "name": "n" * 30_000})
+        assert (large.status_code, large.json()["code"]) == (413, "request.too_large")
+        unannounced = client.post("/v1/keys", content=(b"x" * 1_000 for _ in range(30)))
+        assert unannounced.status_code == 413
+        for name in (b"\\u0000", b"\\ud800", b"\\udc00x"):
+            answer = client.post("/v1/keys", content=b'{"name": "' + name + b'"}')
+            assert (answer.status_code, answer.json()["code"]) == (400, "request.invalid")
+        assert client.get("/v1/jobs?recipe=%00").status_code == 400
+        assert client.post("/v1/keys", json={"name": "\U0001f578"}).status_code == 201
+        assert client.post("/v1/keys", content=b"{", headers={"Content-Type": "application/json"}).status_code == 400
+
+
+def test_a_key_may_ask_so_often_in_a_minute(strict: Server) -> None:
+    with _fresh(strict, "default", "read", "10.1.0.2") as client:
+        first = client.get("/v1/account")
+        assert first.headers["ratelimit-policy"] == '"key";q=12;w=60'
+        assert first.headers["ratelimit"].startswith('"key";r=11;t=')
+        answers = [client.get("/v1/account") for _ in range(12)]
+        assert [one.status_code for one in answers] == [200] * 11 + [429]
+        refused = answers[-1]
+        assert refused.json()["code"] == "rate.exceeded"
+        assert 0 < int(refused.headers["retry-after"]) <= 60
+        # Who has no key is told so first, and what is wrong with a request comes last.
+        assert client.post("/v1/keys", content=b"{").status_code in (403, 429)
+
+
+def test_an_address_may_ask_so_often_in_a_minute(strict: Server) -> None:
+    clients = [_fresh(strict, "other", "read", f"10.1.1.{number}") for number in range(4)]
+    seen = [client.get("/v1/account", headers={"X-Forwarded-For": "10.9.9.9"}) for client in clients for _ in range(11)]
+    assert [one.status_code for one in seen] == [200] * 40 + [429] * 4
+    assert "this address" in seen[-1].json()["detail"]
+    for client in clients:
+        client.close()
+
+
+def test_room_and_credits_are_the_accounts(strict: Server) -> None:
+    with _fresh(strict, "other", "submit", "10.1.0.4") as client:
+        first, second = (client.post("/v1/jobs", json=new_job(name=name)).json() for name in ("one", "two"))
+        assert client.get(f"/v1/jobs/{first['id']}").json()["state"] == "running"
+        waiting = client.get(f"/v1/jobs/{second['id']}").json()
+        assert (waiting["state"], waiting["waiting"]) == ("pending", True)
+        full = client.post("/v1/jobs", content=b"no JSON at all")
+        assert (full.status_code, full.json()["code"]) == (400, "request.invalid")
+        full = client.post("/v1/jobs", json=new_job(name="three"))
+        assert (full.status_code, full.json()["code"]) == (429, "account.queue")
+        assert full.headers["retry-after"]
+        client.post(f"/v1/jobs/{second['id']}/cancel")
+        dear = client.post("/v1/jobs", json=new_job(domains=["b.test", "c.test", "d.test"]))
+        assert (dear.status_code, dear.json()["code"]) == (402, "account.credits")
+        assert "2 of 3 are left" in dear.json()["detail"]
+        account = client.get("/v1/account").json()
+        assert (account["credits"], account["running_jobs"]) == (3, 1)
+
+
+def test_the_access_log_is_json_without_secrets(strict: Server) -> None:
+    with strict.stranger() as client:
+        client.get("/api/health?access_token=do-not-log-me", headers={"X-Request-Id": "find-me-again"})
+    said = (strict.home / "said.txt").read_text()
+    assert "do-not-log-me" not in said
+    lines = [orjson.loads(text) for text in said.splitlines() if text.startswith("{")]
+    (line,) = (one for one in lines if one["request"] == "find-me-again")
+    assert (line["method"], line["path"], line["status"], line["ip"]) == ("GET", "/api/health", 200, "127.0.0.1")
+
+
+def test_a_server_that_is_stopped_finishes_and_says_so(tmp_path: Path) -> None:
+    with (
+        server(tmp_path / "home", "--api-only", settings={"GOSSAMER_API_DRAIN": "5s"}) as one,
+        one.client() as client,
+    ):
+        job = client.post("/v1/jobs", json=new_job()).json()["id"]
+        with client.stream("GET", f"/v1/jobs/{job}/live") as live:
+            lines = live.iter_lines()
+            assert next(lines) == "retry: 2000"
+            one.process.send_signal(signal.SIGTERM)
+            assert "event: bye" in list(lines)
+        assert one.process.wait(timeout=300) == 0
+        with pytest.raises(httpx.ConnectError):
+            client.get("/api/health")
+
+
+def test_the_first_key_is_printed_once(tmp_path: Path) -> None:
+    said = [_first_lines(tmp_path), _first_lines(tmp_path)]
+    assert "gsk_" in said[0]
+    assert "gsk_" not in said[1]
+
+
+def _first_lines(home: Path) -> str:
+    env = {**os.environ, "GOSSAMER_HOME": str(home)}
+    command = [sys.executable, "-m", "gossamer", "serve", "--port", "0", "--api-only"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout is not None
+        said = ""
+        for line in process.stdout:
+            said += line
+            if "Listening" in line:
+                break
+        process.send_signal(signal.SIGTERM)
+    return said

@@ -1,0 +1,165 @@
+"""Accounts, their keys and logins, on both databases; and that nobody reaches another's job."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import update
+
+from gossamer.access import passwords
+from gossamer.access.opening import first_key, issue_key, open_account
+from gossamer.access.secret_keys import digest_of, looks_like_key
+from gossamer.errors import UserError
+from gossamer.intake.quota import let_in
+from gossamer.intake.submit import submit, submit_once
+from gossamer.model.account import DEFAULT, Bill, Quota, Right
+from gossamer.model.job import Job, JobRequest, Target
+from gossamer.model.states import JobState
+from gossamer.recipes.prospect import Prospect
+from gossamer.store import accounts, jobs, keys, owned, tables, usage, users
+from gossamer.store.owned import Fenced, NotTheirs
+from gossamer.store.tx import Tx
+from tests.conftest import AnyDatabase
+
+RECIPES = {"prospect": Prospect()}
+ANY = Quota()
+
+
+def asked(name: str, account: str, quota: Quota = ANY, *, key: str = "", credits: int = 1) -> JobRequest:
+    target = Target("a.test", ("http://a.test/",), "a.test")
+    bill = Bill("jobs", quota, urls=1, credits=credits)
+    return JobRequest(name, "prospect", {"keywords": ["CRM"]}, (target,), submit_key=key, account=account, bill=bill)
+
+
+async def two_accounts(database: AnyDatabase) -> None:
+    for name in ("ann", "bob"):
+        await open_account(database, name, name)
+
+
+async def test_a_key_is_found_by_its_digest_until_it_is_revoked(database: AnyDatabase) -> None:
+    await two_accounts(database)
+    new, kept = await issue_key(database, "ann", "nightly", Right.READ)
+    assert looks_like_key(new.text)
+    found = await database.read(keys.holder, digest_of(new.text))
+    assert found is not None
+    assert (found.account, found.right, found.start) == ("ann", Right.READ, new.text[:12])
+    assert not await database.write(keys.revoke, "bob", kept.id), "another account cannot revoke it"
+    assert await database.write(keys.revoke, "ann", kept.id)
+    assert await database.read(keys.holder, digest_of(new.text)) is None
+
+
+async def test_a_closed_account_is_refused_with_all_its_keys(database: AnyDatabase) -> None:
+    await two_accounts(database)
+    new, _ = await issue_key(database, "ann", "nightly", Right.READ)
+    await database.write(_close, "ann")
+    assert await database.read(keys.holder, new.digest) is None
+
+
+def _close(tx: Tx, account: str) -> None:
+    accounts.change(tx, account, {"closed_at": tx.now})
+
+
+async def test_the_first_key_is_made_once(database: AnyDatabase) -> None:
+    first = await first_key(database)
+    assert first is not None
+    held = await database.read(keys.holder, first.digest)
+    assert held is not None
+    assert (held.account, held.right) == (DEFAULT, Right.ADMIN)
+    assert await first_key(database) is None
+
+
+async def test_a_login_is_renewed_once_per_token_and_ends_when_one_comes_twice(database: AnyDatabase) -> None:
+    await two_accounts(database)
+    user = await database.write(users.add, "ann", "ann@acme.test", "digest", Right.READ)
+    assert user is not None
+    assert await database.write(users.add, "bob", "ann@acme.test", "digest", Right.READ) is None
+    until = user.created_at + timedelta(days=1)
+    login = await database.write(users.begin, user.id, b"one", until)
+    assert await database.write(users.renew, login, b"one", b"two") is not None
+    assert await database.read(users.login, login) is not None
+    assert await database.write(users.renew, login, b"one", b"three") is None, "it was used before"
+    assert await database.read(users.login, login) is None
+
+
+async def test_passwords_are_kept_as_digests() -> None:
+    kept = passwords.digest("correct horse battery")
+    assert "horse" not in kept
+    assert passwords.fits("correct horse battery", kept)
+    assert not passwords.fits("correct horse batterz", kept)
+    assert not passwords.fits("a password that nobody has", None)
+    with pytest.raises(UserError, match="12 to"):
+        passwords.digest("short")
+
+
+async def test_a_job_is_seen_by_its_own_account_only(database: AnyDatabase) -> None:
+    await two_accounts(database)
+    job = await submit(database, RECIPES, asked("hers", "ann"))
+    assert await database.read(owned.job, "ann", job.id) is not None
+    assert await database.read(owned.job, "bob", job.id) is None
+    assert [one.id for one in await database.read(_all_of, "ann")] == [job.id]
+    assert await database.read(_all_of, "bob") == []
+    found = await Fenced(database, "ann", job.id).read(jobs.get, job.id)
+    assert found is not None
+    with pytest.raises(NotTheirs):
+        await Fenced(database, "bob", job.id).read(jobs.get, job.id)
+    with pytest.raises(NotTheirs):
+        await Fenced(database, "bob", job.id).write(jobs.move, job.id, JobState.CANCELLED)
+    with pytest.raises(NotTheirs):
+        await Fenced(database, "ann", uuid4()).read_together(lambda tx: jobs.get(tx, job.id))
+
+
+def _all_of(tx: Tx, account: str) -> list[Job]:
+    return list(owned.page(tx, account, before=None, limit=10))
+
+
+async def test_an_idempotency_key_belongs_to_an_account(database: AnyDatabase) -> None:
+    await two_accounts(database)
+    hers = await submit_once(database, RECIPES, asked("x", "ann", key="k"))
+    his = await submit_once(database, RECIPES, asked("x", "bob", key="k"))
+    again = await submit_once(database, RECIPES, asked("x", "ann", key="k"))
+    assert hers.is_new
+    assert his.is_new
+    assert not again.is_new
+    assert again.job.id == hers.job.id != his.job.id
+
+
+async def test_what_is_too_much_waits_or_is_refused(database: AnyDatabase) -> None:
+    await two_accounts(database)
+    quota = Quota(credits=10, running=1, queued=1)
+    first = await submit(database, RECIPES, asked("first", "ann", quota))
+    second = await submit(database, RECIPES, asked("second", "ann", quota))
+    assert (first.state, second.state) == (JobState.RUNNING, JobState.PENDING)
+    with pytest.raises(UserError, match="no room for another"):
+        await submit(database, RECIPES, asked("third", "ann", quota))
+    assert await database.write(let_in, lambda _, __: quota) == 0
+    await database.write(jobs.move, first.id, JobState.CANCELLED)
+    assert await database.write(let_in, lambda _, __: quota) == 1
+    began = await database.read(owned.job, "ann", second.id)
+    assert began is not None
+    assert began.state is JobState.RUNNING
+
+
+async def test_credits_are_those_of_the_month_and_of_the_account(database: AnyDatabase) -> None:
+    await two_accounts(database)
+    quota = Quota(credits=10)
+    job = await submit(database, RECIPES, asked("first", "ann", quota, credits=8))
+    with pytest.raises(UserError, match="takes 3 credits, and 2 of 10 are left"):
+        await submit(database, RECIPES, asked("second", "ann", quota, credits=3))
+    await submit(database, RECIPES, asked("his", "bob", quota, credits=10))
+    # It has read nothing in the end: nothing was taken.
+    await database.write(jobs.move, job.id, JobState.CANCELLED)
+    assert await database.read(usage.ended) == [("ann", job.id)]
+    closed = await database.write(usage.close, "ann", job.id, {})
+    assert closed is not None
+    assert (closed.credits, closed.outcome, closed.is_open) == (0, "cancelled", False)
+    assert await database.read(usage.ended) == []
+    month = f"{job.created_at:%Y-%m}"
+    assert await database.read(usage.spent, "ann", month) == 0
+    assert await database.read(usage.spent, "bob", month) == 10
+
+
+async def test_jobs_of_the_command_line_are_the_first_accounts(database: AnyDatabase) -> None:
+    job = await database.write(jobs.create, "mine", "prospect", {}, 1)
+    assert await database.read(owned.job, DEFAULT, job.id) is not None
+    await database.write(lambda tx: tx.run(update(tables.jobs).values(account_id="ann")))
+    assert await database.read(owned.job, DEFAULT, job.id) is None

@@ -1,0 +1,204 @@
+"""The `scrape` recipe through the whole engine: exactly the listed pages, each with a result of its own."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from gossamer.assembly import App, open_app, open_kit
+from gossamer.intake.addresses import read_addresses
+from gossamer.intake.scrape import scrape_request
+from gossamer.intake.submit import submit
+from gossamer.model.states import JobState, PageState
+from gossamer.settings import Settings
+from gossamer.store import counters, jobs
+from gossamer.work.audit import audit
+from gossamer.work.run import Shard
+from gossamer.work.scraped import ScrapedPage, read_result, read_results, results_after, with_files
+
+WORDS = " ".join(["Readable sentences about lamps, chairs and tables, as people write them."] * 12)
+PRODUCT = (
+    "<html lang=en><head><title>{title}</title><link rel=canonical href='http://shop.test/canonical'></head><body>"
+    "<nav><a href=/elsewhere>Elsewhere</a></nav><main><h1>{title}</h1><p class=price>€ 1.234,50</p>"
+    f"<p>{WORDS}</p></main></body></html>"
+)
+ANSWERS: dict[str, tuple[int, dict[str, str], str]] = {
+    "/robots.txt": (200, {"content-type": "text/plain"}, "User-agent: *\nDisallow: /private"),
+    "/moved": (302, {"location": "http://other.test/landing"}, ""),
+    "/here": (301, {"location": "/one"}, ""),
+    "/gone": (404, {}, "<h1>Not found</h1>"),
+    "/data.json": (200, {"content-type": "application/json"}, '{"lamps": 3}'),
+    "/bare": (200, {}, f"<html><title>Bare</title><body><p>{WORDS}</p></body></html>"),
+}
+
+
+class Town:
+    """A few sites on one port. Remembers what was asked for, robots.txt apart."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def answer(self, path: str) -> tuple[int, dict[str, str], str]:
+        return ANSWERS.get(path) or (200, {}, PRODUCT.format(title=f"Lamp {path[1:]}"))
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                lines = head.decode("latin-1").split("\r\n")
+                path = lines[0].split(" ")[1]
+                host = next(line.split(": ", 1)[1] for line in lines if line.lower().startswith("host: "))
+                if path != "/robots.txt":
+                    self.asked.append(f"http://{host}{path}")
+                status, headers, body = self.answer(path)
+                told = {"content-type": "text/html", "content-length": str(len(body.encode())), **headers}
+                said = "".join(f"{name}: {value}\r\n" for name, value in told.items())
+                writer.write(f"HTTP/1.1 {status} x\r\n{said}\r\n{body}".encode())
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return
+        finally:
+            writer.close()
+
+
+class Desk:
+    """An open home on the town, and a worker for its jobs."""
+
+    def __init__(self, app: App, town: Town) -> None:
+        self.app = app
+        self.town = town
+
+    async def scrape(self, urls: Sequence[str], **asked: Any) -> UUID:
+        listed = read_addresses(urls)
+        job = await submit(self.app.database, self.app.recipes, scrape_request(listed, self.app.rungs, **asked))
+        await self.work(job.id)
+        return job.id
+
+    async def work(self, job_id: UUID) -> None:
+        async with open_kit(self.app.settings, 1) as kit:
+            shard = Shard(kit, 0, 1, "home/0-1")
+            running = asyncio.create_task(shard.run())
+            async with asyncio.timeout(60):
+                while True:
+                    job = await kit.database.read(jobs.get, job_id)
+                    assert job
+                    if job.state is JobState.COMPLETED:
+                        break
+                    await asyncio.sleep(0.02)
+            shard.stop()
+            await running
+
+    async def result(self, job_id: UUID, url: str) -> ScrapedPage:
+        found = await read_result(self.app.database, job_id, url)
+        assert found
+        return found
+
+
+@asynccontextmanager
+async def opened(tmp_path: Path, database_url: str) -> AsyncIterator[Desk]:
+    town = Town()
+    server = await asyncio.start_server(town.serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    url = None if database_url.startswith("sqlite") else database_url
+    settings = Settings(
+        home=tmp_path / "home", domain_rate=500, connect_to=f"*.test=127.0.0.1:{port}", database_url=url
+    )
+    async with open_app(settings) as app:
+        yield Desk(app, town)
+    server.close()
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, database_url: str) -> AsyncIterator[Desk]:
+    async with opened(tmp_path, database_url) as desk:
+        yield desk
+
+
+@pytest.fixture
+async def embedded(tmp_path: Path) -> AsyncIterator[Desk]:
+    async with opened(tmp_path, "sqlite:") as desk:
+        yield desk
+
+
+async def test_exactly_the_listed_pages_are_fetched_and_each_has_its_own_result(desk: Desk) -> None:
+    given = {name: f"http://shop.test/{name}" for name in ("one", "two", "moved", "here", "gone", "private")}
+    given["other"] = "http://other.test/page"
+    job_id = await desk.scrape(list(given.values()), formats=["markdown", "metadata"])
+
+    results = await read_results(desk.app.database, job_id, list(given.values()))
+    by_url = {page.url: page for page in results}
+    assert [page.url for page in results] == list(given.values())
+    states = {name: by_url[url].state for name, url in given.items()}
+    assert [name for name, state in states.items() if state is PageState.FAILED] == ["gone", "private"]
+    assert all(state in (PageState.DONE, PageState.FAILED) for state in states.values())
+    assert by_url[given["gone"]].error == "HTTP 404 Not Found"
+    assert by_url[given["private"]].reason == "ROBOTS"
+
+    # Two addresses that call themselves the same page are two results, as is one that redirects.
+    assert [by_url[given[name]].data["title"] for name in ("one", "two", "here")] == [
+        "Lamp one",
+        "Lamp two",
+        "Lamp one",
+    ]
+    moved = by_url[given["moved"]]
+    assert (moved.data["url"], moved.data["final_url"]) == (given["moved"], "http://other.test/landing")
+    assert "Readable sentences" in moved.data["markdown"]
+    assert "Elsewhere" not in moved.data["markdown"]
+
+    asked = {given[name] for name in given if name != "private"} | {"http://other.test/landing"}
+    assert set(desk.town.asked) == asked
+    progress = await desk.app.database.read(counters.progress, job_id)
+    assert (progress.sites_total, progress.pages_done, progress.pages_failed) == (2, 5, 2)
+    assert progress.pages_open == 0
+    assert (await audit(desk.app.database, job_id, desk.app.recipes)).clean
+
+
+async def test_results_are_read_page_by_page_without_missing_one(embedded: Desk) -> None:
+    urls = [f"http://{host}.test/{number}" for host in ("a", "b", "c") for number in range(4)]
+    job_id = await embedded.scrape([*urls, "http://shop.test/moved"], formats=["links"])
+    found: list[str] = []
+    after, steps = "", 0
+    while steps == 0 or after:
+        listing = await results_after(embedded.app.database, job_id, after, 5)
+        found += [page.url for page in listing.pages]
+        after, steps = listing.next, steps + 1
+    assert (sorted(found), steps) == (sorted([*urls, "http://shop.test/moved"]), 3)
+
+
+async def test_html_and_other_bodies_are_kept_in_files_and_swept_after_a_day(embedded: Desk) -> None:
+    page, data = "http://shop.test/one", "http://shop.test/data.json"
+    job_id = await embedded.scrape([page, data], formats=["html", "raw", "text"])
+    files = embedded.app.page_files()
+    read = await with_files(files, job_id, await embedded.result(job_id, page))
+    assert "html" not in (await embedded.result(job_id, page)).data
+    assert read.data["html"] == read.data["raw"] == PRODUCT.format(title="Lamp one")
+    assert read.data["text"].splitlines()[:2] == ["Elsewhere", "Lamp one"]
+    other = await with_files(files, job_id, await embedded.result(job_id, data))
+    assert (other.data["raw"], other.data["content_type"]) == ('{"lamps": 3}', "application/json")
+
+    assert await files.sweep() == 0
+    folder = embedded.app.settings.home / "files" / "pages"
+    for path in [path for path in folder.rglob("*") if path.is_file()]:
+        os.utime(path, (0, 0))
+    assert await files.sweep() == 3
+    gone = await with_files(files, job_id, await embedded.result(job_id, page))
+    assert gone.data["html"] is None
+    assert gone.data["text"]
+
+
+async def test_what_is_no_web_page_fails_unless_its_body_is_wanted(embedded: Desk) -> None:
+    job_id = await embedded.scrape(["http://shop.test/data.json"], formats=["text"])
+    assert (await embedded.result(job_id, "http://shop.test/data.json")).reason == "NOT_HTML"
+
+
+async def test_a_page_without_a_required_field_fails_and_names_it(embedded: Desk) -> None:
+    rules = {"price": {"css": ".price", "type": "price", "required": True}, "name": "h1"}
+    urls = ["http://shop.test/one", "http://shop.test/bare"]
+    job_id = await embedded.scrape(urls, rules=rules)
+    good, bad = await read_results(embedded.app.database, job_id, urls)
+    assert good.data["extract"] == {"price": {"amount": 1234.5, "currency": "EUR"}, "name": "Lamp one"}
+    assert bad.error == "Required field not found (price)"
