@@ -22,8 +22,8 @@ Lines: TypeAlias = AsyncGenerator[list[Line], None]
 class Column:
     """One column. A number is whole, a decimal is not, money is dollars.
 
-    A time is text in ISO 8601, UTC: `2026-11-16T01:42:18Z`. A value is whatever JSON can hold; in a file that holds only
-    plain cells it is written as JSON.
+    A time is text in ISO 8601, UTC: `2026-11-16T01:42:18Z`. A value is whatever JSON can hold; in a file that holds
+    only plain cells it is written as JSON.
     """
 
     name: str

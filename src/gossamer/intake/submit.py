@@ -66,7 +66,9 @@ def check_params(recipe: Recipe[Any], given: Mapping[str, Any]) -> BaseModel:
         wrong = error.errors()[0]
         # As the command line calls it: `--client-domain` for the first of `client_domains`.
         named = str(wrong["loc"][0]) if wrong["loc"] else ""
-        where = "--" + named.removesuffix("s" if len(wrong["loc"]) > 1 else "").replace("_", "-") if named else "The job"
+        where = (
+            "--" + named.removesuffix("s" if len(wrong["loc"]) > 1 else "").replace("_", "-") if named else "The job"
+        )
         what = str(wrong["msg"]).removeprefix("Value error, ")
         command = _COMMANDS.get(recipe.name, recipe.name)
         raise UserError("job.params", f"{where}: {what}.", hint=f"See 'gossamer {command} --help'.") from error

@@ -89,6 +89,10 @@ class Fenced:
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._database.write(self._checked(work), *args, **kwargs)
 
+    async def write_one(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Whose the job is, is a second statement."""
+        return await self.write(work, *args, **kwargs)
+
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._database.read(self._checked(work), *args, **kwargs)
 

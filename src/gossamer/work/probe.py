@@ -90,6 +90,7 @@ class Probe:
                 hold,
                 self._kit.limits.timeout,
                 Purse(self._kit.treasurer, visit),
+                self._kit.resting,
             )
             desk = RobotsDesk(self._kit.database, courier, self._memory, {}, {})
             try:
