@@ -28,6 +28,7 @@ class Ground:
         return {
             "GOSSAMER_DOMAIN_RATE": str(self.rate),
             "GOSSAMER_LEASE": f"{LEASE:g}s",
+            "GOSSAMER_PROCESSES": PROCESSES[1],
             # Not so short that a busy machine gives up on a request that still arrives, right beside the next one.
             "GOSSAMER_HTTP_TIMEOUT": "4s",
         }
