@@ -159,7 +159,7 @@ async def test_concurrency_is_logged_every_minute_and_a_passed_cap_once(
     assert [(one["visits"], one["cap"]) for one in lines if one["event"] == "issuer.cap_passed"] == [(5, 4)]
 
 
-async def test_a_job_of_fifty_thousand_and_a_small_one_both_move(database: AnyDatabase) -> None:
+async def test_a_large_job_and_a_small_one_both_move(database: AnyDatabase) -> None:
     """Slots become free a few at a time, as they do: each job gets its part of them."""
     large = await database.write(make_job, *hosts(2_000))
     await worker(database, 40)

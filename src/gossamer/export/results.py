@@ -3,8 +3,9 @@
 A site's lines are sorted in memory; of a site with very many only what they are sorted by.
 """
 
+import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
@@ -38,17 +39,36 @@ async def lines(database: Database, asked: Asked) -> Lines:
         places = [place for place in places if not is_covered(place.host, asked.excluded)]
     if asked.domains:
         places = [place for place in places if is_covered(place.host, asked.domains)]
-    at, several = 0, _SITES
-    while at < len(places):
-        step = places[at : at + several]
-        found, done = await database.read(_step, asked, step)
+    async for found, alone in _steps(database, asked, places):
         for some in _batches(found):
             yield some
-        if done == 0:
-            async for some in _large_site(database, asked, step[0]):
+        if alone:
+            async for some in _large_site(database, asked, alone):
                 yield some
-        at += max(1, done)
-        several = done + done // 4 + _SITES  # about as many as there is room for, and some more to find out
+
+
+async def _steps(
+    database: Database, asked: Asked, places: Sequence[SitePlace]
+) -> AsyncIterator[tuple[list[Line], SitePlace | None]]:
+    """Lines of some sites at a time, or one too large for that. The next are read while these are written."""
+    at, several = 0, _SITES
+    reading: asyncio.Task[tuple[list[Line], int]] | None = None
+    try:
+        while at < len(places):
+            step = places[at : at + several]
+            found, done = await (reading or database.read(_step, asked, step))
+            reading = None
+            at += max(1, done)
+            several = done + done // 4 + _SITES  # about as many as there is room for, and some more to find out
+            if done and at < len(places):
+                reading = asyncio.create_task(database.read(_step, asked, places[at : at + several]))
+                for _ in range(8):
+                    await asyncio.sleep(0)  # so that it begins
+            yield found, None if done else step[0]
+    finally:
+        if reading:
+            reading.cancel()
+            await asyncio.wait([reading])
 
 
 def _step(tx: Tx, asked: Asked, wanted: Sequence[SitePlace]) -> tuple[list[Line], int]:

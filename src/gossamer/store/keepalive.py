@@ -1,12 +1,14 @@
 """Beside the connections to a server: one whose other end is gone without a word must not be waited for for ever.
 
 A server that lost its power, or a network that lost us, closes nothing. The operating system finds out, if it is asked
-to look, and then a statement fails like any other that meets a database that is away. One that was closed while it lay
-idle is replaced before it is used.
+to look, and then a statement fails like any other that meets a database that is away.
+
+One that was closed while it lay idle is found out by a question before it is used. Asking that of one that was used a
+moment ago would only double the way to the server and back.
 """
 
 import socket
-from time import monotonic
+import time
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import event
@@ -23,11 +25,12 @@ _OPTIONS = {
     "TCP_KEEPCNT": _TIMES,
     "TCP_USER_TIMEOUT": _GONE_AFTER,
 }
-_FRESH = 1.0  # seconds for which a connection that was used is not asked whether it is still there
+_FRESH = 1.0  # seconds since it was used, up to which a connection is not asked
+_USED = "used"
 
 
 def look_whether_alive(engine: "AsyncEngine") -> None:
-    """Of all connections it will ever make."""
+    """For all connections it will ever make."""
 
     @event.listens_for(engine.sync_engine, "connect")
     def made(connection: Any, _: object) -> None:
@@ -41,18 +44,19 @@ def look_whether_alive(engine: "AsyncEngine") -> None:
                 found.setsockopt(socket.IPPROTO_TCP, option, value)
 
     @event.listens_for(engine.sync_engine, "checkin")
-    def returned(_: object, record: Any) -> None:
-        record.info["used"] = monotonic()
+    def given_back(_: object, record: Any) -> None:
+        record.info[_USED] = time.monotonic()
 
     @event.listens_for(engine.sync_engine, "checkout")
-    def lent(connection: Any, record: Any, _: object) -> None:
-        """One that has lain idle may be gone, and another is made then. A busy one need not be asked every time."""
-        if monotonic() - record.info.get("used", monotonic()) < _FRESH:
-            return
+    def taken(connection: Any, record: Any, _: object) -> None:
+        used = record.info.get(_USED)
+        if used is None or time.monotonic() - used <= _FRESH:
+            return  # it is new, or was alive just now
         dialect = engine.sync_engine.dialect
         try:
-            alive = dialect.do_ping(connection)
+            dialect.do_ping(connection)
         except dialect.loaded_dbapi.Error as error:
-            raise InvalidatePoolError(str(error)) from error
-        if not alive:
-            raise InvalidatePoolError("it does not answer")
+            if not dialect.is_disconnect(error, connection, None):
+                raise
+            # The others are of the same age: each is made anew before it is used.
+            raise InvalidatePoolError from error

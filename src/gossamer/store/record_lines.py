@@ -26,27 +26,29 @@ _OF_SITE = """
     FROM (SELECT data FROM records
           WHERE job_id = ? AND kind = ? AND key >= ? AND key <= ? AND site_id = ? LIMIT ?)
 """
-# The limit and the offset keep the inner question what it is: one about a single site. What is counted may be a few too
-# many, of another site whose keys begin alike; so the index alone can answer.
-_COUNT_EACH = """
-    SELECT w.n, c.found
-    FROM unnest($3::bytea[], $4::bytea[]) WITH ORDINALITY AS w(low, high, n)
-    CROSS JOIN LATERAL (
-        SELECT count(*) AS found FROM (
-            SELECT 1 FROM records r
-            WHERE r.job_id = $1 AND r.kind = $2 AND r.key >= w.low AND r.key <= w.high
-            LIMIT $5
-        ) AS few
-    ) AS c
-"""
-_READ_EACH = """
-    SELECT w.n, '[' || coalesce(d.data, '') || ']'
-    FROM unnest($3::bytea[], $4::bytea[], $5::uuid[]) WITH ORDINALITY AS w(low, high, site, n)
+# How many each site has is counted first, by the index alone: a few too many, of another site whose keys begin alike,
+# do no harm. Limit and offset keep the inner questions what they are: each about a single site.
+_OF_SITES = """
+    SELECT f.n, '[' || coalesce(d.data, '') || ']'
+    FROM (
+        SELECT w.*, sum(c.found) OVER until - c.found AS before, max(c.found) OVER until AS most
+        FROM unnest($3::bytea[], $4::bytea[], $5::uuid[]) WITH ORDINALITY AS w(low, high, site, n)
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS found FROM (
+                SELECT 1 FROM records r
+                WHERE r.job_id = $1 AND r.kind = $2 AND r.key >= w.low AND r.key <= w.high
+                LIMIT $7 + 1
+            ) AS few
+        ) AS c
+        WINDOW until AS (ORDER BY w.n)
+    ) AS f
     CROSS JOIN LATERAL (
         SELECT string_agg(r.data::text, ',') AS data FROM records r
-        WHERE r.job_id = $1 AND r.kind = $2 AND r.key >= w.low AND r.key <= w.high AND r.site_id = w.site
+        WHERE r.job_id = $1 AND r.kind = $2 AND r.key >= f.low AND r.key <= f.high AND r.site_id = f.site
         OFFSET 0
     ) AS d
+    WHERE f.before < $6 AND f.most <= $7
+    ORDER BY f.n
 """
 
 
@@ -111,27 +113,13 @@ def _one_after_the_other(
 def _many_asked_at_once(
     tx: Tx, job_id: UUID, kind: str, wanted: Sequence[SitePlace], enough: int, large: int
 ) -> list[Written]:
+    """Asked of the driver, in one go: a file of many sites mostly waits for the server."""
     lows = [place.prefix for place in wanted]
     highs = [low + _UNTIL for low in lows]
-    counts = dict(_asked(tx, _COUNT_EACH, job_id, kind, lows, highs, large + 1))
-    fit, rows = 0, 0
-    for number in range(1, len(wanted) + 1):
-        if counts[number] > large or rows >= enough:
-            break
-        rows += counts[number]
-        fit = number
-    if not rows:
-        return ["[]"] * fit
-    sites_wanted = [place.id for place in wanted[:fit]]
-    return [
-        written for _, written in sorted(_asked(tx, _READ_EACH, job_id, kind, lows[:fit], highs[:fit], sites_wanted))
-    ]
-
-
-def _asked(tx: Tx, query: str, *values: Any) -> Any:
-    """Asked of the driver; there is nothing to be told by rows that were not read in the same moment."""
+    ids = [place.id for place in wanted]
     driver: Any = tx.conn.connection.driver_connection
-    return await_only(driver.fetch(query, *values))
+    rows = await_only(driver.fetch(_OF_SITES, job_id, kind, lows, highs, ids, enough, large))
+    return [written for _, written in rows]
 
 
 def named(
