@@ -17,6 +17,8 @@ from typing import Any
 
 import orjson
 
+from gossamer.model import ids
+
 _LATER = ("asyncpg", "sqlalchemy.dialects.postgresql.asyncpg", "sqlalchemy.dialects.sqlite", "sqlalchemy.ext.asyncio")
 """What both databases load with their first statement."""
 
@@ -82,6 +84,7 @@ def _start(work: Callable[..., None], given: Sequence[str]) -> int:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
+    ids._random.seed()  # or brothers and sisters would make the same ids
     try:
         work(*given)
     except BaseException:  # noqa: BLE001 - whatever it is, this process ends here

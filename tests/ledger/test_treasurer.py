@@ -134,6 +134,14 @@ async def test_traffic_through_a_paid_proxy_costs_by_its_bytes(database: AnyData
     await assert_books_balance(database)
 
 
+async def test_traffic_that_nobody_counted_is_all_that_was_put_aside(database: AnyDatabase) -> None:
+    job, (visit,) = await database.write(make_capped, Cap(bytes=50_000_000))
+    reservation = await granted(treasurer(database), visit, "residential", size=10_000_000)
+    await settle(database, paid(visit, "1", reservation.charge(None)))
+    assert await purse(database, job) == (NOTHING, Amount(0, 80_000, 10_000_000))
+    await assert_books_balance(database)
+
+
 async def test_an_account_and_a_day_have_caps_over_all_jobs(database: AnyDatabase) -> None:
     first, (visit,) = await database.write(make_capped, Cap())
     second, (other,) = await database.write(make_capped, Cap(), "b.test")

@@ -30,7 +30,7 @@ _USED = "used"
 
 
 def look_whether_alive(engine: "AsyncEngine") -> None:
-    """Of all connections it will ever make."""
+    """For all connections it will ever make."""
 
     @event.listens_for(engine.sync_engine, "connect")
     def made(connection: Any, _: object) -> None:
