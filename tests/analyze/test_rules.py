@@ -65,13 +65,13 @@ def test_rules_stand_inside_rules_and_are_about_each_element_found() -> None:
             "list": True,
             "fields": {"size": {"css": "b", "required": True}, "price": {"xpath": "./i", "type": "price"}},
         },
-        "seller": {"css": ".seller", "fields": {"name": "span", "text": {"css": ":scope"}}},
+        "seller": {"css": ".seller", "fields": {"name": "span", "text": {"css": ":scope"}, "class": "@class"}},
         "nobody": {"css": ".nobody", "fields": {"name": "span"}},
     }
     # An object without a field it must have is left out.
     assert found(rules) == {
         "variants": [{"size": "S", "price": {"amount": 10.0, "currency": "$"}}, {"size": "M", "price": None}],
-        "seller": {"name": "Ann", "text": "Ann"},
+        "seller": {"name": "Ann", "text": "Ann", "class": "seller"},
         "nobody": None,
     }
 

@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from gossamer.assembly import App, open_app, open_kit
+from gossamer.intake import control
 from gossamer.intake.addresses import read_addresses
 from gossamer.intake.scrape import scrape_request
 from gossamer.intake.submit import submit
@@ -104,8 +105,13 @@ async def opened(tmp_path: Path, database_url: str) -> AsyncIterator[Desk]:
     server = await asyncio.start_server(town.serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     url = None if database_url.startswith("sqlite") else database_url
+    place = f"127.0.0.1:{port}"
     settings = Settings(
-        home=tmp_path / "home", domain_rate=500, connect_to=f"*.test=127.0.0.1:{port}", database_url=url
+        home=tmp_path / "home",
+        domain_rate=500,
+        connect_to=f"*.test={place}",
+        database_url=url,
+        test_rungs=f"browser={place}",
     )
     async with open_app(settings) as app:
         yield Desk(app, town)
@@ -202,3 +208,32 @@ async def test_a_page_without_a_required_field_fails_and_names_it(embedded: Desk
     good, bad = await read_results(embedded.app.database, job_id, urls)
     assert good.data["extract"] == {"price": {"amount": 1234.5, "currency": "EUR"}, "name": "Lamp one"}
     assert bad.error == "Required field not found (price)"
+
+
+async def test_pages_may_begin_in_another_lane(embedded: Desk) -> None:
+    urls = ["http://shop.test/one", "http://shop.test/two", "http://other.test/page"]
+    job_id = await embedded.scrape(urls, ladder="browser", formats=["links"])
+    found = await read_results(embedded.app.database, job_id, urls)
+    assert [(page.state, page.data["crawl_method"]) for page in found] == [(PageState.DONE, "browser")] * 3
+    assert (await audit(embedded.app.database, job_id, embedded.app.recipes)).clean
+
+
+async def test_a_page_without_the_screenshot_that_was_wanted_is_no_result(embedded: Desk) -> None:
+    job_id = await embedded.scrape(["http://shop.test/one"], formats=["screenshot"])
+    page = await embedded.result(job_id, "http://shop.test/one")
+    assert (page.state, page.reason) == (PageState.FAILED, "NOT_CONFIGURED")
+
+
+async def test_what_failed_is_asked_for_again_and_the_rest_is_left_alone(embedded: Desk) -> None:
+    urls = ["http://shop.test/one", "http://shop.test/shaky"]
+    ANSWERS["/shaky"] = (403, {}, "<h1>Forbidden</h1>")
+    job_id = await embedded.scrape(urls, formats=["links"])
+    assert (await embedded.result(job_id, urls[1])).reason == "FORBIDDEN"
+    del ANSWERS["/shaky"]
+    job = await embedded.app.database.read(jobs.get, job_id)
+    assert job
+    assert (await control.retry_failed(embedded.app.database, job)).pages == 1
+    await embedded.work(job_id)
+    assert (await embedded.result(job_id, urls[1])).data["title"] == "Lamp shaky"
+    assert embedded.town.asked.count(urls[0]) == 1
+    assert (await audit(embedded.app.database, job_id, embedded.app.recipes)).clean

@@ -26,7 +26,7 @@ _LONGEST = 2_000  # characters of a selector
 _KEYS = frozenset({"css", "xpath", "attribute", "type", "list", "required", "fields", "format"})
 _NAME = re.compile(r"[\w-][\w .:-]{0,99}")
 # `a.more@href`: the attribute after the selector. A selector itself ends in no such thing.
-_WITH_ATTRIBUTE = re.compile(r"(?P<css>.*\S)\s*@(?P<attribute>[A-Za-z_][\w:.-]*)", re.DOTALL)
+_WITH_ATTRIBUTE = re.compile(r"(?P<css>(?:.*\S)?)\s*@(?P<attribute>[A-Za-z_][\w:.-]*)", re.DOTALL)
 
 # Attributes that say what an element's text says for people.
 _SPEAKING = {"url": ("href", "src", "content"), "date": ("datetime", "content")}
@@ -189,7 +189,9 @@ def _written_short(text: str) -> dict[str, str]:
     if text.lstrip().startswith(("/", "./", "(/", "(./")):
         return {"xpath": text.strip()}
     with_attribute = _WITH_ATTRIBUTE.fullmatch(text)
-    return dict(with_attribute.groupdict()) if with_attribute else {"css": text}
+    if with_attribute is None:
+        return {"css": text}
+    return {"css": with_attribute["css"] or ":scope", "attribute": with_attribute["attribute"]}
 
 
 def _check_kind(rule: Rule, path: str) -> None:

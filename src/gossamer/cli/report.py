@@ -178,6 +178,12 @@ def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]], ident
     return lines
 
 
+def _which_failed(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]]) -> list[str]:
+    if words.is_of_pages(job):
+        return [f"Which ones failed, and why:\n  gossamer job errors {short(job.id)}"] if progress.pages_failed else []
+    return _why_failed(progress, reasons, short(job.id))
+
+
 def ending(
     job: Job,
     progress: Progress,
@@ -193,7 +199,7 @@ def ending(
             return [
                 f"Completed: {_outcome(job, progress)}",
                 *methods,
-                *_why_failed(progress, reasons, identifier),
+                *_which_failed(job, progress, reasons),
                 *costs,
                 next_step(job, None),
             ]

@@ -76,7 +76,7 @@ def far(job: Job, progress: Progress) -> str:
 
 def found(job: Job, progress: Progress) -> str:
     """`1,204 matches`; what came of pages are results."""
-    return f"{progress.records:,} {'results' if is_of_pages(job) else 'matches'}"
+    return several(progress.records, "result") if is_of_pages(job) else f"{progress.records:,} matches"
 
 
 def several(count: int, thing: str) -> str:

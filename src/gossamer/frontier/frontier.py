@@ -24,8 +24,8 @@ from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import NO_WAY_IN, Reason, Trouble
-from gossamer.store.listed import LISTED
 from gossamer.store.pages import Known
+from gossamer.store.sites import LISTED
 
 # Failures that say nothing about the page: the site, or the way to it, was not there any more.
 _AWAY = frozenset({

@@ -61,7 +61,9 @@ def after(tx: Tx, job_id: UUID, place: str, limit: int) -> Listing:
     """The next ones in an order that never changes: the pages of a site lie together."""
     given = history.given_pages(tx, job_id, bytes.fromhex(place), limit + 1)
     more = len(given) > limit
-    return Listing(_read(tx, job_id, given[:limit]), given[limit - 1].key.hex() if more else "")
+    # A page that was read and has no record was taken out by somebody: it is none of the results.
+    found = [page for page in _read(tx, job_id, given[:limit]) if page.data or page.state is not PageState.DONE]
+    return Listing(found, given[limit - 1].key.hex() if more else "")
 
 
 def _read(tx: Tx, job_id: UUID, asked: Sequence[PageHistory]) -> list[ScrapedPage]:

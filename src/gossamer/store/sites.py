@@ -17,6 +17,9 @@ from gossamer.store.many import Many
 from gossamer.store.tables import sites, visits
 from gossamer.store.tx import Tx
 
+LISTED = "list"
+"""What says how large a site is of which somebody has listed the pages."""
+
 
 @dataclass(frozen=True, slots=True)
 class SiteRow:
@@ -62,31 +65,32 @@ _CREATE_SITE = insert(sites).values(
     state=literal_column(f"'{SiteState.OPEN}'"),
     reason=literal_column("''"),
     detail=literal_column("''"),
-    open_pages=literal_column("0"),
     pages_done=literal_column("0"),
-    size=literal_column("0"),
     retries=literal_column("0"),
     robots=literal_column("'{}'"),
     **{
         name: bindparam(name)
         for name in ("id", "job_id", "host", "domain", "given", "entries", "listed", "whole", "notes")
     },
+    **{name: bindparam(name) for name in ("open_pages", "size", "size_source")},
 )
 _CREATE_VISIT = insert(visits).values(
     lane=literal_column("'http'"),
     state=literal_column(f"'{VisitState.READY}'"),
     deaths=literal_column("0"),
-    open_pages=literal_column("0"),
     walked_ms=literal_column("0"),
     last_error=literal_column("''"),
-    **{name: bindparam(name) for name in ("id", "job_id", "site_id", "domain", "shard", "due_at")},
+    **{name: bindparam(name) for name in ("id", "job_id", "site_id", "domain", "shard", "due_at", "open_pages")},
 )
 
 
 def create_many(
     tx: Tx, job_id: UUID, targets: Iterable[Target], *, listed: bool = True, whole: bool = True
 ) -> list[tuple[UUID, UUID]]:
-    """Sites with one ready `http` visit each; the ids of both, in the order of the targets."""
+    """Sites with one ready `http` visit each; the ids of both, in the order of the targets.
+
+    Those that have pages count them as their own already: see store/listed.py.
+    """
     site_rows, visit_rows, created = [], [], list[tuple[UUID, UUID]]()
     for target in targets:
         site_id, visit_id, domain = new_id(tx.now), new_id(tx.now), domain_of(target.host)
@@ -102,6 +106,9 @@ def create_many(
                 "listed": listed,
                 "whole": whole and not target.pages,
                 "notes": b"",
+                "open_pages": len(target.pages),
+                "size": len(target.pages),
+                "size_source": LISTED if target.pages else "",
             }
         )
         visit_rows.append(
@@ -112,6 +119,7 @@ def create_many(
                 "domain": domain,
                 "shard": shard_of(domain),
                 "due_at": tx.now,
+                "open_pages": len(target.pages),
             }
         )
     tx.run_many(_CREATE_SITE, site_rows)
