@@ -9,6 +9,8 @@ import pytest
 
 from tests.api.conftest import Server, new_job
 
+pytestmark = pytest.mark.xdist_group("api")  # they share a server
+
 TEXTS: list[Any] = [
     "",
     "x" * 3_000,

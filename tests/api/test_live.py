@@ -19,6 +19,8 @@ from gossamer.model.states import JobState
 from gossamer.store.schema import ready_database
 from tests.api.conftest import Server, new_job
 
+pytestmark = pytest.mark.xdist_group("api")  # they share a server
+
 PASSWORD = "a sentence that only ann says"
 
 

@@ -16,6 +16,8 @@ from gossamer.clock import SystemClock
 from gossamer.store.schema import ready_database
 from tests.api.conftest import Server, new_job, server
 
+pytestmark = pytest.mark.xdist_group("api-wire")
+
 BODY = {"name": "n", "scope": "read"}
 
 
