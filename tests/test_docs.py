@@ -256,9 +256,9 @@ def check_example(page: Path, line: str, known: dict[str, Any]) -> None:
     typed = [*words[program + 1 :], "|"]
     typed = typed[: typed.index("|")]
     named = [word for word in typed if not word.startswith("-")]
-    paths = [" ".join(["gossamer", *named[:length]]) for length in (2, 1)]
+    paths = [" ".join(["gossamer", *named[:length]]) for length in (3, 2, 1)]
     # A group does nothing by itself, so its name alone is no command.
-    path = next((path for path in paths if path in known and not hasattr(known[path], "commands")), paths[0])
+    path = next((path for path in paths if path in known and not hasattr(known[path], "commands")), paths[1])
     assert path in known, f"{page.relative_to(ROOT)} shows '{line}', and there is no such command"
     options = {word for word in typed if word.startswith("--")}
     unknown = options - set(reference().option_names(known[path]))

@@ -112,10 +112,16 @@ def _address(process: subprocess.Popen[str], said: Path) -> str:
     raise AssertionError(f"the server did not start: {said.read_text()}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Without workers: nothing happens to a job but what a test does."""
-    settings = {"GOSSAMER_API_KEY_RATE": "0", "GOSSAMER_API_IP_RATE": "0", "GOSSAMER_ACCOUNT_JOBS": "1000"}
+    """Without workers: nothing happens to a job but what a test does. Who needs an address of their own may name it."""
+    settings = {
+        "GOSSAMER_API_KEY_RATE": "0",
+        "GOSSAMER_API_IP_RATE": "0",
+        "GOSSAMER_API_TRUSTED_PROXIES": "127.0.0.0/8",
+        "GOSSAMER_ACCOUNT_JOBS": "5000",
+        "GOSSAMER_ACCOUNT_QUEUE": "5000",
+    }
     with server(tmp_path_factory.mktemp("api"), "--api-only", settings=settings) as one:
         yield one
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.api.conftest import Server, new_job
 
+pytestmark = pytest.mark.xdist_group("api")  # they share a server
+
 
 def submit(client: httpx.Client, **more: Any) -> dict[str, Any]:
     answer = client.post("/v1/jobs", json=new_job(**more))

@@ -8,6 +8,8 @@ import pytest
 
 from tests.api.conftest import Server, new_job, second_server, server
 
+pytestmark = pytest.mark.xdist_group("api-replicas")
+
 SETTINGS = {"GOSSAMER_API_KEY_RATE": "20", "GOSSAMER_API_SECRET": "the same for both of them, and long enough"}
 
 

@@ -9,6 +9,8 @@ import pytest
 from tests.api.conftest import Server
 from tests.api.test_jobs import wait_for
 
+pytestmark = pytest.mark.xdist_group("api")  # they share a server
+
 
 def test_a_page_is_scraped_at_once(working: Server) -> None:
     with working.client(right="submit") as client:

@@ -4,9 +4,12 @@ from typing import Any
 from uuid import uuid4
 
 import orjson
+import pytest
 
 from tests.api.conftest import Server
 from tests.api.test_jobs import wait_for
+
+pytestmark = pytest.mark.xdist_group("api")  # they share a server
 
 FIELDS = [
     "created_at",

@@ -9,6 +9,8 @@ import pytest
 import gossamer.api
 from tests.api.conftest import Server, new_job
 
+pytestmark = pytest.mark.xdist_group("api")  # they share a server
+
 SOURCE = Path(gossamer.api.__file__).parent
 
 # Endpoints that take an id, and what they are sent. A new one must be added here.

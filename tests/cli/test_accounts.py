@@ -2,6 +2,7 @@
 
 import io
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import orjson
@@ -72,3 +73,12 @@ async def test_a_user_is_made_with_a_password_from_standard_input(
         found = await app.database.read(users.by_email, "ann@acme.test")
         assert found is not None
         assert found[1].startswith("$argon2id$")
+        login = await app.database.write(users.begin, found[0].id, b"one", app.clock.now() + timedelta(days=1))
+        monkeypatch.setattr(sys, "stdin", io.StringIO("another sentence of hers\n"))
+        await account_desk.change_password(app, "ann@acme.test", as_json=False)
+        changed = await app.database.read(users.by_email, "ann@acme.test")
+        assert changed is not None
+        assert changed[1] != found[1]
+        assert await app.database.read(users.login, login) is None
+        with pytest.raises(UserError, match="Nobody logs in as 'bob"):
+            await account_desk.change_password(app, "bob@acme.test", as_json=False)

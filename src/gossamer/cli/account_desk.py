@@ -14,7 +14,7 @@ from gossamer.errors import UserError
 from gossamer.intake.typed_id import SHORTEST
 from gossamer.model.account import Account, ApiKey, Right
 from gossamer.model.ids import short
-from gossamer.store import accounts, keys, usage
+from gossamer.store import accounts, keys, usage, users
 from gossamer.store.tx import Tx
 
 
@@ -81,6 +81,20 @@ async def create_user(app: App, identifier: str, email: str, right: Right, *, as
         say_json({"id": str(user.id), "account": user.account, "email": user.email, "scope": str(user.right)})
     else:
         say(f"{user.email} can log in to {user.account}.")
+    return 0
+
+
+async def change_password(app: App, email: str, *, as_json: bool) -> int:
+    found = await app.database.read(users.by_email, email.strip().lower())
+    if found is None:
+        raise UserError("account.no_user", f"Nobody logs in as {email!r}.", hint="See that the address is right.")
+    user, _ = found
+    password = await asyncio.to_thread(_asked_password)
+    await app.database.write(users.set_password, user.id, await asyncio.to_thread(passwords.digest, password))
+    if as_json:
+        say_json({"id": str(user.id), "email": user.email, "changed": True})
+    else:
+        say(f"{user.email} has another password, and has to log in with it everywhere.")
     return 0
 
 

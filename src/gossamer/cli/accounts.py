@@ -103,6 +103,23 @@ def add_user(
     run_command(lambda app: create_user(app, account, email, right, as_json=as_json))
 
 
+@app.command("set-password", cls=StrictCommand)
+def set_password(
+    email: str = typer.Option(..., "--email", help="By which they log in.", show_default=False), as_json: bool = JSON
+) -> None:
+    """Give a person another password, asked for or read from standard input. All their logins end.
+
+    Example:
+
+    \b
+        gossamer account set-password --email ann@acme.com
+    """
+    from gossamer.cli.account_desk import change_password
+    from gossamer.cli.session import run as run_command
+
+    run_command(lambda app: change_password(app, email, as_json=as_json))
+
+
 @keys.command("create", cls=StrictCommand)
 def create_key(
     name: str = typer.Argument(help="What it is for.", metavar="NAME", show_default=False),
