@@ -36,9 +36,9 @@ _LISTENING = select(endpoints).where(
 )
 
 
-def account_of(_tx: Tx, _job_id: UUID) -> str:
-    """Whose job it is. There is one account as long as nobody logs in."""
-    return ACCOUNT
+def account_of(tx: Tx, job_id: UUID) -> str:
+    """Whose job it is; the operator's if it is gone by now."""
+    return str(tx.run(select(jobs.c.account_id).where(jobs.c.id == job_id)).scalar() or ACCOUNT)
 
 
 def job_moved(tx: Tx, job_id: UUID, target: JobState, *, first: bool) -> None:
