@@ -44,10 +44,15 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
         rows |= _of_0007(first)
     if revision >= "0008":
         rows["memory"] = [{"domain": first, "rung": "direct", "tries": 7, "wins": 2, "tried_at": BEGAN}]
+    if revision >= "0009":
+        rows["estimates"] = [_estimate()]
+    if revision >= "0010":
+        _add(rows["jobs"], account_id="default")
+        rows |= _of_0010()
     return rows
 
 
-FILLED = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+FILLED = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 
@@ -117,6 +122,51 @@ def _of_0001(first: str, second: str) -> Rows:
         ],
         "robots": [{"origin": f"http://{first}", "status": 404, "body": "", "fetched_at": BEGAN}],
         "places": [{"place": "runner", "holder": HOME, "until": later}],
+    }
+
+
+def _estimate() -> dict[str, Any]:
+    whole = ("pages_per_site", "top_pages", "sites", "known", "similar", "probed")
+    credits = ("expected", "low", "high", "low_micros", "high_micros")
+    plain = {"job_id": JOB, "recipe": "prospect", "ladder": "direct scrapingbee-js", "at": BEGAN}
+    return plain | dict.fromkeys((*whole, *credits), 2)
+
+
+def _of_0010() -> Rows:
+    user = UUID("019a0000-0000-7000-8000-0000000000f1")
+    key = UUID("019a0000-0000-7000-8000-0000000000f2")
+    return {
+        "accounts": [
+            {
+                **{"id": "default", "name": "Default", "credits": 1_000, "running_jobs": 2, "queued_jobs": 5},
+                **{"created_at": BEGAN, "closed_at": None},
+            }
+        ],
+        "users": [
+            {
+                **{"id": user, "account_id": "default", "email": "ann@a.test", "password": "$argon2id$..."},
+                **{"scope": "admin", "created_at": BEGAN, "closed_at": None},
+            }
+        ],
+        "api_keys": [
+            {
+                **{"id": key, "account_id": "default", "name": "first", "start": "gsk_0123", "digest": b"d" * 32},
+                **{"scope": "admin", "created_at": BEGAN, "used_at": BEGAN, "revoked_at": None},
+            }
+        ],
+        "sessions": [
+            {
+                **{"id": UUID("019a0000-0000-7000-8000-0000000000f3"), "user_id": user, "digest": b"s" * 32},
+                **{"turns": 1, "created_at": BEGAN, "expires_at": BEGAN, "revoked_at": None},
+            }
+        ],
+        "usage": [
+            {
+                **{"account_id": "default", "id": JOB, "month": "2026-01", "day": "2026-01-01", "key_id": key},
+                **{"door": "jobs", "recipe": "prospect", "urls": 2, "credits": 1, "micros": 10_000, "pages": 1},
+                **{"failed": 0, "ms": None, "outcome": "running", "is_open": 1, "at": BEGAN},
+            }
+        ],
     }
 
 
@@ -318,7 +368,8 @@ def fill(tx: Tx, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
     for table, some in rows.items():
         for row in some:
             values = ", ".join(_literal(value, on_server) for value in row.values())
-            tx.conn.exec_driver_sql(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})")  # noqa: S608
+            names = ", ".join(f'"{name}"' for name in row)
+            tx.conn.exec_driver_sql(f"INSERT INTO {table} ({names}) VALUES ({values})")  # noqa: S608
 
 
 def _literal(value: Any, on_server: bool) -> str:
