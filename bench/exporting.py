@@ -18,6 +18,7 @@ from uuid import UUID
 import orjson
 
 from bench.figure import BenchFailed
+from bench.running import largest_memory
 from gossamer.clock import SystemClock
 from gossamer.export.formats import FORMATS
 from gossamer.export.make import Order, expected, make_file
@@ -39,14 +40,10 @@ def main() -> None:
         asyncio.run(_ours(url, UUID(job_id), what, form, Path(out)))
     seconds, cpu = time.perf_counter() - began, time.process_time()
     print(
-        orjson.dumps({"seconds": seconds, "cpu": cpu, "bytes": Path(out).stat().st_size, "memory": _largest()}).decode()
+        orjson.dumps(
+            {"seconds": seconds, "cpu": cpu, "bytes": Path(out).stat().st_size, "memory": largest_memory()}
+        ).decode()
     )
-
-
-def _largest() -> int:
-    """Of this program alone: what the system counts for a process begins with its parent."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
 
 
 async def _ours(url: str, job_id: UUID, table: str, form: str, out: Path) -> None:

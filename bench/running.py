@@ -111,3 +111,9 @@ def _wait(process: "subprocess.Popen[bytes]", watch: Callable[[int], None] | Non
 def fastest(runs: Sequence[Ran]) -> Ran:
     """The run the machine disturbed least: least wall time and least CPU, be they of two runs."""
     return Ran(min(one.wall for one in runs), min(one.cpu for one in runs), runs[-1].out, runs[-1].err)
+
+
+def largest_memory() -> int:
+    """Bytes, of this program alone: what the system counts for a process begins with its parent."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))

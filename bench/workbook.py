@@ -5,7 +5,6 @@ bare one reads the same rows and writes nothing but cells: no prospects, no summ
 """
 
 import asyncio
-import resource
 import sqlite3
 import sys
 import time
@@ -17,7 +16,7 @@ import orjson
 
 from bench.figure import Figure
 from bench.large_home import fill_home
-from bench.running import environment, run
+from bench.running import environment, largest_memory, run
 from gossamer.clock import SystemClock
 from gossamer.export.overview import MATCHES
 from gossamer.export.table import Asked, Looks
@@ -70,7 +69,7 @@ def main() -> None:
         _bare(path, UUID(job_id), out)
     else:
         asyncio.run(_ours(path, UUID(job_id), Path(out)))
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    memory = largest_memory() / 1e6
     print(orjson.dumps({"seconds": time.perf_counter() - began, "memory": memory}).decode())
 
 
