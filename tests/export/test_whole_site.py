@@ -85,9 +85,10 @@ async def test_a_site_that_is_read_on_meanwhile_is_as_large_as_its_rows_say(
     database: AnyDatabase, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
     monkeypatch.setattr(results, "_SITES", 1)
+    monkeypatch.setattr(results, "ENOUGH", 1)
     monkeypatch.setattr(results, "LARGE", large)
-    job = await database.write(make_job, "a.test", "b.test")
-    first, second = sorted(await database.write(claim_all), key=lambda visit: visit.host)
+    job = await database.write(make_job, "a.test", "b.test", "c.test")
+    first, second, third = sorted(await database.write(claim_all), key=lambda visit: visit.host)
 
     async def read_on(visit: Visit, low: int, high: int) -> None:
         """Every other page has the word."""
@@ -98,11 +99,12 @@ async def test_a_site_that_is_read_on_meanwhile_is_as_large_as_its_rows_say(
             await settle(database, done(visit, f"https://{visit.host}/{page}", *keywords, **facts))
 
     await read_on(first, 0, 2)
-    await read_on(second, 0, 4)
+    await read_on(second, 0, 2)
+    await read_on(third, 0, 4)
     found: list[tuple[Any, ...]] = []
     asked = Asked(job, RESULTS.choose(["domain", "keyword_pages", "site_pages", "flags"]))
     async for some in RESULTS.lines(database, asked):
         if not found:
-            await read_on(second, 4, 20)
+            await read_on(third, 4, 20)  # the second one is read by now: it goes one step ahead
         found += [tuple(line) for line in some]
-    assert set(found) == {("a.test", 1, 2, ""), ("b.test", 10, 20, "")}
+    assert set(found) == {("a.test", 1, 2, ""), ("b.test", 1, 2, ""), ("c.test", 10, 20, "")}
