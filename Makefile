@@ -4,7 +4,7 @@ export PYTHON
 # Compiled files are worth keeping: every command starts faster.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check unit chaos chaos-cluster ledger bench bench-cluster format lock clean
+.PHONY: help demo test check unit chaos chaos-cluster ledger bench bench-cluster load format lock clean
 
 help:
 	@echo "make demo    a prospecting job on a sample web, from nothing to a table"
@@ -16,6 +16,7 @@ help:
 	@echo "make ledger  spend up to a cap while spenders are killed, and hold the ledger against the bill (50 seeds, SEEDS and FIRST as above)"
 	@echo "make bench   speed and memory, beside Scrapy and Crawlee, printed as JSON (25 minutes; installs nginx and pages)"
 	@echo "make bench-cluster  the same for workers on Postgres and Redis (30 minutes; ONLY=cluster_cpu takes one of them)"
+	@echo "make load    a server under load: scrapes, looks, followers, batches (10 minutes; installs Locust in .venv-load)"
 	@echo "make format  put the code in shape"
 	@echo "make lock    pin the packages anew"
 	@echo "make clean   remove what was built"
@@ -58,6 +59,11 @@ bench-cluster:
 	@scripts/venv requirements/dev.txt
 	@scripts/install-servers
 	@.venv/bin/python -m bench $(or $(ONLY),cluster partitions) --out bench/out/cluster.json $(ARGS)
+
+load:
+	@scripts/venv requirements/dev.txt
+	@scripts/venv requirements/load.txt .venv-load
+	@.venv/bin/python -m bench $(or $(ONLY),load) --out bench/out/load.json $(ARGS)
 
 format:
 	@scripts/venv requirements/dev.txt

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from bench import (
+    batch,
     beside,
     cluster,
     cluster_job,
@@ -25,6 +26,7 @@ from bench import (
     keywords,
     large_job,
     ledger,
+    loading,
     memory,
     pace,
     partitions,
@@ -34,7 +36,7 @@ from bench import (
     workbook,
 )
 from bench.figure import BenchFailed, Figure
-from bench.machine import machine, versions
+from bench.machine import load, machine, versions
 from bench.running import ROOT, keep_bytecode, time_limit
 from bench.table import table_of, write_readme
 
@@ -61,8 +63,11 @@ BENCHMARKS: Mapping[str, Measure] = {
     "cluster_start": cluster_start.measure,
     "cluster_beside": cluster.beside,
     "cluster_job": cluster_job.measure,
+    "load_server": loading.measure,
+    "load_batch": batch.measure,
 }
-CLUSTER = "cluster"  # the name of all that begin so: they need Postgres and Redis, and are not taken with the others
+# Names of all that begin so. They need Postgres and Redis, or Locust, and are not taken with the others.
+APART = ("cluster", "load")
 LONGEST: Mapping[str, float] = {
     "beside": 1_200.0,
     "cluster_beside": 900.0,
@@ -74,6 +79,8 @@ LONGEST: Mapping[str, float] = {
     "export": 1_800.0,
     "free_only": 600.0,
     "keywords": 600.0,
+    "load_batch": 1_200.0,
+    "load_server": 300.0,
     "memory": 900.0,
     "partitions": 900.0,
     "settle": 600.0,
@@ -99,19 +106,18 @@ def main() -> int:
     with _folder() as folder:
         keep_bytecode(Path(folder) / "bytecode")
         run = _run(Path(folder), names, options.quick)
-    told = orjson.dumps(run, option=orjson.OPT_INDENT_2)
+    print(orjson.dumps(run, option=orjson.OPT_INDENT_2).decode())
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_bytes(told + b"\n")
-    print(told.decode())
+    options.out.write_bytes(orjson.dumps(beside_former(run, options.out), option=orjson.OPT_INDENT_2) + b"\n")
     return 0 if all(benchmark["ok"] for benchmark in run["benchmarks"].values()) else 1
 
 
 def _named(wanted: list[str]) -> list[str]:
-    """Those of a cluster may be called by one name, and are taken only if they are."""
-    those = [name for name in BENCHMARKS if name.startswith(CLUSTER)]
+    """Those that stand apart may be called by one name, and are taken only if they are."""
     if not wanted:
-        return [name for name in BENCHMARKS if name not in those]
-    return [each for name in wanted for each in (those if name == CLUSTER else [name])]
+        return [name for name in BENCHMARKS if not name.startswith(APART)]
+    those = {apart: [name for name in BENCHMARKS if name.startswith(apart)] for apart in APART}
+    return [each for name in wanted for each in those.get(name, [name])]
 
 
 def _run(folder: Path, names: list[str], quick: bool) -> dict[str, Any]:
@@ -124,13 +130,22 @@ def _run(folder: Path, names: list[str], quick: bool) -> dict[str, Any]:
     }
 
 
+def beside_former(run: dict[str, Any], out: Path) -> dict[str, Any]:
+    """With what was taken here before and not again: all together take longer than anybody waits. Each has its date."""
+    former = orjson.loads(out.read_bytes()) if out.exists() else {}
+    if any(former.get(name) != run[name] for name in ("quick", "machine")):
+        return run
+    taken = {**former["benchmarks"], **run["benchmarks"]}
+    return {**run, "benchmarks": {name: taken[name] for name in BENCHMARKS if name in taken}}
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure speed and memory.")
     parser.add_argument(
         "names",
         nargs="*",
         metavar="name",
-        help=f"which ones: {', '.join(BENCHMARKS)}; '{CLUSTER}' is all that begin so; all others if none",
+        help=f"which ones: {', '.join(BENCHMARKS)}; {' and '.join(APART)} are all that begin so; all others if none",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that the benchmarks work")
     parser.add_argument("--out", type=Path, default=LATEST, help="the file of the latest figures")
@@ -153,7 +168,7 @@ def _show(latest: Path, *, into_readme: bool) -> int:
 def _taken(name: str, folder: Path, quick: bool) -> dict[str, Any]:
     """One benchmark in a folder of its own; whatever goes wrong with it, the others are taken too."""
     _say(f"{name} ...")
-    began = time.perf_counter()
+    began, busy = time.perf_counter(), load()
     figures: list[Figure] = []
     error = ""
     try:
@@ -167,6 +182,8 @@ def _taken(name: str, folder: Path, quick: bool) -> dict[str, Any]:
         missed = "" if figure.ok else "  MISSED"
         _say(f"  {figure.name:<20} {figure.value:>12,.4g} {figure.unit}{missed}")
     taken: dict[str, Any] = {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "load": busy,  # when it began
         "ok": not error and all(figure.ok for figure in figures),
         "seconds": round(time.perf_counter() - began, 1),
         "figures": {figure.name: figure.as_json() for figure in figures},

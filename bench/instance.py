@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Self
+from typing import Any, Self
 
 import asyncpg
 import orjson
@@ -73,10 +73,13 @@ def memory_of(root: psutil.Process) -> int:
 
 
 @contextmanager
-def serving(folder: Path, sites: int, *, smallest: int = 4, largest: int, logged: bool = False) -> Iterator[Servers]:
+def serving(
+    folder: Path, sites: int, *, smallest: int = 4, largest: int, logged: bool = False, chosen: int = 0
+) -> Iterator[Servers]:
+    smallest = min(smallest, largest)
     with (
         TemporaryDirectory(prefix="gossamer-bench-") as place,
-        sample_web(folder, sites, smallest=min(smallest, largest), largest=largest, logged=logged) as web,
+        sample_web(folder, sites, smallest=smallest, largest=largest, logged=logged, chosen=chosen) as web,
         redis(folder / "redis") as lights,
     ):
         Path(place).chmod(0o755)  # the database server may run as another user
@@ -136,7 +139,11 @@ class Cluster:
         return time.monotonic() - began
 
     def ask(self, question: str) -> float:
-        return asyncio.run(_ask(self.env["GOSSAMER_DATABASE_URL"], question))
+        """One number."""
+        return float((self.column(question) or [0])[0] or 0)
+
+    def column(self, question: str) -> list[Any]:
+        return asyncio.run(_column(self.env["GOSSAMER_DATABASE_URL"], question))
 
     def begin(self, domains: Sequence[str], pages: int, name: str = "Bench", *more: str) -> "subprocess.Popen[bytes]":
         listed = write_lines(self._servers.folder / f"{self.name}-{name}.txt", list(domains))
@@ -167,10 +174,10 @@ def finished(job: "subprocess.Popen[bytes]") -> tuple[str, int]:
     return str(told["id"]), int(told["pages"]["done"])
 
 
-async def _ask(url: str, question: str) -> float:
+async def _column(url: str, question: str) -> list[Any]:
     connection = await asyncpg.connect(url)  # type: ignore[no-untyped-call]
     try:
-        return float(await connection.fetchval(question) or 0)
+        return [row[0] for row in await connection.fetch(question)]
     finally:
         await connection.close()
 

@@ -19,8 +19,12 @@ def machine() -> dict[str, Any]:
         "cpu": _cpu_model(),
         "memory_gb": round(memory / 1e9, 1),
         "system": f"{platform.system()} {platform.machine()}",
-        "load": round(os.getloadavg()[0], 2),  # what else was going on when the run began
     }
+
+
+def load() -> float:
+    """What else is going on."""
+    return round(os.getloadavg()[0], 1)
 
 
 def versions() -> dict[str, str]:

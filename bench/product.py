@@ -54,8 +54,8 @@ class Asked:
         return self.home / "gossamer.db"
 
 
-def crawl(asked: Asked, *, watch: Callable[[int], None] | None = None, lost: int = 0) -> Crawled:
-    """BenchFailed if more than `lost` domains could not be read. `watch` is called with the process id meanwhile."""
+def command_of(asked: Asked) -> tuple[list[str], dict[str, str]]:
+    """What to type for it, and the environment; its list is written."""
     asked.folder.mkdir(parents=True, exist_ok=True)
     listed = write_lines(asked.folder / "domains.txt", list(asked.domains))
     env = environment(
@@ -69,6 +69,12 @@ def crawl(asked: Asked, *, watch: Callable[[int], None] | None = None, lost: int
         *("--domains", str(listed), "--keywords", str(asked.keywords), "--processes", str(asked.processes)),
         *("--max-pages-per-domain", str(asked.pages), "--top-pages", str(asked.pages)),
     ]
+    return command, env
+
+
+def crawl(asked: Asked, *, watch: Callable[[int], None] | None = None, lost: int = 0) -> Crawled:
+    """BenchFailed if more than `lost` domains could not be read. `watch` is called with the process id meanwhile."""
+    command, env = command_of(asked)
     ran = run(command, env, cwd=asked.folder, watch=watch)
     told = orjson.loads(ran.out)
     if told["domains"]["failed"] > lost or told["domains"]["finished"] != len(asked.domains):

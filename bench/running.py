@@ -65,7 +65,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_") and name not in others
     }
-    return {**kept, "GOSSAMER_HOME": str(home), **more}
+    return {**kept, "GOSSAMER_HOME": str(home), "GOSSAMER_REMOTE": "local", **more}
 
 
 def run(

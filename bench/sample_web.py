@@ -20,27 +20,23 @@ class Web:
     keywords: Path
     domains: tuple[str, ...]
     log: Path
+    truth: Path  # what there is to read, if it was told how much of each site will be
 
 
 @contextmanager
 def sample_web(
-    folder: Path, sites: int, *, smallest: int = 4, largest: int = 24, logged: bool = False
+    folder: Path, sites: int, *, smallest: int = 4, largest: int = 24, logged: bool = False, chosen: int = 0
 ) -> Iterator[Web]:
-    """Sites of `smallest` to `largest` pages until the end of the block."""
+    """Sites of `smallest` to `largest` pages until the end of the block. `chosen` of each will be asked for."""
     domains, keywords, log = folder / "domains.txt", folder / "keywords.txt", folder / "access.log"
+    truth = folder / "truth.json"
+    cut = ("--pages-per-site", str(chosen), "--top-pages", str(chosen))
     command = [
         *(sys.executable, "-m", "gossamer.testing.web", "--sites", str(sites), "--nasty", "0", "--port", "0"),
-        *(
-            "--size-min",
-            str(smallest),
-            "--size-max",
-            str(largest),
-            "--domains",
-            str(domains),
-            "--keywords",
-            str(keywords),
-        ),
+        *("--size-min", str(smallest), "--size-max", str(largest)),
+        *("--domains", str(domains), "--keywords", str(keywords)),
         *(("--log", str(log)) if logged else ()),
+        *(("--truth", str(truth), *cut) if chosen else ()),
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(folder), cwd=folder, text=True)
     try:
@@ -50,7 +46,7 @@ def sample_web(
             raise BenchFailed("the sample web did not start")
         # It speaks no TLS: without a scheme every site would be tried with it first, in vain.
         listed = (_over_http(domain) for domain in domains.read_text(encoding="utf-8").split())
-        yield Web(int(port[1]), keywords, tuple(listed), log)
+        yield Web(int(port[1]), keywords, tuple(listed), log, truth)
     finally:
         process.terminate()  # so that the last lines of its log are written
         process.wait()

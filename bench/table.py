@@ -12,14 +12,15 @@ def table_of(run: dict[str, Any]) -> str:
     machine, versions = run["machine"], run["versions"]
     others = ", ".join(f"{name} {version}" for name, version in versions.items() if name not in ("python", "gossamer"))
     lines = [
-        f"Measured on {run['date'][:10]}: {machine['cores']} cores ({machine['cpu']}), {machine['memory_gb']:g} GB, "
+        f"Measured on {machine['cores']} cores ({machine['cpu']}), {machine['memory_gb']:g} GB, "
         f"Python {versions['python']}{f', {others}' if others else ''}{'; small sizes only' if run['quick'] else ''}.",
         "",
         "| | measured | limit |",
         "|---|---:|---:|",
     ]
     for name, benchmark in run["benchmarks"].items():
-        lines.append(f"| **{name}** | {benchmark.get('error', '')} | |")
+        taken = f"{benchmark['date']}, load {benchmark['load']:g} when it began"
+        lines.append(f"| **{name}** ({taken}) | {benchmark.get('error', '')} | |")
         lines += [_row(figure) for figure in benchmark["figures"].values()]
     return "\n".join(lines)
 

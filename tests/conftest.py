@@ -1,6 +1,7 @@
 """What all tests share: both real databases, each test on a fresh one."""
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,9 @@ AnyDatabase = SqliteDatabase | PostgresDatabase
 
 _URLS = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "FLARESOLVERR_URL")
 _numbers = count(1)
+
+# Whoever runs the tests may be logged in to a server. Also programs that tests start do not see that.
+os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
 
 
 @pytest.fixture(autouse=True)
@@ -153,3 +157,16 @@ async def database(database_url: str, sqlite_file: Path) -> AsyncIterator[AnyDat
         watch(opened)
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+def logging_as_it_was() -> Iterator[None]:
+    """For tests that configure the log."""
+    root, ours = logging.getLogger(), logging.getLogger("gossamer")
+    before = root.level, ours.level, list(root.handlers)
+    yield
+    for handler in [handler for handler in root.handlers if handler not in before[2]]:
+        root.removeHandler(handler)
+        handler.close()
+    root.setLevel(before[0])
+    ours.setLevel(before[1])

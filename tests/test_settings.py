@@ -8,11 +8,11 @@ from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from gossamer.errors import UserError
 from gossamer.model.desk import DeskKind
-from gossamer.settings import Settings, read_settings
+from gossamer.settings import WITHOUT_EFFECT, Settings, idle_variables, read_settings
 
 SECRET = "postgresql://gossamer:hunter2@db.example/gossamer"
 
@@ -471,3 +471,38 @@ def test_flaresolverr_is_named_in_either_spelling(variable: str, monkeypatch: py
 @pytest.mark.parametrize("name", ["SCRAPINGBEE_URL", "SCRAPERAPI_URL", "FIRECRAWL_URL", "FLARESOLVERR_URL"])
 def test_a_providers_server_holds_no_password(name: str) -> None:
     assert refused(**{f"GOSSAMER_{name}": "http://me:x@host/"}).startswith(f"GOSSAMER_{name} is ")
+
+
+OTHER_NAMES = {
+    "DATABASE_URL": ("database_url", "postgresql://gossamer@db.example/gossamer"),
+    "DATABASE_POOL_SIZE": ("database_pool_size", "12"),
+    "REDIS_URL": ("redis_url", "redis://cache.example:6379/0"),
+    "CELERY_BROKER_URL": ("broker_url", "amqp://guest@queue.example//"),
+    "SECRET_KEY": ("api_secret", "a secret of forty characters, or nearly so"),
+    "JWT_ALGORITHM": ("jwt_algorithm", "HS256"),
+    "FLARESOLVERR_URL": ("flaresolverr_url", "http://127.0.0.1:8191"),
+    "CORS_ORIGINS": ("api_cors", "https://app.example.com"),
+    "ADMIN_TOKEN": ("admin_token", "another secret of about forty characters"),
+    "S3_ENDPOINT": ("storage_endpoint", "https://minio.example.com:9000"),
+    "S3_BUCKET": ("storage_url", "s3://results"),
+    "S3_ACCESS_KEY": ("storage_access_key", "name"),
+    "S3_SECRET_KEY": ("storage_secret_key", "secret"),
+}
+
+
+def test_the_names_that_deployments_elsewhere_use_mean_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, (_, value) in OTHER_NAMES.items():
+        monkeypatch.setenv(variable, value)
+    for variable in WITHOUT_EFFECT:
+        monkeypatch.setenv(variable, "something")
+    settings, unknown = read_settings()
+    assert unknown == []
+    for name, value in OTHER_NAMES.values():
+        found = getattr(settings, name)
+        shown = found.get_secret_value() if isinstance(found, SecretStr) else found
+        assert value in (shown, str(shown), ",".join(shown) if isinstance(shown, tuple) else None), name
+    said = idle_variables()
+    assert [line.partition(" ")[0] for line in said] == list(WITHOUT_EFFECT)
+    monkeypatch.setenv("JWT_ALGORITHM", "none")
+    with pytest.raises(UserError, match="JWT_ALGORITHM is 'none', expected HS256"):
+        read_settings()

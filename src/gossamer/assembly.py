@@ -18,7 +18,7 @@ from gossamer.clock import SteadyClock
 from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
 from gossamer.ledger.prices import OwnPrice, PriceList, price_list
-from gossamer.model.account import Quota
+from gossamer.model.account import Quota, credit_prices
 from gossamer.model.desk import DeskKind, DeskRule, desk_rules
 from gossamer.model.fetching import DIRECT, HOME_LANE, Rung
 from gossamer.model.ladders import RUNGS
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from gossamer.fetch.providers import ProviderDesk
     from gossamer.gate import Breakers, Gate, Places
     from gossamer.work.exporting import Exporter
+    from gossamer.work.express import Express
     from gossamer.work.kit import Kit
     from gossamer.work.runner import Runner
 
@@ -182,7 +183,13 @@ class App:
         """Turns at desk work, under the limits that hold for all who share the database."""
         return Desk(database, holder, self.desk_rules, seats)
 
-    def runner(self, processes: int | None = None) -> "Runner":
+    def express(self) -> "Express":
+        """What hands visits that somebody waits for straight to the processes of a runner of ours."""
+        from gossamer.work.express import Express
+
+        return Express(self.database, self.clock, self.settings.lease)
+
+    def runner(self, processes: int | None = None, express: "Express | None" = None) -> "Runner":
         """The runner of this home; it may be started once the lock is held."""
         from gossamer.retain.files import FileSweeper
         from gossamer.retain.retainer import Retainer
@@ -211,6 +218,7 @@ class App:
             lambda: self.exporter("runner", desk),
             lambda: self.sender("runner"),
             desk,
+            express,
         )
 
 
@@ -310,6 +318,8 @@ def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
     passwords = [urlsplit(secret.get_secret_value()).password or "" for secret in kept if secret]
     secrets = [spelling for password in passwords for spelling in (password, unquote(password))]
     keys = (
+        settings.admin_token,
+        settings.api_key,
         settings.api_secret,
         settings.storage_secret_key,
         settings.scrapingbee_key,
@@ -366,6 +376,8 @@ def provider_desk(
         breakers=breakers,
         at_once=settings.provider_concurrency,
         never_send=_never_send(settings, clock),
+        # Not before jobs have paused for it: whoever resumes them has looked.
+        believed=settings.provider_patience * 1.5,
         proxy=settings.proxy.get_secret_value() if settings.proxy else "",
         trust=read_trust(settings.ca_file) if settings.ca_file else None,
     )
@@ -392,6 +404,7 @@ async def open_app(settings: Settings, patience: timedelta = timedelta()) -> Asy
         database_url(settings),
         clock,
         longest=settings.statement_timeout,
+        pool=settings.database_pool_size,
         pooled=settings.pooled,
         patience=patience,
     )
@@ -513,6 +526,7 @@ async def open_kit(
                 lanes=rooms,
                 files_of="" if settings.storage_url else home_name(settings.home),
                 desk_rules=_desk_rules(settings),
+                credits=credit_prices(settings.quota_prices),
             )
     finally:
         await treasurer.close()

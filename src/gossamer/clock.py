@@ -30,8 +30,7 @@ class SystemClock:
         at = datetime.now(UTC)
         return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
-    def monotonic(self) -> float:
-        return time.monotonic()
+    monotonic = staticmethod(time.monotonic)  # asked a dozen times for every page
 
 
 class SteadyClock(SystemClock):

@@ -28,6 +28,7 @@ from gossamer.work.desk import Desk
 from gossamer.work.instance import ENDLESS, Instance
 from gossamer.work.keeper import NEARLY_ALL, Duties, Keeper
 from gossamer.work.member import Member
+from gossamer.work.outage import DatabaseWatch
 
 LANES = ("http", "browser", "stealth", "desk")
 
@@ -161,18 +162,20 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
         holder = f"{host}/{os.getpid()}"
         desk = app.desk(app.database, holder, lanes.get("desk", 1))
         issuer = Issuer(app.database, dispatcher, app.clock, holder, settings.max_concurrency, settings.job_concurrency)
+        duties = _duties(app, desk, app.desk(closing, holder))
         log.info("cluster.started", host=host, processes=len(dealt), lanes=dict(lanes), pool=pool)
         try:
             yield Instance(
                 app.database,
                 host,
                 Crew(app.database, app.clock, host, commands, settings.lease, memory=settings.worker_memory),
-                Keeper(app.database, closing, app.clock, holder, issuer, _duties(app, desk, app.desk(closing, holder))),
+                Keeper(app.database, closing, app.clock, holder, issuer, duties),
                 dispatcher,
                 FileSweeper(app.database, app.shelf(), app.page_files()),
                 (lambda: app.exporter("cluster", desk)) if "desk" in lanes else None,
                 (lambda: app.sender("cluster")) if "desk" in lanes else None,
                 desk,
+                DatabaseWatch(app.database, app.clock, duties.post, host),
             )
         finally:
             await closing.close()

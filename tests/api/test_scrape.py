@@ -14,6 +14,7 @@ pytestmark = pytest.mark.xdist_group("api")  # they share a server
 
 def test_a_page_is_scraped_at_once(working: Server) -> None:
     with working.client(right="submit") as client:
+        client.post("/v1/scrape", json={"url": "http://one.town/lamp"})  # from here on somebody works
         body = {"url": "http://one.town/here", "formats": ["markdown", "metadata", "html"], "extract": {"p": ".price"}}
         answer = client.post("/v1/scrape", json=body)
         assert answer.status_code == 200, answer.text
@@ -26,7 +27,15 @@ def test_a_page_is_scraped_at_once(working: Server) -> None:
         assert "<h1>Lamp lamp</h1>" in data["html"]
         assert data["extract"] == {"p": "12.50"}
         assert data["metadata"]["description"] == "All about lamps"
-        assert wait_for(client, f"/v1/jobs/{page['job_id']}")["state"] == "completed"
+        # Its job ended in the transaction of its page, and its bill was made up.
+        assert client.get(f"/v1/jobs/{page['job_id']}").json()["state"] == "completed"
+        bill = client.get("/v1/usage", params={"by": "request", "limit": 1}).json()["items"][0]
+        assert (bill["job_id"], bill["outcome"], bill["open"], bill["credits"]) == (
+            page["job_id"],
+            "completed",
+            False,
+            1,
+        )
 
 
 def test_the_same_scrape_under_one_key_is_fetched_once(working: Server) -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,7 +80,7 @@ def test_the_description_is_whole_and_needs_nobody_else(strict: Server) -> None:
             assert operation["summary"], f"{verb} {path}"
             assert "422" not in operation["responses"] or path == "/v1/scrape"
             for status, answer in operation["responses"].items():
-                if status >= "4":
+                if "4" <= status < "6" and not path.startswith("/firecrawl/"):
                     assert list(answer["content"]) == ["application/problem+json"], f"{verb} {path} {status}"
     assert spec["components"]["schemas"]["NewJob"]["example"]
 
@@ -103,8 +104,10 @@ def test_a_key_may_ask_so_often_in_a_minute(strict: Server) -> None:
         first = client.get("/v1/account")
         assert first.headers["ratelimit-policy"] == '"key";q=12;w=60'
         assert first.headers["ratelimit"].startswith('"key";r=11;t=')
-        answers = [client.get("/v1/account") for _ in range(12)]
-        assert [one.status_code for one in answers] == [200] * 11 + [429]
+        table = client.get("/v1/usage", params={"format": "csv"})  # whatever is answered
+        assert table.headers["ratelimit"].startswith('"key";r=10;t=')
+        answers = [client.get("/v1/account") for _ in range(11)]
+        assert [one.status_code for one in answers] == [200] * 10 + [429]
         refused = answers[-1]
         assert refused.json()["code"] == "rate.exceeded"
         assert 0 < int(refused.headers["retry-after"]) <= 60
@@ -143,7 +146,11 @@ def test_room_and_credits_are_the_accounts(strict: Server) -> None:
 def test_the_access_log_is_json_without_secrets(strict: Server) -> None:
     with strict.stranger() as client:
         client.get("/api/health?access_token=do-not-log-me", headers={"X-Request-Id": "find-me-again"})
-    said = (strict.home / "said.txt").read_text()
+    end, said = time.monotonic() + 20, ""
+    while "find-me-again" not in said:  # written after the answer has gone out
+        assert time.monotonic() < end, said
+        said = (strict.home / "said.txt").read_text()
+        time.sleep(0.05)
     assert "do-not-log-me" not in said
     lines = [orjson.loads(text) for text in said.splitlines() if text.startswith("{")]
     (line,) = (one for one in lines if one["request"] == "find-me-again")

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from bench.__main__ import beside_former
 from bench.figure import BenchFailed, Figure
 from bench.running import ROOT, Overtime, run, time_limit
 from bench.table import table_of, write_readme
@@ -26,7 +27,14 @@ def measured(**changes: Any) -> dict[str, Any]:
         "quick": False,
         "machine": {"cores": 2, "cpu": "A CPU", "memory_gb": 24.0},
         "versions": {"python": "3.11.7", "gossamer": "0.1.0", "scrapy": "2.19.0"},
-        "benchmarks": {"startup": {"ok": False, "figures": {one.name: one.as_json() for one in figures}}},
+        "benchmarks": {
+            "startup": {
+                "ok": False,
+                "date": "2026-01-18",
+                "load": 0.5,
+                "figures": {one.name: one.as_json() for one in figures},
+            }
+        },
         **changes,
     }
 
@@ -87,9 +95,18 @@ def test_the_table_shows_every_figure_and_which_limit_was_missed() -> None:
 
 
 def test_the_table_names_the_machine_and_the_versions_of_everybody() -> None:
-    assert table_of(measured()).splitlines()[0] == (
-        "Measured on 2026-01-18: 2 cores (A CPU), 24 GB, Python 3.11.7, scrapy 2.19.0."
-    )
+    assert table_of(measured()).splitlines()[0] == ("Measured on 2 cores (A CPU), 24 GB, Python 3.11.7, scrapy 2.19.0.")
+    assert "| **startup** (2026-01-18, load 0.5 when it began) |  | |" in table_of(measured()).splitlines()
+
+
+def test_what_was_taken_before_and_not_again_is_kept_unless_it_was_elsewhere(tmp_path: Path) -> None:
+    out = tmp_path / "latest.json"
+    out.write_bytes(orjson.dumps(measured()))
+    again = measured(benchmarks={"crawl": {"ok": True, "date": "2026-01-19", "load": 0.0, "figures": {}}})
+    assert list(beside_former(again, out)["benchmarks"]) == ["startup", "crawl"]
+    for other in ({"quick": True}, {"machine": {"cores": 4}}):
+        assert list(beside_former({**again, **other}, out)["benchmarks"]) == ["crawl"]
+    assert beside_former(again, tmp_path / "none.json") == again
 
 
 def test_the_readme_gets_the_table_between_its_marks_and_nothing_else_changes(tmp_path: Path) -> None:

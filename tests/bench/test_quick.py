@@ -47,3 +47,10 @@ def test_rows_of_other_months_are_not_read(tmp_path: Path) -> None:
     assert figures["rows"]["value"] == 2 * 150 * 29
     assert figures["touched"]["value"] == 1
     assert figures["large"]["value"] > 0
+
+
+def test_a_batch_is_beside_single_calls(tmp_path: Path) -> None:
+    figures = figures_of("load_batch", tmp_path)
+    assert [figures[name]["value"] for name in ("missing", "credits", "lost")] == [0, 0, 0]
+    assert len(figures["batch_100"]["curve"]) == 2
+    assert figures["cpu_100"]["value"] > 0

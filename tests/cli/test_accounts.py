@@ -11,6 +11,7 @@ import pytest
 from gossamer.access.secret_keys import digest_of
 from gossamer.assembly import open_app
 from gossamer.cli import account_desk
+from gossamer.cli.here import LocalHome
 from gossamer.errors import UserError
 from gossamer.model.account import Right
 from gossamer.settings import Settings
@@ -27,22 +28,22 @@ async def test_an_account_gets_a_key_that_is_shown_once_and_revoked(
             await account_desk.create_account(app, "acme", "Acme Inc.", as_json=False)
         with pytest.raises(UserError, match="cannot be the id"):
             await account_desk.create_account(app, "Acme Inc.", "Acme", as_json=False)
-        await account_desk.make_new_key(app, "acme", "nightly", Right.READ, as_json=True)
+        await account_desk.make_new_key(LocalHome(app), "acme", "nightly", Right.READ, as_json=True)
         made = orjson.loads(capsys.readouterr().out)
         held = await app.database.read(keys.holder, digest_of(made["key"]))
         assert held is not None
         assert (held.account, held.right) == ("acme", Right.READ)
-        await account_desk.show_keys(app, "acme", as_json=False)
+        await account_desk.show_keys(LocalHome(app), "acme", as_json=False)
         listed = capsys.readouterr().out
         assert "nightly" in listed
         assert made["key"] not in listed
-        await account_desk.revoke_one(app, made["id"][-8:], as_json=False)
+        await account_desk.revoke_one(LocalHome(app), made["id"][-8:], as_json=False)
         assert "is revoked" in capsys.readouterr().out
         assert await app.database.read(keys.holder, digest_of(made["key"])) is None
         with pytest.raises(UserError, match="fits no key"):
-            await account_desk.revoke_one(app, "00000000", as_json=False)
+            await account_desk.revoke_one(LocalHome(app), "00000000", as_json=False)
         with pytest.raises(UserError, match="There is no account 'nobody'"):
-            await account_desk.make_new_key(app, "nobody", "x", Right.READ, as_json=False)
+            await account_desk.make_new_key(LocalHome(app), "nobody", "x", Right.READ, as_json=False)
 
 
 async def test_limits_are_set_and_an_account_is_closed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,24 +12,31 @@ from gossamer.assembly import App, caps_of, open_app, prices_of
 from gossamer.cli import costs, methods, report
 from gossamer.cli.cost_report import show_cost_report
 from gossamer.cli.export_files import Asking, export_files
+from gossamer.cli.here import LocalHome
 from gossamer.cli.jobs import resume
 from gossamer.cli.look import show_list
 from gossamer.cli.spending import show_spending
 from gossamer.cli.status import show_status
 from gossamer.cli.summary import show_summary
+from gossamer.cli.workers import metrics
 from gossamer.errors import UserError
 from gossamer.export.asking import order_of, request_of
 from gossamer.export.bill import Bill, Method
 from gossamer.intake import control
 from gossamer.ledger.treasurer import Treasurer
+from gossamer.model.experience import Experience
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Amount, Cap, Reservation, Scope
 from gossamer.model.page import Attempt, Page, Visit
 from gossamer.model.states import JobState, PageState, SiteState
+from gossamer.questions.files import Exportable
+from gossamer.questions.status import ended
+from gossamer.questions.system import figures
+from gossamer.questions.view import View
 from gossamer.settings import Settings
 from gossamer.settle.step import Finished, PageStep, Step
-from gossamer.store import budgets, counters, exports, jobs
+from gossamer.store import budgets, counters, exports, jobs, memory
 from gossamer.store.ledger_tables import budgets as rows
 from gossamer.store.methods import Rendered
 from gossamer.work.audit import audit
@@ -70,7 +77,7 @@ async def test_a_status_says_what_a_job_has_cost_and_by_which_methods(
 ) -> None:
     async with open_app(Settings(home=tmp_path)) as app:
         job = await a_job(app)
-        await show_status(app, short(job.id), as_json=False)
+        await show_status(LocalHome(app), short(job.id), as_json=False)
         said = capsys.readouterr().out.splitlines()
         assert "Cost so far: 7 ScrapingBee credits used ($0.07)" in said
         assert "Limits: 5,000 credits (--max-credits)" in said
@@ -79,10 +86,9 @@ async def test_a_status_says_what_a_job_has_cost_and_by_which_methods(
             " | ScrapingBee (JS rendering): 1 domain"
         )
         assert breakdown in said
-        progress = await app.database.read(counters.progress, job.id)
-        spent = await costs.read_costs(app, job, progress)
+        spent = (await ended(View(app), str(job.id))).costs
         assert costs.ending_lines(spent) == ["ScrapingBee credits used: 7 ($0.07)", breakdown]
-        await show_status(app, short(job.id), as_json=True)
+        await show_status(LocalHome(app), short(job.id), as_json=True)
         answer = orjson.loads(capsys.readouterr().out)["cost"]
         assert (answer["credits"], answer["usd"], answer["limits"]["credits"]) == (7, 0.07, 5_000)
         assert [(one["method"], one["pages"], one["requests"], one["credits"]) for one in answer["methods"]] == [
@@ -99,18 +105,17 @@ async def test_a_free_job_costs_nothing_and_says_nothing_at_its_end(
     async with open_app(Settings(home=tmp_path)) as app:
         job, (visit,) = await app.database.write(make_capped, Cap(10))
         await spend(app, visit)
-        progress = await app.database.read(counters.progress, job.id)
-        assert costs.ending_lines(await costs.read_costs(app, job, progress)) == []
-        await show_status(app, short(job.id), as_json=False)
+        assert costs.ending_lines((await ended(View(app), str(job.id))).costs) == []
+        await show_status(LocalHome(app), short(job.id), as_json=False)
         assert "Cost so far: 0 credits used ($0.00)" in capsys.readouterr().out.splitlines()
 
 
 async def test_the_list_has_dollars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with open_app(Settings(home=tmp_path)) as app:
         await a_job(app)
-        await show_list(app, 10, archived=False, as_json=False)
+        await show_list(LocalHome(app), 10, archived=False, as_json=False)
         assert "$0.07" in capsys.readouterr().out
-        await show_list(app, 10, archived=False, as_json=True)
+        await show_list(LocalHome(app), 10, archived=False, as_json=True)
         (listed,) = orjson.loads(capsys.readouterr().out)
         assert listed["cost"]["credits"] == 7
 
@@ -121,7 +126,7 @@ async def test_the_cost_report_has_these_columns_and_every_domain(
     async with open_app(Settings(home=tmp_path)) as app:
         job = await a_job(app)
         file = tmp_path / "costs.csv"
-        await show_cost_report(app, short(job.id), 50, None, file, as_json=False)
+        await show_cost_report(LocalHome(app), short(job.id), 50, None, file, as_json=False)
         header, *lines = csv.reader(file.read_text(encoding="utf-8").splitlines())
         assert ",".join(header) == (
             "domain,urls_crawled,direct_requests,scrapingbee_requests,js_rendering_requests,"
@@ -133,12 +138,12 @@ async def test_the_cost_report_has_these_columns_and_every_domain(
             ["rendered.test", "1", "1", "1", "1", "6", "0.06"],
         ]
         capsys.readouterr()
-        await show_cost_report(app, short(job.id), 2, None, None, as_json=False)
+        await show_cost_report(LocalHome(app), short(job.id), 2, None, None, as_json=False)
         shown = capsys.readouterr().out
         assert shown.index("rendered.test") < shown.index("paid.test")
         assert "2 of 3 domains, the dearest first. More of them: --limit." in shown
         assert "In all: 7 credits ($0.07)." in shown
-        await show_cost_report(app, short(job.id), 1, None, None, as_json=True)
+        await show_cost_report(LocalHome(app), short(job.id), 1, None, None, as_json=True)
         (dearest,) = orjson.loads(capsys.readouterr().out)
         assert (dearest["domain"], dearest["total_credits"]) == ("rendered.test", 6)
 
@@ -148,7 +153,7 @@ async def test_system_credits_today_this_month_by_provider_and_job(
 ) -> None:
     async with open_app(Settings(home=tmp_path, daily_credits=100, account_usd=5.0)) as app:
         first, second = await a_job(app), await a_job(app)
-        await show_spending(app, 20, as_json=False)
+        await show_spending(LocalHome(app), 20, as_json=False)
         said = capsys.readouterr().out
         today, month, prices, *rest = said.splitlines()
         assert today.endswith(", UTC): 14 credits ($0.14), of at most 100 credits")
@@ -157,12 +162,22 @@ async def test_system_credits_today_this_month_by_provider_and_job(
         assert any(line.split()[:1] == ["ScrapingBee"] and line.split()[-1] == "$0.14" for line in rest)
         assert short(first.id) in said
         assert short(second.id) in said
-        await show_spending(app, 20, as_json=True)
+        await show_spending(LocalHome(app), 20, as_json=True)
         answer = orjson.loads(capsys.readouterr().out)
         assert answer["today"]["providers"]["scrapingbee"]["requests"] == 6
         assert answer["month"]["max_usd"] == 5.0
         assert [one["credits"] for one in answer["jobs"]] == [7, 7]
         assert answer["prices"]["scrapingbee-js"]["worst_credits"] == 5
+        assert answer["month_by_account"] == {
+            "default": {"credits": 14, "usd": 0.14, "residential_bytes": 0, "reserved_credits": 0}
+        }
+        # Where others have accounts, each has a line, and a limit of its own.
+        others = update(rows).where(rows.c.scope == Scope.ACCOUNT)
+        await app.database.write(lambda tx: tx.run(others.values(subject="acme")))
+        await show_spending(LocalHome(app), 20, as_json=False)
+        _, total, acme, *_ = capsys.readouterr().out.splitlines()
+        assert total.endswith("), all accounts: 14 credits ($0.14)")
+        assert acme == "  acme: 14 credits ($0.14), of at most $5.00"
 
 
 async def test_a_job_at_its_limit_goes_on_with_a_higher_one(tmp_path: Path) -> None:
@@ -223,11 +238,11 @@ async def test_a_summary_has_the_costs_of_a_job_that_had_some(
 ) -> None:
     async with open_app(Settings(home=tmp_path)) as app:
         job = await a_job(app)
-        await show_summary(app, short(job.id), None, "", None, as_json=False)
+        await show_summary(LocalHome(app), short(job.id), None, "", None, as_json=False)
         said = capsys.readouterr().out
         assert "Costs" in said
         assert "ScrapingBee credits used: 7 ($0.07)" in said
-        await show_summary(app, short(job.id), None, "", None, as_json=True)
+        await show_summary(LocalHome(app), short(job.id), None, "", None, as_json=True)
         assert orjson.loads(capsys.readouterr().out)["cost"]["credits"] == 7
 
 
@@ -281,16 +296,28 @@ async def test_costs_stay_out_of_what_is_asked_for_without_them(
     async with open_app(Settings(home=tmp_path)) as app:
         job, page, book = await a_job(app), tmp_path / "page.html", tmp_path / "book.xlsx"
         for costs_too in (True, False):
-            await show_summary(app, short(job.id), page, "", None, as_json=False, with_costs=costs_too)
+            await show_summary(LocalHome(app), short(job.id), page, "", None, as_json=False, with_costs=costs_too)
             asking = Asking("results", "xlsx", costs=costs_too)
-            await export_files(app, short(job.id), asking, book, wait=False, as_json=False)
+            await export_files(LocalHome(app), short(job.id), asking, book, wait=False, as_json=False)
             assert ("What it cost" in page.read_text(encoding="utf-8")) is costs_too
             assert ("Costs" in openpyxl.load_workbook(book).sheetnames) is costs_too
-        (order,) = await asking.orders(app, job, None)
+        (order,) = asking.orders(Exportable(job, None, None), None)
         (made,) = await app.database.write(exports.add, job.id, [request_of(order)], app.shelf().owner)
         assert not order_of(job, made).looks.costs
         capsys.readouterr()
-        await show_summary(app, short(job.id), None, "", None, as_json=True, with_costs=False)
+        await show_summary(LocalHome(app), short(job.id), None, "", None, as_json=True, with_costs=False)
         assert "cost" not in orjson.loads(capsys.readouterr().out)
         with pytest.raises(UserError, match="--without-costs is about the workbook"):
-            await Asking("results", "csv", costs=False).orders(app, job, None)
+            Asking("results", "csv", costs=False).orders(Exportable(job, None, None), None)
+
+
+async def test_the_figures_of_the_system_have_calls_to_providers_and_what_failed(tmp_path: Path) -> None:
+    async with open_app(Settings(home=tmp_path)) as app:
+        assert metrics(await figures(View(app)))["flaresolverr_success_rate"] is None
+        await a_job(app)
+        await app.database.write(
+            memory.learn, {("a.test", "flaresolverr"): Experience(3, 2), ("b.test", "flaresolverr"): Experience(1, 1)}
+        )
+        told = metrics(await figures(View(app)))
+        assert told["provider_requests_per_second"] == {"scrapingbee": round(3 / 300, 3)}
+        assert (told["error_rate"], told["flaresolverr_success_rate"]) == (0, 0.75)

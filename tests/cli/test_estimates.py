@@ -14,12 +14,15 @@ import pytest
 
 from gossamer.assembly import open_app
 from gossamer.cli import estimates
+from gossamer.cli.here import LocalHome
 from gossamer.cli.status import show_status
 from gossamer.intake.estimate import Forecast
 from gossamer.model.estimate import Comparable, Estimate, Probed, Record
 from gossamer.model.ids import short
 from gossamer.model.ladders import Mode
 from gossamer.model.money import Cap
+from gossamer.questions.submitting import house_rules
+from gossamer.questions.view import View
 from gossamer.settings import Settings
 from tests.ledger.past import Site, run
 from tests.stories.program import Terminal
@@ -59,13 +62,13 @@ async def test_a_status_says_what_was_estimated_and_whether_it_was_right(
 ) -> None:
     async with open_app(Settings(home=tmp_path)) as app:
         ran = await run(app.database, SITES)
-        await show_status(app, short(ran.job.id), as_json=False)
+        await show_status(LocalHome(app), short(ran.job.id), as_json=False)
         (told,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Estimated")]
         low, high = ran.found.estimate.low, ran.found.estimate.high
         assert low <= ran.cost <= high
         assert told.startswith(f"Estimated before the start: {low}-{high:,} credits ($")
         assert told.endswith("), which was right")
-        await show_status(app, short(ran.job.id), as_json=True)
+        await show_status(LocalHome(app), short(ran.job.id), as_json=True)
         assert orjson.loads(capsys.readouterr().out)["estimate"]["high_credits"] == high
 
 
@@ -114,13 +117,14 @@ async def test_where_nobody_is_there_nobody_is_asked(
 ) -> None:
     """Typer itself would end the command, if it asked: there is nobody to answer."""
     async with open_app(Settings(home=tmp_path)) as app:
+        house = await house_rules(View(app))
         assert not sys.stdin.isatty()
-        estimates.agree(app, SAID, Cap(10_000), yes=False, quiet=False)
+        estimates.agree(house, SAID, Cap(10_000), yes=False, quiet=False)
         # Only the answers go to a terminal, or only the questions come from one.
         for stream in (sys.stdin, sys.stdout):
             with monkeypatch.context() as patched:
                 patched.setattr(stream, "isatty", lambda: True)
-                estimates.agree(app, SAID, Cap(10_000), yes=False, quiet=False)
+                estimates.agree(house, SAID, Cap(10_000), yes=False, quiet=False)
         assert capsys.readouterr().out == ""
 
 

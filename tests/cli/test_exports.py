@@ -115,6 +115,11 @@ def test_one_who_waits_gets_the_link_and_one_who_names_a_place_the_file(terminal
     assert ready.endswith(f"/results-{job}-partial.csv (expires in 7 days)")
     assert partial == "The job was not over when it was made: these are the results up to then."
     assert content(ready.split()[2]) == b"domain,verdict\r\na.test,unlinked\r\n"
+    assert terminal.ask("job", "exports", job)[0]["link"] is None  # nobody knows how to reach a server here
+    served = Terminal(terminal.home, None, {"GOSSAMER_API_URL": "https://crawl.example.com"})
+    link = served.ask("job", "exports", job)[0]["link"]
+    assert link.startswith(f"https://crawl.example.com/v1/files/exports/{job}/")
+    assert f"For others, who need no key: {link}" in served.type("job", "export-status", job).stdout
     target = tmp_path / "out.jsonl"
     told = terminal.ask("job", "export", job, "--output", str(target))
     assert (told["format"], told["rows"], told["partial"]) == ("jsonl", 1, True)
@@ -154,6 +159,24 @@ def test_failed_domains_on_the_screen_and_as_a_file(terminal: Terminal, tmp_path
     assert header == "domain,failure_reason,http_status,retry_count,last_attempt_timestamp"
     assert line.startswith("b.test,DNS resolution failed,,0,")
     assert terminal.type("job", "errors", job, "--format", "csv").stdout == target.read_text()
+
+
+def test_domains_for_people_are_a_list_of_their_own(terminal: Terminal, tmp_path: Path) -> None:
+    job = fill(terminal)
+    assert (
+        terminal.type("job", "errors", short(job.id), "--by-hand").stdout == "No domain wants a login or a CAPTCHA.\n"
+    )
+    with closing(sqlite3.connect(terminal.home / "gossamer.db")) as database, database:
+        database.execute(
+            "UPDATE sites SET reason = 'LOGIN', detail = 'HTTP 401', state = 'failed' WHERE host = 'a.test'"
+        )
+    said = terminal.type("job", "errors", short(job.id), "--by-hand").stdout
+    assert "a.test  Login required (HTTP 401)" in said
+    assert "b.test" not in said
+    target = tmp_path / "by_hand.csv"
+    terminal.type("job", "errors", short(job.id), "--by-hand", "--output", str(target))
+    _, line = target.read_text().splitlines()
+    assert line.startswith("a.test,Login required (HTTP 401),")
 
 
 def many_matches(home: Path, job: Job, rows: int) -> None:
@@ -222,6 +245,7 @@ def test_files_in_object_storage_are_had_by_a_link(terminal: Terminal, storage_s
     remote = Terminal(terminal.home, None, names)
     (made,) = remote.ask("job", "export", job, "--wait")["exports"]
     assert made["url"].startswith(f"{storage_server}/tests/exports/{job}/")
+    assert made["link"].partition("?")[0] == made["url"].partition("?")[0]
     with urllib.request.urlopen(made["url"], timeout=10) as answer:
         assert answer.read().startswith(b"domain,url,keyword,")
     assert list((terminal.home / "files").rglob("*.csv")) == []

@@ -20,6 +20,8 @@ OTHERS = "Worked by the gossamer that was started first on this home."
 class _Notes(QuietScreen):
     """Keeps every note once, in the order they were shown."""
 
+    is_due = True
+
     def __init__(self) -> None:
         self.notes: list[str] = []
 

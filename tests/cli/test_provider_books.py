@@ -8,7 +8,10 @@ import pytest
 
 from gossamer.assembly import open_app
 from gossamer.cli import provider_books
+from gossamer.cli.here import LocalHome
 from gossamer.cli.spending import show_spending
+from gossamer.questions import spending
+from gossamer.questions.view import View
 from gossamer.settings import Settings
 from gossamer.testing.providers import emulate
 from tests.servers import free_port
@@ -34,19 +37,19 @@ async def test_credits_left_at_each_provider_or_why_nobody_knows(
             flaresolverr_url="http://127.0.0.1:1/v1",  # keeps no books, and is not asked
         )
         async with open_app(settings) as app:
-            await show_spending(app, 20, as_json=False)
+            await show_spending(LocalHome(app), 20, as_json=False)
             said = capsys.readouterr()
             assert [line for line in said.out.splitlines() if line.startswith("Left at")] == [
                 "Left at ScrapingBee: 1,000 of 1,000 credits, until 2026-12-01.",
                 "Left at ScraperAPI: not known (Could not connect).",
                 "Left at Firecrawl: not known (It does not accept the key (HTTP 401)).",
             ]
-            await show_spending(app, 20, as_json=True)
+            await show_spending(LocalHome(app), 20, as_json=True)
             told = orjson.loads(capsys.readouterr().out)["accounts"]
             assert told["scrapingbee"]["remaining"] == 1_000
             assert told["scrapingbee"]["at_once"] == 5
             assert told["firecrawl"] == {"error": "HTTP 401"}
-            await show_spending(app, 20, as_json=False, ask=False)
+            await show_spending(LocalHome(app), 20, as_json=False, ask=False)
             assert "Left at" not in capsys.readouterr().out
         assert not any(key in said.out + said.err for key in KEYS.values())
         assert bee.bill.total == 0
@@ -56,7 +59,9 @@ async def test_firecrawl_says_what_is_left_and_not_of_how_many(tmp_path: Path) -
     async with emulate("firecrawl", "", key=KEYS["crawl"], credits=321) as crawl:
         settings = Settings(home=tmp_path, firecrawl_key=KEYS["crawl"], firecrawl_url=crawl.url)
         async with open_app(settings) as app:
-            assert provider_books.lines(await provider_books.read_books(app)) == ["Left at Firecrawl: 321 credits."]
+            assert provider_books.lines((await spending.spending(View(app))).books) == [
+                "Left at Firecrawl: 321 credits."
+            ]
 
 
 async def test_a_provider_that_never_answers_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,15 +69,15 @@ async def test_a_provider_that_never_answers_is_not_waited_for(tmp_path: Path, m
         await reader.read()
         writer.close()
 
-    monkeypatch.setattr(provider_books, "_LONGEST", 0.2)
+    monkeypatch.setattr(spending, "_LONGEST", 0.2)
     async with await asyncio.start_server(keep_waiting, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         settings = Settings(home=tmp_path, scraperapi_key=KEYS["api"], scraperapi_url=f"http://127.0.0.1:{port}")
         async with open_app(settings) as app:
-            told = await provider_books.read_books(app)
+            told = (await spending.spending(View(app))).books
     assert provider_books.lines(told) == ["Left at ScraperAPI: not known (No answer in 0.2 s)."]
 
 
 async def test_without_a_provider_nobody_is_asked(tmp_path: Path) -> None:
     async with open_app(Settings(home=tmp_path)) as app:
-        assert await provider_books.read_books(app) == {}
+        assert (await spending.spending(View(app))).books == {}

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from gossamer.assembly import open_app
+from gossamer.cli.here import LocalHome
 from gossamer.cli.page_list import show_pages
 from gossamer.cli.status import asked_for, show_status
 from gossamer.errors import UserError
@@ -56,7 +57,7 @@ async def test_a_status_says_what_holds_and_until_when_results_are_kept(
             tx.run(update(tables.jobs).values(started_at=long_ago, created_at=long_ago, finished_at=long_ago))
 
         await app.database.write(ended)
-        await show_status(app, short(job.id), as_json=False)
+        await show_status(LocalHome(app), short(job.id), as_json=False)
         said = capsys.readouterr().out.splitlines()
         assert "Status: Cancelled" in said
         assert "Looks for: 1 keyword" in said
@@ -64,7 +65,7 @@ async def test_a_status_says_what_holds_and_until_when_results_are_kept(
         assert any(line.startswith("Results: kept until ") for line in said)
         assert not any("Another's" in line for line in said)
         assert said[-1] == f"Resume anytime with 'gossamer job resume {short(job.id)}'."
-        await show_status(app, short(job.id), as_json=True)
+        await show_status(LocalHome(app), short(job.id), as_json=True)
         told = orjson.loads(capsys.readouterr().out)
         assert told["alerts"] == [{"kind": "audit", "sentence": "It does not add up."}]
         assert told["params"] == {"keywords": ["CRM"]}
@@ -78,12 +79,12 @@ async def test_pages_are_listed_by_state_and_by_domain(tmp_path: Path, capsys: p
         for visit in await app.database.write(claim_all):
             steps += [done(visit, f"http://{visit.host}/"), _failed(visit), _over(visit)]
         await app.database.write(commit, steps, 0)
-        await show_pages(app, short(job.id), "failed", "", 50, as_json=False)
+        await show_pages(LocalHome(app), short(job.id), "failed", "", 50, as_json=False)
         said = capsys.readouterr().out
         assert "http://a.test/slow" in said
         assert "Timeout after 15 s" in said
         assert "2 failed pages." in said
-        await show_pages(app, short(job.id), "", "www.b.test", 50, as_json=True)
+        await show_pages(LocalHome(app), short(job.id), "", "www.b.test", 50, as_json=True)
         told = orjson.loads(capsys.readouterr().out)
         assert {(page["url"], page["state"], page["reason_name"]) for page in told} == {
             ("http://b.test/", "done", None),
@@ -91,7 +92,7 @@ async def test_pages_are_listed_by_state_and_by_domain(tmp_path: Path, capsys: p
         }
         for state, site, code in (("lost", "", "pages.state"), ("", "c.test", "pages.site")):
             with pytest.raises(UserError) as refused:
-                await show_pages(app, short(job.id), state, site, 50, as_json=False)
+                await show_pages(LocalHome(app), short(job.id), state, site, 50, as_json=False)
             assert refused.value.code == code
 
 

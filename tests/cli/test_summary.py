@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from sqlalchemy import update
 
 from gossamer.assembly import open_app
-from gossamer.cli.results import Conditions
+from gossamer.cli.here import LocalHome
 from gossamer.cli.summary import screen, show_summary
 from gossamer.clock import SystemClock
 from gossamer.errors import UserError
@@ -24,6 +24,7 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason
+from gossamer.questions.conditions import Conditions
 from gossamer.retain.delete import delete_job
 from gossamer.settings import Settings
 from gossamer.store import jobs, tables
@@ -151,7 +152,7 @@ async def test_no_summary_is_compared_with_a_job_that_was_deleted(tmp_path: Path
         assert ended
         await delete_job(app.database, ended)
         with pytest.raises(UserError) as refused:
-            await show_summary(app, short(job.id), None, short(earlier.id), None, as_json=True)
+            await show_summary(LocalHome(app), short(job.id), None, short(earlier.id), None, as_json=True)
         assert refused.value.code == "results.deleted"
 
 

@@ -10,12 +10,15 @@ from sqlalchemy import func, select, update
 from gossamer.assembly import App, open_app
 from gossamer.cli.deletion import forget_mentions
 from gossamer.cli.export_files import Asking, export_files
-from gossamer.cli.results import Conditions, show_results
+from gossamer.cli.here import LocalHome
+from gossamer.cli.home import Home
+from gossamer.cli.results import show_results
 from gossamer.cli.status import show_status
 from gossamer.cli.timeline import show_explanation
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.job import Job
+from gossamer.questions.conditions import Conditions
 from gossamer.settings import Settings
 from gossamer.store import tables
 from gossamer.store.tx import Tx
@@ -43,36 +46,39 @@ async def changed(app: App, **values: Any) -> Job:
 @pytest.mark.parametrize(
     "command",
     [
-        lambda app, job: show_results(app, job, Conditions(), 1, 5, as_json=False),
-        lambda app, job: export_files(app, job, Asking("results", "csv"), Path("-"), wait=False, as_json=False),
-        lambda app, job: show_explanation(app, "a.test", job, as_json=False),
+        lambda home, job: show_results(home, job, Conditions(), 1, 5, as_json=False),
+        lambda home, job: export_files(home, job, Asking("results", "csv"), Path("-"), wait=False, as_json=False),
+        lambda home, job: show_explanation(home, "a.test", job, as_json=False),
     ],
 )
 async def test_what_needs_the_recipe_says_that_it_is_not_known(
-    app: App, command: Callable[[App, str], Awaitable[int]]
+    app: App, command: Callable[[Home, str], Awaitable[int]]
 ) -> None:
     job = await changed(app, recipe="places")
     with pytest.raises(UserError, match=f"Job {short(job.id)} is of the recipe 'places', which") as refused:
-        await command(app, short(job.id))
+        await command(LocalHome(app), short(job.id))
     assert (refused.value.code, "program that created it" in refused.value.hint) == ("job.recipe", True)
 
 
 async def test_parameters_of_another_version_are_named(app: App) -> None:
     job = await changed(app, params={"keywords": ["CRM"], "depth": "deep"})
     with pytest.raises(UserError, match="depth") as refused:
-        await show_explanation(app, "a.test", short(job.id), as_json=False)
+        await show_explanation(LocalHome(app), "a.test", short(job.id), as_json=False)
     assert refused.value.code == "job.unusable"
 
 
 async def test_a_status_is_shown_all_the_same(app: App, capsys: pytest.CaptureFixture[str]) -> None:
     job = await changed(app, recipe="places")
-    assert await show_status(app, short(job.id), as_json=False) == 0
+    assert await show_status(LocalHome(app), short(job.id), as_json=False) == 0
     assert "Recipe: places, which this program does not know." in capsys.readouterr().out
 
 
 async def test_what_is_to_be_forgotten_is_forgotten_all_the_same(app: App) -> None:
     job = await changed(app, recipe="places")
-    assert await forget_mentions(app, None, "a.test", short(job.id), yes=True, dry_run=False, as_json=False) == 0
+    assert (
+        await forget_mentions(LocalHome(app), None, "a.test", short(job.id), yes=True, dry_run=False, as_json=False)
+        == 0
+    )
     left = select(func.count()).select_from(tables.records).where(tables.records.c.job_id == job.id)
     assert await app.database.read(lambda tx: tx.run(left).scalar_one()) == 0
     assert (await audit(app.database, job.id, app.recipes)).clean

@@ -129,7 +129,8 @@ async def test_what_cannot_be_made_is_refused_at_once(database: AnyDatabase, wis
     [
         ("results", "Use --filter unlinked."),
         ("prospects", "Use --filter with one of unlinked, new."),
-        ("errors", "It has none."),
+        ("errors", "Use --filter by-hand."),
+        ("pages", "It has none."),
     ],
 )
 async def test_what_could_be_asked_for_is_named(database: AnyDatabase, table: str, hint: str) -> None:

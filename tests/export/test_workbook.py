@@ -171,7 +171,13 @@ async def test_the_summary_says_what_was_searched_and_that_it_is_not_all(databas
     assert [book[name].freeze_panes for name in book.sheetnames] == [None, "C2", "B2", "B2"]
     assert book["Matches"].auto_filter.ref == "A1:O1"
     assert book["Matches"].max_row == 1
+    new = "D"  # a column that says nothing where there is no earlier job
+    assert book["Prospects"].column_dimensions[new].hidden
     book.close()
+    compared = openpyxl.load_workbook(await written(database, job, tmp_path, since=job))
+    assert compared["Prospects"][f"{new}1"].value == "New"
+    assert not compared["Prospects"].column_dimensions[new].hidden
+    compared.close()
 
 
 def _running_job(tx: Tx) -> Job:

@@ -1,4 +1,4 @@
-"""Slots are dealt over the jobs in turn."""
+"""Slots are dealt over accounts and their jobs."""
 
 from collections import Counter, deque
 from uuid import UUID, uuid4
@@ -88,6 +88,24 @@ def test_nobody_is_left_without_for_ever() -> None:
         running.append(one.job_id)
         given[one.job_id] += 1
     assert [round(given[job] / 100) for job in jobs] == [4, 2, 2, 1, 1]
+
+
+def test_accounts_share_alike_however_many_jobs_they_have() -> None:
+    """Priorities are for the jobs of one account among themselves: nobody gets more by calling everything urgent."""
+    many, high, alone = [uuid4() for _ in range(8)], uuid4(), uuid4()
+    shares = {job: Share(2, account="a") for job in many}
+    shares |= {high: Share(4, account="a"), alone: Share(1, account="b")}
+    ready = {job: waiting(job, 100) for job in (*many, high, alone)}
+    dealt = deal(ready, {}, 40, shares=shares)
+    assert counts(dealt, alone, high) == [20, 4]
+    assert sum(counts(dealt, *many)) == 16
+    shares[alone] = Share(1, busy=30, account="b")
+    assert counts(deal(ready, {}, 20, shares=shares), alone) == [0], "what an account has already counts"
+    resting = {**shares, uuid4(): Share(2, busy=50, account="a")}
+    assert counts(deal(ready, {}, 20, shares=resting), alone) == [20], "also what its other jobs have"
+    assert len(deal({alone: ready[alone]}, {}, 9, shares=resting)) == 9, (
+        "what nobody else wants is given to whoever does"
+    )
 
 
 def test_in_a_cluster_a_domain_has_one_visit_and_each_worker_may_have_a_suspect() -> None:

@@ -134,6 +134,35 @@ async def test_a_home_holds_a_jobs_own_cap_too(database: AnyDatabase) -> None:
     assert await database.read(queue.in_hand) == {("http", job.id): 7}
 
 
+async def test_at_home_too_a_slot_that_becomes_free_is_for_the_job_that_has_least(database: AnyDatabase) -> None:
+    """One by one, as they become free: the job that came first would have every one of them if none were counted."""
+    large = await database.write(make_job, *hosts(40))
+    await database.write(issue_in_a_home, "http", 0, 1, 20, "home/0-1", frozenset(), suspects=0)
+    small = await database.write(make_job, *hosts(5, "b"))
+    on_their_way = await database.read(visits.forgotten, "home/0-1", ())
+    for _ in range(5):
+        on_their_way += await database.write(
+            issue_in_a_home, "http", 0, 1, 1, "home/0-1", frozenset(on_their_way), suspects=0
+        )
+    busy = await database.read(queue.in_hand)
+    assert (busy["http", large.id], busy["http", small.id]) == (20, 5)
+
+
+async def test_accounts_move_beside_each_other(database: AnyDatabase) -> None:
+    first = await database.write(make_job, *hosts(40))
+    second = await database.write(make_job, *hosts(40, "b"))
+    other = await database.write(make_job, *hosts(40, "c"))
+    table = tables.jobs
+    await database.write(
+        lambda tx: tx.run(update(table).where(table.c.id == other.id).values(account_id="other", priority="low"))
+    )
+    await worker(database, 21)
+    issuer, _ = issuer_of(database)
+    assert await issuer.look() == 20
+    busy = await database.read(queue.in_hand)
+    assert [busy["http", job.id] for job in (first, second, other)] == [5, 5, 10]
+
+
 async def test_concurrency_is_logged_every_minute_and_a_passed_cap_once(
     database: AnyDatabase, logging_as_it_was: None
 ) -> None:
@@ -297,8 +326,15 @@ async def test_it_is_known_for_how_long_nothing_could_be_sent(database: AnyDatab
         assert await issuer.look() == 0
         clock.advance(7)
     assert issuer.mute_for() == 21
+    (alert,) = await database.read(alerts.recent, 5)
+    assert (alert.kind, alert.sentence.partition(".")[0]) == (
+        AlertKind.BROKER,
+        "No message has reached the broker for 7 s",
+    )
     issuer.forget_mute()
     assert issuer.mute_for() == 0
+    await Issuer(database, LocalDispatcher(), clock, "one", 500).look()
+    assert await database.read(alerts.recent, 5) == [], "the next one's arrive"
 
 
 async def test_a_nudge_that_comes_late_finds_its_slot_taken(database: AnyDatabase) -> None:

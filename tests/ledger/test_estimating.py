@@ -2,8 +2,8 @@
 
 import pytest
 
-from gossamer.ledger.estimating import ENOUGH, Known, cost_of_page, estimate, similar_range
-from gossamer.ledger.prices import PriceList, price_list
+from gossamer.ledger.estimating import ENOUGH, Known, cost_of_page, estimate, prices_of, similar_range
+from gossamer.ledger.prices import OwnPrice, PriceList, price_list
 from gossamer.model.estimate import Comparable, Estimate, Past, Probed
 from gossamer.model.experience import Experience
 from gossamer.model.ladders import Mode, ladder_of, names_of
@@ -113,6 +113,25 @@ def test_with_a_history_a_look_counts_by_how_much_sites_differ_from_those_before
     assert dearer.high > as_ever.high
     # Jobs whose charges are deleted say nothing of that, and do no harm.
     assert said(*[one._replace(paying=None) for one in jobs], probed=Probed(100, 80, 0)).high == usual.high
+
+
+@pytest.mark.parametrize("mode", [Mode.HYBRID, Mode.PREMIUM_ONLY])
+def test_sites_that_led_to_others_were_paid_for_twice_and_can_be_looked_at_all_the_same(mode: Mode) -> None:
+    jobs = [Past(100, 600, paying=100), Past(80, 500, paying=160), Past(1, 8, paying=2)]
+    everywhere = Probed(20, 20, 0) if mode is Mode.HYBRID else Probed(20, 0, 0)
+    looked = said(*jobs, mode=mode, probed=everywhere)
+    assert 0 < looked.low < looked.high
+    assert width(looked) <= width(said(*jobs, mode=mode))
+
+
+def test_a_rung_without_a_price_and_a_price_of_a_free_rung_cost_nothing() -> None:
+    free = price_list(0.01, {rung: OwnPrice(0) for rung in HERE})
+    assert prices_of(HYBRID, free) == []
+    some = price_list(0.01, {"scrapingbee-standard": OwnPrice(0), "direct": OwnPrice(7)})
+    assert [price.rung for price in prices_of(HYBRID, some)] == ["scrapingbee-js"]
+    assert 0 < said(prices=some).low < said(prices=some).high
+    met = {"direct": Experience(100, 100)}
+    assert cost_of_page(HYBRID, met, some) == pytest.approx(0, abs=0.1)
 
 
 def test_where_a_provider_is_always_asked_only_sites_that_are_gone_are_free() -> None:

@@ -12,18 +12,20 @@ from sqlalchemy.exc import IntegrityError
 from gossamer.clock import FrozenClock
 from gossamer.ledger.prices import PriceList
 from gossamer.model.alert import AlertKind
+from gossamer.model.job import Job
 from gossamer.model.money import Amount, Cap, Price, Refusal, Reservation, Scope, Why, keys_for
+from gossamer.model.page import Visit
 from gossamer.model.states import JobState
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Step
-from gossamer.store import alerts, bookings, budgets, charges, jobs, reservations
+from gossamer.store import alerts, bookings, budgets, charges, jobs, reservations, tables
 from gossamer.store import ledger_tables as t
 from gossamer.store.outlook import Asked
 from gossamer.store.tables import visits
 from gossamer.store.tx import Tx
 from gossamer.work.sweep import Sweeper
 from tests.conftest import AnyDatabase
-from tests.jobs import LEASE, done, settle, state_of
+from tests.jobs import LEASE, claim_all, done, make_job, settle, state_of
 from tests.ledger.proof import assert_books_balance
 from tests.ledger.purse import PRICES, granted, make_capped, paid, purse, treasurer
 
@@ -161,6 +163,36 @@ async def test_an_account_and_a_day_have_caps_over_all_jobs(database: AnyDatabas
     assert monthly.budget
     assert monthly.budget.scope is Scope.ACCOUNT
     assert len(monthly.budget.period) == len("2026-11")
+    await assert_books_balance(database)
+
+
+async def test_an_account_spends_from_a_budget_of_its_own(database: AnyDatabase) -> None:
+    def make_for(tx: Tx, account: str) -> tuple[Job, Visit]:
+        job = make_job(tx, f"{account}.test")
+        tx.run(update(tables.jobs).where(tables.jobs.c.id == job.id).values(account_id=account))
+        budgets.open_job(tx, job.id, Cap())
+        return job, claim_all(tx)[0]
+
+    acme, visit = await database.write(make_for, "acme")
+    zenith, other = await database.write(make_for, "zenith")
+    one = treasurer(database, {Scope.ACCOUNT: Cap(30)})
+    reservation = await granted(one, visit, "dear")
+    lost = await granted(one, other, "cheap")
+    await settle(database, paid(visit, "1", reservation.charge(25)))
+    refusal = await one.reserve(visit, "dear")
+    assert isinstance(refusal, Refusal)
+    assert refusal.budget
+    assert (refusal.budget.scope, refusal.budget.subject, refusal.used) == (Scope.ACCOUNT, "acme", 25)
+    assert await state_of(database, acme.id) is JobState.PAUSING
+    # Whoever has spent nothing goes on.
+    await granted(one, other, "dear")
+    assert await state_of(database, zenith.id) is JobState.RUNNING
+    await database.write(bookings.assume, [lost.id])
+    _, months = await database.read(budgets.today)
+    assert {name: (of.reserved.credits, of.spent.credits) for name, of in months.items()} == {
+        "acme": (0, 25),
+        "zenith": (25, 1),
+    }
     await assert_books_balance(database)
 
 
@@ -309,7 +341,7 @@ async def test_the_day_is_the_databases_whatever_the_caller_thinks(database: Any
     one = treasurer(database, clock=FrozenClock(now - timedelta(days=1)))
     for _ in range(2):
         await database.write(
-            budgets.hold, keys_for(visit.job_id, now.date() - timedelta(days=1))
+            budgets.hold, keys_for(visit.job_id, now.date() - timedelta(days=1), visit.account)
         )  # it has been, and has its row
         assert (await granted(one, visit, "dear")).day >= now.date()
     await assert_books_balance(database)

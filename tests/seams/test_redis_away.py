@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.api.limits import Rates
+from gossamer.api.problems import Limited
 from gossamer.bus.redis import RedisBus
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.gate import NOW
+from gossamer.gate.memory import MemoryPlaces
 from gossamer.gate.redis import RedisGate
 from tests.servers import RedisServer, redis
 
@@ -55,6 +58,22 @@ async def test_a_server_that_is_gone_leaves_every_worker_to_itself(server: Redis
         assert not await gate.enter("cap", "a", 5, AGES)
         assert not await gate.enter("other", "b", 5, AGES)
         await gate.leave("cap", "a")
+
+
+async def test_limits_of_the_api_stay_open_and_each_server_counts_alone(server: RedisServer) -> None:
+    async with RedisGate(server.url, SystemClock()).kept() as gate:
+        rates = Rates(gate, MemoryPlaces(SystemClock()), gate.outage)
+        await rates.take("key", "a", 3)
+        server.kill()
+        for _ in range(3):
+            await rates.take("key", "a", 3)  # the first of them finds out
+        with pytest.raises(Limited, match="More than 3 requests"):
+            await rates.take("key", "a", 3)
+        server.start()
+        await until(lambda: not gate.outage())
+        await rates.take("key", "a", 2)
+        with pytest.raises(Limited):
+            await rates.take("key", "a", 2)
 
 
 async def test_what_is_asked_for_more_room_gets_it_without_the_server_too(server: RedisServer) -> None:

@@ -49,10 +49,12 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
     if revision >= "0010":
         _add(rows["jobs"], account_id="default")
         rows |= _of_0010()
+    if revision >= "0011":
+        rows |= _of_0011()
     return rows
 
 
-FILLED = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
+FILLED = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 
@@ -167,6 +169,28 @@ def _of_0010() -> Rows:
                 **{"failed": 0, "ms": None, "outcome": "running", "is_open": 1, "at": BEGAN},
             }
         ],
+    }
+
+
+def _of_0011() -> Rows:
+    endpoint, key, delivery = (UUID(f"019a0000-0000-7000-8000-0000000000e{number}") for number in (1, 2, 3))
+    return {
+        "webhook_endpoints": [
+            {
+                **{"id": endpoint, "account": "default", "url": "https://hooks.a.test/", "events": [], "pages": True},
+                **{"state": "off", "reason": "", "created_at": BEGAN, "failing_since": None, "failures": 0},
+                **{"not_before": None, "lease": None, "lease_until": None, "worker": None},
+            }
+        ],
+        "webhook_keys": [{"id": key, "endpoint_id": endpoint, "key": b"k" * 32, "until": None}],
+        "webhook_deliveries": [
+            {
+                **{"id": delivery, "endpoint_id": endpoint, "type": "job.created", "job_id": JOB, "body": "{}"},
+                **{"state": "delivered", "created_at": BEGAN, "queued_at": BEGAN, "due_at": BEGAN},
+                **{"tries": 1, "attempts": [], "delivered_at": BEGAN},
+            }
+        ],
+        "webhook_pages": [{"endpoint_id": endpoint, "job_id": JOB, "pages": 1, "at": BEGAN}],
     }
 
 

@@ -1,16 +1,20 @@
 """A machine that is cut off in the middle of something harms neither itself for ever nor the others for long."""
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from gossamer.clock import SystemClock
-from gossamer.store import places
+from gossamer.settle.commit import Committed, commit
+from gossamer.store import places, reclaim, tables, visits
 from gossamer.store.database import PostgresDatabase
 from gossamer.store.tx import Tx
+from tests.chaos.zombies import Happened, Settled, lost_leases, written_unheld
+from tests.jobs import LEASE, claim_all, done, make_job
 
 
 @pytest.fixture
@@ -32,6 +36,38 @@ async def test_who_falls_silent_while_entering_a_place_keeps_the_others_out_for_
 
     assert await server.write(entering) == "10s"
     assert await server.read(patience) == "0", "only while the others wait for it"
+
+
+async def test_what_was_written_before_a_visit_was_taken_back_is_not_younger_than_that(
+    server: PostgresDatabase,
+) -> None:
+    """Somebody falls silent with a visit locked, and goes on: the sweep has come meanwhile, and waited."""
+    await server.write(make_job, "a.test")
+    (visit,) = await server.write(claim_all, lease=-LEASE)
+
+    def settle_slowly(tx: Tx) -> Committed:
+        visits.leases(tx, [visit.id], held=True)
+        tx.run(text("SELECT pg_sleep(1)"))
+        return commit(tx, [done(visit, "http://a.test/")], 0)
+
+    settling = asyncio.create_task(server.write(settle_slowly))
+    await asyncio.sleep(0.3)
+    assert await server.write(reclaim.take_back, {visit.id: visit.lease}, expired=True) == 1
+    assert not (await settling).lost
+
+    def story(tx: Tx) -> tuple[list[Happened], list[Settled]]:
+        told, read = tables.events.c, tables.pages.c
+        happened = tx.run(select(told.visit_id, told.at, told.kind, told.why).where(told.visit_id == visit.id))
+        settled = tx.run(select(read.visit_id, read.settled_at, read.url).where(read.job_id == visit.job_id))
+        return (
+            [Happened(row.visit_id, row.at, row.kind, row.why) for row in happened],
+            [Settled(row.visit_id, row.settled_at, row.url) for row in settled],
+        )
+
+    happened, settled = await server.read(story)
+    assert len(settled) == 1
+    assert lost_leases(happened) == 1
+    assert written_unheld(happened, settled) == []
 
 
 async def test_a_connection_whose_other_end_is_gone_is_found_out(server: PostgresDatabase) -> None:

@@ -44,7 +44,7 @@ def test_workers_go_on_alone_without_redis_and_wait_for_postgres(tmp_path: Path)
 
             before = rows.ask(DONE)[0][0]
             server.kill()
-            time.sleep(4)
+            time.sleep(8)
             assert len(moments_of(web.log, time.time() - 0.5, time.time())) < 8, "they wait, and do not walk on and on"
             server.start()
             rows.until(DONE, lambda pages: pages > before)
@@ -54,6 +54,9 @@ def test_workers_go_on_alone_without_redis_and_wait_for_postgres(tmp_path: Path)
                 "they waited, and did not have to be replaced"
             )
             rows.until(OPEN, lambda count: count == 0, 20)
+            ended = {one["kind"] for one in terminal.ask("system", "alerts", "--all")}
+            # Of the broker only if there was something to send meanwhile.
+            assert ended - {"broker"} == {"redis", "database"}, "each outage was told of"
 
             found = [(row["url"], row["keyword"], row["frequency"]) for row in terminal.rows(job)]
             assert found
@@ -64,6 +67,7 @@ def test_workers_go_on_alone_without_redis_and_wait_for_postgres(tmp_path: Path)
         assert gaps, "nobody went on without Redis"
         assert min(gaps) >= 1.95, "half a request per second and domain"
         said = log.read_text()
+        assert said.count("The database is away for") == 1, "though there was no row to keep it"
         for event in ("gate.away", "gate.back", "database.away", "database.back"):
             assert said.count(event) >= 2, event
         assert "traceback" not in said.lower()

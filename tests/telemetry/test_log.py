@@ -10,7 +10,6 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
@@ -23,16 +22,7 @@ from gossamer.telemetry import log as log_module
 log = get_logger("gossamer.tests")
 
 
-@pytest.fixture(autouse=True)
-def _logging_as_it_was() -> Iterator[None]:
-    root, ours = logging.getLogger(), logging.getLogger("gossamer")
-    before = root.level, ours.level, list(root.handlers)
-    yield
-    for handler in [handler for handler in root.handlers if handler not in before[2]]:
-        root.removeHandler(handler)
-        handler.close()
-    root.setLevel(before[0])
-    ours.setLevel(before[1])
+pytestmark = pytest.mark.usefixtures("logging_as_it_was")
 
 
 @pytest.fixture

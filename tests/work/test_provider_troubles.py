@@ -25,6 +25,7 @@ from gossamer.model.job import JobRequest, Target
 from gossamer.model.ladders import RUNGS
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
+from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
 from gossamer.store import alerts, budgets, jobs, reservations
 from gossamer.store.ledger_tables import charges
@@ -259,3 +260,23 @@ async def test_with_another_provider_on_the_ladder_the_job_goes_on(place: Place)
             await assert_whole(kit, job_id, ape)
             rungs = await kit.database.read(lambda tx: set(tx.run(select(pages.c.rung)).scalars()))
         assert rungs == {"scraperapi"}, "nothing is tried on a dearer rung of the same provider"
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+async def test_pages_that_a_provider_cannot_fetch_fail_in_the_end_and_keep_no_job_from_its_own(place: Place) -> None:
+    hosts = [site["host"] for site in WEB.truth()["sites"]][:4]
+    async with emulate("scrapingbee", place.rules) as bee, place.kit(bee) as kit:
+        bee.storms.add(Storm(Kind.STATUS, times=10_000, status=500))
+        job_id = await begin(kit, BEE, hosts=hosts)
+        for _ in range(5):
+            await work_until(kit, job_id, JobState.PAUSING, JobState.PAUSED, JobState.COMPLETED)
+            if await _in(kit, job_id, JobState.COMPLETED):
+                break
+            # Whoever resumes it has looked: what is said of each page for so long is about the pages.
+            job = await kit.database.read(jobs.get, job_id)
+            assert job
+            await control.resume(kit.database, job)
+        assert await state_of(kit.database, job_id) is JobState.COMPLETED
+        reasons = await kit.database.read(lambda tx: set(tx.run(select(pages.c.reason)).scalars()))
+        assert reasons == {Reason.PROVIDER_FAILED.name}
+        assert bee.bill.total == (await kit.database.read(budgets.of_job, job_id)).spent.credits == 0

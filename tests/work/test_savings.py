@@ -10,6 +10,7 @@ import openpyxl
 import pytest
 
 from gossamer.assembly import App, open_app
+from gossamer.cli.here import LocalHome
 from gossamer.cli.summary import show_summary
 from gossamer.export.asking import Wish
 from gossamer.export.formats import formats_named
@@ -89,7 +90,7 @@ async def test_hybrid_finds_what_premium_only_finds_for_a_third_of_it_and_says_s
         assert 0 < cheap < MOST * dear
     async with open_app(Settings(home=tmp_path)) as app:
         await _assert_said(app, hybrid, cheap, dear, tmp_path, capsys)
-        await show_summary(app, str(premium), None, "", None, as_json=False)
+        await show_summary(LocalHome(app), str(premium), None, "", None, as_json=False)
         assert "Saved" not in capsys.readouterr().out
 
 
@@ -97,8 +98,8 @@ async def _assert_said(
     app: App, job_id: UUID, cheap: int, dear: int, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """On the screen, on the page and in the workbook; and what premium-only takes is never overstated."""
-    await show_summary(app, short(job_id), None, "", None, as_json=False)
-    await show_summary(app, short(job_id), folder / "report.html", "", None, as_json=False)
+    await show_summary(LocalHome(app), short(job_id), None, "", None, as_json=False)
+    await show_summary(LocalHome(app), short(job_id), folder / "report.html", "", None, as_json=False)
     job = await app.database.read(jobs.get, job_id)
     assert job
     (order,) = Wish("results", formats_named("xlsx")).orders(job)

@@ -6,7 +6,7 @@ from typing import Any
 
 from gossamer.access.secret_keys import NewKey, make_key
 from gossamer.errors import UserError
-from gossamer.model.account import DEFAULT, Account, ApiKey, Quota, Right, User
+from gossamer.model.account import DEFAULT, Account, ApiKey, Right, User
 from gossamer.store import accounts, keys, users
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
@@ -86,15 +86,6 @@ async def change_account(
         values["closed_at"] = now if closed else None
     changed = await database.write(accounts.change, account.id, values)
     return account if changed is None else changed
-
-
-def quota_of(account: Account, usual: Quota) -> Quota:
-    """What an account may have: its own limits, else those of everybody."""
-    return Quota(
-        usual.credits if account.credits is None else account.credits,
-        usual.running if account.running_jobs is None else account.running_jobs,
-        usual.queued if account.queued_jobs is None else account.queued_jobs,
-    )
 
 
 def check_label(name: str) -> str:

@@ -58,11 +58,17 @@ def count_outbound(doc: Document) -> Outbound:
     leaving = [link for link in doc.links if not link[0].startswith(here)]  # in one go: most links of a page stay there
     hosts = [url.split("/", 3)[2] for url, _ in leaving]
     # Pages link many times to few hosts.
-    away = {host for host in set(hosts) if domain_of(host_of(f"http://{host}/")) != domain}
+    away = {host for host in set(hosts) if _domain_at(host) != domain}
     if not away:
         return Outbound(0, 0)
     followed = [not nofollow for host, (_, nofollow) in zip(hosts, leaving, strict=True) if host in away]
     return Outbound(len(followed), 0 if doc.nofollow else sum(followed))
+
+
+@lru_cache(maxsize=16_384)
+def _domain_at(authority: str) -> str:
+    """The registrable domain of a host with or without a port."""
+    return domain_of(host_of(f"http://{authority}/"))
 
 
 class _Side(StrEnum):

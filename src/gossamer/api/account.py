@@ -14,10 +14,11 @@ from starlette.responses import Response
 from gossamer.api import cursors, views
 from gossamer.api.caller import Admin, Reader
 from gossamer.api.problems import declared
+from gossamer.api.remembered import ReadAgain
 from gossamer.errors import UserError
 from gossamer.model.account import Right
 
-router = APIRouter(prefix="/v1", tags=["account"])
+router = APIRouter(prefix="/v1", tags=["account"], route_class=ReadAgain)
 
 _LONGEST = timedelta(days=366)
 

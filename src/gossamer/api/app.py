@@ -8,17 +8,50 @@ from fastapi.routing import APIRoute
 from starlette.middleware.cors import CORSMiddleware
 
 from gossamer import __version__
-from gossamer.api import account, health, jobs, login, records, results, scrape, scrapersky, sitemap_jobs, streams
+from gossamer.api import (
+    account,
+    estimates,
+    files,
+    health,
+    jobs,
+    login,
+    questions,
+    records,
+    results,
+    scrape,
+    scrapersky,
+    sitemap_jobs,
+    streams,
+    webhooks,
+)
 from gossamer.api.answers import JsonAnswer
+from gossamer.api.dialects import firecrawl, scrapingbee
 from gossamer.api.parts import Parts
 from gossamer.api.problems import install
 from gossamer.api.wire import Wire
 
 _ABOUT = (
-    "Visits web sites politely and cheaply and turns them into tables people can use. Every request but /api/health "
-    "and /api/ready needs a key: 'Authorization: Bearer KEY'. Errors are RFC 9457 problems with a code and a hint."
+    "Visits web sites politely and cheaply and turns them into tables people can use. Every request but /api/health, "
+    "/api/ready and the signed links of files needs a key: 'Authorization: Bearer KEY'. Errors are RFC 9457 problems "
+    "with a code and a hint."
 )
-_ROUTERS = (scrape, scrapersky, sitemap_jobs, jobs, results, streams, records, account, login, health)
+_ROUTERS = (
+    scrape,
+    scrapersky,
+    sitemap_jobs,
+    estimates,
+    jobs,
+    results,
+    files,
+    streams,
+    records,
+    webhooks,
+    account,
+    login,
+    questions,
+    health,
+)
+_DIALECTS = ("/api/v1", "/firecrawl/")  # whose errors are of another shape
 
 
 def make_api(parts: Parts, access_log: TextIO | None = None) -> Wire:
@@ -38,12 +71,15 @@ def make_api(parts: Parts, access_log: TextIO | None = None) -> Wire:
     install(api)
     for one in _ROUTERS:
         api.include_router(one.router)
+    api.include_router(scrapingbee.router)
+    api.include_router(firecrawl.router, prefix="/firecrawl/v2")
+    api.include_router(firecrawl.router, prefix="/v2", include_in_schema=False)
     _without_422(api)
     if settings.api_cors:
         api.add_middleware(
             CORSMiddleware,
             allow_origins=list(settings.api_cors),
-            allow_methods=["GET", "POST", "DELETE"],
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["Authorization", "X-API-Key", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
             expose_headers=["X-Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "Location"],
             max_age=600,
@@ -65,10 +101,11 @@ def _without_422(api: FastAPI) -> None:
     def openapi() -> dict[str, Any]:
         if api.openapi_schema is None:
             spec = written()
-            for verbs in spec["paths"].values():
+            for path, verbs in spec["paths"].items():
                 for operation in verbs.values():
                     operation["responses"].pop("422", None)
-                    _as_problems(operation["responses"])
+                    if not path.startswith(_DIALECTS):
+                        _as_problems(operation["responses"])
             for name in ("HTTPValidationError", "ValidationError"):
                 spec["components"]["schemas"].pop(name, None)
             api.openapi_schema = spec

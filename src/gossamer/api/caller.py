@@ -2,18 +2,19 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from hmac import compare_digest
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Depends, Response
+from fastapi import Depends
 from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.requests import HTTPConnection
 
 from gossamer.access.secret_keys import digest_of, looks_like_key
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.tenant import Tenant
-from gossamer.errors import UserError
-from gossamer.model.account import ApiKey, Right
+from gossamer.errors import StorageAway, UserError
+from gossamer.model.account import DEFAULT, ApiKey, Right
 from gossamer.store import keys, users
 
 
@@ -33,10 +34,14 @@ _BEARER = HTTPBearer(auto_error=False, description="An API key, or the access to
 _HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, description="An API key.")
 
 
-async def recognise(connection: HTTPConnection, parts: Parts, *, in_query: bool = False) -> Caller:
-    """The caller of a request; nobody in particular is a 401. Browsers can only send a token with the address there."""
+async def recognise(connection: HTTPConnection, parts: Parts, *, in_query: bool = False, otherwise: str = "") -> Caller:
+    """The caller of a request; nobody in particular is a 401. Browsers can only send a token with the address there.
+
+    `otherwise` is a key that came in a way of its own.
+    """
     scheme, _, token = connection.headers.get("authorization", "").partition(" ")
     given = token.strip() if scheme.lower() == "bearer" else connection.headers.get("x-api-key", "").strip()
+    given = given or otherwise.strip()
     if not given and in_query:
         given = connection.query_params.get("access_token", "")
         if looks_like_key(given):
@@ -47,8 +52,30 @@ async def recognise(connection: HTTPConnection, parts: Parts, *, in_query: bool 
             "This needs an API key.",
             hint="Send it as 'Authorization: Bearer KEY'. Keys are made with 'gossamer system keys create NAME'.",
         )
-    caller = await (_by_key(given, parts) if looks_like_key(given) else _by_token(given, parts))
+    caller = await _known(given, parts)
     connection.scope["state"]["caller"] = caller
+    return caller
+
+
+async def _known(given: str, parts: Parts) -> Caller:
+    """While the database is away, whoever was known a moment ago still is: there are old answers they may read."""
+    named = parts.app.settings.admin_token
+    if named and compare_digest(given.encode("utf-8", "surrogateescape"), named.get_secret_value().encode()):
+        return Caller(DEFAULT, Right.ADMIN, "admin-token")
+    memory, digest = parts.remembered, digest_of(given)
+    former = memory.caller(digest)
+    if former and memory.is_away():
+        return former
+    try:
+        caller = await (_by_key(given, parts) if looks_like_key(given) else _by_token(given, parts))
+    except StorageAway:
+        if former is None:
+            raise
+        return former
+    except UserError:
+        memory.unknown(digest)
+        raise
+    memory.recognised(digest, caller)
     return caller
 
 
@@ -87,19 +114,19 @@ def may(right: Right) -> Callable[..., Awaitable[Caller]]:
 
     async def checked(
         connection: HTTPConnection,
-        response: Response,
         parts: GivenParts,
         _bearer: Annotated[object, Depends(_BEARER)] = None,
         _header: Annotated[object, Depends(_HEADER)] = None,
     ) -> Caller:
         caller = await recognise(connection, parts)
-        response.headers.update(await admit(connection, parts, caller, right))
+        await admit(connection, parts, caller, right)
         return caller
 
     return checked
 
 
-async def admit(connection: HTTPConnection, parts: Parts, caller: Caller, right: Right) -> dict[str, str]:
+async def admit(connection: HTTPConnection, parts: Parts, caller: Caller, right: Right) -> None:
+    """Whether they may, and how often. What is left to them goes with the answer, whatever that is."""
     settings = parts.app.settings
     if not caller.right.includes(right):
         raise UserError(
@@ -107,9 +134,10 @@ async def admit(connection: HTTPConnection, parts: Parts, caller: Caller, right:
             f"This key may {caller.right}, and this takes one that may {right}.",
             hint="Use another key, or have one made with that scope.",
         )
-    headers = await parts.rates.take("key", caller.name, settings.api_key_rate)
+    connection.scope["state"]["headers"] = await parts.rates.take("key", caller.name, settings.api_key_rate)
     await parts.rates.take("ip", connection.scope["state"]["ip"], settings.api_ip_rate)
-    return headers
+    if parts.remembered.is_away():
+        raise StorageAway("It is known to be away, and requests do not queue up before it.")
 
 
 def _tenant(right: Right) -> Callable[..., Awaitable[Tenant]]:

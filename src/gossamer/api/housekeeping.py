@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 
-from gossamer.access.opening import quota_of
 from gossamer.errors import StorageAway
 from gossamer.intake.quota import let_in
 from gossamer.model.account import Quota
@@ -47,8 +46,7 @@ class Housekeeper:
             await self._database.write(let_in, self._limits)
 
     def _limits(self, tx: Tx, account: str) -> Quota:
-        found = accounts.get(tx, account)
-        return quota_of(found, self._quota) if found else self._quota
+        return self._quota.of(accounts.get(tx, account))
 
 
 def _forget_old(tx: Tx) -> int:

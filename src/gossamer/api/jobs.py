@@ -1,5 +1,6 @@
 """Jobs: submitted by any recipe's schema, listed, looked at, steered, deleted."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -11,10 +12,12 @@ from gossamer.api import cursors, views
 from gossamer.api.caller import Reader, Submitter
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.problems import declared
+from gossamer.api.remembered import ReadAgain
 from gossamer.api.tenant import Tenant
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
 from gossamer.intake.domain import Refusal, clean, read_domain, target_of
+from gossamer.intake.estimate import Asked
 from gossamer.intake.ladders import choose_ladder
 from gossamer.intake.limits import cap_of
 from gossamer.intake.scrape import RECIPE as SCRAPE
@@ -26,7 +29,7 @@ from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=ReadAgain)
 
 IdempotencyKey = Annotated[
     str | None,
@@ -74,7 +77,9 @@ class NewJob(BaseModel):
         default_factory=list, max_length=MAX_TARGETS, description="Sites to visit, where the recipe wants some."
     )
     urls: list[Annotated[str, Field(max_length=8_000)]] = Field(
-        default_factory=list, max_length=MAX_ADDRESSES, description="Pages to fetch, for the recipe scrape."
+        default_factory=list,
+        max_length=MAX_ADDRESSES,
+        description="Pages to fetch, for the recipe scrape; with `walk` it takes domains.",
     )
     mode: str | None = Field(None, max_length=40, description="free-only, hybrid or premium-only.")
     ladder: str | None = Field(None, max_length=400, description="Your own instead, like direct,stealth.")
@@ -103,9 +108,16 @@ async def submit(
 ) -> views.JobView:
     """Make a job of any recipe. It begins at once, or as soon as the account has room for it."""
     await tenant.check_quota(idempotency_key)
-    request = _request(body, parts, idempotency_key)
-    job = (await tenant.submit(request, "jobs", max(1, len(request.targets), len(body.urls)))).job
+    request = job_request(body, parts, idempotency_key)
+    asked = asked_of(parts, request)
+    if asked.costs_something and not asked.policy.as_given:
+        # Kept with the job: what it costs tells what the next one will.
+        request = replace(request, estimate=(await tenant.foresee(asked)).estimate)
+    made = await tenant.submit(request, "jobs", max(1, len(request.targets), len(body.urls)))
+    job = made.job
     response.headers["Location"] = f"/v1/jobs/{job.id}"
+    if not made.is_new:
+        response.headers["Idempotent-Replayed"] = "true"
     return _as_submitted(job, start=body.start)
 
 
@@ -116,7 +128,8 @@ def _as_submitted(job: Job, *, start: bool) -> views.JobView:
     return views.JobView(**{**fields, "started_at": None})
 
 
-def _request(body: NewJob, parts: Parts, key: str | None) -> JobRequest:
+def job_request(body: NewJob, parts: Parts, key: str | None, *, needs_targets: bool = True) -> JobRequest:
+    """What every door builds, of a body by any recipe's schema."""
     recipe = parts.recipes.get(body.recipe)
     if recipe is None:
         raise UserError(
@@ -131,18 +144,26 @@ def _request(body: NewJob, parts: Parts, key: str | None) -> JobRequest:
         found = [{**one, "loc": ("body", "params", *one["loc"])} for one in error.errors(include_url=False)]
         raise RequestValidationError(found) from None
     given, wanted = ("urls", "domains") if body.urls else ("domains", "urls")
-    if (body.urls and body.domains) or (getattr(body, given) and (given == "urls") != (body.recipe == SCRAPE)):
+    takes_pages = body.recipe == SCRAPE and not params.model_dump().get("walk")
+    if (body.urls and body.domains) or (getattr(body, given) and (given == "urls") != takes_pages):
         raise UserError(
             "job.targets", f"The recipe {body.recipe} is not given {given}.", hint=f"Name what you want in `{wanted}`."
         )
     targets = read_addresses(body.urls).targets if body.urls else _targets(body.domains)
-    if not targets and not any(True for _ in recipe.bind(params).seeds()):
+    if needs_targets and not targets and not any(True for _ in recipe.bind(params).seeds()):
         raise UserError("job.no_targets", "This job has no site to visit.", hint="Name some in `domains`.")
     cap = body.limits.cap()
     if cap.credits is None:
         cap = body.limits.model_copy(update={"max_credits": parts.app.caps[Scope.JOB].credits}).cap()
     kept = params.model_dump(mode="json")
     return JobRequest(body.name, body.recipe, kept, targets, body.start, key or "", body.priority, cap)
+
+
+def asked_of(parts: Parts, request: JobRequest, unnamed: int = 0) -> Asked:
+    """What an estimate of it goes by."""
+    recipe = parts.recipes[request.recipe]
+    policy = recipe.bind(recipe.params.model_validate(request.params)).policy()
+    return Asked(request.recipe, policy, request.targets, parts.app.prices, unnamed=unnamed)
 
 
 def _targets(domains: list[str]) -> tuple[Target, ...]:
@@ -176,17 +197,13 @@ async def list_jobs(
 
 @router.get("/{job_id}", responses=declared(403, 404), summary="How a job stands")
 async def look(job_id: UUID, tenant: Reader) -> views.JobStatus:
-    return await status_of(tenant, await tenant.job(job_id))
-
-
-async def status_of(tenant: Tenant, job: Job) -> views.JobStatus:
-    progress, budget = await tenant.progress(job), await tenant.budget(job)
+    found = await tenant.status(job_id)
     return views.JobStatus(
-        **views.job_fields(job, waiting=await tenant.is_waiting(job)),
-        progress=views.counts(progress),
-        params=job.params,
-        spent_credits=budget.spent.credits,
-        spent_usd=budget.spent.micros / 1_000_000,
+        **views.job_fields(found.job, waiting=found.is_waiting),
+        progress=views.counts(found.progress),
+        params=found.job.params,
+        spent_credits=found.spent.credits,
+        spent_usd=found.spent.micros / 1_000_000,
     )
 
 

@@ -3,12 +3,13 @@
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from math import ceil
 from uuid import uuid4
 
 from gossamer.api.problems import Limited
-from gossamer.errors import UserError
+from gossamer.errors import StorageAway, UserError
 from gossamer.gate import Places
 
 WINDOW = timedelta(minutes=1)
@@ -29,9 +30,7 @@ class Rates:
         """Count a request; headers that say how it stands. One too many is `Limited`."""
         if not limit:
             return {}
-        # Where the others cannot be seen each server counts alone: better than to refuse everybody.
-        places = self._alone if self._is_away() else self._shared
-        allowed = await places.enter(f"rate/{kind}/{who}", uuid4().hex, limit, WINDOW)
+        allowed = await self._enter(f"rate/{kind}/{who}", limit)
         seen = self._recent(f"{kind}/{who}")
         now = time.monotonic()
         if allowed:
@@ -51,6 +50,17 @@ class Rates:
             )
             raise Limited(error, {**headers, "Retry-After": str(wait)})
         return headers
+
+    async def _enter(self, place: str, limit: int) -> bool:
+        """Where the others cannot be seen each server counts alone: better than to refuse everybody."""
+        holder = uuid4().hex
+        if not self._is_away():
+            with suppress(StorageAway):
+                if await self._shared.enter(place, holder, limit, WINDOW):
+                    return True
+                if not self._is_away():  # else that was no answer
+                    return False
+        return await self._alone.enter(place, holder, limit, WINDOW)
 
     def _recent(self, name: str) -> deque[float]:
         since = time.monotonic() - WINDOW.total_seconds()

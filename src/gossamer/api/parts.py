@@ -10,9 +10,11 @@ from starlette.requests import HTTPConnection
 from gossamer.access.tokens import Signer
 from gossamer.api.limits import Rates
 from gossamer.api.live import Live
+from gossamer.api.remembered import Remembered
 from gossamer.assembly import App
 from gossamer.model.account import Quota, credit_prices
 from gossamer.recipe import Recipe
+from gossamer.work.express import Express
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class Parts:
     rates: Rates
     signer: Signer
     live: Live
+    express: Express
+    remembered: Remembered
 
     @property
     def recipes(self) -> Mapping[str, Recipe[Any]]:
@@ -41,7 +45,7 @@ class Parts:
         return f"{said}{path}" if said else f"{str(connection.base_url).rstrip('/')}{path}"
 
 
-def parts_of(connection: HTTPConnection) -> Parts:
+async def parts_of(connection: HTTPConnection) -> Parts:
     parts = connection.app.state.parts
     assert isinstance(parts, Parts)  # noqa: S101 - set before the first request
     return parts

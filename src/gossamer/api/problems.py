@@ -26,6 +26,8 @@ _STATUS: Mapping[str, int] = {
     "auth.wrong": 401,
     "auth.login": 401,
     "auth.forbidden": 403,
+    "link.refused": 403,
+    "auth.operator": 403,
     "account.credits": 402,
     "account.queue": 429,
     "rate.exceeded": 429,
@@ -33,12 +35,18 @@ _STATUS: Mapping[str, int] = {
     "job.not_found": 404,
     "key.not_found": 404,
     "export.not_found": 404,
+    "webhook.not_found": 404,
+    "webhook.no_delivery": 404,
+    "question.unknown": 404,
     "job.state": 409,
     "job.key_taken": 409,
     "sitemap.status": 409,
     "export.not_ready": 409,
+    "webhook.off": 409,
+    "webhook.too_many": 409,
     "results.deleted": 410,
     "results.hidden": 410,
+    "link.gone": 410,
     "request.too_large": 413,
     "recipe.missing": 501,
     "server.stopping": 503,
@@ -141,50 +149,46 @@ def request_id(request: Request) -> str:
     return str(request.scope.get("state", {}).get("request_id", ""))
 
 
+def answer_to(request: Request, error: Exception) -> Response | None:
+    """What is said to an error that people can understand; None to one that nobody expected."""
+    match error:
+        case GossamerError():
+            return _ours(request_id(request), error)
+        case RequestValidationError():
+            return _invalid(request_id(request), error)
+        case HTTPException():
+            return _http(request, error)
+    return None
+
+
+def _ours(identifier: str, error: GossamerError) -> Response:
+    match error:
+        case Limited():
+            return of_user_error(identifier, error.error, error.headers)
+        case UserError():
+            return of_user_error(identifier, error)
+        case NotTheirs():
+            hint = "See GET /v1/jobs for the ones there are."
+            return problem(identifier, 404, "job.not_found", str(error), hint=hint)
+        case StorageAway():
+            log.warning("database.away", why=str(error))
+            detail = "The database does not answer just now. Nothing that was accepted is lost."
+            again = {"Retry-After": str(AWAY)}
+            return problem(identifier, 503, "database.away", detail, hint="Try again.", headers=again)
+    return problem(identifier, 500, "failed", str(error))
+
+
 def install(api: FastAPI) -> None:
     """Give every kind of error its answer."""
 
-    async def user_error(request: Request, error: Exception) -> Response:
-        assert isinstance(error, UserError)  # noqa: S101 - registered for these
-        return of_user_error(request_id(request), error)
-
-    async def limited(request: Request, error: Exception) -> Response:
-        assert isinstance(error, Limited)  # noqa: S101
-        return of_user_error(request_id(request), error.error, error.headers)
-
-    async def not_theirs(request: Request, error: Exception) -> Response:
-        hint = "See GET /v1/jobs for the ones there are."
-        return problem(request_id(request), 404, "job.not_found", str(error), hint=hint)
-
-    async def away(request: Request, error: Exception) -> Response:
-        log.warning("database.away", why=str(error))
-        again = {"Retry-After": str(AWAY)}
-        detail = "The database does not answer just now. Nothing that was accepted is lost."
-        return problem(request_id(request), 503, "database.away", detail, hint="Try again.", headers=again)
-
-    async def failed(request: Request, error: Exception) -> Response:
-        return problem(request_id(request), 500, "failed", str(error))
-
-    async def invalid(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)  # noqa: S101
-        return _invalid(request_id(request), error)
-
-    async def http(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)  # noqa: S101
-        return _http(request, error)
-
-    async def internal(request: Request, error: Exception) -> Response:
+    async def answer(request: Request, error: Exception) -> Response:
         detail = "Something went wrong here that should not. It was written to the server's log."
-        return problem(request_id(request), 500, "internal", detail, hint="Report it with the request id.")
+        return answer_to(request, error) or problem(
+            request_id(request), 500, "internal", detail, hint="Report it with the request id."
+        )
 
-    api.add_exception_handler(Limited, limited)
-    api.add_exception_handler(UserError, user_error)
-    api.add_exception_handler(NotTheirs, not_theirs)
-    api.add_exception_handler(StorageAway, away)
-    api.add_exception_handler(GossamerError, failed)
-    api.add_exception_handler(RequestValidationError, invalid)
-    api.add_exception_handler(HTTPException, http)
-    api.add_exception_handler(Exception, internal)
+    for kind in (GossamerError, RequestValidationError, HTTPException, Exception):
+        api.add_exception_handler(kind, answer)
 
 
 def _invalid(identifier: str, error: RequestValidationError) -> Response:
@@ -196,8 +200,17 @@ def _invalid(identifier: str, error: RequestValidationError) -> Response:
         for one in error.errors()[:20]
     ]
     first = found[0] if found else {"detail": "it cannot be read", "pointer": "#"}
-    detail = f"{first['pointer']}: {first['detail']}"
+    detail = _no_json(error) or f"{first['pointer']}: {first['detail']}"
     return problem(identifier, 400, "request.invalid", detail, hint="See /docs for what is expected.", errors=found)
+
+
+def _no_json(error: RequestValidationError) -> str:
+    """What is wrong with a body that cannot be taken apart; nothing for one that can."""
+    for one in error.errors():
+        if one["type"] == "json_invalid":
+            why = str(one.get("ctx", {}).get("error", "it cannot be read")).rstrip(".")
+            return f"The body is not JSON: {why}, at character {one['loc'][-1]}."
+    return ""
 
 
 def _http(request: Request, error: HTTPException) -> Response:

@@ -1,6 +1,7 @@
 """Forgetting: what all jobs of the account have stored about a page or a domain."""
 
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
@@ -27,18 +28,19 @@ class Forgotten(BaseModel):
     jobs: list[ForgottenIn]
 
 
-@router.delete("", responses=declared(403, 409), summary="Forget a page or a domain")
+@router.delete("", responses=declared(403, 404, 409), summary="Forget a page or a domain")
 async def forget(
     tenant: Submitter,
     url: Annotated[str | None, Query(max_length=2_000)] = None,
     domain: Annotated[str | None, Query(max_length=300)] = None,
+    job: Annotated[UUID | None, Query(description="Only in this job.")] = None,
     dry_run: Annotated[bool, Query(description="Only say what would be removed.")] = False,
 ) -> Forgotten:
     """Rows, and files made of them, in all jobs of the account: for instance because the owner of a site asks."""
     if (url is None) == (domain is None):
         raise UserError("forget.what", "Give one url, or one domain.", hint="Like ?domain=shop.example.")
     mention = page_named(url) if url is not None else domain_named(domain or "")
-    found = await tenant.forget(mention, dry_run=dry_run)
+    found = await tenant.forget(mention, job, dry_run=dry_run)
     return Forgotten(forgotten=bool(found) and not dry_run, jobs=[_shown(one) for one in found])
 
 

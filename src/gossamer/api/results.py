@@ -6,12 +6,14 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse, RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from gossamer.api import cursors, views
 from gossamer.api.caller import Reader, Submitter
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.problems import declared
+from gossamer.api.remembered import ReadAgain
 from gossamer.errors import UserError
 from gossamer.export.asking import Wish
 from gossamer.export.formats import formats_named
@@ -20,7 +22,7 @@ from gossamer.model.export import Export
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
 
-router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["results"])
+router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["results"], route_class=ReadAgain)
 
 Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=1_000)]
@@ -32,8 +34,14 @@ class NewExport(BaseModel):
     type: str = Field("results", max_length=40, description="results, prospects, errors, pages or costs.")
     format: str = Field("csv", max_length=100, description="csv, json, jsonl, xlsx or parquet; several with commas.")
     columns: list[Annotated[str, Field(max_length=100)]] = Field(default_factory=list, max_length=200)
-    filter: str = Field("", max_length=40, description="unlinked, for results.")
+    filter: str = Field("", max_length=40, description="unlinked; new, of prospects.")
     bom: bool = Field(False, description="Begin CSV with a byte order mark.")
+    raw: bool = Field(False, description="Leave text that looks like a formula as it is.")
+    costs: bool = Field(True, description="False: the workbook says nothing of what the job has cost.")
+    since_job: UUID | None = Field(None, description="An earlier job, to say which prospects it did not have.")
+    exclude_domains: list[Annotated[str, Field(max_length=300)]] = Field(
+        default_factory=list, max_length=200_000, description="Domains to leave out, with all their sites."
+    )
 
 
 class Exports(BaseModel):
@@ -85,34 +93,49 @@ async def errors(
     )
 
 
-def _shown(one: Export) -> views.ExportView:
-    return views.export(one, f"/v1/jobs/{one.job_id}/exports/{one.id}/file")
+async def _shown(connection: HTTPConnection, parts: Parts, *some: Export) -> list[views.ExportView]:
+    """Each with a link that is signed now: none is ever stored."""
+    shelf, now = parts.app.shelf(), parts.app.clock.now()
+    shown = []
+    for one in some:
+        link = await shelf.signed(one, now)
+        ours = link is not None and link.startswith("/")
+        url = f"/v1/jobs/{one.job_id}/exports/{one.id}/file"
+        shown.append(views.export(one, url, parts.link(connection, link) if link and ours else link))
+    return shown
 
 
 @router.post("/exports", status_code=202, responses=declared(403, 404, 410), summary="Make files of a job")
-async def export(job_id: UUID, body: NewExport, tenant: Reader) -> Exports:
+async def export(
+    job_id: UUID, body: NewExport, tenant: Reader, parts: GivenParts, connection: HTTPConnection
+) -> Exports:
     """They are made in the background, of what there is so far if the job still runs, and kept for 7 days."""
     job = await tenant.job(job_id)
-    looks = Looks(bom=body.bom)
-    wish = Wish(body.type, formats_named(body.format), tuple(body.columns), body.filter, looks)
-    return Exports(items=[_shown(one) for one in await tenant.order_files(job, wish)])
+    looks = Looks(bom=body.bom, raw=body.raw, costs=body.costs)
+    since = await tenant.job(body.since_job) if body.since_job else None
+    left_out = frozenset(body.exclude_domains)
+    wish = Wish(body.type, formats_named(body.format), tuple(body.columns), body.filter, looks, since, left_out)
+    return Exports(items=await _shown(connection, parts, *await tenant.order_files(job, wish)))
 
 
 @router.get("/exports", responses=declared(403, 404), summary="The files of a job")
-async def exports(job_id: UUID, tenant: Reader) -> Exports:
-    return Exports(items=[_shown(one) for one in await tenant.files(await tenant.job(job_id))])
+async def exports(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection) -> Exports:
+    return Exports(items=await _shown(connection, parts, *await tenant.files(await tenant.job(job_id))))
 
 
 @router.post("/exports/cancel", status_code=202, responses=declared(403, 404), summary="Stop making files of a job")
-async def cancel_exports(job_id: UUID, tenant: Submitter) -> Exports:
+async def cancel_exports(job_id: UUID, tenant: Submitter, parts: GivenParts, connection: HTTPConnection) -> Exports:
     job = await tenant.job(job_id)
     await tenant.cancel_files(job)
-    return Exports(items=[_shown(one) for one in await tenant.files(job)])
+    return Exports(items=await _shown(connection, parts, *await tenant.files(job)))
 
 
 @router.get("/exports/{export_id}", responses=declared(403, 404), summary="How far a file is")
-async def look(job_id: UUID, export_id: UUID, tenant: Reader) -> views.ExportView:
-    return _shown(await tenant.file(await tenant.job(job_id), export_id))
+async def look(
+    job_id: UUID, export_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection
+) -> views.ExportView:
+    (shown,) = await _shown(connection, parts, await tenant.file(await tenant.job(job_id), export_id))
+    return shown
 
 
 @router.get(

@@ -17,6 +17,7 @@ from gossamer.api.caller import Reader, Submitter
 from gossamer.api.jobs import IdempotencyKey, Limits
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.problems import declared, problem, request_id
+from gossamer.api.remembered import ReadAgain
 from gossamer.api.tenant import Tenant
 from gossamer.intake.addresses import MAX_ADDRESSES, AddressList, read_addresses
 from gossamer.intake.scrape import scrape_request, with_usual_cap
@@ -27,7 +28,7 @@ from gossamer.model.states import OVER, JobState, PageState
 from gossamer.model.trouble import Reason
 from gossamer.work.scraped import ScrapedPage
 
-router = APIRouter(prefix="/v1", tags=["scrape"])
+router = APIRouter(prefix="/v1", tags=["scrape"], route_class=ReadAgain)
 
 LONGEST_WAIT = 60.0  # seconds
 _LOOK, _LONGEST_LOOK = 0.05, 0.5  # seconds between looks at the rows, ever longer
@@ -145,8 +146,7 @@ async def scrape(
     await tenant.check_quota(idempotency_key)
     listed = read_addresses([body.url])
     wanted = body.request(listed, parts, "", idempotency_key)
-    job = (await tenant.submit(wanted, "scrape", 1)).job
-    page = await _await_page(tenant, job, listed.urls[0], began + body.timeout)
+    job, page = await read_page(tenant, parts, wanted, "scrape", began + body.timeout)
     if page is None:
         return _accepted(job, listed, {"Retry-After": "1"})
     if page.state is not PageState.DONE:
@@ -169,23 +169,40 @@ async def scrape(
     return JsonAnswer(answer.model_dump(mode="json"), headers=headers)
 
 
+async def read_page(
+    tenant: Tenant, parts: Parts, wanted: JobRequest, door: str, until: float
+) -> tuple[Job, ScrapedPage | None]:
+    """Submit a job of one page and wait for it; no page if that takes too long, or nothing comes of waiting."""
+    job, walked = await tenant.submit_express(wanted, door, parts.express)
+    if walked:
+        await asyncio.wait([walked], timeout=max(0.0, until - time.monotonic()))
+    return job, await _await_page(tenant, job, wanted.targets[0].pages[0], until)
+
+
 async def _await_page(tenant: Tenant, job: Job, url: str, until: float) -> ScrapedPage | None:
-    """The page once it has ended; None if that takes too long, or nothing comes of waiting."""
     look = _LOOK
+    is_over = False
     while True:
         page = await tenant.scraped(job, url)
         if page is not None and page.state in (PageState.DONE, PageState.FAILED, PageState.SKIPPED):
             return page
-        now = await tenant.job(job.id)
-        if time.monotonic() + look > until or now.state in _AT_REST:
+        if is_over or time.monotonic() + look > until:
             return None
-        await asyncio.sleep(look)
-        look = min(look * 1.3, _LONGEST_LOOK)
+        # A job may end with its page, between two looks: then there is one look more.
+        is_over = (await tenant.job(job.id)).state in _AT_REST
+        if not is_over:
+            await asyncio.sleep(look)
+            look = min(look * 1.3, _LONGEST_LOOK)
+
+
+def problem_of(page: ScrapedPage) -> tuple[int, str]:
+    """The status and the code that say why a page could not be had."""
+    reason = page.trouble.reason if page.trouble else None
+    return _STATUS.get(reason, (422, "page-failed")) if reason else (422, "page-failed")
 
 
 def _failed(request: Request, job: Job, page: ScrapedPage) -> Response:
-    reason = page.trouble.reason if page.trouble else None
-    status, code = _STATUS.get(reason, (422, "page-failed")) if reason else (422, "page-failed")
+    status, code = problem_of(page)
     headers = {"X-Gossamer-Credits": "0", "X-Gossamer-Job": str(job.id), "X-Gossamer-Reason": page.reason.lower()}
     hint = "robots.txt is always obeyed." if code == "robots-disallowed" else f"See GET /v1/jobs/{job.id} for more."
     detail = f"{page.url}: {page.error or 'it could not be read'}."

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from gossamer.api.caller import Reader, Submitter
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.problems import declared
+from gossamer.api.remembered import ReadAgain
 from gossamer.api.scrape import Url, Wanted
 from gossamer.api.tenant import Tenant
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
@@ -16,7 +17,7 @@ from gossamer.model.job import Job
 from gossamer.model.states import PageState
 from gossamer.work.scraped import ScrapedPage
 
-router = APIRouter(prefix="/scrapersky", tags=["scrapersky"])
+router = APIRouter(prefix="/scrapersky", tags=["scrapersky"], route_class=ReadAgain)
 
 _AT_ONCE = 500
 _STATES = {PageState.DONE: "completed", PageState.FAILED: "failed", PageState.SKIPPED: "failed"}
@@ -77,7 +78,7 @@ async def scan(body: One, tenant: Submitter, parts: GivenParts) -> JobAccepted:
     return JobAccepted(job_id=str(job.id), status="pending", status_url=f"/scrapersky/status/{job.id}")
 
 
-@router.get("/status/{job_id}", responses=declared(403, 404), summary="How a scan stands")
+@router.get("/status/{job_id}", responses=declared(403, 404, 410), summary="How a scan stands")
 async def status(job_id: UUID, tenant: Reader) -> SingleStatus:
     job = await tenant.job(job_id)
     (page,) = (await tenant.scraped_after(job, "", 1)).pages or (ScrapedPage("", PageState.PENDING),)
@@ -89,7 +90,7 @@ async def scan_batch(body: Many, tenant: Submitter, parts: GivenParts) -> BatchA
     return _batch(await _submit(body.urls, tenant, parts))
 
 
-@router.get("/batch/status/{batch_id}", responses=declared(403, 404), summary="How a batch stands")
+@router.get("/batch/status/{batch_id}", responses=declared(403, 404, 410), summary="How a batch stands")
 async def batch_status(batch_id: UUID, tenant: Reader) -> BatchStatus:
     job = await tenant.job(batch_id)
     found: list[UrlStatus] = []

@@ -10,23 +10,26 @@ from typing import Any
 
 import uvicorn
 
-from gossamer.access.opening import first_key
+from gossamer.access.opening import find_account, first_key
 from gossamer.access.tokens import Signer
 from gossamer.api.app import make_api
 from gossamer.api.housekeeping import Housekeeper
 from gossamer.api.limits import Rates
 from gossamer.api.live import Live
 from gossamer.api.parts import Parts
+from gossamer.api.remembered import Remembered
 from gossamer.api.wire import Wire
 from gossamer.api.worker import HomeWorker
 from gossamer.assembly import App, open_counts
 from gossamer.blobs.private import make_secret
 from gossamer.errors import UserError
 from gossamer.gate.memory import MemoryPlaces
+from gossamer.model.account import DEFAULT
 from gossamer.telemetry import get_logger
 
 KEEP_ALIVE = 72  # seconds
 _BACKLOG = 2_048
+_BLINK = 2.0  # seconds for which a database may be away without anybody being told: requests wait
 
 log = get_logger(__name__)
 
@@ -51,7 +54,9 @@ async def serve(
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, stop.set)
-    new = await first_key(app.database)
+    await find_account(app.database, DEFAULT)
+    # Whoever has named a key of their own needs none of ours.
+    new = None if app.settings.admin_token else await first_key(app.database)
     async with open_parts(app) as parts:
         wire = make_api(parts)
         server = _Quiet(_config(wire))
@@ -59,7 +64,7 @@ async def serve(
         keeper = Housekeeper(app.database, app.quota, parts.prices)
         tasks.append(asyncio.create_task(keeper.run()))
         if not api_only:
-            tasks.append(asyncio.create_task(HomeWorker(app, processes).run()))
+            tasks.append(asyncio.create_task(HomeWorker(app, parts.express, processes).run()))
         _greet(say, listener, new.text if new else "", api_only=api_only)
         waiting = asyncio.create_task(stop.wait())
         try:
@@ -83,8 +88,16 @@ def _greet(say: Callable[[str], None], listener: socket.socket, key: str, *, api
 @asynccontextmanager
 async def open_parts(app: App) -> AsyncIterator[Parts]:
     async with open_counts(app) as (places, is_away):
-        rates = Rates(places, MemoryPlaces(app.clock), is_away)
-        yield Parts(app, rates, Signer(_secret(app)), Live(app.database))
+        patience, counted_there = app.database.patience, app.settings.redis_url is None
+
+        def is_gone() -> bool:
+            return patience.away_for() > _BLINK
+
+        def is_blind() -> str:
+            return is_away() or ("the database is away" if counted_there and is_gone() else "")
+
+        rates = Rates(places, MemoryPlaces(app.clock), is_blind)
+        yield Parts(app, rates, Signer(_secret(app)), Live(app.database), app.express(), Remembered(is_gone))
 
 
 def _secret(app: App) -> bytes:

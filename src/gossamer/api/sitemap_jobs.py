@@ -18,6 +18,7 @@ from gossamer.api.caller import Reader, Submitter
 from gossamer.api.live import Update
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.problems import declared
+from gossamer.api.remembered import ReadAgain
 from gossamer.api.scrape import Url, Wanted
 from gossamer.api.streams import EventStream, reader_of
 from gossamer.api.tenant import Tenant
@@ -29,7 +30,7 @@ from gossamer.model.money import MEGABYTE
 from gossamer.model.states import OVER, JobState
 from gossamer.work.listed_pages import Listed, read_listing
 
-router = APIRouter(prefix="/api/jobs", tags=["sitemap jobs"])
+router = APIRouter(prefix="/api/jobs", tags=["sitemap jobs"], route_class=ReadAgain)
 
 DOOR = "sitemap"  # by which these jobs are told from others
 _READING = "sitemap-files"

@@ -4,21 +4,25 @@ An endpoint is given a Tenant and never a database. Each question here names the
 database, which makes sure in the very transaction that the job is the account's.
 """
 
+from asyncio import Future
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 from gossamer.access import opening
 from gossamer.access.secret_keys import NewKey
+from gossamer.api.tenant_webhooks import TenantWebhooks
 from gossamer.assembly import App
 from gossamer.errors import UserError
 from gossamer.export.asking import Wish, request_of
 from gossamer.intake import control, quota
+from gossamer.intake.estimate import Asked, Forecast, forecast
 from gossamer.intake.submit import Submitted, submit_once
 from gossamer.model.account import Account, ApiKey, Bill, Quota, Right
 from gossamer.model.export import Export
 from gossamer.model.job import Job, JobRequest, Progress
 from gossamer.model.money import Budget, Cap
+from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
 from gossamer.retain.delete import delete_job, refuse_at_work
 from gossamer.retain.files import FileSweeper
@@ -27,6 +31,7 @@ from gossamer.store import accounts, budgets, counters, exports, keys, listings,
 from gossamer.store.listings import Failure
 from gossamer.store.owned import Fenced, NotTheirs
 from gossamer.work import scraped
+from gossamer.work.express import Express
 from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job
 from gossamer.work.scraped import Listing, ScrapedPage
 
@@ -37,6 +42,7 @@ class Tenant:
         self._app = app
         self._key = key
         self._prices = prices
+        self.webhooks = TenantWebhooks(app, account)
 
     def _of(self, job_id: UUID) -> Fenced:
         return Fenced(self._app.database, self.id, job_id)
@@ -58,6 +64,12 @@ class Tenant:
         """Those that came in by one door, newest first; of one name only, if it is given."""
         return await self._app.database.read(owned.by_door, self.id, door, name, limit)
 
+    async def status(self, job_id: UUID) -> owned.Status:
+        found = await self._app.database.read(owned.status, self.id, job_id)
+        if found is None:
+            raise NotTheirs(f"There is no job {job_id}.")
+        return found
+
     async def progress(self, job: Job) -> Progress:
         return await self._of(job.id).read(counters.progress, job.id)
 
@@ -76,15 +88,37 @@ class Tenant:
             known = await self._app.database.read(submitted.is_known, self.id, key)
             if known:
                 return
-        limits = await self.quota()
-        await self._app.database.read(quota.has_room, self.id, limits)
-        await self._app.database.read(quota.refuse_unpaid, self.id, limits)
+        await self._app.database.read(quota.refuse, self.id, self._app.quota)
 
     async def submit(self, request: JobRequest, door: str, urls: int) -> Submitted:
         """Make a job of this account, as a request that came in by `door`. A page takes one credit at least."""
-        bill = Bill(door, await self.quota(), self._key, urls, urls)
+        return await self._submit(request, door, urls, None)
+
+    async def _submit(self, request: JobRequest, door: str, urls: int, seat: Seat | None) -> Submitted:
+        bill = Bill(door, self._app.quota, self._key, urls, urls)
         whole = replace(request, account=self.id, bill=bill)
-        return await submit_once(self._app.database, self._app.recipes, whole)
+        return await submit_once(self._app.database, self._app.recipes, whole, seat)
+
+    async def submit_express(
+        self, request: JobRequest, door: str, express: Express
+    ) -> "tuple[Job, Future[None] | None]":
+        """`submit` one page that somebody waits for. Where it is walked at once, what is done when it has been."""
+        seat = express.seat(request.targets[0].host)
+        try:
+            made = await self._submit(request, door, 1, seat)
+        except BaseException:
+            if seat:
+                express.leave(seat)
+            raise
+        if seat and made.visit:
+            return made.job, express.hand_over(seat, made.visit)
+        if seat:
+            express.leave(seat)
+        return made.job, None
+
+    async def foresee(self, asked: Asked) -> Forecast:
+        """What a job would cost, by what this account's own jobs have cost."""
+        return await forecast(self._app.database, replace(asked, account=self.id))
 
     async def pause(self, job: Job) -> None:
         await control.pause(self._of(job.id), job)
@@ -101,6 +135,14 @@ class Tenant:
         if job.state is JobState.PENDING:
             # Nothing was done for it: what was set aside is free again at once.
             await self._app.database.write(usage.close, self.id, job.id, self._prices)
+
+    async def give_up(self, job: Job) -> None:
+        """Nobody waits for it any more. One that has just ended is as good as given up."""
+        try:
+            await self.cancel(await self.job(job.id))
+        except UserError as error:
+            if error.code != "job.state":
+                raise
 
     async def retry_failed(self, job: Job) -> control.Retried:
         await self._let_go_on(job)
@@ -152,12 +194,18 @@ class Tenant:
         return await self._app.page_files().read(job.id, page.page_key, "raw")
 
     async def with_files(self, job: Job, page: ScrapedPage) -> ScrapedPage:
+        if not page.data.get("files"):
+            return page
         return await scraped.with_files(self._app.page_files(), job.id, page)
 
-    async def forget(self, mention: Mention, *, dry_run: bool) -> list[Found]:
+    async def forget(self, mention: Mention, job_id: UUID | None, *, dry_run: bool) -> list[Found]:
         """Remove what the account's jobs have stored about a page or a domain; what that is, or would be."""
         found = []
-        for job in await self._app.database.read(owned.in_states, self.id, *MAY_HAVE_FOUND):
+        if job_id:
+            wanted = [await self.job(job_id)]
+        else:
+            wanted = await self._app.database.read(owned.in_states, self.id, *MAY_HAVE_FOUND)
+        for job in wanted:
             kinds = self._app.recipes[job.recipe].kinds if job.recipe in self._app.recipes else ()
             if one := await find_mentions(self._of(job.id), job, kinds, mention):
                 found.append(one)
@@ -200,7 +248,7 @@ class Tenant:
         return found
 
     async def quota(self) -> Quota:
-        return opening.quota_of(await self.account(), self._app.quota)
+        return self._app.quota.of(await self.account())
 
     async def spent(self) -> int:
         """Account credits used in this month."""
@@ -210,6 +258,10 @@ class Tenant:
         """Jobs at work, and jobs that wait for one of them to end."""
         running = await self._app.database.read(owned.count, self.id, *quota.AT_WORK)
         return running, await self._app.database.read(usage.count_waiting, self.id)
+
+    async def use_of(self, job: Job) -> usage.Use | None:
+        """What a job has taken so far; nothing is known of one that did not come through the server."""
+        return await self._app.database.read(usage.one, self.id, job.id)
 
     async def used(self, first: str, last: str, before: UUID | None, limit: int) -> list[usage.Use]:
         return await self._app.database.read(usage.page, self.id, first, last, before, limit)

@@ -62,6 +62,7 @@ class JobStatus(JobView):
     params: Mapping[str, Any] = Field(default_factory=dict, description="What the recipe was told.")
     spent_credits: int = Field(0, description="Provider credits spent so far.")
     spent_usd: float = Field(0.0, description="Dollars paid to providers so far.")
+    as_of: datetime | None = Field(None, description="If the database is away: when this was so. Else null.")
 
 
 class JobPage(BaseModel):
@@ -107,7 +108,11 @@ class ExportView(BaseModel):
     created_at: datetime
     finished_at: datetime | None = None
     expires_at: datetime | None = None
-    url: str | None = Field(None, description="Where to fetch it once it is done.")
+    url: str | None = Field(None, description="Where to fetch it with a key once it is done.")
+    link: str | None = Field(
+        None,
+        description="Where anybody you give it to can fetch it, without a key, until `expires_at`: keep it secret.",
+    )
 
 
 class KeyView(BaseModel):
@@ -197,7 +202,7 @@ def failure(one: Failure) -> FailureView:
     )
 
 
-def export(one: Export, url: str | None) -> ExportView:
+def export(one: Export, url: str | None, link: str | None = None) -> ExportView:
     state = "expired" if one.state is ExportState.DONE and not one.is_there else str(one.state)
     return ExportView(
         id=str(one.id),
@@ -216,6 +221,7 @@ def export(one: Export, url: str | None) -> ExportView:
         finished_at=one.finished_at,
         expires_at=one.expires_at,
         url=url if one.is_there else None,
+        link=link,
     )
 
 

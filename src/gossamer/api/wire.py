@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import TextIO
 from uuid import uuid4
@@ -19,6 +20,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gossamer.api.problems import AWAY, problem
+from gossamer.store.patience import no_longer_than
 from gossamer.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -38,6 +40,7 @@ _HEADERS = {
 _NO_TEXT = re.compile(
     rb"\\u0000|\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
 )
+_PATIENCE = timedelta(seconds=5)  # with a database that is away: whoever asked waits no longer
 _ALWAYS = ("/api/health", "/api/ready")  # answered while the server is being stopped, too
 
 
@@ -75,7 +78,8 @@ class Wire:
         self._under_way += 1
         self.idle.clear()
         try:
-            await self._answer(scope, receive, exchange)
+            with no_longer_than(_PATIENCE):
+                await self._answer(scope, receive, exchange)
         except Exception as error:  # the last stop: it was answered, and is written down here
             log.exception("request.failed", request=exchange.id, error=type(error).__name__)
         finally:
@@ -175,6 +179,7 @@ class _Exchange:
         self.size = 0
         self.began = time.monotonic()
         self.instead: ASGIApp | None = None  # what is answered, whatever the endpoint says
+        self._state = scope.setdefault("state", {})
         self._send = send
 
     async def send(self, message: Message) -> None:
@@ -183,7 +188,7 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
+            for name, value in {**_HEADERS, **self._state.get("headers", {})}.items():
                 headers.setdefault(name, value)
             if self.secure:
                 headers["Strict-Transport-Security"] = "max-age=31536000"

@@ -6,6 +6,7 @@ from contextlib import suppress
 from gossamer.assembly import App
 from gossamer.errors import GossamerError
 from gossamer.telemetry import get_logger
+from gossamer.work.express import Express
 from gossamer.work.runner import Runner
 
 _LOOK = 1.0  # seconds after which a home that somebody else works is looked at again
@@ -15,8 +16,9 @@ log = get_logger(__name__)
 
 
 class HomeWorker:
-    def __init__(self, app: App, processes: int | None = None) -> None:
+    def __init__(self, app: App, express: Express, processes: int | None = None) -> None:
         self._app = app
+        self._express = express
         self._processes = processes
         self.is_working = False
 
@@ -26,7 +28,7 @@ class HomeWorker:
             if not self._app.lock.take():
                 await asyncio.sleep(_LOOK)
                 continue
-            runner = self._app.runner(self._processes)
+            runner = self._app.runner(self._processes, self._express)
             pause = _AGAIN
             try:
                 if await runner.start():

@@ -72,11 +72,19 @@ class Shelf:
 
     async def link(self, export: Export, now: datetime) -> str | None:
         """An address to fetch the file from, made anew each time; None if it cannot be had from here."""
-        if not export.is_there or not export.expires_at or export.expires_at <= now:
-            return None
         path = self.path(export)
-        if path is not None:
+        if path is not None and _is_good(export, now):
             return path.as_uri() if path.exists() else None
-        if export.home or not self.remote or not export.blob_key:
+        return await self.signed(export, now)
+
+    async def signed(self, export: Export, now: datetime) -> str | None:
+        """One for people elsewhere, signed, as long as the file is kept; of a file on the disk, beginning with `/`."""
+        path = self.path(export)
+        blobs = self.local if path is not None and path.exists() else None if export.home else self.remote
+        if blobs is None or not export.blob_key or not export.expires_at or not _is_good(export, now):
             return None
-        return await self.remote.link(export.blob_key, max(export.expires_at - now, timedelta(seconds=1)))
+        return await blobs.link(export.blob_key, max(export.expires_at - now, timedelta(seconds=1)))
+
+
+def _is_good(export: Export, now: datetime) -> bool:
+    return export.is_there and export.expires_at is not None and export.expires_at > now

@@ -9,12 +9,13 @@ import typer
 from gossamer.access import opening, passwords
 from gossamer.assembly import App
 from gossamer.cli import tables, words
+from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
-from gossamer.intake.typed_id import SHORTEST
 from gossamer.model.account import Account, ApiKey, Right
 from gossamer.model.ids import short
-from gossamer.store import accounts, keys, usage, users
+from gossamer.questions.keys import keys, make_key, revoke_key
+from gossamer.store import accounts, usage, users
 from gossamer.store.tx import Tx
 
 
@@ -43,7 +44,7 @@ async def show_accounts(app: App, *, as_json: bool) -> int:
             "closed" if account.closed_at else "open",
         ]
         for account, spent in found
-        for quota in (opening.quota_of(account, app.quota),)
+        for quota in (app.quota.of(account),)
     ]
     tables.show(tables.plain(titles, cells, right=("Credits used", "of", "Running jobs", "Waiting jobs")))
     return 0
@@ -104,28 +105,28 @@ def _asked_password() -> str:
     return sys.stdin.readline().rstrip("\r\n")
 
 
-async def make_new_key(app: App, identifier: str, name: str, right: Right, *, as_json: bool) -> int:
-    account = await opening.find_account(app.database, identifier)
-    new, kept = await opening.issue_key(app.database, account.id, name, right)
+async def make_new_key(home: Home, account: str | None, name: str, right: Right, *, as_json: bool) -> int:
+    made = await home.ask(make_key, account, name, right)
     if as_json:
-        say_json({**_key_json(kept), "key": new.text})
+        say_json({**_key_json(made.key), "key": made.text})
     else:
-        say(f"Key of {account.id}, which may {kept.right}. It is shown this once:")
-        say(new.text)
+        say(f"Key of {made.key.account}, which may {made.key.right}. It is shown this once:")
+        say(made.text)
     return 0
 
 
-async def show_keys(app: App, identifier: str, *, as_json: bool) -> int:
-    account = await opening.find_account(app.database, identifier)
-    found = await app.database.read(keys.of_account, account.id)
+async def show_keys(home: Home, account: str | None, *, as_json: bool) -> int:
+    answer = await home.ask(keys, account)
+    found, now = answer.keys, answer.now
     if as_json:
         say_json([_key_json(key) for key in found])
         return 0
     if not found:
-        say(f"{account.id} has no key. Make one with 'gossamer system keys create NAME --account {account.id}'.")
+        say(
+            f"{answer.account} has no key. Make one with 'gossamer system keys create NAME --account {answer.account}'."
+        )
         return 0
     titles = ["Id", "Name", "Begins", "Scope", "Made", "Last used", "State"]
-    now = app.clock.now()
     cells = [
         [
             short(key.id),
@@ -142,17 +143,9 @@ async def show_keys(app: App, identifier: str, *, as_json: bool) -> int:
     return 0
 
 
-async def revoke_one(app: App, text: str, *, as_json: bool) -> int:
-    digits = text.strip().lower().replace("-", "")
-    found = await app.database.read(keys.matching, digits) if len(digits) >= SHORTEST else []
-    if len(found) != 1:
-        raise UserError(
-            "key.not_found",
-            f"{text!r} fits {'more than one' if found else 'no'} key.",
-            hint="Give an id as shown by 'gossamer system keys list --account ACCOUNT'.",
-        )
-    key = found[0]
-    gone = await app.database.write(keys.revoke, key.account, key.id)
+async def revoke_one(home: Home, text: str, *, as_json: bool) -> int:
+    revoked = await home.ask(revoke_key, text)
+    key, gone = revoked.key, revoked.was_good
     if as_json:
         say_json({"id": str(key.id), "revoked": True, "was_good": gone})
     else:

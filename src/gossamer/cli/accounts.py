@@ -4,13 +4,19 @@ import typer
 
 from gossamer.cli.main import StrictCommand
 from gossamer.cli.views import JSON
-from gossamer.model.account import DEFAULT, Right
+from gossamer.model.account import Right
 
 app = typer.Typer(help="Accounts of the server, their users and limits.", no_args_is_help=True, rich_markup_mode=None)
 keys = typer.Typer(help="API keys of the server.", no_args_is_help=True, rich_markup_mode=None)
 
 ACCOUNT = typer.Argument(help="The account's id, like acme.", metavar="ACCOUNT", show_default=False)
-OF = typer.Option(DEFAULT, "--account", metavar="ACCOUNT", help="Whose.")
+OF = typer.Option(
+    None,
+    "--account",
+    metavar="ACCOUNT",
+    help="Whose; 'default' on this machine and your own on a server if not given.",
+    show_default=False,
+)
 RIGHT = typer.Option(
     Right.SUBMIT, "--scope", metavar="read|submit|admin", help="What may be done; each has the former."
 )
@@ -30,7 +36,7 @@ def create(
         gossamer account create acme --name "Acme Inc."
     """
     from gossamer.cli.account_desk import create_account
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
 
     run_command(lambda app: create_account(app, account, name or account, as_json=as_json))
 
@@ -45,7 +51,7 @@ def list_accounts(as_json: bool = JSON) -> None:
         gossamer account list
     """
     from gossamer.cli.account_desk import show_accounts
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
 
     run_command(lambda app: show_accounts(app, as_json=as_json))
 
@@ -77,7 +83,7 @@ def set_limits(
         gossamer account set acme --close
     """
     from gossamer.cli.account_desk import change_account
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
 
     limits = {"credits": quota, "running_jobs": running, "queued_jobs": queued}
     run_command(lambda app: change_account(app, account, limits, closed=closed, as_json=as_json))
@@ -98,7 +104,7 @@ def add_user(
         gossamer account add-user acme --email ann@acme.com --scope admin
     """
     from gossamer.cli.account_desk import create_user
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
 
     run_command(lambda app: create_user(app, account, email, right, as_json=as_json))
 
@@ -115,7 +121,7 @@ def set_password(
         gossamer account set-password --email ann@acme.com
     """
     from gossamer.cli.account_desk import change_password
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
 
     run_command(lambda app: change_password(app, email, as_json=as_json))
 
@@ -123,7 +129,7 @@ def set_password(
 @keys.command("create", cls=StrictCommand)
 def create_key(
     name: str = typer.Argument(help="What it is for.", metavar="NAME", show_default=False),
-    account: str = OF,
+    account: str | None = OF,
     right: Right = RIGHT,
     as_json: bool = JSON,
 ) -> None:
@@ -137,11 +143,11 @@ def create_key(
     from gossamer.cli.account_desk import make_new_key
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: make_new_key(app, account, name, right, as_json=as_json))
+    run_command(lambda home: make_new_key(home, account, name, right, as_json=as_json))
 
 
 @keys.command("list", cls=StrictCommand)
-def list_keys(account: str = OF, as_json: bool = JSON) -> None:
+def list_keys(account: str | None = OF, as_json: bool = JSON) -> None:
     """The keys of an account: what they may do, and when they were last used.
 
     Example:
@@ -152,7 +158,7 @@ def list_keys(account: str = OF, as_json: bool = JSON) -> None:
     from gossamer.cli.account_desk import show_keys
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: show_keys(app, account, as_json=as_json))
+    run_command(lambda home: show_keys(home, account, as_json=as_json))
 
 
 @keys.command("revoke", cls=StrictCommand)
@@ -172,4 +178,4 @@ def revoke_key(
     from gossamer.cli.account_desk import revoke_one
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: revoke_one(app, key, as_json=as_json))
+    run_command(lambda home: revoke_one(home, key, as_json=as_json))

@@ -8,7 +8,7 @@ from gossamer.cli.main import StrictCommand
 from gossamer.cli.views import JSON
 
 if TYPE_CHECKING:
-    from gossamer.assembly import App
+    from gossamer.cli.home import Home
     from gossamer.model.alert import Alert
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -29,18 +29,15 @@ def show_alerts(
     """
     from gossamer.cli.session import run as run_command
 
-    async def work(app: "App") -> int:
-        return await _show(app, limit, cleared=cleared, as_json=as_json)
-
-    run_command(work)
+    run_command(lambda home: _show(home, limit, cleared=cleared, as_json=as_json))
 
 
-async def _show(app: "App", limit: int, *, cleared: bool, as_json: bool) -> int:
+async def _show(home: "Home", limit: int, *, cleared: bool, as_json: bool) -> int:
     from gossamer.cli import words
     from gossamer.cli.session import say, say_json
-    from gossamer.store import alerts
+    from gossamer.questions.system import alerts
 
-    found = await app.database.read(alerts.recent, limit, cleared=cleared)
+    found = await home.ask(alerts, limit, cleared=cleared)
     if as_json:
         say_json([_as_json(alert) for alert in found])
     elif not found:

@@ -25,7 +25,7 @@ def audit(job: str = JOB, as_json: bool = JSON) -> None:
     from gossamer.cli.audit_report import show_audit
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: show_audit(app, job, as_json=as_json))
+    run_command(lambda home: show_audit(home, job, as_json=as_json))
 
 
 def checkpoint_line(checkpoint: Checkpoint | None, now: datetime) -> str:

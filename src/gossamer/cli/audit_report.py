@@ -2,26 +2,25 @@
 
 from typing import Any
 
-from gossamer.assembly import App
 from gossamer.cli import words
-from gossamer.cli.at_work import runner_of
+from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
-from gossamer.intake.control import find_job
 from gossamer.model.ids import short
-from gossamer.work.audit import AuditReport, Check, audit
+from gossamer.questions.proofs import audited
+from gossamer.work.audit import AuditReport, Check
 
 NOT_CLEAN = 1  # exit code
 
 _SUMS = ("pages", "domains")  # checks whose first figure is the sum of the others
 
 
-async def show_audit(app: App, text: str, *, as_json: bool) -> int:
-    job = await find_job(app.database, text)
-    report = await audit(app.database, job.id, app.recipes)
+async def show_audit(home: Home, text: str, *, as_json: bool) -> int:
+    found = await home.ask(audited, text)
+    report = found.report
     if as_json:
         say_json(as_object(report))
     else:
-        for line in lines(report, words.state_word(job, await runner_of(app))):
+        for line in lines(report, words.state_word(found.job, found.runner)):
             say(line)
     return 0 if report.clean else NOT_CLEAN
 

@@ -1,34 +1,13 @@
 """What a job has cost so far: in its status, in the list, and when it ends. Domain by domain: cli/cost_report.py."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from gossamer.assembly import App
-from gossamer.export.bill import Bill, Saving, read_bill
+from gossamer.export.bill import Bill, Saving
 from gossamer.export.bill_words import assumed_sentence, saved_words, used_sentences
 from gossamer.intake.limits import OPTIONS
 from gossamer.ledger.methods import breakdown, method_name
-from gossamer.model.job import Job, Progress
-from gossamer.model.money import MEGABYTE, MICROS, Amount, Budget, dollars, shown
-from gossamer.store import budgets
-from gossamer.store.tx import Tx
-
-
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """What a job has spent, of what it may spend, and on what."""
-
-    budget: Budget
-    bill: Bill
-
-
-async def read_costs(app: App, job: Job, progress: Progress) -> Costs:
-    prices = app.prices
-
-    def read(tx: Tx) -> Costs:
-        return Costs(budgets.of_job(tx, job.id), read_bill(tx, job, prices, progress))
-
-    return await app.database.read(read)
+from gossamer.model.money import MEGABYTE, MICROS, Amount, dollars, shown
+from gossamer.questions.costs import Costs
 
 
 def status_lines(costs: Costs) -> list[str]:

@@ -26,7 +26,7 @@ def list_letters(
     from gossamer.cli.letters import show_list
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: show_list(app, limit, as_json=as_json))
+    run_command(lambda home: show_list(home, limit, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -41,7 +41,7 @@ def show(letter: str = LETTER, as_json: bool = JSON) -> None:
     from gossamer.cli.letters import show_letter
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: show_letter(app, letter, as_json=as_json))
+    run_command(lambda home: show_letter(home, letter, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -56,7 +56,7 @@ def retry(letter: str = LETTER, as_json: bool = JSON) -> None:
     from gossamer.cli.letters import retry_letter
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: retry_letter(app, letter, as_json=as_json))
+    run_command(lambda home: retry_letter(home, letter, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -71,4 +71,4 @@ def drop(letter: str = LETTER, as_json: bool = JSON) -> None:
     from gossamer.cli.letters import drop_letter
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: drop_letter(app, letter, as_json=as_json))
+    run_command(lambda home: drop_letter(home, letter, as_json=as_json))

@@ -4,29 +4,22 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.assembly import App
-from gossamer.blobs.seam import BlobsAway
 from gossamer.cli import kept, tables, words
+from gossamer.cli.home import Home, Trace
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
-from gossamer.intake.control import find_job
 from gossamer.model.ids import short
-from gossamer.model.job import Job
-from gossamer.model.record import RecordKind
 from gossamer.model.states import JobState
-from gossamer.retain.delete import delete_job, refuse_at_work
-from gossamer.retain.files import FileSweeper
-from gossamer.retain.retainer import NextStep, Outlook, Retainer, RetentionReport
-from gossamer.store import counters, jobs, retention
-from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job, forget_robots
-from gossamer.work.mentioned import domain_named, page_named
+from gossamer.questions.jobs import deleted_at, standing
+from gossamer.questions.system import ahead, tidy
+from gossamer.retain.delete import refuse_at_work
+from gossamer.retain.retainer import NextStep, Outlook
 
 INTERRUPTED = 130  # exit code
 
@@ -39,29 +32,21 @@ _STEPS = {
 }
 
 
-async def delete_results(app: App, text: str, *, yes: bool, as_json: bool) -> int:
-    job = await find_job(app.database, text)
+async def delete_results(home: Home, text: str, *, yes: bool, as_json: bool) -> int:
+    now = await home.ask(standing, text)
+    job, progress = now.job, now.progress
     refuse_at_work(job, "it cannot be deleted")
-    progress = await app.database.read(counters.progress, job.id)
     identifier = short(job.id)
     found = f"{_matches(progress.records)} and {words.several(progress.pages_done, 'page')}"
     question = f"Delete all of {job.name} ({identifier}): {found}?"
     if job.state is not JobState.ARCHIVED and not _is_meant(question, yes=yes):
         return 0
-    rows = await delete_job(app.database, job)
-    left = await _remove_files(app, job)
+    rows, left = await home.delete(job)
     if as_json:
-        say_json(
-            {
-                "id": str(job.id),
-                "short_id": identifier,
-                "state": str(JobState.ARCHIVED),
-                "rows": rows,
-                "files_left": left,
-            }
-        )
+        said = {"id": str(job.id), "short_id": identifier, "state": str(JobState.ARCHIVED)}
+        say_json({**said, "rows": rows, "files_left": left})
     elif job.state is JobState.ARCHIVED and not rows:
-        at = await app.database.read(retention.deleted_at, job.id)
+        at = await home.ask(deleted_at, str(job.id))
         say(f"Nothing to do: job {identifier} was deleted already{f', on {kept.date(at)}' if at else ''}.")
     else:
         still = f"'gossamer job list --include-archived' still shows that job {identifier} was run."
@@ -71,47 +56,26 @@ async def delete_results(app: App, text: str, *, yes: bool, as_json: bool) -> in
 
 
 async def forget_mentions(
-    app: App, url: str | None, domain: str | None, text: str | None, *, yes: bool, dry_run: bool, as_json: bool
+    home: Home, url: str | None, domain: str | None, text: str | None, *, yes: bool, dry_run: bool, as_json: bool
 ) -> int:
-    mention = page_named(url) if url is not None else domain_named(domain or "")
-    if text is None:
-        wanted = await app.database.read(jobs.in_states, *MAY_HAVE_FOUND)
-    else:
-        wanted = [await find_job(app.database, text)]
-    looked = [await find_mentions(app.database, job, _kinds(app, job), mention) for job in wanted]
-    found = [one for one in looked if one]
-    for one in found:
+    traces = await home.traces(url, domain, text)
+    for one in traces.found:
         say(_sentence(one), quiet=as_json)
-    answers = left = 0
+    removed, left = bool(traces.found), 0
     if not dry_run:
-        for one in found:
-            refuse_at_work(one.job, "nothing can be forgotten in it")
-        if found and not _is_meant("Remove all of this for good?", yes=yes):
+        await traces.refuse_at_work()
+        if traces.found and not _is_meant("Remove all of this for good?", yes=yes):
             return 0
-        for one in found:
-            await forget_in_job(app.database, one, mention)
-        answers = await forget_robots(app.database, mention)
-        left = await _remove_files(app, *(one.job for one in found))
+        removed, left = await traces.remove()
     if as_json:
-        forgotten = bool(found or answers) and not dry_run
-        say_json({"forgotten": forgotten, "jobs": [_as_json(one) for one in found], "files_left": left})
-    elif not (found or answers):
+        forgotten = removed and not dry_run
+        say_json({"forgotten": forgotten, "jobs": [_as_json(one) for one in traces.found], "files_left": left})
+    elif not removed:
         say("Nothing here names it.")
     else:
         say("Nothing was changed: this was a dry run." if dry_run else "Forgotten.")
     _say_left(left, quiet=as_json)
     return 0
-
-
-async def _remove_files(app: App, *of_jobs: Job) -> int:
-    """Files that shall not be had any longer, exported ones and those of single pages; how many are left for later."""
-    pages, left = app.page_files(), 0
-    for job in of_jobs:
-        try:
-            await pages.forget(job.id)
-        except BlobsAway:
-            left += 1
-    return left + await FileSweeper(app.database, app.shelf(), pages).remove_now()
 
 
 def _say_left(files: int, *, quiet: bool) -> None:
@@ -123,16 +87,10 @@ def _say_left(files: int, *, quiet: bool) -> None:
         )
 
 
-def _kinds(app: App, job: Job) -> tuple[RecordKind, ...]:
-    """What is known of the job's tables: nothing, if it comes from a program that knew another recipe."""
-    recipe = app.recipes.get(job.recipe)
-    return recipe.kinds if recipe else ()
-
-
-async def show_retention(app: App, *, due_only: bool, as_json: bool) -> int:
+async def show_retention(home: Home, *, due_only: bool, as_json: bool) -> int:
     """All jobs with results and their dates; or only those with which something would be done now."""
-    ahead = await Retainer(app.database, app.terms).outlook(app.clock.now())
-    shown = [one for one in ahead if one.step is not NextStep.KEEP] if due_only else ahead
+    found = await home.ask(ahead)
+    shown = [one for one in found if one.step is not NextStep.KEEP] if due_only else found
     if as_json:
         say_json([_outlook_json(one) for one in shown])
         return 0
@@ -152,18 +110,9 @@ async def show_retention(app: App, *, due_only: bool, as_json: bool) -> int:
     return 0
 
 
-async def run_retention(app: App, *, as_json: bool) -> int:
-    retainer, done = Retainer(app.database, app.terms), RetentionReport(is_over=False)
-    while not done.is_over:
-        more = await retainer.pass_once(app.clock.now())
-        done = replace(
-            more,
-            hidden=done.hidden + more.hidden,
-            shown=done.shown + more.shown,
-            deleted=done.deleted + more.deleted,
-            rows=done.rows + more.rows,
-        )
-    left = await _remove_files(app)
+async def run_retention(home: Home, *, as_json: bool) -> int:
+    tidied = await home.ask(tidy)
+    done, left = tidied.report, tidied.left
     if as_json:
         ids = {name: [str(one) for one in getattr(done, name)] for name in ("hidden", "shown", "deleted")}
         say_json({**ids, "rows": done.rows, "files_left": left})
@@ -205,20 +154,20 @@ def _ctrl_c_ends_it() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _sentence(one: Found) -> str:
-    pages, mentions = words.several(len(one.pages), "page"), words.several(one.mentions, "mention")
-    return f"{one.job.name} ({short(one.job.id)}): {pages}, {_matches(one.records)}, {mentions} elsewhere"
+def _sentence(one: Trace) -> str:
+    pages, mentions = words.several(one.pages, "page"), words.several(one.mentions, "mention")
+    return f"{one.name} ({short(one.job_id)}): {pages}, {_matches(one.records)}, {mentions} elsewhere"
 
 
 def _matches(count: int) -> str:
     return f"{count:,} match{'' if count == 1 else 'es'}"
 
 
-def _as_json(one: Found) -> dict[str, Any]:
+def _as_json(one: Trace) -> dict[str, Any]:
     return {
-        "id": str(one.job.id),
-        "short_id": short(one.job.id),
-        "pages": len(one.pages),
+        "id": str(one.job_id),
+        "short_id": short(one.job_id),
+        "pages": one.pages,
         "matches": one.records,
         "mentions": one.mentions,
     }

@@ -1,21 +1,36 @@
-"""`job export --output`: one file, written by the command itself."""
+"""`job export --output`: one file, at the place a person has named, when the command returns."""
 
 import sys
 from pathlib import Path
+from typing import Protocol
 
-from gossamer.assembly import App
 from gossamer.cli import kept, words
+from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
-from gossamer.export.make import Order, expected, make_file
+from gossamer.export.make import Order
 from gossamer.export.write import write_file, write_stream
 from gossamer.model.states import OVER
+from gossamer.questions.files import Exportable, exportable
 
 _NOUNS = {"results": "matches", "errors": "failed domains"}
 _OF_PAGES = {"results": "results", "errors": "failed pages"}
 
 
-async def write_directly(app: App, order: Order, output: Path, *, as_json: bool) -> int:
+class Asked(Protocol):
+    """What is to be in the file: `cli/export_files.py:Asking`."""
+
+    @property
+    def since(self) -> str: ...
+
+    def orders(self, found: Exportable, output: Path | None) -> list[Order]: ...
+
+
+async def write_directly(
+    home: Home, text: str, asking: Asked, output: Path, *, as_json: bool, any_recipe: bool = True
+) -> int:
+    found = await home.ask(exportable, text, asking.since, any_recipe=any_recipe)
+    (order,) = asking.orders(found, output)
     if str(output) in ("", "."):
         raise UserError("export.output", "--output names no file.", hint="For example --output results.csv.")
     to_screen = str(output) == "-"
@@ -29,29 +44,28 @@ async def write_directly(app: App, order: Order, output: Path, *, as_json: bool)
             f"A {order.form.name} file is nothing to look at on a screen.",
             hint=f"Name a file, for example --output results.{order.form.name}.",
         )
-    deleted = await kept.deletion_date(app, order.job)
     written = 0
 
     def count(rows: int) -> None:
         nonlocal written
         written = rows
 
-    total = await expected(app.database, order)
-    chunks = make_file(app.database, order, count, lines_expected=total, prices=app.prices)
+    chunks = home.write(order, count)
     if to_screen:
         await write_stream(sys.stdout.buffer, chunks)
         sys.stdout.buffer.flush()
-        kept.tell(deleted)
+        kept.tell(found.hides_at)
         return 0
     size = await write_file(output, chunks)
     partial = order.job.state not in OVER
     if as_json:
         answer = {"path": str(output), "type": order.table.name, "format": order.form.name, "rows": written}
-        say_json({**answer, "bytes": size, "partial": partial, "deleted_on": kept.date(deleted) if deleted else None})
+        until = kept.date(found.hides_at) if found.hides_at else None
+        say_json({**answer, "bytes": size, "partial": partial, "deleted_on": until})
         return 0
     noun = (_OF_PAGES if words.is_of_pages(order.job) else _NOUNS).get(order.table.name, order.table.name)
     say(f"Wrote {written:,} {f'{order.only} ' if order.only else ''}{noun} to {output} ({size:,} bytes)")
     if partial:
         say(f"The job is {order.job.state}: these are the results so far.")
-    kept.tell(deleted)
+    kept.tell(found.hides_at)
     return 0

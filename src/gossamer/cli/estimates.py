@@ -5,55 +5,43 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import typer
 
-from gossamer.assembly import App
 from gossamer.cli import words
+from gossamer.cli.home import Home
 from gossamer.cli.lists import without_excluded
 from gossamer.cli.session import say, say_json
-from gossamer.intake.estimate import Asked, Forecast, forecast
+from gossamer.intake.estimate import Forecast
 from gossamer.intake.targets import TargetList, read_targets
 from gossamer.ledger.methods import provider_name
 from gossamer.model.estimate import Estimate
-from gossamer.model.job import CrawlPolicy, Job
-from gossamer.model.ladders import RUNGS, Mode, ladder_of
-from gossamer.model.money import MICROS, Cap, Scope, dollars, shown
+from gossamer.model.ladders import RUNGS, Mode
+from gossamer.model.money import MICROS, Cap, dollars, shown
 from gossamer.model.states import JobState
-from gossamer.store import budgets, estimates
+from gossamer.questions.costs import Ended
+from gossamer.questions.submitting import House, Walk, house_rules
 
 _WORTH_A_LOOK = 20  # homepages, if somebody asks how many
 
 
-def asked_for(app: App, params: Mapping[str, Any], targets: TargetList) -> Asked:
+def walk_of(params: Mapping[str, Any]) -> Walk:
     """By the parameters that every recipe has which walks sites."""
-    policy = CrawlPolicy(
-        ladder=ladder_of(Mode(params.get("mode", Mode.FREE_ONLY)), params.get("ladder", ())),
-        pages_per_site=params["max_pages_per_domain"],
-        top_pages=params["top_pages"],
-    )
-    return Asked("prospect", policy, targets.targets, app.prices)
+    mode, ladder = Mode(params.get("mode", Mode.FREE_ONLY)), list(params.get("ladder", ()))
+    return Walk(mode, ladder, params["max_pages_per_domain"], params["top_pages"])
 
 
-def with_usual(app: App, cap: Cap) -> Cap:
+def with_usual(house: House, cap: Cap) -> Cap:
     """Whoever names no limit of credits has the usual one."""
-    return cap if cap.credits is not None else replace(cap, credits=app.caps[Scope.JOB].credits)
+    return cap if cap.credits is not None else replace(cap, credits=house.max_credits)
 
 
-async def foresee(app: App, asked: Asked, probe: int | None, *, quiet: bool) -> Forecast | None:
+async def foresee(home: Home, walk: Walk, targets: TargetList, probe: int | None, *, quiet: bool) -> Forecast | None:
     """What it will cost, with a look at some homepages first if that is wanted; None if it can cost nothing."""
-    if not asked.costs_something:
-        if probe:
-            say("Nothing of this job costs anything, so no homepage was looked at.", quiet=quiet)
-        return None
-    probed = None
-    if probe:
-        # What makes requests is loaded only where some are made.
-        from gossamer.cli.probing import look_first
-
-        probed = await look_first(app, asked, probe, quiet=quiet)
-    return await forecast(app.database, asked, probed)
+    found = await home.foresee(walk, targets.targets, probe, quiet=quiet)
+    if found is None and probe:
+        say("Nothing of this job costs anything, so no homepage was looked at.", quiet=quiet)
+    return found
 
 
 def tell(found: Forecast | None, params: Mapping[str, Any], cap: Cap, *, quiet: bool) -> Estimate | None:
@@ -132,13 +120,13 @@ def _limits(cap: Cap) -> str:
     return " or ".join(f"{shown(part, most)} ({option})" for most, part, option in named if most is not None)
 
 
-def agree(app: App, said: Estimate | None, cap: Cap, *, yes: bool, quiet: bool) -> None:
+def agree(house: House, said: Estimate | None, cap: Cap, *, yes: bool, quiet: bool) -> None:
     """Ask whether that is what they want, if it may be dear and somebody is there to ask; leave if it is not."""
     if said is None or yes or quiet or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
     limit = _limit(cap, said)
     most = said.high_micros if limit is None else min(said.high_micros, limit)
-    if most <= round(app.settings.confirm_usd * MICROS):
+    if most <= round(house.confirm_usd * MICROS):
         return
     try:
         agreed = typer.confirm(f"Start it? It may cost up to {dollars(most)}")
@@ -151,14 +139,20 @@ def agree(app: App, said: Estimate | None, cap: Cap, *, yes: bool, quiet: bool) 
 
 
 async def show_estimate(
-    app: App, params: Mapping[str, Any], lists: tuple[Path, Path | None], cap: Cap, probe: int | None, *, as_json: bool
+    home: Home,
+    params: Mapping[str, Any],
+    lists: tuple[Path, Path | None],
+    cap: Cap,
+    probe: int | None,
+    *,
+    as_json: bool,
 ) -> int:
     """`job estimate`: all of it, and no job."""
-    app.check()
+    home.check()
     domains, exclude = lists
     targets = without_excluded(read_targets(domains), exclude, quiet=as_json)
-    found = await foresee(app, asked_for(app, params, targets), probe, quiet=as_json)
-    cap = with_usual(app, cap)
+    found = await foresee(home, walk_of(params), targets, probe, quiet=as_json)
+    cap = with_usual(await home.ask(house_rules), cap)
     if as_json:
         say_json(forecast_json(found, cap))
     elif tell(found, params, cap, quiet=False) is None:
@@ -166,19 +160,14 @@ async def show_estimate(
     return 0
 
 
-async def stored(app: App, job_id: UUID) -> Estimate | None:
-    """What a job was said to cost."""
-    return await app.database.read(estimates.of_job, job_id)
-
-
-async def told_lines(app: App, job: Job) -> list[str]:
+def told_lines(found: Ended) -> list[str]:
     """What was said before the start, and once the job is over whether it was true."""
-    said = await stored(app, job.id)
+    said = found.estimate
     if said is None:
         return []
     verdict = ""
-    if job.state is JobState.COMPLETED:
-        spent = (await app.database.read(budgets.of_job, job.id)).spent.credits
+    if found.job.state is JobState.COMPLETED:
+        spent = found.costs.budget.spent.credits
         verdict = ": it was less" if spent < said.low else ": it was more" if spent > said.high else ", which was right"
     return [f"Estimated before the start: {_credits(said)}{verdict}"]
 

@@ -28,4 +28,4 @@ def explain(
     from gossamer.cli.session import run as run_command
     from gossamer.cli.timeline import show_explanation
 
-    run_command(lambda app: show_explanation(app, url, job, as_json=as_json))
+    run_command(lambda home: show_explanation(home, url, job, as_json=as_json))

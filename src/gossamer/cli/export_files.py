@@ -1,32 +1,24 @@
 """The commands that make files of a job, look after them and list them."""
 
-import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import UUID
 
-from gossamer.assembly import App
 from gossamer.cli import file_words, kept, words
-from gossamer.cli.at_work import runner_of
-from gossamer.cli.background import start_worker
 from gossamer.cli.direct import write_directly
-from gossamer.cli.known import recipe_of
+from gossamer.cli.home import Home
 from gossamer.cli.main import FAILED
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
-from gossamer.export.asking import Wish, request_of
+from gossamer.export.asking import Wish
 from gossamer.export.formats import format_of_file, formats_named
 from gossamer.export.make import Order
 from gossamer.export.table import Looks
-from gossamer.intake.control import find_job
 from gossamer.intake.exclusions import read_exclusions
-from gossamer.model.export import Export, ExportState
+from gossamer.model.export import ExportState
 from gossamer.model.ids import short
-from gossamer.model.job import Job
-from gossamer.store import counters, exports
-
-_LOOK = 0.2  # seconds between looks at the rows
+from gossamer.questions.files import Exportable, Files, exportable, files
+from gossamer.questions.jobs import find
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +35,7 @@ class Asking:
     since: str = ""
     exclude: Path | None = None
 
-    async def orders(self, app: App, job: Job, output: Path | None) -> list[Order]:
+    def orders(self, found: Exportable, output: Path | None) -> list[Order]:
         """One per file."""
         formats = formats_named(format_of_file(output or Path("results.csv")).name if self.form is None else self.form)
         if output is not None and len(formats) > 1:
@@ -52,11 +44,8 @@ class Asking:
             )
         self._refuse_what_means_nothing([one.name for one in formats])
         looks = Looks(bom=self.bom, raw=self.raw, costs=self.costs)
-        since = await find_job(app.database, self.since) if self.since else None
-        if since:
-            await kept.refuse_gone(app, since)
         excluded = read_exclusions(self.exclude) if self.exclude else frozenset()
-        return Wish(self.type, formats, self.columns, self.only, looks, since, excluded).orders(job)
+        return Wish(self.type, formats, self.columns, self.only, looks, found.since, excluded).orders(found.job)
 
     def _refuse_what_means_nothing(self, formats: Sequence[str]) -> None:
         if self.bom and "csv" not in formats:
@@ -78,38 +67,32 @@ class Asking:
             )
 
 
-async def export_files(app: App, text: str, asking: Asking, output: Path | None, *, wait: bool, as_json: bool) -> int:
-    job = await find_job(app.database, text)
-    await kept.refuse_gone(app, job)
-    recipe_of(app, job)
-    orders = await asking.orders(app, job, output)
+async def export_files(home: Home, text: str, asking: Asking, output: Path | None, *, wait: bool, as_json: bool) -> int:
     if output is not None:
-        return await write_directly(app, orders[0], output, as_json=as_json)
-    shelf = app.shelf()
-    made = await app.database.write(exports.add, job.id, [request_of(order) for order in orders], shelf.owner)
-    ids = [one.id for one in made]
+        return await write_directly(home, text, asking, output, as_json=as_json, any_recipe=False)
+    found = await home.ask(exportable, text, asking.since)
+    ids = await home.order_files(found.job, asking.orders(found, None))
     if wait:
-        await _make_or_watch(app, ids)
+        await home.wait_for_files(found.job, ids)
     else:
-        _see_that_somebody_works(app)
-    return await _answer(app, job, ids, waited=wait, as_json=as_json)
+        home.let_files_be_made()
+    return _answer(home, await home.ask(files, str(found.job.id), ids), waited=wait, as_json=as_json)
 
 
-async def show_export_status(app: App, text: str, *, wait: bool, as_json: bool) -> int:
-    job = await find_job(app.database, text)
-    found = await app.database.read(exports.of_job, job.id)
+async def show_export_status(home: Home, text: str, *, wait: bool, as_json: bool) -> int:
+    found = await home.ask(files, text)
     if wait:
-        await _make_or_watch(app, [one.id for one in found if one.is_open])
-    ids = [one.id for one in found]
-    if not ids and not as_json:
-        say(file_words.none_of(job))
+        await home.wait_for_files(found.job, [one.export.id for one in found.files if one.export.is_open])
+        found = await home.ask(files, str(found.job.id), [one.export.id for one in found.files])
+    if not found.files and not as_json:
+        say(file_words.none_of(found.job))
         return 0
-    return await _answer(app, job, ids, waited=True, as_json=as_json)
+    return _answer(home, found, waited=True, as_json=as_json)
 
 
-async def cancel_exports(app: App, text: str, *, as_json: bool) -> int:
-    job = await find_job(app.database, text)
-    cancelled = await app.database.write(exports.cancel, job.id)
+async def cancel_exports(home: Home, text: str, *, as_json: bool) -> int:
+    job = await home.ask(find, text)
+    cancelled = await home.cancel_files(job)
     if as_json:
         say_json({"id": str(job.id), "short_id": short(job.id), "cancelled": cancelled})
     else:
@@ -118,50 +101,26 @@ async def cancel_exports(app: App, text: str, *, as_json: bool) -> int:
     return 0
 
 
-async def _make_or_watch(app: App, ids: Collection[UUID]) -> None:
-    """Make them ourselves; what somebody else has taken up already is waited for."""
-    async with app.exporter("wait") as exporter:
-        while True:
-            rows = [await app.database.read(exports.get, one) for one in ids]
-            if not any(row and row.is_open for row in rows):
-                return
-            if await exporter.make_next(ids) is None:
-                await exporter.take_back()
-                await asyncio.sleep(_LOOK)
-
-
-def _see_that_somebody_works(app: App) -> None:
-    """The runner of this home, if there is one; else a process of its own that ends with the last file."""
-    if app.lock.holder() is None:
-        start_worker(app, "--exports")
-
-
-async def _answer(app: App, job: Job, ids: Sequence[UUID], *, waited: bool, as_json: bool) -> int:
-    rows = [await app.database.read(exports.get, one) for one in ids]
-    found = [row for row in rows if row]
-    deleted = await kept.deletion_date(app, job)
-    failed = waited and any(one.state is ExportState.FAILED for one in found)
+def _answer(home: Home, found: Files, *, waited: bool, as_json: bool) -> int:
+    failed = waited and any(one.export.state is ExportState.FAILED for one in found.files)
     if as_json:
-        said = [await file_words.as_json(app, one) for one in found]
-        say_json({"exports": said, "deleted_on": kept.date(deleted) if deleted else None})
+        said = [file_words.as_json(one, home.reach(one.link)) for one in found.files]
+        say_json({"exports": said, "deleted_on": kept.date(found.hides_at) if found.hides_at else None})
+        return FAILED if failed else 0
+    if waited:
+        for one in found.files:
+            for line in file_words.lines(one, home.reach(one.link), found.now, alone=found.runner is None):
+                say(line)
     else:
-        if not waited:
-            seconds = await _estimate(app, job, found)
-            say(
-                f"Export started. Check status in ~{seconds}. "
-                f"Run 'gossamer job export-status {short(job.id)}' to check progress."
-            )
-        else:
-            alone = await runner_of(app) is None
-            for one in found:
-                for line in await file_words.lines(app, one, alone=alone):
-                    say(line)
-        kept.warn(deleted)
+        say(
+            f"Export started. Check status in ~{_estimate(found)}. "
+            f"Run 'gossamer job export-status {short(found.job.id)}' to check progress."
+        )
+    kept.warn(found.hides_at)
     return FAILED if failed else 0
 
 
-async def _estimate(app: App, job: Job, found: Sequence[Export]) -> str:
+def _estimate(found: Files) -> str:
     """How long it will take, by how many rows there are."""
-    rows = (await app.database.read(counters.progress, job.id)).records * len(found)
-    minutes, seconds = divmod(max(5, rows // 40_000), 60)
+    minutes, seconds = divmod(max(5, found.records * len(found.files) // 40_000), 60)
     return words.several(minutes + 1, "minute") if minutes else words.several(seconds, "second")

@@ -30,7 +30,11 @@ def export(
         None, "--columns", help="Only these columns, in this order.", metavar="NAME,NAME,...", show_default=False
     ),
     only: str | None = typer.Option(
-        None, "--filter", help="Only such rows; new ones of prospects.", metavar="unlinked|new", show_default=False
+        None,
+        "--filter",
+        help="Only such rows; new ones of prospects, errors to look at by hand.",
+        metavar="unlinked|new|by-hand",
+        show_default=False,
     ),
     unlinked_only: bool = UNLINKED_ONLY,
     wait: bool = typer.Option(False, "--wait", help="Return when the files are there, with their links."),
@@ -81,7 +85,7 @@ def export(
         since=since_job or "",
         exclude=exclude_domains,
     )
-    run_command(lambda app: export_files(app, job, asking, output, wait=wait, as_json=as_json))
+    run_command(lambda home: export_files(home, job, asking, output, wait=wait, as_json=as_json))
 
 
 @app.command("export-status", cls=StrictCommand)
@@ -102,7 +106,7 @@ def export_status(
     from gossamer.cli.export_files import show_export_status
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: show_export_status(app, job, wait=wait, as_json=as_json))
+    run_command(lambda home: show_export_status(home, job, wait=wait, as_json=as_json))
 
 
 @app.command("exports", cls=StrictCommand)
@@ -117,7 +121,7 @@ def list_exports(job: str = JOB, as_json: bool = JSON) -> None:
     from gossamer.cli.file_list import list_files
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: list_files(app, job, as_json=as_json))
+    run_command(lambda home: list_files(home, job, as_json=as_json))
 
 
 @app.command("export-cancel", cls=StrictCommand)
@@ -132,7 +136,7 @@ def export_cancel(job: str = JOB, as_json: bool = JSON) -> None:
     from gossamer.cli.export_files import cancel_exports
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: cancel_exports(app, job, as_json=as_json))
+    run_command(lambda home: cancel_exports(home, job, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -143,6 +147,7 @@ def errors(
         None, "--format", help="Write all of them in this format instead.", metavar=FORMATS, show_default=False
     ),
     output: Path | None = typer.Option(None, "--output", help="Where to; '-' or none: here.", show_default=False),
+    by_hand: bool = typer.Option(False, "--by-hand", help="Only those that want a login or a CAPTCHA."),
     as_json: bool = JSON,
 ) -> None:
     """Which domains of a job failed, and why.
@@ -153,11 +158,13 @@ def errors(
         gossamer job errors 3f9a2c71
 
         gossamer job errors 3f9a2c71 --format csv --output failed.csv
+
+        gossamer job errors 3f9a2c71 --by-hand --output by_hand.csv
     """
     from gossamer.cli.failed_domains import show_errors
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: show_errors(app, job, limit, form, output, as_json=as_json))
+    run_command(lambda home: show_errors(home, job, limit, form, output, by_hand=by_hand, as_json=as_json))
 
 
 @app.command("cost-report", cls=StrictCommand)
@@ -182,4 +189,4 @@ def cost_report(
     from gossamer.cli.cost_report import show_cost_report
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: show_cost_report(app, job, limit, form, output, as_json=as_json))
+    run_command(lambda home: show_cost_report(home, job, limit, form, output, as_json=as_json))

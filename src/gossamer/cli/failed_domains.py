@@ -2,28 +2,28 @@
 
 from pathlib import Path
 
-from gossamer.assembly import App
-from gossamer.cli import kept, tables, words
+from gossamer.cli import tables, words
 from gossamer.cli.direct import write_directly
 from gossamer.cli.export_files import Asking
+from gossamer.cli.home import Home
 from gossamer.cli.scraped_table import show_failed_pages
 from gossamer.cli.session import say, say_json
+from gossamer.export.errors import BY_HAND
 from gossamer.export.moments import iso
-from gossamer.intake.control import find_job
 from gossamer.model.ids import short
-from gossamer.model.states import SiteState
-from gossamer.store import counters, sites
+from gossamer.questions.found import failures
 
 
-async def show_errors(app: App, text: str, limit: int, form: str | None, output: Path | None, *, as_json: bool) -> int:
-    job = await find_job(app.database, text)
-    await kept.refuse_gone(app, job)
+async def show_errors(
+    home: Home, text: str, limit: int, form: str | None, output: Path | None, *, by_hand: bool, as_json: bool
+) -> int:
     if form is not None or output:
-        (order,) = await Asking("errors", form).orders(app, job, output or Path("-"))
-        return await write_directly(app, order, output or Path("-"), as_json=as_json)
-    if words.is_of_pages(job):
-        return await show_failed_pages(app, job, limit, as_json=as_json)
-    found = await app.database.read(sites.summaries, job.id, SiteState.FAILED, limit=limit)
+        asked = Asking("errors", form, only=BY_HAND if by_hand else "")
+        return await write_directly(home, text, asked, output or Path("-"), as_json=as_json)
+    answer = await home.ask(failures, text, limit, by_hand=by_hand)
+    if answer.pages is not None:
+        return show_failed_pages(answer, answer.pages, limit, as_json=as_json)
+    job, found = answer.job, answer.sites
     if as_json:
         say_json(
             [
@@ -39,10 +39,14 @@ async def show_errors(app: App, text: str, limit: int, form: str | None, output:
         )
         return 0
     if not found:
-        say("No domain failed.")
+        say("No domain wants a login or a CAPTCHA." if by_hand else "No domain failed.")
         return 0
     tables.show(tables.failures(found, tables.width()))
-    total = (await app.database.read(counters.progress, job.id)).sites_failed
+    if by_hand:
+        say(f"{words.several(len(found), 'domain')} to look at in a browser: a login or a CAPTCHA is for people.")
+        say(f"As a file:\n  gossamer job errors {short(job.id)} --by-hand --output by_hand.csv")
+        return 0
+    total = answer.progress.sites_failed
     more = " More of them: --limit." if len(found) < total else ""
     say(f"{len(found):,} of {words.several(total, 'failed domain')}.{more}")
     say(f"As a file:\n  gossamer job errors {short(job.id)} --output failed_domains.csv")

@@ -3,21 +3,20 @@
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.assembly import App
 from gossamer.cli import file_words, kept, tables
+from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
-from gossamer.intake.control import find_job
-from gossamer.store import exports
+from gossamer.questions.files import files
 
 
-async def list_files(app: App, text: str, *, as_json: bool) -> int:
-    job = await find_job(app.database, text)
-    found = await app.database.read(exports.of_job, job.id)
+async def list_files(home: Home, text: str, *, as_json: bool) -> int:
+    answer = await home.ask(files, text)
     if as_json:
-        say_json([await file_words.as_json(app, one) for one in found])
+        say_json([file_words.as_json(one, home.reach(one.link)) for one in answer.files])
         return 0
+    found = [one.export for one in answer.files]
     if not found:
-        say(file_words.none_of(job))
+        say(file_words.none_of(answer.job))
         return 0
     table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
     for title in ("File", "State", "Rows", "Bytes", "Made", "Expires"):

@@ -1,14 +1,14 @@
 """What is said of a file that is being made, is ready or is gone."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from gossamer.assembly import App
 from gossamer.cli import words
 from gossamer.model.export import Export, ExportState
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
+from gossamer.questions.files import File
 
 _TAKEN_UP = timedelta(seconds=10)  # after which a file should have been begun
 
@@ -29,18 +29,19 @@ def state(export: Export) -> str:
     return str(export.state)
 
 
-async def lines(app: App, export: Export, *, alone: bool) -> list[str]:
+def lines(file: File, link: str | None, now: datetime, *, alone: bool) -> list[str]:
     """How it stands with one file, and where it is."""
+    export = file.export
     identifier = short(export.job_id)
     match export.state:
         case ExportState.DONE:
-            return await _ready(app, export)
+            return _ready(file, link, now)
         case ExportState.RUNNING:
             of = f"{export.rows_done:,} of {export.rows_total:,} rows"
             return [f"{export.name}: {words.percent(export.rows_done, export.rows_total)}% ({of})"]
         case ExportState.PENDING:
             said = [f"{export.name}: waiting for its turn"]
-            if alone and app.clock.now() - export.created_at > _TAKEN_UP:
+            if alone and now - export.created_at > _TAKEN_UP:
                 said.append(f"Nobody works here now: 'gossamer job export-status {identifier} --wait' makes it.")
             return said
         case ExportState.FAILED:
@@ -49,13 +50,15 @@ async def lines(app: App, export: Export, *, alone: bool) -> list[str]:
             return [f"{export.name}: cancelled"]
 
 
-async def _ready(app: App, export: Export) -> list[str]:
-    link = await app.shelf().link(export, app.clock.now())
-    if link is None and export.is_there and export.home not in ("", app.home_name):
+def _ready(file: File, link: str | None, now: datetime) -> list[str]:
+    export = file.export
+    if file.elsewhere:
         return [f"{export.name}: ready on the home {export.home}, which made it"]
     if link is None or export.expires_at is None:
         return [f"{export.name}: no longer there. Make it anew with 'gossamer job export {short(export.job_id)}'."]
-    said = [f"Export ready: {link} (expires in {_left(export.expires_at - app.clock.now())})"]
+    said = [f"Export ready: {link} (expires in {_left(export.expires_at - now)})"]
+    if link.startswith("file:") and file.shared:
+        said.append(f"For others, who need no key: {file.shared}")
     if export.partial:
         said.append("The job was not over when it was made: these are the results up to then.")
     if export.spooled:
@@ -68,7 +71,8 @@ def _left(time: timedelta) -> str:
     return words.several(round(hours / 24), "day") if hours >= 24 else words.several(hours, "hour")
 
 
-async def as_json(app: App, export: Export) -> dict[str, Any]:
+def as_json(file: File, link: str | None) -> dict[str, Any]:
+    export = file.export
     return {
         "id": str(export.id),
         "job_id": str(export.job_id),
@@ -86,5 +90,6 @@ async def as_json(app: App, export: Export) -> dict[str, Any]:
         "finished_at": words.stamp(export.finished_at),
         "expires_at": words.stamp(export.expires_at),
         "spooled": export.spooled,
-        "url": await app.shelf().link(export, app.clock.now()) if export.is_there else None,
+        "url": link,
+        "link": link if file.shared == file.link else file.shared,
     }

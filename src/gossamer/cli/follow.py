@@ -128,6 +128,8 @@ class Follower:
         job = await self._app.database.read(jobs.get, self._job_id)
         if job is None:
             raise UserError("job.not_found", "The job was deleted while it ran.", hint="See 'gossamer job list'.")
+        if not self._screen.is_due:
+            return job
         progress = await self._app.database.read(counters.progress, self._job_id)
         note = job.reason
         if job.state is JobState.PAUSING:

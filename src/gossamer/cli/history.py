@@ -31,4 +31,4 @@ def history(
     from gossamer.cli.chronicle import show_history
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: show_history(app, job, site, limit, as_json=as_json))
+    run_command(lambda home: show_history(home, job, site, limit, as_json=as_json))

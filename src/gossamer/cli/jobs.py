@@ -25,7 +25,7 @@ from gossamer.cli.views import DETACH, JOB, JSON, PROCESSES
 from gossamer.model.priority import Priority
 
 if TYPE_CHECKING:
-    from gossamer.assembly import App
+    from gossamer.cli.home import Home
 
 NO_WAIT = typer.Option(False, "--no-wait", help="Do not wait until requests in flight have finished.")
 
@@ -115,8 +115,8 @@ def run(
         yes=yes,
     )
 
-    async def work(app: "App") -> int:
-        return await run_job(app, request, processes=processes, detach=detach, as_json=as_json)
+    async def work(home: "Home") -> int:
+        return await run_job(home, request, processes=processes, detach=detach, as_json=as_json)
 
     run_command(work)
 
@@ -149,13 +149,14 @@ def estimate(
     from gossamer.cli.session import run as run_command
     from gossamer.intake.ladders import choose_ladder
     from gossamer.intake.limits import cap_of
+    from gossamer.questions.submitting import house_rules
 
     limits = {"max_pages_per_domain": max_pages_per_domain, "top_pages": top_pages}
     cap = cap_of(max_credits, max_usd, None, None)
 
-    async def work(app: "App") -> int:
-        params = {**limits, **choose_ladder(mode, ladder, app.rungs)}
-        return await show_estimate(app, params, (domains, exclude_domains), cap, probe, as_json=as_json)
+    async def work(home: "Home") -> int:
+        params = {**limits, **choose_ladder(mode, ladder, (await home.ask(house_rules)).rungs)}
+        return await show_estimate(home, params, (domains, exclude_domains), cap, probe, as_json=as_json)
 
     run_command(work)
 
@@ -174,7 +175,7 @@ def start(
     from gossamer.cli.session import run as run_command
     from gossamer.cli.steer import start_job
 
-    run_command(lambda app: start_job(app, job, processes=processes, detach=detach, as_json=as_json, yes=yes))
+    run_command(lambda home: start_job(home, job, processes=processes, detach=detach, as_json=as_json, yes=yes))
 
 
 @app.command(cls=StrictCommand)
@@ -212,10 +213,10 @@ def resume(
     if everything and cap != Cap():
         raise UserError("usage", "Limits are those of one job.", hint="Give its id instead of --all.")
 
-    async def work(app: "App") -> int:
+    async def work(home: "Home") -> int:
         if job is None:
-            return await resume_all(app, processes=processes, detach=detach, as_json=as_json)
-        return await resume_job(app, job, cap, processes=processes, detach=detach, as_json=as_json)
+            return await resume_all(home, processes=processes, detach=detach, as_json=as_json)
+        return await resume_job(home, job, cap, processes=processes, detach=detach, as_json=as_json)
 
     run_command(work)
 
@@ -234,7 +235,7 @@ def pause(job: str = JOB, no_wait: bool = NO_WAIT, as_json: bool = JSON) -> None
     from gossamer.cli.session import run as run_command
     from gossamer.cli.steer import pause_job
 
-    run_command(lambda app: pause_job(app, job, wait=not no_wait, as_json=as_json))
+    run_command(lambda home: pause_job(home, job, wait=not no_wait, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -251,7 +252,7 @@ def cancel(job: str = JOB, no_wait: bool = NO_WAIT, as_json: bool = JSON) -> Non
     from gossamer.cli.session import run as run_command
     from gossamer.cli.steer import cancel_job
 
-    run_command(lambda app: cancel_job(app, job, wait=not no_wait, as_json=as_json))
+    run_command(lambda home: cancel_job(home, job, wait=not no_wait, as_json=as_json))
 
 
 for more in (views.app, exports.app, watch.app, history.app, audit.app, retry.app, retention.app):

@@ -6,19 +6,18 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.assembly import App
 from gossamer.cli import tables, words
+from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
-from gossamer.intake import dead_letters as intake
 from gossamer.model.ids import short
-from gossamer.store import dead_letters, jobs
+from gossamer.questions import system
 from gossamer.store.dead_letters import DeadLetter
 
 _LABEL = 12  # columns
 
 
-async def show_list(app: App, limit: int, *, as_json: bool) -> int:
-    found = await app.database.read(dead_letters.recent, limit)
+async def show_list(home: Home, limit: int, *, as_json: bool) -> int:
+    found = await home.ask(system.letters, limit)
     if as_json:
         say_json([letter_json(letter) for letter in found])
         return 0
@@ -36,8 +35,8 @@ async def show_list(app: App, limit: int, *, as_json: bool) -> int:
     return 0
 
 
-async def show_letter(app: App, text: str, *, as_json: bool) -> int:
-    letter = await intake.find_letter(app.database, text)
+async def show_letter(home: Home, text: str, *, as_json: bool) -> int:
+    letter = await home.ask(system.letter, text)
     if as_json:
         say_json(letter_json(letter))
         return 0
@@ -46,23 +45,20 @@ async def show_letter(app: App, text: str, *, as_json: bool) -> int:
     return 0
 
 
-async def retry_letter(app: App, text: str, *, as_json: bool) -> int:
-    letter = await intake.find_letter(app.database, text)
-    await intake.retry(app.database, letter)
-    job = await app.database.read(jobs.get, letter.job_id)
-    state = job.state if job else letter.job_state
+async def retry_letter(home: Home, text: str, *, as_json: bool) -> int:
+    revived = await home.ask(system.revive, text)
+    letter, state = revived.letter, revived.job_state
     if as_json:
         say_json({**letter_json(letter), "job_state": state})
         return 0
     say(f"{letter.host} will be walked again, with three lives. Job {short(letter.job_id)} is {state}.")
-    if app.lock.holder() is None:
+    if not revived.is_worked:
         say(f"Nobody works here now. Go on with 'gossamer job resume {short(letter.job_id)}'.")
     return 0
 
 
-async def drop_letter(app: App, text: str, *, as_json: bool) -> int:
-    letter = await intake.find_letter(app.database, text)
-    await intake.drop(app.database, letter)
+async def drop_letter(home: Home, text: str, *, as_json: bool) -> int:
+    letter = await home.ask(system.drop, text)
     if as_json:
         say_json(letter_json(letter))
     else:

@@ -1,6 +1,7 @@
 """Where every command begins and every error ends: one line, the next step, an exit code."""
 
 import gc
+import os
 import sys
 from typing import Any
 
@@ -12,6 +13,9 @@ from gossamer.errors import GossamerError, UserError
 
 BAD_INPUT = 2
 FAILED = 1
+
+# About a machine, not about jobs: a server does not do these for others.
+_LOCAL_ONLY = frozenset({"account", "db", "doctor", "serve", "webhook", "worker"})
 
 app = typer.Typer(
     name="gossamer",
@@ -46,14 +50,22 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def gossamer(
+    context: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+    local: bool = typer.Option(False, "--local", help="About this machine, also if you are logged in to a server."),
 ) -> None:
     """Visits web sites politely and cheaply and turns them into tables people can use."""
+    if local:
+        os.environ["GOSSAMER_REMOTE"] = "local"
+    elif context.invoked_subcommand in _LOCAL_ONLY and not {"-h", "--help"} & set(sys.argv):
+        from gossamer.cli.servers import refuse_logged_in
+
+        refuse_logged_in(context.invoked_subcommand)
 
 
 def register() -> None:
     """Hang the groups of commands below the program."""
-    from gossamer.cli import accounts, database, doctor, explain, jobs, scrape, serve, system, webhooks, worker
+    from gossamer.cli import accounts, database, doctor, explain, jobs, login, scrape, serve, system, webhooks, worker
 
     app.add_typer(jobs.app, name="job")
     app.add_typer(scrape.app)
@@ -65,6 +77,7 @@ def register() -> None:
     app.add_typer(serve.app)
     app.add_typer(accounts.app, name="account")
     app.add_typer(doctor.app)
+    app.add_typer(login.app)
 
 
 def main() -> None:

@@ -9,18 +9,16 @@ from uuid import UUID
 import orjson
 import typer
 
-from gossamer.assembly import App
 from gossamer.cli import costs, methods, report, tables, words
-from gossamer.cli.at_work import runner_of
+from gossamer.cli.home import Home
 from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say
-from gossamer.errors import UserError
-from gossamer.intake.control import find_job
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
-from gossamer.store import counters, jobs, reservations, sites, visits
+from gossamer.questions import jobs
+from gossamer.questions.jobs import Standing
+from gossamer.questions.status import ended
 
-_LOOK = 0.25  # seconds between looks at the rows
 # A runner in the background takes a moment to come up, and another one to take over.
 _PATIENCE = 3.0
 # What changes without anything having happened.
@@ -28,17 +26,17 @@ _PASSING = ("domains_per_hour", "eta_seconds", "eta_is_least", "last_activity")
 _AT_REST = OVER | {JobState.PAUSED, JobState.PENDING}
 
 
-async def watch_job(app: App, text: str, *, as_json: bool) -> int:
+async def watch_job(home: Home, text: str, *, as_json: bool) -> int:
     """Show a job until it is over, stands still or is left; then say which."""
-    job = await find_job(app.database, text)
-    return await Onlooker(app, job.id, as_json=as_json).watch()
+    job = await home.ask(jobs.find, text)
+    return await Onlooker(home, job.id, as_json=as_json).watch()
 
 
 class Onlooker:
     """Looks at rows and at nothing else."""
 
-    def __init__(self, app: App, job_id: UUID, *, as_json: bool) -> None:
-        self._app = app
+    def __init__(self, home: Home, job_id: UUID, *, as_json: bool) -> None:
+        self._home = home
         self._job_id = job_id
         self._as_json = as_json
         self._screen = choose_screen(quiet=as_json)
@@ -52,49 +50,38 @@ class Onlooker:
             loop.add_signal_handler(name, self._leave.set)
         try:
             with self._screen:
-                job, progress, runner = await self._look_on()
+                now = await self._look_on()
         finally:
             for name in ways_out:
                 loop.remove_signal_handler(name)
-        await self._say_last_words(job, progress, runner)
-        return report.exit_code(job)
+        await self._say_last_words(now)
+        return report.exit_code(now.job)
 
-    async def _look_on(self) -> tuple[Job, Progress, int | None]:
+    async def _look_on(self) -> Standing:
         alone_since: float | None = None
         while True:
-            job, progress = await self._rows()
-            runner = await runner_of(self._app)
-            now = time.monotonic()
-            alone_since = None if runner is not None else alone_since or now
-            abandoned = alone_since is not None and now - alone_since >= _PATIENCE
-            if job.state in _AT_REST or abandoned or self._leave.is_set():
-                return job, progress, runner
-            # Nobody there yet is not nobody there.
-            await self._show(job, progress, 0 if runner is None else runner)
+            now = await self._home.ask(jobs.standing, str(self._job_id))
+            moment = time.monotonic()
+            alone_since = None if now.runner is not None else alone_since or moment
+            abandoned = alone_since is not None and moment - alone_since >= _PATIENCE
+            if now.job.state in _AT_REST or abandoned or self._leave.is_set():
+                return now
+            self._show(now)
             try:
-                async with asyncio.timeout(_LOOK):
+                async with asyncio.timeout(self._home.pace):
                     await self._leave.wait()
             except TimeoutError:
                 continue
 
-    async def _rows(self) -> tuple[Job, Progress]:
-        job = await self._app.database.read(jobs.get, self._job_id)
-        if job is None:
-            raise UserError(
-                "job.not_found", "The job was deleted while it was watched.", hint="See 'gossamer job list'."
-            )
-        return job, await self._app.database.read(counters.progress, self._job_id)
-
-    async def _show(self, job: Job, progress: Progress, runner: int) -> None:
+    def _show(self, now: Standing) -> None:
         if self._as_json:
-            self._tell(job, progress, runner)
+            # Nobody there yet is not nobody there.
+            self._tell(now.job, now.progress, now.runner or 0)
             return
-        note = job.reason
-        if job.state is JobState.PAUSING:
-            busy = await self._app.database.read(visits.busy_of_job, self._job_id)
-            paid = await self._app.database.read(reservations.under_way, self._job_id)
-            note = f"Pausing... {words.finishing(busy, paid)}"
-        self._screen.show(job, progress, note or "Only watching: Ctrl-C leaves, the job goes on.")
+        note = now.job.reason
+        if now.job.state is JobState.PAUSING:
+            note = f"Pausing... {words.finishing(now.busy, now.paid)}"
+        self._screen.show(now.job, now.progress, note or "Only watching: Ctrl-C leaves, the job goes on.")
 
     def _tell(self, job: Job, progress: Progress, runner: int | None) -> None:
         """One line, if it says anything new."""
@@ -104,16 +91,15 @@ class Onlooker:
             self._told = lasting
             typer.echo(orjson.dumps(told).decode())
 
-    async def _say_last_words(self, job: Job, progress: Progress, runner: int | None) -> None:
+    async def _say_last_words(self, now: Standing) -> None:
         if self._as_json:
-            self._tell(job, progress, runner)
+            self._tell(now.job, now.progress, now.runner)
             return
-        if job.state in _AT_REST - {JobState.PENDING}:
-            reasons = await self._app.database.read(sites.failure_reasons, self._job_id)
-            spent = await costs.read_costs(self._app, job, progress)
-            read_with = methods.lines(spent.bill, tables.width())
-            lines = report.ending(job, progress, reasons, costs=costs.ending_lines(spent), methods=read_with)
+        if now.job.state in _AT_REST - {JobState.PENDING}:
+            found = await self._home.ask(ended, str(self._job_id))
+            said, read_with = costs.ending_lines(found.costs), methods.lines(found.costs.bill, tables.width())
+            lines = report.ending(now.job, now.progress, found.reasons, costs=said, methods=read_with)
         else:
-            lines = report.left(job, progress, runner)
+            lines = report.left(now.job, now.progress, now.runner)
         for line in lines:
             say(line)

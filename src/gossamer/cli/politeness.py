@@ -1,29 +1,25 @@
 """`gossamer job politeness`: the proof as a table, a sentence and an exit code."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
-from gossamer.assembly import App
-from gossamer.cli import kept, tables, words
+from gossamer.cli import tables, words
+from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
-from gossamer.intake.control import find_job
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
+from gossamer.questions.proofs import politeness
 from gossamer.work.manners import DomainManners
-from gossamer.work.politeness import prove_politeness
 
 BROKEN = 1  # exit code where the proof fails
 
 
-async def show_politeness(app: App, text: str, limit: int, *, as_json: bool) -> int:
-    job = await find_job(app.database, text)
-    await kept.refuse_gone(app, job)
-    rates, usual = app.settings.domain_rates, app.settings.domain_rate
-    found = await prove_politeness(app.database, job.id, lambda domain: timedelta(seconds=1 / rates.get(domain, usual)))
-    asked = [one for one in found if one.requests]
-    code = 0 if all(one.kept for one in found) else BROKEN
+async def show_politeness(home: Home, text: str, limit: int, *, as_json: bool) -> int:
+    found = await home.ask(politeness, text)
+    job, asked = found.job, [one for one in found.domains if one.requests]
+    code = 0 if all(one.kept for one in found.domains) else BROKEN
     if as_json:
         say_json(_as_json(job, asked, limit))
         return code

@@ -1,18 +1,14 @@
-"""What providers' own books say: how many credits are left there. Asked for now, and never waited for long."""
+"""What providers' own books say: how many credits are left there."""
 
-import asyncio
 from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from gossamer.assembly import App, provider_desk, provider_rungs
 from gossamer.ledger.methods import provider_name
-from gossamer.model.rungs import provider_of
 
 if TYPE_CHECKING:
     from gossamer.fetch.providers import Account
 
-_LONGEST = 12.0  # seconds for all of them together
 _RENEWING = {provider_name("scrapingbee")}  # the date of others is another one: of the beginning, or not described
 _SAID = {
     "HTTP 401": "It does not accept the key (HTTP 401)",
@@ -22,30 +18,6 @@ _SAID = {
 
 Told = Mapping[str, "Account | str"]
 """By provider: its books, or why they cannot be read."""
-
-
-async def read_books(app: App) -> Told:
-    """Of those that are set up here and keep books, beside each other."""
-    names = list(dict.fromkeys(provider_of(rung) for rung in provider_rungs(app.settings)))
-    if not names:
-        return {}
-    from gossamer.fetch.providers import Unread
-    from gossamer.gate.memory import MemoryPlaces
-
-    # No page is fetched, so no place is taken that others would have to know of.
-    desk = provider_desk(app.settings, app.clock, MemoryPlaces(app.clock), "accounts")
-
-    async def ask(name: str) -> "Account | str | None":
-        try:
-            async with asyncio.timeout(_LONGEST):
-                return await desk.read_books(name)
-        except Unread as error:
-            return str(error)
-        except TimeoutError:
-            return f"No answer in {_LONGEST:g} s"
-
-    told = await asyncio.gather(*map(ask, names))
-    return {name: one for name, one in zip(names, told, strict=True) if one is not None}
 
 
 def lines(told: Told) -> list[str]:

@@ -8,7 +8,7 @@ from gossamer.cli.main import StrictCommand
 from gossamer.cli.views import JSON
 
 if TYPE_CHECKING:
-    from gossamer.assembly import App
+    from gossamer.cli.home import Home
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -31,9 +31,9 @@ def show_credits(
     """
     from gossamer.cli.session import run as run_command
 
-    async def work(app: "App") -> int:
+    async def work(home: "Home") -> int:
         from gossamer.cli.spending import show_spending
 
-        return await show_spending(app, limit, as_json=as_json, ask=not offline)
+        return await show_spending(home, limit, as_json=as_json, ask=not offline)
 
     run_command(work)

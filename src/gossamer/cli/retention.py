@@ -23,7 +23,7 @@ def delete(job: str = JOB, yes: bool = YES, as_json: bool = JSON) -> None:
     from gossamer.cli.deletion import delete_results
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: delete_results(app, job, yes=yes, as_json=as_json))
+    run_command(lambda home: delete_results(home, job, yes=yes, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -52,7 +52,7 @@ def forget(
 
     if (url is None) == (domain is None):
         raise UserError("usage", "Give one --url, or one --domain.", hint="See 'gossamer job forget --help'.")
-    run_command(lambda app: forget_mentions(app, url, domain, job, yes=yes, dry_run=dry_run, as_json=as_json))
+    run_command(lambda home: forget_mentions(home, url, domain, job, yes=yes, dry_run=dry_run, as_json=as_json))
 
 
 @system.command(cls=StrictCommand)
@@ -77,6 +77,6 @@ def retention(
     if run and dry_run:
         raise UserError("usage", "Give --run or --dry-run, not both.", hint="See 'gossamer system retention --help'.")
     if run:
-        run_command(lambda app: run_retention(app, as_json=as_json))
+        run_command(lambda home: run_retention(home, as_json=as_json))
     else:
-        run_command(lambda app: show_retention(app, due_only=dry_run, as_json=as_json))
+        run_command(lambda home: show_retention(home, due_only=dry_run, as_json=as_json))

@@ -24,4 +24,4 @@ def retry_failed(
     from gossamer.cli.session import run as run_command
     from gossamer.cli.steer import retry_job
 
-    run_command(lambda app: retry_job(app, job, processes=processes, detach=detach, as_json=as_json))
+    run_command(lambda home: retry_job(home, job, processes=processes, detach=detach, as_json=as_json))

@@ -10,7 +10,7 @@ from gossamer.cli.main import StrictCommand
 from gossamer.cli.views import PROCESSES
 
 if TYPE_CHECKING:
-    from gossamer.assembly import App
+    from gossamer.cli.home import Home
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -77,7 +77,7 @@ def scrape(
         cap_of(max_credits, max_usd, None, None),
     )
 
-    async def work(app: "App") -> int:
-        return await scrape_pages(app, wanted, output, plain=plain, processes=processes, detach=detach, quiet=as_json)
+    async def work(home: "Home") -> int:
+        return await scrape_pages(home, wanted, output, plain=plain, processes=processes, detach=detach, quiet=as_json)
 
     run_command(work)

@@ -10,23 +10,21 @@ from uuid import UUID
 import orjson
 import typer
 
-from gossamer.assembly import App
 from gossamer.cli import report, words
-from gossamer.cli.follow import Follower
+from gossamer.cli.home import Home
 from gossamer.cli.main import FAILED
 from gossamer.cli.screen import QuietScreen, Screen, choose_screen
-from gossamer.cli.steer import run_in_background
 from gossamer.errors import UserError
 from gossamer.export.write import write_file, write_stream
 from gossamer.intake.addresses import AddressList, read_address_file, read_addresses
 from gossamer.intake.scrape import scrape_request, with_usual_cap
-from gossamer.intake.submit import submit
 from gossamer.intake.textfile import name_of, read_text
 from gossamer.model.ids import short
 from gossamer.model.job import Job
-from gossamer.model.money import Cap, Scope
+from gossamer.model.money import Cap
 from gossamer.model.states import JobState, PageState
-from gossamer.work.scraped import as_object, read_results, with_files
+from gossamer.questions.pages import scraped
+from gossamer.questions.submitting import house_rules
 
 _AT_ONCE = 50  # results in memory
 _EXPECTED_RULES = 'Expected JSON like {"title": "h1", "price": {"css": ".price", "type": "price"}}.'
@@ -53,14 +51,15 @@ class Wanted:
 
 
 async def scrape_pages(
-    app: App, wanted: Wanted, output: Path, *, plain: bool, processes: int | None, detach: bool, quiet: bool
+    home: Home, wanted: Wanted, output: Path, *, plain: bool, processes: int | None, detach: bool, quiet: bool
 ) -> int:
-    app.check()
+    home.check()
+    house = await home.ask(house_rules)
     listed = wanted.listed()
     rules = _read_rules(wanted.extract) if wanted.extract else None
     request = scrape_request(
         listed,
-        app.rungs,
+        house.rungs,
         formats=wanted.formats,
         rules=rules,
         mode=wanted.mode,
@@ -73,21 +72,21 @@ async def scrape_pages(
     many = len(listed.urls) > 1
     if listed.duplicates:
         _tell(f"Removed {words.several(listed.duplicates, 'duplicate')}.", quiet=quiet)
-    job = await submit(app.database, app.recipes, with_usual_cap(request, app.caps[Scope.JOB]))
+    job = (await home.submit(with_usual_cap(request, Cap(house.max_credits)))).job
     if many or detach:
         _tell(f"Job {short(job.id)}: {words.several(len(listed.urls), 'page')}.", quiet=quiet)
     if detach:
-        await run_in_background(app, processes)
+        await home.let_work(processes)
         _tell(f"It runs in the background. Look with 'gossamer job status {short(job.id)}'.", quiet=quiet)
         return 0
     screen: Screen = choose_screen(quiet=False, to_errors=True) if many and not quiet else QuietScreen()
-    job = await Follower(app, job.id, screen, processes or min(len(listed.targets), app.settings.processes)).follow()
+    job = await home.follow(job.id, screen, processes or min(len(listed.targets), house.processes))
     if job.state is not JobState.COMPLETED:
         for line in _unfinished(job):
             _tell(line)
         return report.exit_code(job)
     counted = _Counted()
-    await _write(output, _plain(app, job.id, listed, counted) if plain else _lines(app, job.id, listed, counted))
+    await _write(output, _plain(home, job.id, listed, counted) if plain else _lines(home, job.id, listed, counted))
     if many or counted.failed:
         _tell(_sentence(counted, output), quiet=quiet)
     return FAILED if counted.failed else 0
@@ -100,27 +99,27 @@ class _Counted:
     why: str = ""
 
 
-async def _objects(app: App, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[dict[str, Any]]:
+async def _objects(home: Home, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[dict[str, Any]]:
     """What came of each address, in the order they were given."""
-    files = app.page_files()
     for start in range(0, len(listed.urls), _AT_ONCE):
-        for page in await read_results(app.database, job_id, listed.urls[start : start + _AT_ONCE]):
-            counted.read += page.state is PageState.DONE
-            counted.failed += page.state is not PageState.DONE
-            counted.why = counted.why or page.error
-            yield as_object(await with_files(files, job_id, page))
+        for page in await home.ask(scraped, str(job_id), list(listed.urls[start : start + _AT_ONCE])):
+            is_read = page["status"] == PageState.DONE
+            counted.read += is_read
+            counted.failed += not is_read
+            counted.why = counted.why or page["error"] or ""
+            yield page
 
 
-async def _lines(app: App, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[bytes]:
-    async for one in _objects(app, job_id, listed, counted):
+async def _lines(home: Home, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[bytes]:
+    async for one in _objects(home, job_id, listed, counted):
         yield orjson.dumps(one, option=orjson.OPT_APPEND_NEWLINE)
 
 
-async def _plain(app: App, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[bytes]:
+async def _plain(home: Home, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[bytes]:
     """The content alone: text as it is, what has parts as JSON."""
     known = {"url", "status", "error", "reason", "http_status", "tries", "files", "final_url", "crawl_method"}
     known |= {"timestamp", "content_type", "bytes", "title", "language"}
-    async for one in _objects(app, job_id, listed, counted):
+    async for one in _objects(home, job_id, listed, counted):
         for name, content in one.items():
             if name in known or content is None:
                 continue

@@ -19,6 +19,11 @@ _PLAIN_EVERY = 5.0  # seconds between lines when nobody looks at a terminal
 
 
 class Screen(Protocol):
+    @property
+    def is_due(self) -> bool:
+        """Whether anybody would see it if the present state were shown now: finding it out costs something."""
+        ...
+
     def show(self, job: Job, progress: Progress, note: str) -> None:
         """The present state; called several times a second."""
         ...
@@ -32,6 +37,10 @@ class Screen(Protocol):
 
 class QuietScreen:
     """For scripts that only want the result."""
+
+    @property
+    def is_due(self) -> bool:
+        return False
 
     def show(self, job: Job, progress: Progress, note: str) -> None:
         return
@@ -51,16 +60,21 @@ class PlainScreen(QuietScreen):
         self._said = ""
         self._said_at = 0.0
 
+    @property
+    def is_due(self) -> bool:
+        return not self._said or time.monotonic() - self._said_at >= _PLAIN_EVERY
+
     def show(self, job: Job, progress: Progress, note: str) -> None:
         line = f"{words.far(job, progress)}, {_numbers(job, progress)}" + (f", {note}" if note else "")
-        due = time.monotonic() - self._said_at >= _PLAIN_EVERY
-        if line != self._said and (due or not self._said):
+        if line != self._said and self.is_due:
             self._console.print(line, highlight=False, soft_wrap=True)
             self._said, self._said_at = line, time.monotonic()
 
 
 class LiveScreen:
     """Redraws itself in place."""
+
+    is_due = True
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, refresh_per_second=8, transient=True)

@@ -37,11 +37,13 @@ def serve(
     from gossamer.api.serve import serve as listen
     from gossamer.assembly import open_app, start_log
     from gossamer.cli.session import say
-    from gossamer.settings import read_settings
+    from gossamer.settings import idle_variables, read_settings
 
     settings, unknown = read_settings()
     for name in unknown:
         typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
+    for sentence in idle_variables():
+        typer.echo(f"Note: {sentence}", err=True)
 
     async def whole() -> None:
         async with open_app(settings) as opened:

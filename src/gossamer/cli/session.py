@@ -1,28 +1,80 @@
-"""What each command does before and after its own work: settings, an open home, an exit code."""
+"""What each command does before and after its own work: settings, a home to look at, an exit code."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gossamer.assembly import App, open_app, start_log
 from gossamer.cli import words
-from gossamer.settings import read_settings
+from gossamer.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from gossamer.assembly import App
+    from gossamer.cli.home import Home
+    from gossamer.cli.servers import Login
 
 
-def run(work: Callable[[App], Coroutine[Any, Any, int | None]]) -> None:
-    """Open the home, do the work, leave with its exit code."""
-    settings, unknown = read_settings()
-    for name in unknown:
-        typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
+def run(work: Callable[["Home"], Coroutine[Any, Any, int | None]]) -> None:
+    """Open the home that is meant, here or behind a server, do the work, leave with its exit code."""
+    from gossamer.cli.servers import chosen
+
+    settings = _settings()
+    login = chosen(settings)
+    _leave(asyncio.run(_there(settings, login, work)) if login else _here(settings, work))
+
+
+def run_here(work: Callable[["App"], Coroutine[Any, Any, int | None]]) -> None:
+    """For what is about this machine and no other."""
+    settings = _settings()
+
+    async def whole(app: "App") -> int:
+        return await work(app) or 0
+
+    _leave(_open(settings, whole))
+
+
+def _here(settings: Settings, work: Callable[["Home"], Coroutine[Any, Any, int | None]]) -> int:
+    async def whole(app: "App") -> int:
+        from gossamer.cli.here import LocalHome
+
+        return await work(LocalHome(app)) or 0
+
+    return _open(settings, whole)
+
+
+def _open(settings: Settings, work: Callable[["App"], Coroutine[Any, Any, int]]) -> int:
+    from gossamer.assembly import open_app, start_log
 
     async def whole() -> int:
         async with open_app(settings) as app:
-            return await work(app) or 0
+            return await work(app)
 
     start_log(settings)
-    code = asyncio.run(whole())
+    return asyncio.run(whole())
+
+
+async def _there(settings: Settings, login: "Login", work: Callable[["Home"], Coroutine[Any, Any, int | None]]) -> int:
+    from gossamer.cli.servers import open_client, tell, told
+    from gossamer.cli.there import RemoteHome
+    from gossamer.client import ClientError
+
+    tell(login)
+    async with open_client(login, settings) as client:
+        try:
+            return await work(RemoteHome(client)) or 0
+        except ClientError as error:
+            raise told(error, login) from error
+
+
+def _settings() -> Settings:
+    settings, unknown = read_settings()
+    for name in unknown:
+        typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
+    return settings
+
+
+def _leave(code: int) -> None:
     if code:
         raise typer.Exit(code)
 

@@ -1,42 +1,28 @@
 """What all jobs together have spent, as people and scripts read it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
 from typing import Any
 from uuid import UUID
 
-from gossamer.assembly import App
 from gossamer.cli import provider_books, tables, words
 from gossamer.cli.costs import spent_json
+from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
 from gossamer.ledger.methods import provider_name
 from gossamer.model.ids import short
 from gossamer.model.job import Job
-from gossamer.model.money import MICROS, NOTHING, Amount, Budget, Cap, Price, Scope, dollars, shown
-from gossamer.store import budgets, charges, jobs
+from gossamer.model.money import ACCOUNT, MICROS, NOTHING, Amount, Budget, BudgetKey, Cap, Price, Scope, dollars, shown
+from gossamer.questions.spending import Spending, spending
 from gossamer.store.charges import Expense
-from gossamer.store.tx import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Spending:
-    day: date
-    today: Budget  # of the whole system
-    month: Budget  # of the account
-    providers_today: Mapping[str, Expense]
-    providers_month: Mapping[str, Expense]
-    by_job: Sequence[tuple[Job | None, UUID, Amount]]  # of this month, the dearest first
-
-
-async def show_spending(app: App, limit: int, *, as_json: bool, ask: bool = True) -> int:
+async def show_spending(home: Home, limit: int, *, as_json: bool, ask: bool = True) -> int:
     """With `ask`, providers are asked what is left there; without, nobody is."""
-    found = await app.database.read(_read)
-    left = await provider_books.read_books(app) if ask else {}
+    found = await home.ask(spending, ask=ask)
     if as_json:
-        say_json({**_as_json(app, found), "accounts": provider_books.as_json(left)})
+        say_json({**_as_json(found), "accounts": provider_books.as_json(found.books)})
         return 0
-    for line in (*_lines(app, found), *provider_books.lines(left)):
+    for line in (*_lines(found), *provider_books.lines(found.books)):
         say(line)
     if found.providers_month:
         say("")
@@ -47,32 +33,33 @@ async def show_spending(app: App, limit: int, *, as_json: bool, ask: bool = True
     return 0
 
 
-def _read(tx: Tx) -> Spending:
-    day = tx.now.date()
-    today, month = budgets.today(tx)
-    first = day.replace(day=1)
-    spent = sorted(charges.by_job(tx, first, day).items(), key=lambda one: (-one[1].micros, one[0]))
-    return Spending(
-        day,
-        today,
-        month,
-        charges.by_provider(tx, day, day),
-        charges.by_provider(tx, first, day),
-        [(jobs.get(tx, job_id), job_id, amount) for job_id, amount in spent],
-    )
-
-
-def _lines(app: App, found: Spending) -> Iterator[str]:
-    caps = app.caps
+def _lines(found: Spending) -> Iterator[str]:
+    caps = found.caps
     yield f"Today ({found.day}, UTC): {_told(found.today, caps[Scope.SYSTEM])}"
-    yield f"This month ({found.month.key.period}): {_told(found.month, caps[Scope.ACCOUNT])}"
-    yield f"Prices as of {app.prices.read}; a credit costs {dollars(round(app.settings.credit_usd * MICROS))}."
+    month = f"This month ({found.day:%Y-%m})"
+    if set(found.month) <= {ACCOUNT}:
+        yield f"{month}: {_told(_of_month(found), caps[Scope.ACCOUNT])}"
+    else:
+        yield f"{month}, all accounts: {_spent(_of_month(found))}"
+        for account, budget in found.month.items():
+            yield f"  {account}: {_told(budget, caps[Scope.ACCOUNT])}"
+    yield f"Prices as of {found.prices.read}; a credit costs {dollars(round(found.credit_usd * MICROS))}."
+
+
+def _of_month(found: Spending) -> Budget:
+    """What all accounts have spent."""
+    budgets_of_it = found.month.values()
+    reserved, spent = (sum((getattr(one, part) for one in budgets_of_it), NOTHING) for part in ("reserved", "spent"))
+    return Budget(BudgetKey(Scope.ACCOUNT, period=f"{found.day:%Y-%m}"), Cap(), reserved, spent)
+
+
+def _spent(budget: Budget) -> str:
+    more = f", {budget.reserved.credits:,} more reserved" if budget.reserved else ""
+    return f"{shown('credits', budget.spent.credits)} ({dollars(budget.spent.micros)}){more}"
 
 
 def _told(budget: Budget, cap: Cap) -> str:
-    told = f"{shown('credits', budget.spent.credits)} ({dollars(budget.spent.micros)})"
-    if budget.reserved:
-        told += f", {budget.reserved.credits:,} more reserved"
+    told = _spent(budget)
     limits = [shown(part, most) for part in ("credits", "micros") if (most := getattr(cap, part)) is not None]
     return f"{told}, of at most {' and '.join(limits)}" if limits else f"{told}, no limit set"
 
@@ -114,19 +101,23 @@ def _jobs(by_job: Sequence[tuple[Job | None, UUID, Amount]]) -> Any:
     return tables.plain(titles, cells, right=titles[3:])
 
 
-def _as_json(app: App, found: Spending) -> dict[str, Any]:
+def _as_json(found: Spending) -> dict[str, Any]:
     return {
         "day": found.day.isoformat(),
-        "today": _budget_json(found.today, app.caps[Scope.SYSTEM], found.providers_today),
-        "month": _budget_json(found.month, app.caps[Scope.ACCOUNT], found.providers_month),
+        "today": _budget_json(found.today, found.caps[Scope.SYSTEM], found.providers_today),
+        "month": _budget_json(_of_month(found), found.caps[Scope.ACCOUNT], found.providers_month),
+        "month_by_account": {
+            account: {**spent_json(one.spent), "reserved_credits": one.reserved.credits}
+            for account, one in found.month.items()
+        },
         "jobs": [
             {"id": str(job_id), "short_id": short(job_id), "name": job.name if job else "", **spent_json(amount)}
             for job, job_id, amount in found.by_job
         ],
-        "prices_read": app.prices.read.isoformat(),
+        "prices_read": found.prices.read.isoformat(),
         "prices": {
             rung: {"worst_credits": price.worst, "usual_credits": price.usual, "usd_per_credit": _usd(price)}
-            for rung, price in app.prices.prices.items()
+            for rung, price in found.prices.prices.items()
         },
     }
 

@@ -1,69 +1,60 @@
 """`gossamer job status`: how a job stands, what it was asked for, and what else there is to know."""
 
 import shlex
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
-from gossamer.assembly import App
+from gossamer.assembly import RECIPES
 from gossamer.cli import costs, estimates, methods, report, tables, words
-from gossamer.cli.at_work import runner_of
 from gossamer.cli.audit import checkpoint_line
+from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
-from gossamer.intake.control import find_job
 from gossamer.model.alert import Alert
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.ladders import Mode
-from gossamer.model.states import OVER, JobState, SiteState
-from gossamer.retain.retainer import Outlook, look_ahead
-from gossamer.store import alerts, checkpoints, counters, retention, sites
+from gossamer.model.states import JobState
+from gossamer.questions.status import status
+from gossamer.retain.retainer import Outlook
 
-_FAILED_SHOWN = 1000  # failed domains in a JSON status
-_FAILED_TOLD = 10  # and in one for people
+_FAILED_TOLD = 10  # failed domains, to people
 
 
-async def show_status(app: App, text: str, *, as_json: bool) -> int:
-    job = await find_job(app.database, text)
-    now = app.clock.now()
-    progress = await app.database.read(counters.progress, job.id)
-    failed = await app.database.read(sites.summaries, job.id, SiteState.FAILED, limit=_FAILED_SHOWN)
-    fired = await app.database.read(alerts.of_job, job.id)
-    checkpoint = await app.database.read(checkpoints.last, job.id)
-    spent = await costs.read_costs(app, job, progress)
-    runner, outlook = await runner_of(app), await _outlook(app, job, now)
+async def show_status(home: Home, text: str, *, as_json: bool) -> int:
+    found = await home.ask(status, text)
+    job, progress, spent = found.ended.job, found.ended.progress, found.ended.costs
     if as_json:
         say_json({
-            **report.as_json(job, progress, runner),
+            **report.as_json(job, progress, found.runner),
             "cost": costs.as_json(spent),
-            "estimate": estimates.as_json(await estimates.stored(app, job.id)),
+            "estimate": estimates.as_json(found.ended.estimate),
             "params": dict(job.params),
             "pages_by_method": methods.as_json(spent.bill),
-            "results_until": words.stamp(outlook.deletes_at) if outlook else None,
-            "alerts": [{"kind": str(alert.kind), "sentence": alert.sentence} for alert in fired],
-            "failed_domains": report.failures_json(failed),
+            "results_until": words.stamp(found.outlook.deletes_at) if found.outlook else None,
+            "alerts": [{"kind": str(alert.kind), "sentence": alert.sentence} for alert in found.alerts],
+            "failed_domains": report.failures_json(found.failed),
         })  # fmt: skip
         return 0
     besides = [
         *costs.status_lines(spent),
-        *await estimates.told_lines(app, job),
-        *_wanted(app, job),
+        *estimates.told_lines(found.ended),
+        *_wanted(job),
         *methods.lines(spent.bill, tables.width()),
-        checkpoint_line(checkpoint, now),
-        *_kept(outlook),
-        *_alerts(job, fired),
+        checkpoint_line(found.checkpoint, found.now),
+        *_kept(found.outlook),
+        *_alerts(job, found.alerts),
     ]
-    for line in report.status_lines(job, progress, runner, now, besides):
+    for line in report.status_lines(job, progress, found.runner, found.now, besides):
         say(line)
-    for line in report.failure_lines(failed[:_FAILED_TOLD], progress.sites_failed, short(job.id)):
+    for line in report.failure_lines(found.failed[:_FAILED_TOLD], progress.sites_failed, short(job.id)):
         say(line)
     return 0
 
 
-def _wanted(app: App, job: Job) -> Iterator[str]:
-    recipe = app.recipes.get(job.recipe)
+def _wanted(job: Job) -> Iterator[str]:
+    recipe = RECIPES.get(job.recipe)
     if recipe:
         return asked_for(job.params, recipe.params)
     return iter([f"Recipe: {job.recipe}, which this program does not know. Go on with the program that created it."])
@@ -97,14 +88,6 @@ def asked_for(params: Mapping[str, Any], kind: type[BaseModel]) -> Iterator[str]
         yield f"Fetches with: {', then '.join(ladder)}{mode}"
 
 
-async def _outlook(app: App, job: Job, now: datetime) -> Outlook | None:
-    """What is to become of its results; None while it may find more."""
-    if job.state not in OVER:
-        return None
-    kept = await app.database.read(retention.kept_job, job.id)
-    return look_ahead(kept, app.terms, now) if kept else None
-
-
 def _kept(outlook: Outlook | None) -> Iterator[str]:
     if outlook is None:
         return
@@ -116,6 +99,6 @@ def _kept(outlook: Outlook | None) -> Iterator[str]:
         yield f"Results: kept until {words.day(outlook.hides_at)}, deleted on {words.day(outlook.deletes_at)}"
 
 
-def _alerts(job: Job, fired: list[Alert]) -> Iterator[str]:
+def _alerts(job: Job, fired: Sequence[Alert]) -> Iterator[str]:
     """What the status line does not say already."""
     return (f"Alert: {alert.sentence}" for alert in fired if alert.sentence != job.reason)

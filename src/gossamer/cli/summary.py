@@ -1,7 +1,6 @@
 """`gossamer job summary`: a whole job on one screen, or on one page to send."""
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import timedelta
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -9,24 +8,20 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from gossamer.assembly import App
-from gossamer.cli import costs, kept, methods, politeness, tables, words
-from gossamer.cli.at_work import runner_of
-from gossamer.cli.costs import Costs
+from gossamer.cli import costs, methods, politeness, tables, words
+from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
-from gossamer.export.overview import Overview, survey
+from gossamer.export.overview import Overview
 from gossamer.export.prospects import COLUMNS
 from gossamer.export.report_page import report_page
-from gossamer.export.table import Asked
 from gossamer.export.write import write_file
-from gossamer.intake.control import find_job
 from gossamer.intake.exclusions import read_exclusions
 from gossamer.model.ids import short
 from gossamer.model.trouble import in_general
-from gossamer.store import budgets
+from gossamer.questions.costs import Costs
+from gossamer.questions.proofs import summary
 from gossamer.work.manners import DomainManners
-from gossamer.work.politeness import prove_politeness
 
 _TOP = 5
 _WIDEST = 100
@@ -38,7 +33,7 @@ Counts = Sequence[tuple[str, int]]
 
 
 async def show_summary(
-    app: App,
+    home: Home,
     text: str,
     html: Path | None,
     since: str,
@@ -47,25 +42,10 @@ async def show_summary(
     as_json: bool,
     with_costs: bool = True,
 ) -> int:
-    job = await find_job(app.database, text)
-    await kept.refuse_gone(app, job)
-    if words.is_of_pages(job):
-        raise UserError(
-            "summary.recipe",
-            f"Job {short(job.id)} is of the recipe {job.recipe}: there is nothing to rank in it, so it has no summary.",
-            hint=f"See 'gossamer job status {short(job.id)}' and 'gossamer job results {short(job.id)}'.",
-        )
-    earlier = await find_job(app.database, since) if since else None
-    if earlier:
-        await kept.refuse_gone(app, earlier)
-    excluded = read_exclusions(exclude) if exclude else frozenset[str]()
-    prices = app.prices if with_costs else None
-    overview = await survey(app.database, Asked(job, COLUMNS, since=earlier, excluded=excluded, prices=prices))
-    rates, usual = app.settings.domain_rates, app.settings.domain_rate
-    found = await prove_politeness(app.database, job.id, lambda domain: timedelta(seconds=1 / rates.get(domain, usual)))
-    asked = [one for one in found if one.requests]
-    bill = overview.bill
-    spent = Costs(await app.database.read(budgets.of_job, job.id), bill) if bill else None
+    excluded = sorted(read_exclusions(exclude)) if exclude else []
+    found = await home.ask(summary, text, since, excluded, costs=with_costs)
+    overview, asked, bill = found.overview, found.manners, found.overview.bill
+    spent = Costs(found.budget, bill) if bill and found.budget else None
     if html:
         size = await _write_page(html, overview, asked)
         if not as_json:
@@ -75,7 +55,7 @@ async def show_summary(
         told = {"cost": costs.as_json(spent), "pages_by_method": methods.as_json(spent.bill)} if spent else {}
         say_json({**_as_json(overview, asked, html), **told})
         return 0
-    state = words.state_word(job, await runner_of(app))
+    state = words.state_word(overview.job, found.runner)
     room = min(tables.width(), _WIDEST)
     ways = (("Ways to fetch", methods.lines(bill, room - 2) if bill else ()),)
     paid = (("Costs", costs.ending_lines(spent) if spent else ()),)

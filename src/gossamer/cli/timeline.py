@@ -5,20 +5,17 @@ from datetime import UTC, datetime
 from textwrap import wrap
 from typing import Any
 
-from gossamer.assembly import App
-from gossamer.cli import kept, told, words
-from gossamer.cli.known import policy_of, recipe_of
+from gossamer.cli import told, words
+from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
 from gossamer.cli.tables import width
-from gossamer.errors import UserError
-from gossamer.intake.control import find_job
-from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.page import ASKED_AGAIN, Attempt
 from gossamer.model.states import PageState
+from gossamer.questions.history import explained
 from gossamer.store.history import PageHistory
-from gossamer.work.explain import FORGOTTEN, Explanation, explain, spellings_of
+from gossamer.work.explain import FORGOTTEN, Explanation
 
 _LABEL = 12  # columns
 _WIDEST = 110  # columns; longer lines are hard to read
@@ -27,20 +24,9 @@ Line = tuple[str, str]
 """A label, or nothing, and what it says."""
 
 
-async def show_explanation(app: App, text: str, job_text: str, *, as_json: bool) -> int:
-    urls = spellings_of(text)
-    host = read_domain(clean(text))
-    if isinstance(host, Refusal) or not urls:
-        why = f": it {host.why}" if isinstance(host, Refusal) else ""
-        raise UserError(
-            "explain.url",
-            f"{text!r} is not a web address{why}.",
-            hint="Give one such as https://shop.example/about or shop.example/about.",
-        )
-    job = await find_job(app.database, job_text)
-    await kept.refuse_gone(app, job)
-    kinds = [kind.name for kind in recipe_of(app, job).kinds]
-    found = await explain(app.database, job, policy_of(app, job), kinds, text, urls)
+async def show_explanation(home: Home, text: str, job_text: str, *, as_json: bool) -> int:
+    answer = await home.ask(explained, text, job_text)
+    found, job = answer.explanation, answer.job
     if as_json:
         say_json(told.as_json(found, job))
         return 0

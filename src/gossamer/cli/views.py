@@ -30,7 +30,7 @@ def status(job: str = JOB, as_json: bool = JSON) -> None:
     from gossamer.cli.session import run as run_command
     from gossamer.cli.status import show_status
 
-    run_command(lambda app: show_status(app, job, as_json=as_json))
+    run_command(lambda home: show_status(home, job, as_json=as_json))
 
 
 @app.command("list", cls=StrictCommand)
@@ -49,7 +49,7 @@ def list_jobs(
     from gossamer.cli.look import show_list
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: show_list(app, limit, archived=include_archived, as_json=as_json))
+    run_command(lambda home: show_list(home, limit, archived=include_archived, as_json=as_json))
 
 
 @app.command("sites", cls=StrictCommand)
@@ -73,7 +73,7 @@ def list_sites(
     from gossamer.cli.look import show_sites
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: show_sites(app, job, state, limit, as_json=as_json))
+    run_command(lambda home: show_sites(home, job, state, limit, as_json=as_json))
 
 
 @app.command("pages", cls=StrictCommand)
@@ -98,7 +98,7 @@ def list_pages(
     from gossamer.cli.page_list import show_pages
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: show_pages(app, job, state, site, limit, as_json=as_json))
+    run_command(lambda home: show_pages(home, job, state, site, limit, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -131,11 +131,12 @@ def results(
 
         gossamer job results 3f9a2c71 --keyword "crm software" --verdict unlinked
     """
-    from gossamer.cli.results import Conditions, show_results
+    from gossamer.cli.results import show_results
     from gossamer.cli.session import run as run_command
+    from gossamer.questions.conditions import Conditions
 
     conditions = Conditions(domain, keyword, verdict, unlinked_only)
-    run_command(lambda app: show_results(app, job, conditions, page, limit, as_json=as_json))
+    run_command(lambda home: show_results(home, job, conditions, page, limit, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -166,8 +167,8 @@ def summary(
     from gossamer.cli.summary import show_summary
 
     run_command(
-        lambda app: show_summary(
-            app, job, html, since_job, exclude_domains, as_json=as_json, with_costs=not without_costs
+        lambda home: show_summary(
+            home, job, html, since_job, exclude_domains, as_json=as_json, with_costs=not without_costs
         )
     )
 
@@ -190,4 +191,4 @@ def politeness(
     from gossamer.cli.politeness import show_politeness
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: show_politeness(app, job, limit, as_json=as_json))
+    run_command(lambda home: show_politeness(home, job, limit, as_json=as_json))

@@ -25,4 +25,4 @@ def watch(
     from gossamer.cli.onlooker import watch_job
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda app: watch_job(app, job, as_json=as_json))
+    run_command(lambda home: watch_job(home, job, as_json=as_json))

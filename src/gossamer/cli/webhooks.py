@@ -27,7 +27,7 @@ def add(
 
         gossamer webhook add https://example.com/hooks --events job.completed,job.failed,export.ready
     """
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
     from gossamer.cli.webhook_work import add_endpoint
 
     run_command(lambda app: add_endpoint(app, url, events, as_json=as_json))
@@ -42,7 +42,7 @@ def list_endpoints(as_json: bool = JSON) -> None:
     \b
         gossamer webhook list
     """
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
     from gossamer.cli.webhook_views import show_endpoints
 
     run_command(lambda app: show_endpoints(app, as_json=as_json))
@@ -57,7 +57,7 @@ def try_endpoint(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
     \b
         gossamer webhook test 3f9a2c71
     """
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
     from gossamer.cli.webhook_work import send_test
 
     run_command(lambda app: send_test(app, endpoint, as_json=as_json))
@@ -79,7 +79,7 @@ def deliveries(
 
         gossamer webhook deliveries 3f9a2c71 --state failed
     """
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
     from gossamer.cli.webhook_views import show_deliveries
 
     run_command(lambda app: show_deliveries(app, endpoint, state, limit, as_json=as_json))
@@ -104,7 +104,7 @@ def replay(
 
         gossamer webhook replay --failed 3f9a2c71
     """
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
     from gossamer.cli.webhook_work import replay_failed, replay_one
     from gossamer.errors import UserError
 
@@ -125,7 +125,7 @@ def send(as_json: bool = JSON) -> None:
     \b
         gossamer webhook send
     """
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
     from gossamer.cli.webhook_work import send_due
 
     run_command(lambda app: send_due(app, as_json=as_json))
@@ -144,7 +144,7 @@ def rotate(
     \b
         gossamer webhook rotate 3f9a2c71 --overlap 2d
     """
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
     from gossamer.cli.webhook_work import rotate_secret
 
     run_command(lambda app: rotate_secret(app, endpoint, overlap, as_json=as_json))
@@ -159,7 +159,7 @@ def enable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
     \b
         gossamer webhook enable 3f9a2c71
     """
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
     from gossamer.cli.webhook_work import switch
 
     run_command(lambda app: switch(app, endpoint, on=True, as_json=as_json))
@@ -174,7 +174,7 @@ def disable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
     \b
         gossamer webhook disable 3f9a2c71
     """
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
     from gossamer.cli.webhook_work import switch
 
     run_command(lambda app: switch(app, endpoint, on=False, as_json=as_json))
@@ -189,7 +189,7 @@ def remove(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
     \b
         gossamer webhook remove 3f9a2c71
     """
-    from gossamer.cli.session import run as run_command
+    from gossamer.cli.session import run_here as run_command
     from gossamer.cli.webhook_work import remove_endpoint
 
     run_command(lambda app: remove_endpoint(app, endpoint, as_json=as_json))

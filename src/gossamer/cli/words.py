@@ -52,8 +52,7 @@ def domains(progress: Progress) -> str:
 
 
 def is_of_pages(job: Job) -> bool:
-    """Whether a job was given pages and not domains: how far it is, is counted in what it was given."""
-    return job.recipe == "scrape"
+    return job.is_of_pages
 
 
 def pages_listed(progress: Progress) -> int:

@@ -34,11 +34,13 @@ def worker(
 
     from gossamer.assembly import lanes_here, start_log
     from gossamer.cluster import check, check_lanes, read_lanes
-    from gossamer.settings import read_settings
+    from gossamer.settings import idle_variables, read_settings
 
     settings, unknown = read_settings()
     for name in unknown:
         typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
+    for sentence in idle_variables():
+        typer.echo(f"Note: {sentence}", err=True)
     check(settings)
     dealt = read_lanes(lanes or ",".join((*lanes_here(settings), "desk")), concurrency)
     check_lanes(settings, dealt)

@@ -1,5 +1,6 @@
 """`gossamer system workers`, `queue-status`, `metrics`, `backlog`: who works, and what waits for them."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,12 @@ from gossamer.cli.main import StrictCommand
 from gossamer.cli.views import JSON
 
 if TYPE_CHECKING:
-    from gossamer.assembly import App
+    from gossamer.cli.home import Home
+    from gossamer.questions.system import Figures
     from gossamer.store.desk import DeskLine
     from gossamer.store.queue import QueueLine
 
 app = typer.Typer(rich_markup_mode=None)
-
-_WINDOW = timedelta(minutes=5)
 
 
 @app.command("workers", cls=StrictCommand)
@@ -29,13 +29,13 @@ def show_workers(as_json: bool = JSON) -> None:
     """
     from gossamer.cli.session import run as run_command
 
-    async def work(app: "App") -> int:
+    async def work(home: "Home") -> int:
         from gossamer.cli import tables, words
         from gossamer.cli.session import say, say_json
-        from gossamer.store import workers
-        from gossamer.store.health import database_time
+        from gossamer.questions.system import workers
 
-        found, now = await app.database.read(workers.known), await app.database.read(database_time)
+        answer = await home.ask(workers)
+        found, now = answer.workers, answer.now
         if as_json:
             say_json([
                 {
@@ -84,12 +84,12 @@ def show_queue(as_json: bool = JSON) -> None:
     """
     from gossamer.cli.session import run as run_command
 
-    async def work(app: "App") -> int:
+    async def work(home: "Home") -> int:
         from gossamer.cli.session import say, say_json
-        from gossamer.store import desk, queue
+        from gossamer.questions.system import waiting
 
-        found = await app.database.read(queue.lines)
-        at_desks = await app.database.read(desk.lines, app.desk_rules)
+        answer = await home.ask(waiting)
+        found, at_desks = answer.lanes, answer.desks
         if as_json:
             say_json([*(_line(one) for one in found), *(_desk_line(one) for one in at_desks)])
             return 0
@@ -104,7 +104,7 @@ def show_queue(as_json: bool = JSON) -> None:
     run_command(work)
 
 
-def _show_lanes(found: list["QueueLine"]) -> None:
+def _show_lanes(found: Sequence["QueueLine"]) -> None:
     from gossamer.cli import tables, words
     from gossamer.model.ids import short
 
@@ -123,7 +123,7 @@ def _show_lanes(found: list["QueueLine"]) -> None:
     tables.show(tables.plain(titles, cells, right=("Ready", "Later", "Issued", "Running", "Oldest wait")))
 
 
-def _show_desks(found: list["DeskLine"]) -> None:
+def _show_desks(found: Sequence["DeskLine"]) -> None:
     from gossamer.cli import tables, words
 
     titles = ["Desk work", "Priority", "Ready", "Running", "At most", "Oldest wait"]
@@ -184,11 +184,11 @@ def show_backlog(
     """
     from gossamer.cli.session import run as run_command
 
-    async def work(app: "App") -> int:
+    async def work(home: "Home") -> int:
         from gossamer.cli.session import say, say_json
-        from gossamer.store import queue
+        from gossamer.questions.system import backlog
 
-        count = await app.database.read(queue.backlog, lane)
+        count = await home.ask(backlog, lane)
         if as_json:
             say_json({"lane": lane, "backlog": count})
         else:
@@ -209,30 +209,31 @@ def show_metrics(as_json: bool = JSON) -> None:
     """
     from gossamer.cli.session import run as run_command
 
-    async def work(app: "App") -> int:
+    async def work(home: "Home") -> int:
         from gossamer.cli.session import say, say_json
+        from gossamer.questions.system import figures as question
 
-        figures = await _metrics(app)
+        figures = metrics(await home.ask(question))
         if as_json:
             say_json(figures)
             return 0
         for name, value in figures.items():
-            shown = ", ".join(f"{key} {number:,}" for key, number in value.items()) if isinstance(value, dict) else None
-            say(f"{name.replace('_', ' '):<24}{shown if shown is not None else value}")
+            if isinstance(value, dict):
+                value = ", ".join(f"{key} {number:,}" for key, number in value.items()) or "none"
+            say(f"{name.replace('_', ' '):<32}{'nothing known' if value is None else value}")
         return 0
 
     run_command(work)
 
 
-async def _metrics(app: "App") -> dict[str, object]:
-    from gossamer.store import health, queue, workers
+def metrics(told: "Figures") -> dict[str, object]:
+    from gossamer.questions.system import WINDOW
 
-    found = [one for one in await app.database.read(workers.known) if not one.is_silent]
-    waiting = await app.database.read(queue.lines)
-    sites, pages, records = await app.database.read(queue.done_since, _WINDOW)
-    attention = await app.database.read(health.waiting)
-    server = await app.database.read(health.server)
-    minutes = _WINDOW / timedelta(minutes=1)
+    found = [one for one in told.workers if not one.is_silent]
+    waiting, attention, server = told.lanes, told.attention, told.server
+    sites, pages, records = told.done
+    minutes = WINDOW / timedelta(minutes=1)
+    (read, failed), solved = told.ended, told.solved
     room: dict[str, int] = {}
     for one in found:
         for lane, slots in one.lanes.items():
@@ -245,10 +246,15 @@ async def _metrics(app: "App") -> dict[str, object]:
             name: sum(getattr(one, name) for one in waiting) for name in ("ready", "later", "issued", "running")
         },
         "oldest_wait_seconds": round(max(waits), 3) if waits else 0,
-        "jobs": await app.database.read(queue.jobs_by_state),
+        "jobs": told.jobs,
         "sites_per_minute": round(sites / minutes, 2),
         "pages_per_minute": round(pages / minutes, 2),
         "records_per_minute": round(records / minutes, 2),
+        "error_rate": round(failed / (read + failed), 4) if read + failed else 0,
+        "provider_requests_per_second": {
+            provider: round(count / WINDOW.total_seconds(), 3) for provider, count in sorted(told.calls.items())
+        },
+        "flaresolverr_success_rate": round(solved.rate, 4) if solved.tries else None,
         "alerts": attention.alerts,
         "dead_letters": attention.dead_letters,
         "database_connections": {"open": server.connections, "most": server.most_connections} if server else {},

@@ -55,6 +55,11 @@ class Post:
             self._not_before = self._clock.monotonic() + _AGAIN
         return len(done)
 
+    async def tell_at_once(self, alert: Alert) -> None:
+        """One without a row: there is no database to keep it."""
+        await self._tell(alert)
+        self._told = {(told, channel) for told, channel in self._told if told != alert.id}
+
     async def _tell(self, alert: Alert) -> bool:
         for number, channel in enumerate(self._channels):
             if (alert.id, number) in self._told:

@@ -176,7 +176,7 @@ async def log(
 async def delivery(database: Database, account: str, identifier: UUID) -> Delivery:
     found = await database.read(deliveries.get, account, identifier)
     if found is None:
-        raise _no_delivery(short(identifier))
+        raise no_delivery(identifier)
     return found
 
 
@@ -216,7 +216,8 @@ def _no_endpoint(text: str) -> UserError:
     return UserError("webhook.not_found", f"There is no webhook {text!r} here.", hint="See 'gossamer webhook list'.")
 
 
-def _no_delivery(text: str) -> UserError:
+def no_delivery(identifier: UUID) -> UserError:
+    text = short(identifier)
     return UserError(
         "webhook.no_delivery", f"There is no message {text!r} here.", hint="See 'gossamer webhook deliveries'."
     )

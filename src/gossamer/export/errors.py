@@ -3,17 +3,23 @@
 from gossamer.export.moments import iso
 from gossamer.export.table import AT_ONCE, Asked, Column, Line, Lines, Table
 from gossamer.model.states import SiteState
+from gossamer.model.trouble import FOR_PEOPLE
 from gossamer.model.url import is_covered
 from gossamer.store import counters, sites
 from gossamer.store.database import Database
 from gossamer.store.sites import SiteSummary
 
+BY_HAND = "by-hand"  # those that a person has to look at
+
 
 async def lines(database: Database, asked: Asked) -> Lines:
     """By domain."""
     after = ""
+    reasons = FOR_PEOPLE if asked.only == BY_HAND else ()
     while True:
-        found = await database.read(sites.summaries, asked.job.id, SiteState.FAILED, after=after, limit=AT_ONCE)
+        found = await database.read(
+            sites.summaries, asked.job.id, SiteState.FAILED, reasons=reasons, after=after, limit=AT_ONCE
+        )
         if found:
             yield [_line(site, asked) for site in found if not is_covered(site.host, asked.excluded)]
         if len(found) < AT_ONCE:
@@ -47,5 +53,6 @@ ERRORS = Table(
     ),
     lines=lines,
     count=count,
+    filters=(BY_HAND,),
     file_name="failed_domains",
 )

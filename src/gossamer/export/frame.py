@@ -41,7 +41,8 @@ _WIDTH_OF = {
     "js_rendering_requests": 13,
     "estimated_cost_usd": 14,
 }
-_WIDE = 20  # columns that do not fit on a sheet of paper
+_PAPER = 180  # characters that can be read beside each other on a sheet of paper
+_NUMBERS = ("number", "decimal", "money")
 _SPELLED = {"url": "URL", "urls": "URLs", "http": "HTTP", "js": "JS", "usd": "USD", "scrapingbee": "ScrapingBee"}
 
 # How much a verdict asks to be acted upon, at a glance.
@@ -68,6 +69,7 @@ class Plan:
     columns: tuple[Column, ...]
     rows: int = MOST_ROWS - 1
     frozen: int = 1  # columns that stay in sight
+    hidden: frozenset[str] = frozenset()  # columns that say nothing this time
     colour: str = ACCENT
 
 
@@ -134,10 +136,10 @@ def make_frame(plans: Sequence[Plan], summary: Callable[[Workbook, Worksheet], N
 
 def _formats(workbook: Workbook) -> dict[str, Format]:
     plain = {"font_color": INK, "valign": "top"}
+    header = {"bold": True, "font_color": "#FFFFFF", "bg_color": ACCENT, "valign": "vcenter", "text_wrap": True}
     return {
-        "header": workbook.add_format(
-            {"bold": True, "font_color": "#FFFFFF", "bg_color": ACCENT, "valign": "vcenter", "text_wrap": True}
-        ),
+        "header": workbook.add_format(header),
+        "header of numbers": workbook.add_format({**header, "align": "right", "indent": 1}),
         "text": workbook.add_format(plain),
         "time": workbook.add_format({**plain, "font_color": "#52606D"}),
         # With the room of a bracket after it, or a number touches the text beside it.
@@ -152,9 +154,10 @@ def _formats(workbook: Workbook) -> dict[str, Format]:
 def _lay_out(workbook: Workbook, sheet: Worksheet, plan: Plan, formats: dict[str, Format]) -> None:
     last = len(plan.columns) - 1
     sheet.set_row(0, 32)
+    widths = [_WIDTH_OF.get(column.name, _WIDTHS[column.kind]) for column in plan.columns]
     for at, column in enumerate(plan.columns):
-        sheet.set_column(at, at, _WIDTH_OF.get(column.name, _WIDTHS[column.kind]))
-        sheet.write_blank(0, at, None, formats["header"])
+        sheet.set_column(at, at, widths[at], None, {"hidden": column.name in plan.hidden})
+        sheet.write_blank(0, at, None, formats["header of numbers" if column.kind in _NUMBERS else "header"])
         if column.kind == "url":
             sheet.write_url(1, at, _EXAMPLE_LINK, formats["url"], "link")
         else:
@@ -165,7 +168,7 @@ def _lay_out(workbook: Workbook, sheet: Worksheet, plan: Plan, formats: dict[str
     sheet.hide_gridlines(2)
     sheet.set_landscape()
     sheet.set_paper(9)
-    sheet.fit_to_pages(1 if last < _WIDE else 2, 0)
+    sheet.fit_to_pages(max(1, round(sum(widths) / _PAPER)), 0)
     sheet.repeat_rows(0)
     sheet.repeat_columns(0, plan.frozen - 1)
     sheet.set_footer("&L&A&RPage &P of &N")

@@ -11,7 +11,7 @@ from uuid import UUID
 from gossamer.export import results
 from gossamer.export.bill import Bill, read_bill
 from gossamer.export.evidence import EVIDENCE
-from gossamer.export.prospects import Ranking
+from gossamer.export.prospects import Ranked, Ranking
 from gossamer.export.table import Asked, Column, Line
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, PageState, SiteState
@@ -49,7 +49,7 @@ class Overview:
     reasons: tuple[tuple[Reason, int], ...]  # why domains failed, most frequent first
     sizes: tuple[tuple[str, int], ...]  # domains by pages read
     excluded: int  # domains left out on request
-    ranking: Ranking
+    ranking: Ranked
     since: Job | None = None
     bill: Bill | None = None  # None: nothing is to be said of costs
 
@@ -66,13 +66,17 @@ class Overview:
         return list(self.job.params.get("keywords") or [])
 
 
-async def survey(database: Database, asked: Asked, also: Also | None = None) -> Overview:
+async def survey(
+    database: Database, asked: Asked, also: Also | None = None, ranking: Ranking | None = None
+) -> Overview:
     """All matches are read once, and ranked and counted on the way; `also` gets them too, with the columns `MATCHES`.
+
+    Who wants all ranked domains, and not only the first, gives the `ranking` that they are taken into.
 
     `asked.only` is about the ranking: the others are all.
     So whatever is made of the same survey agrees with itself, though the job may be at work.
     """
-    ranking = Ranking(database, asked.job, asked.since, asked.only)
+    ranking = ranking or Ranking(database, asked.job, asked.since, asked.only)
     verdicts: Counter[str] = Counter()
     keywords: Counter[str] = Counter(dict.fromkeys(asked.job.params.get("keywords") or [], 0))
     matches = 0
@@ -98,7 +102,7 @@ async def survey(database: Database, asked: Asked, also: Also | None = None) -> 
         reasons=tuple(reasons),
         sizes=sizes,
         excluded=excluded,
-        ranking=ranking,
+        ranking=ranking.first(),
         since=asked.since,
         bill=bill,
     )

@@ -10,7 +10,8 @@ from gossamer.export.draft import Draft
 from gossamer.export.table import Line, Lines
 from gossamer.export.threads import chunks_of, write_in_thread
 
-_GROUP = 2_500  # rows; a million of them in smaller groups, or in larger ones, takes more memory
+_GROUP = 5_000  # rows; a million of them in smaller groups, or in larger ones, takes more memory
+_PAGE = 128 * 1024  # bytes of a column that are put together, and of its list of words
 
 
 def refuse_without_library() -> None:
@@ -48,13 +49,30 @@ def _write(file: IO[bytes], draft: Draft, batches: Iterator[list[Line]]) -> None
     }
     schema = pa.schema([(column.name, kinds[column.kind]) for column in draft.columns])
     pool = _frugal_pool()
-    with parquet.ParquetWriter(file, schema, compression="zstd", memory_pool=pool) as writer:
-        for some in _groups(batches):
-            arrays = [
-                pa.array(list(map(_instant, cells)) if column.kind == "time" else cells, kind, memory_pool=pool)
-                for column, kind, cells in zip(draft.columns, schema.types, zip(*some, strict=True), strict=True)
-            ]
-            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+    # The least and the largest text of every group would fill the memory, and help nobody to find anything.
+    known: Any = [column.name for column in draft.columns if column.kind not in ("text", "url")]
+    with parquet.ParquetWriter(
+        file,
+        schema,
+        compression="zstd",
+        write_statistics=known,
+        data_page_size=_PAGE,
+        dictionary_pagesize_limit=_PAGE,
+        memory_pool=pool,
+    ) as writer:
+        for group in _groups(batches):
+            made = [_batch(some, draft, schema, pool) for some in group]
+            writer.write_table(pa.Table.from_batches(made, schema))
+
+
+def _batch(lines: list[Line], draft: Draft, schema: Any, pool: Any) -> Any:
+    import pyarrow as pa
+
+    arrays = [
+        pa.array(list(map(_instant, cells)) if column.kind == "time" else cells, kind, memory_pool=pool)
+        for column, kind, cells in zip(draft.columns, schema.types, zip(*lines, strict=True), strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _instant(written: str | None) -> int | None:
@@ -62,8 +80,18 @@ def _instant(written: str | None) -> int | None:
     return round(datetime.fromisoformat(written).timestamp() * 1000) if written else None
 
 
-def _groups(batches: Iterator[list[Line]]) -> Iterator[list[Line]]:
-    return (batch[at : at + _GROUP] for batch in batches for at in range(0, len(batch), _GROUP))
+def _groups(batches: Iterator[list[Line]]) -> Iterator[Iterator[list[Line]]]:
+    """Batches that make a row group together, to be taken one by one: as lines they need many times as much room."""
+    for first in batches:
+        yield _until_enough(first, batches)
+
+
+def _until_enough(some: list[Line], others: Iterator[list[Line]]) -> Iterator[list[Line]]:
+    yield some
+    rows = len(some)
+    while rows < _GROUP and (more := next(others, None)):
+        yield more
+        rows += len(more)
 
 
 def _frugal_pool() -> Any:

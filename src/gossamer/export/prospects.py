@@ -5,7 +5,7 @@ packed, with what it is ranked by: of 50,000 of them about 40 MB, however many m
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
@@ -51,6 +51,8 @@ COLUMNS = (
     Column("points_errors", "decimal"),
 )
 
+MOST_SHOWN = 25  # domains of a ranking that are looked at, where they are not all wanted
+
 _KIND = "match"
 _DOMAINS = 200  # asked about in one read
 
@@ -63,6 +65,18 @@ class _Kept(NamedTuple):
     keywords: int
     domain: str
     line: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The first domains of a ranking, for who shows no more than these."""
+
+    domains: int  # in all
+    unlinked: int  # those with a mention in their text that is not linked
+    first: tuple[Line, ...]  # with all columns
+
+    def best(self, most: int) -> list[Line]:
+        return list(self.first[:most])
 
 
 class Ranking:
@@ -111,6 +125,9 @@ class Ranking:
         """The first domains."""
         places = [COLUMNS.index(column) for column in columns]
         return [_picked(rank, kept, places) for rank, kept in enumerate(self._kept[:most], 1)]
+
+    def first(self) -> Ranked:
+        return Ranked(self.domains, self.unlinked, tuple(self.best(MOST_SHOWN)))
 
     async def lines(self, columns: Sequence[Column] = COLUMNS) -> Lines:
         """All domains by rank."""

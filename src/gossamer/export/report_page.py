@@ -7,13 +7,12 @@ from html import escape
 from typing import Any
 
 from gossamer.export.overview import Overview
-from gossamer.export.prospects import COLUMNS
+from gossamer.export.prospects import COLUMNS, MOST_SHOWN
 from gossamer.export.report_costs import costs_part
 from gossamer.export.report_style import CSS
 from gossamer.model.ids import short
 from gossamer.model.trouble import in_general
 
-MOST_PROSPECTS = 25
 _TOP = 10
 _ROW, _WIDTH, _LABELS = 26, 440, 185  # of a plot, in pixels
 _LONGEST_LABEL = 22
@@ -156,7 +155,7 @@ def _stack(outcomes: Sequence[tuple[str, int, str]]) -> str:
 
 def _prospects(overview: Overview) -> str:
     names = [column.name for column in COLUMNS]
-    best = [dict(zip(names, line, strict=True)) for line in overview.ranking.best(MOST_PROSPECTS)]
+    best = [dict(zip(names, line, strict=True)) for line in overview.ranking.best(MOST_SHOWN)]
     if not best:
         return "<h2>Prospects</h2>\n<p>No page mentions a keyword" + (" yet.</p>" if overview.is_partial else ".</p>")
     # Without a client there is nobody who could be linked already.

@@ -6,10 +6,12 @@ A site's lines are sorted in memory; of a site with very many only what they are
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import orjson
 
@@ -27,6 +29,7 @@ _KIND = "match"
 _ORDER = ("url", "keyword")
 _SITES = 10  # asked for in one read at least
 ENOUGH = AT_ONCE // 2  # rows of one read, after which no further site is read
+FEW = 250  # lines made at a time, and the rest of a site
 LARGE = 10_000  # rows of a site, above which they are not all held at once
 
 Row = dict[str, Any]
@@ -39,53 +42,72 @@ async def lines(database: Database, asked: Asked) -> Lines:
         places = [place for place in places if not is_covered(place.host, asked.excluded)]
     if asked.domains:
         places = [place for place in places if is_covered(place.host, asked.domains)]
-    async for found, alone in _steps(database, asked, places):
-        for some in _batches(found):
-            yield some
-        if alone:
-            async for some in _large_site(database, asked, alone):
-                yield some
+    async for some, found in _steps(database, asked, places):
+        if found.written:
+            for batch in _made(asked, some, found):
+                yield batch
+        else:
+            async for batch in _large_site(database, asked, some[0]):
+                yield batch
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Rows of some sites as they came."""
+
+    written: list[record_lines.Written]  # all of a site together; none at all: the first one is too large for that
+    pages_read: Mapping[UUID, int]
+
+
+def _read(tx: Tx, asked: Asked, wanted: Sequence[SitePlace]) -> _Found:
+    found = record_lines.of_sites(tx, asked.job.id, _KIND, wanted, ENOUGH, LARGE)
+    # After the rows, so that there is never a match on more pages than were read.
+    pages_read = record_lines.pages_read(tx, wanted[: len(found)]) if _is_of_whole_site(asked) else {}
+    return _Found(found, pages_read)
 
 
 async def _steps(
     database: Database, asked: Asked, places: Sequence[SitePlace]
-) -> AsyncIterator[tuple[list[Line], SitePlace | None]]:
-    """Lines of some sites at a time, or one too large for that. The next are read while these are written."""
+) -> AsyncIterator[tuple[Sequence[SitePlace], _Found]]:
+    """Rows of some sites at a time, or of one too large for that. The next are read while lines are made of these."""
     at, several = 0, _SITES
-    reading: asyncio.Task[tuple[list[Line], int]] | None = None
+    reading: asyncio.Task[_Found] | None = None
     try:
         while at < len(places):
             step = places[at : at + several]
-            found, done = await (reading or database.read(_step, asked, step))
+            found = await (reading or database.read(_read, asked, step))
             reading = None
+            done = len(found.written)
             at += max(1, done)
             several = done + done // 4 + _SITES  # about as many as there is room for, and some more to find out
             if done and at < len(places):
-                reading = asyncio.create_task(database.read(_step, asked, places[at : at + several]))
+                reading = asyncio.create_task(database.read(_read, asked, places[at : at + several]))
                 for _ in range(8):
                     await asyncio.sleep(0)  # so that it begins
-            yield found, None if done else step[0]
+            yield step, found
     finally:
         if reading:
             reading.cancel()
             await asyncio.wait([reading])
 
 
-def _step(tx: Tx, asked: Asked, wanted: Sequence[SitePlace]) -> tuple[list[Line], int]:
-    """Finished lines of the first sites, and of how many. Made here, in the reading thread, so that no loop waits."""
-    found = record_lines.of_sites(tx, asked.job.id, _KIND, wanted, ENOUGH, LARGE)
-    done = len(found)
+def _made(asked: Asked, some: Sequence[SitePlace], found: _Found) -> Iterator[list[Line]]:
+    """Finished lines, a few at a time: made all at once and written after that, they would take twice as long, since
+    the processor has them no longer at hand and the collector of garbage looks at them again and again."""
     order, pick = [itemgetter(name) for name in reversed(asked.order or _ORDER)], _picker(asked)
-    # After the rows, so that there is never a match on more pages than were read.
-    pages_read = record_lines.pages_read(tx, wanted[:done]) if _is_of_whole_site(asked) else {}
     made: list[Line] = []
-    found.reverse()
-    for place in wanted[:done]:
-        rows: list[Row] = orjson.loads(found.pop())
+    found.written.reverse()
+    for place in some:
+        if not found.written:
+            break
+        rows: list[Row] = orjson.loads(found.written.pop())
         for key in order:  # the last one first: plain texts are compared much faster than pairs of them
             rows.sort(key=key)
-        made += pick(rows, pages_read.get(place.id, 0), None)
-    return made, done
+        made += pick(rows, found.pages_read.get(place.id, 0), None)
+        if len(made) >= FEW:
+            yield from _batches(made)
+            made = []
+    yield from _batches(made)
 
 
 Pick = Callable[[Sequence[Row], int, Mapping[str, int] | None], list[Line]]

@@ -18,6 +18,7 @@ from gossamer.export.frame import Frame, Plan, SheetFrame, make_frame, relations
 from gossamer.export.front_sheet import Told, write_front
 from gossamer.export.overview import MATCHES, Overview, survey
 from gossamer.export.prospects import COLUMNS as PROSPECTS
+from gossamer.export.prospects import Ranking
 from gossamer.export.sheet import Sheet
 from gossamer.export.table import Asked, Column, Line, Looks
 from gossamer.export.xlsx import MOST_ROWS
@@ -57,11 +58,12 @@ async def write_workbook(
                 if asked.told and prospects is None:
                     asked.told(book.written)
 
-            overview = await survey(database, wanted, add)
+            ranking = Ranking(database, wanted.job, wanted.since, wanted.only)
+            overview = await survey(database, wanted, add, ranking)
             failed = [line async for some in errors.lines(database, replace(asked, columns=_FAILED)) for line in some]
             dearest = await _dearest(database, asked) if overview.bill and overview.bill.could_cost else None
             await _apart(lambda: book.end_matches(overview, len(failed), dearest))
-            async for some in overview.ranking.lines(wanted.columns):
+            async for some in ranking.lines(wanted.columns):
                 await _apart(lambda lines=some: book.add_prospects(lines))  # type: ignore[misc]
             await _apart(lambda: book.finish(failed, dearest))
         except BaseException:
@@ -101,6 +103,7 @@ class _Book:
         self._archive = archive
         self._raw = looks.raw
         self._only = asked.only
+        self._silent = frozenset[str]() if asked.since else frozenset({"new"})
         self._rows_per_sheet = rows_per_sheet
         self._prospects = prospects
         self._columns = asked.columns
@@ -191,7 +194,14 @@ class _Book:
     ) -> Frame:
         names = ["Matches", *(f"Matches {number}" for number in range(2, len(matches) + 1))]
         plans = [
-            Plan("Prospects", self._prospects, prospects, frozen=min(2, len(self._prospects)), colour="#2F855A"),
+            Plan(
+                "Prospects",
+                self._prospects,
+                prospects,
+                frozen=min(2, len(self._prospects)),
+                colour="#2F855A",
+                hidden=self._silent,
+            ),
             *(Plan(name, self._columns, rows) for name, rows in zip(names, matches, strict=True)),
             Plan("Failed", _FAILED, failed, colour="#B7791F"),
             # Last, so that the formats of the others are numbered alike with it and without.

@@ -1,10 +1,11 @@
 """Getting bytes safely: one attempt on one rung, from an address to a Response or a FetchError."""
 
 from gossamer.fetch.errors import FetchError, ProviderBusy, ProviderTrouble, ProviderUnusable, ProxyAway
-from gossamer.fetch.rung import Accept, Fetcher, Sink, Wanted
+from gossamer.fetch.rung import Accept, Before, Fetcher, Sink
 
 __all__ = [
     "Accept",
+    "Before",
     "FetchError",
     "Fetcher",
     "ProviderBusy",
@@ -12,5 +13,4 @@ __all__ = [
     "ProviderUnusable",
     "ProxyAway",
     "Sink",
-    "Wanted",
 ]

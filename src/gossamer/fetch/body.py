@@ -29,11 +29,17 @@ class BodyLimit:
 
 def read_headers(arrived: Arrived) -> dict[str, str]:
     """Lower-case names; repeated headers joined. Bytes beyond ASCII are kept one for one, as nobody declares them."""
-    headers: dict[str, str] = {}
-    for name, value in arrived.headers:
-        key = str(name, "latin-1")  # in lower case already
-        text = str(value, "latin-1")
-        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    pieces = [piece for pair in arrived.headers for piece in pair]
+    # All in one go, which takes half as long: no header has a line end in it.
+    texts = b"\n".join(pieces).decode("latin-1").split("\n") if pieces else []
+    if len(texts) != len(pieces):
+        texts = [str(piece, "latin-1") for piece in pieces]
+    names, values = texts[::2], texts[1::2]  # the names in lower case already
+    headers = dict(zip(names, values, strict=True))
+    if len(headers) < len(names):
+        headers = {}
+        for name, value in zip(names, values, strict=True):
+            headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
 
 

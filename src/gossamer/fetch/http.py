@@ -32,7 +32,7 @@ from gossamer.fetch.errors import CLIENT_ERRORS, REFUSED_CREDENTIALS, FetchError
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.identity import Identity, pick
 from gossamer.fetch.outage import Outage
-from gossamer.fetch.rung import Accept, Sink, Wanted
+from gossamer.fetch.rung import Accept, Before, Sink
 from gossamer.model.fetching import DIRECT, Response
 from gossamer.model.trouble import Reason, Trouble
 
@@ -116,7 +116,7 @@ class HttpSession:
         accept: Accept | None = None,
         truncate: bool = False,
         sink: Sink | None = None,
-        wanted: Wanted | None = None,
+        before: Before | None = None,
     ) -> Response:
         """One request; see Fetcher. The time limit covers the look-up, the connection and the last byte of the body."""
         if self._closed:
@@ -128,6 +128,8 @@ class HttpSession:
         if clearance is None:
             clearance = await self._look_up(url, timeout)
             left = max(timeout - timedelta(seconds=clock.monotonic() - started), timedelta(milliseconds=1))
+        if before is not None:
+            await before()
         try:
             status, headers, body = await self._exchange(clearance, left, BodyLimit(max_bytes, truncate), accept, sink)
         except CLIENT_ERRORS as error:

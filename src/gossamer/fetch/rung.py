@@ -13,8 +13,8 @@ Sink = Callable[[bytes | memoryview], Awaitable[bool]]
 """Takes a good answer's body piece by piece, so that nobody has to hold all of it. True: that is enough."""
 
 
-Wanted = Callable[[], bool]
-"""Asked once more right before a request that had to wait for its turn is sent: is it still wanted?"""
+Before = Callable[[], Awaitable[None]]
+"""Awaited right before a request is sent, when all that it had to wait for is there. If it raises, nothing is sent."""
 
 
 class Fetcher(Protocol):
@@ -29,14 +29,14 @@ class Fetcher(Protocol):
         accept: Accept | None = None,
         truncate: bool = False,
         sink: Sink | None = None,
-        wanted: Wanted | None = None,
+        before: Before | None = None,
     ) -> Response:
         """Exactly one request. A redirect comes back as a Response with its Location: the caller decides about the hop.
 
         Raises FetchError when no whole answer arrived in `timeout`, or one of more than `max_bytes` after
         decompression; with `truncate` the first `max_bytes` of it are the answer instead. A body that `accept` refuses
         is left with the server and comes back empty; so does one of status 200 that went into `sink`.
-        What is not `wanted` any more when its turn comes is a ProviderBusy: nothing was sent.
+        What `before` raises is raised: what a request costs is put aside in it, so that every way out has to await it.
         """
         ...
 

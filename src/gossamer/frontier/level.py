@@ -41,24 +41,27 @@ class Level:
 
     def add(self, rank: int, url: str, depth: int, links: Iterable[str]) -> bytes:
         """Take a page's links; what its row must keep of them."""
-        known = self._numbers
-        numbers: list[int] = []
-        fresh: list[str] = []
-        first = following = self._next
-        for link in links:
-            number = known.get(link)
-            if number is None:
-                if following >= MOST_ADDRESSES:
-                    self.crowded = True
-                    continue
-                number = known[link] = following
-                following += 1
-                fresh.append(link)
-            numbers.append(number)
-        self._next = following
-        self._addresses.update(enumerate(fresh, first))
+        first = self._next
+        links = list(links)
+        fresh = self._number([link for link in links if link not in self._numbers])
+        numbers = list(map(self._numbers.__getitem__, links)) if not self.crowded else self._known(links)
         self._finders[rank, url] = Finder(url, depth, numbers)
         return _packed(first, fresh, numbers)
+
+    def _number(self, unknown: list[str]) -> list[str]:
+        """Give numbers to those there is room for; which that were."""
+        fresh = list(dict.fromkeys(unknown))
+        room = MOST_ADDRESSES - self._next
+        if len(fresh) > room:
+            self.crowded = True
+            del fresh[room:]
+        self._numbers.update(zip(fresh, range(self._next, self._next + len(fresh)), strict=True))
+        self._addresses.update(enumerate(fresh, self._next))
+        self._next += len(fresh)
+        return fresh
+
+    def _known(self, links: list[str]) -> list[int]:
+        return [self._numbers[link] for link in links if link in self._numbers]
 
     def recall(self, rank: int, url: str, depth: int, packed: bytes) -> None:
         """Take a page's links from its row."""

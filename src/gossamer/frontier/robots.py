@@ -38,14 +38,17 @@ _NO_LINE_ENDS = {code: f"%{code:02X}" for code in (0x0B, 0x0C, 0x1C, 0x1D, 0x1E)
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules for one origin. `parsed` is None where everything is allowed."""
+    """The rules for one origin. `parsed` is None where there are none."""
 
     parsed: Protego | None = None
     delay: float = 0.0  # seconds between requests the site asks for
     named: tuple[str, ...] = ()
+    forbids: bool = False  # anything at all: where nothing is, addresses need not be compared with every line
 
     def allow(self, url: str) -> bool:
-        return self.parsed is None or bool(self.parsed.can_fetch(_with_slashes(url), PRODUCT_TOKEN))
+        if self.parsed is None or not self.forbids:
+            return True
+        return bool(self.parsed.can_fetch(_with_slashes(url), PRODUCT_TOKEN))
 
     def sitemaps(self) -> tuple[str, ...]:
         """The sitemaps the file names, as written and in its order. They are for everyone, whatever the group."""
@@ -97,7 +100,8 @@ def _parse(body: str) -> Rules:
     sitemaps.pop("", None)
     ours = groups.get(PRODUCT_TOKEN) or groups.get("*") or _Group()
     parsed = Protego.parse("\n".join(("user-agent: *", *ours.rules))) if ours.rules else None
-    return Rules(parsed, ours.delay, tuple(sitemaps)[:MOST_SITEMAPS])
+    forbids = any(rule.startswith("disallow: ") and rule != "disallow: " for rule in ours.rules)
+    return Rules(parsed, ours.delay, tuple(sitemaps)[:MOST_SITEMAPS], forbids)
 
 
 def _directives(body: str) -> list[tuple[str, str]]:

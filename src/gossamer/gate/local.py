@@ -39,17 +39,18 @@ class LocalGate:
         now = self._clock.monotonic()
         seconds = max(spacing.total_seconds(), 0.0)
         light = self._lights.get(key) or self._unknown()
-        slot = max(now, light.opens(seconds))
-        wait = _rounded_up(slot - now)
-        if wait > max(patience, NOW):
+        opens = light.opens(seconds)
+        slot, wait = (now, NOW) if opens <= now else (opens, _rounded_up(opens - now))
+        if wait and wait > max(patience, NOW):
             return wait
-        self._remember(key, _Light(last=slot, owed=seconds, held_until=light.held_until))
+        light.last, light.owed = slot, seconds
+        self._remember(key, light)
         return wait
 
     async def hold_off(self, key: str, wait: timedelta) -> None:
         light = self._lights.get(key) or self._unknown()
-        until = self._clock.monotonic() + wait.total_seconds()
-        self._remember(key, _Light(light.last, light.owed, max(light.held_until, until)))
+        light.held_until = max(light.held_until, self._clock.monotonic() + wait.total_seconds())
+        self._remember(key, light)
 
     async def enter(self, place: str, holder: str, limit: int, ttl: timedelta) -> bool:
         return await self._places.enter(place, holder, limit, ttl)

@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn
 from uuid import UUID
 
 from gossamer.errors import UserError
 from gossamer.intake.limits import set_limits
-from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id
+from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id, whole_id
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
-from gossamer.store import alerts, events, jobs, reclaim, retry
+from gossamer.store import alerts, events, jobs, owned, reclaim, retry
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
@@ -43,9 +44,23 @@ class Retried:
     pages: int = 0
 
 
-async def find_job(database: Database, text: str) -> Job:
-    """The job a person means by what they typed."""
-    match await find_id(database, text, jobs.matching):
+async def find_job(database: Database, text: str, owner: str | None = None) -> Job:
+    """The job a person means by what they typed; one of their account, where they have only that."""
+    identifier = whole_id(text)
+    if identifier is None:
+        identifier = await _meant(database, text, owner)
+    if owner is None:
+        job = await database.read(jobs.get, identifier)
+    else:
+        job = await database.read(owned.job, owner, identifier)
+    if job is None:
+        raise _not_found(text)
+    return job
+
+
+async def _meant(database: Database, text: str, owner: str | None) -> UUID:
+    matching = jobs.matching if owner is None else partial(_matching, owner)
+    match await find_id(database, text, matching):
         case NotAnId():
             raise UserError(
                 "job.bad_id",
@@ -54,14 +69,18 @@ async def find_job(database: Database, text: str) -> Job:
             )
         case Several(some):
             raise UserError("job.ambiguous", f"{text!r} fits more than one job: {some}.", hint="Give more characters.")
-        case None:
-            hint = "See 'gossamer job list' for the ones there are."
-            raise UserError("job.not_found", f"There is no job {text!r} here.", hint=hint)
         case UUID() as identifier:
-            job = await database.read(jobs.get, identifier)
-    if job is None:
-        raise UserError("job.not_found", f"Job {text!r} was deleted just now.", hint="See 'gossamer job list'.")
-    return job
+            return identifier
+    raise _not_found(text)
+
+
+def _not_found(text: str) -> UserError:
+    hint = "See 'gossamer job list' for the ones there are."
+    return UserError("job.not_found", f"There is no job {text!r} here.", hint=hint)
+
+
+def _matching(owner: str, tx: Tx, text: str) -> list[UUID]:
+    return owned.matching(tx, owner, text)
 
 
 async def start(database: Database, job: Job) -> None:

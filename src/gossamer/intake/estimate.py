@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from gossamer.ledger.estimating import Known, cost_of_page, estimate, similar_range
+from gossamer.ledger.estimating import Known, cost_of_page, estimate, estimate_pages, prices_of, similar_range
 from gossamer.ledger.prices import PriceList
 from gossamer.model.estimate import Comparable, Estimate, Past, Probed, Record
 from gossamer.model.job import CrawlPolicy, Target
@@ -33,11 +33,17 @@ class Asked:
     policy: CrawlPolicy
     targets: Sequence[Target]
     prices: PriceList
+    account: str | None = None  # whose past it goes by; None: everybody's, which is the operator's to know
+    unnamed: int = 0  # sites of which nothing is said but their number
+
+    @property
+    def sites(self) -> int:
+        return len(self.targets) + self.unnamed
 
     @property
     def costs_something(self) -> bool:
-        """Whether any of its rungs has a price."""
-        return any(self.prices.of(rung.name) for rung in self.policy.ladder.rungs)
+        """Whether any of its rungs takes credits."""
+        return bool(prices_of(self.policy.ladder, self.prices))
 
     @property
     def like(self) -> Comparable:
@@ -47,6 +53,9 @@ class Asked:
 
 async def forecast(database: Database, asked: Asked, probed: Probed | None = None) -> Forecast:
     """What it will cost; `probed` is what a look at some of its homepages has shown."""
+    if asked.policy.as_given:
+        pages = sum(len(target.pages) for target in asked.targets) + asked.unnamed
+        return Forecast(estimate_pages(asked.like, asked.policy.ladder, asked.prices, pages), None, Record(0, 0))
     return await database.read(_forecast, asked, probed)
 
 
@@ -66,14 +75,14 @@ class _Met:
 
 
 def _forecast(tx: Tx, asked: Asked, probed: Probed | None) -> Forecast:
-    like, sites = asked.like, len(asked.targets)
+    like, sites = asked.like, asked.sites
     met = _met(tx, asked, like)
     past = list(met.similar.values())
     if probed and past:
         past = [_with_paying(tx, job_id, one) for job_id, one in met.similar.items()]
     known = Known(len(met.costs), sum(met.costs.values()))
     shown = estimate(like, asked.policy.ladder, asked.prices, sites, known, past, met.pages, probed)
-    return Forecast(shown, similar_range(past, sites) if past else None, estimates.record(tx))
+    return Forecast(shown, similar_range(past, sites) if past else None, estimates.record(tx, asked.account))
 
 
 def _with_paying(tx: Tx, job_id: UUID, one: Past) -> Past:
@@ -83,13 +92,17 @@ def _with_paying(tx: Tx, job_id: UUID, one: Past) -> Past:
 
 
 def _met(tx: Tx, asked: Asked, like: Comparable) -> _Met:
-    similar = estimates.similar(tx, like)
+    similar = estimates.similar(tx, like, asked.account)
     domains = {target.host: domain_of(target.host) for target in asked.targets}
+    if asked.account is not None:
+        # That somebody else has met a domain is nobody's business.
+        own = estimates.sizes(tx, list(similar), sorted(domains))
+        domains = {host: domain for host, domain in domains.items() if host in own}
     experiences = estimates.experiences(tx, sorted(set(domains.values())))
     # Where a provider is asked from the start, the size of a site is all there is to know.
     met = [host for host, domain in domains.items() if domain in experiences or asked.policy.ladder.first.paid]
     sizes = estimates.sizes(tx, list(similar), sorted(met))
-    pages = estimates.pages_per_site(tx)
+    pages = estimates.pages_per_site(tx, asked.account)
     most = max(like.pages_per_site, like.top_pages)
     costs: dict[str, float] = {}
     for host, domain in domains.items():

@@ -17,10 +17,17 @@ AT_WORK = (JobState.RUNNING, JobState.PAUSING)
 
 def admit(tx: Tx, account: str, bill: Bill) -> bool:
     """Whether the job may begin at once; otherwise it waits for another to end. What is too much is a UserError."""
-    accounts.hold(tx, account)
-    begins = has_room(tx, account, bill.quota)
-    refuse_unpaid(tx, account, bill.quota, bill.credits)
+    quota = bill.quota.of(accounts.hold(tx, account))
+    begins = has_room(tx, account, quota)
+    refuse_unpaid(tx, account, quota, bill.credits)
     return begins
+
+
+def refuse(tx: Tx, account: str, usual: Quota) -> None:
+    """A UserError where there is no room for another job, or nothing left to pay for it."""
+    quota = usual.of(accounts.get(tx, account))
+    has_room(tx, account, quota)
+    refuse_unpaid(tx, account, quota)
 
 
 def has_room(tx: Tx, account: str, quota: Quota) -> bool:
@@ -30,7 +37,8 @@ def has_room(tx: Tx, account: str, quota: Quota) -> bool:
     if quota.queued is not None and waiting >= quota.queued:
         raise UserError(
             "account.queue",
-            f"{quota.running} jobs of this account are at work and {waiting} wait: there is no room for another.",
+            f"This account has {_number(quota.running, 'job')} at work and {_number(waiting, 'job')} waiting: "
+            "there is no room for another.",
             hint="Wait until one of them has ended, or cancel one.",
         )
     return False
@@ -43,9 +51,14 @@ def refuse_unpaid(tx: Tx, account: str, quota: Quota, wanted: int = 1) -> None:
     if wanted > left:
         raise UserError(
             "account.credits",
-            f"This takes {wanted:,} credits, and {max(left, 0):,} of {quota.credits:,} are left in this month.",
+            f"This takes {_number(wanted, 'credit')}, "
+            f"and {max(left, 0):,} of {quota.credits:,} are left in this month.",
             hint="Ask for less, wait for the next month, or have the account's credits raised.",
         )
+
+
+def _number(count: int, of: str) -> str:
+    return f"{count:,} {of}{'' if count == 1 else 's'}"
 
 
 def let_in(tx: Tx, limits: Limits) -> int:

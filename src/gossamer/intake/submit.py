@@ -11,15 +11,17 @@ from pydantic import BaseModel, ValidationError
 
 from gossamer.errors import UserError
 from gossamer.intake.quota import admit
-from gossamer.model.fetching import Rung
+from gossamer.model.fetching import HOME_LANE, Rung
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.record import Follow
+from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
-from gossamer.model.url import site_of_url
+from gossamer.model.url import domain_of, site_of_url
 from gossamer.recipe import Recipe
-from gossamer.store import budgets, estimates, jobs, listed, sites, submitted, usage
+from gossamer.store import budgets, estimates, jobs, listed, sites, submitted, usage, visits
 from gossamer.store.database import Database
+from gossamer.store.moves import Moving
 from gossamer.store.tx import Tx
 
 LONGEST_NAME = 200
@@ -33,6 +35,7 @@ class Submitted:
 
     job: Job
     is_new: bool = True
+    visit: UUID | None = None  # its only one, leased already for the seat that was offered
 
 
 async def submit(database: Database, recipes: Mapping[str, Recipe[Any]], request: JobRequest) -> Job:
@@ -40,8 +43,13 @@ async def submit(database: Database, recipes: Mapping[str, Recipe[Any]], request
     return (await submit_once(database, recipes, request)).job
 
 
-async def submit_once(database: Database, recipes: Mapping[str, Recipe[Any]], request: JobRequest) -> Submitted:
-    """`submit`; a request that came before under its key leads to the job it led to then, as that is now."""
+async def submit_once(
+    database: Database, recipes: Mapping[str, Recipe[Any]], request: JobRequest, seat: Seat | None = None
+) -> Submitted:
+    """`submit`; a request that came before under its key leads to the job it led to then, as that is now.
+
+    A job of one visit need not wait for its turn where a seat is free for it: it is leased as it is made.
+    """
     name = check_name(request.name)
     if request.submit_key:
         check_key(request.submit_key)
@@ -52,10 +60,10 @@ async def submit_once(database: Database, recipes: Mapping[str, Recipe[Any]], re
     first = bound.policy().ladder.first
     request = replace(request, name=name, params=params.model_dump(mode="json"), targets=targets)
     if not request.submit_key:
-        return Submitted(await database.write(_create, request, first))
+        return await database.write(_create, request, first, seat)
     # Without defaults: a program that knows one parameter more is asked for the same.
     digest = _digest(request, params.model_dump(mode="json", exclude_defaults=True))
-    return await database.write(_create_once, request, first, digest)
+    return await database.write(_create_once, request, first, seat, digest)
 
 
 def check_params(recipe: Recipe[Any], given: Mapping[str, Any]) -> BaseModel:
@@ -115,12 +123,12 @@ def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[T
     return tuple(sites.values())
 
 
-def _create_once(tx: Tx, request: JobRequest, first: Rung, digest: bytes) -> Submitted:
+def _create_once(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None, digest: bytes) -> Submitted:
     earlier = submitted.under(tx, request.account, request.submit_key)
     if earlier is None:
-        job = _create(tx, request, first)
-        submitted.keep(tx, job.id, request.submit_key, digest)
-        return Submitted(job)
+        made = _create(tx, request, first, seat)
+        submitted.keep(tx, made.job.id, request.submit_key, digest)
+        return made
     if earlier.digest != digest:
         known = short(earlier.job_id)
         raise UserError(
@@ -131,7 +139,7 @@ def _create_once(tx: Tx, request: JobRequest, first: Rung, digest: bytes) -> Sub
     return Submitted(_present(tx, earlier.job_id), is_new=False)
 
 
-def _create(tx: Tx, request: JobRequest, first: Rung) -> Job:
+def _create(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None) -> Submitted:
     # Those of the command line are asked for by nobody else, and none of them waits for another.
     begins = admit(tx, request.account, request.bill) if request.bill else True
     sites_total, account = len(request.targets), request.account
@@ -144,9 +152,21 @@ def _create(tx: Tx, request: JobRequest, first: Rung) -> Job:
     if request.bill:
         outcome = usage.QUEUED if request.start and not begins else JobState.PENDING
         usage.begin(tx, account, job, request.bill, outcome)
+    visit = None
     if request.start and begins:
-        jobs.move(tx, job.id, JobState.RUNNING, who="submit")
-    return _present(tx, job.id)
+        jobs.move(tx, job.id, JobState.RUNNING, who="submit", account=account)
+        if seat and len(created) == 1 and first.lane == HOME_LANE:
+            visit = _seated(tx, Moving(created[0][1], job.id, created[0][0], None), request.targets[0].host, seat)
+    return Submitted(_present(tx, job.id), visit=visit)
+
+
+def _seated(tx: Tx, visit: Moving, host: str, seat: Seat) -> UUID | None:
+    """The visit in the hands of whoever has offered the seat, unless its domain has as many visits as it may."""
+    domain = domain_of(host)
+    if visits.busy_domains(tx, [domain]).get(domain, 0) >= visits.MOST_PER_DOMAIN:
+        return None
+    visits.lend(tx, visit, seat.token, seat.worker, seat.lease)
+    return visit.id
 
 
 def _present(tx: Tx, job_id: UUID) -> Job:

@@ -11,6 +11,7 @@ from gossamer.store.tx import Tx
 SHORTEST = 4
 WRITTEN_IN = f"at least {SHORTEST} characters of an id, which are 0-9 and a-f, as shown by"  # what a hint says
 _SHOWN = 4
+_WHOLE = 32  # digits
 _DIGITS = frozenset("0123456789abcdef")
 
 
@@ -24,6 +25,12 @@ class Several:
     """It fits more than one."""
 
     some: str  # the first of them, as they are shown
+
+
+def whole_id(text: str) -> UUID | None:
+    """An id that was given whole, which need not be looked for."""
+    digits = text.strip().lower().replace("-", "")
+    return UUID(hex=digits) if len(digits) == _WHOLE and _DIGITS.issuperset(digits) else None
 
 
 async def find_id(

@@ -1,1 +1,1 @@
-"""Which visits may start now: fair over jobs, gentle to domains, careful with those that have killed a worker."""
+"""Which visits may start now: fair over accounts and jobs, gentle to domains, careful with what has killed a worker."""

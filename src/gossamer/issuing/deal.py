@@ -1,9 +1,9 @@
-"""Dealing free slots over the jobs that want them."""
+"""Dealing free slots over the accounts that want them, and in each over its jobs."""
 
 from collections import Counter, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 from uuid import UUID
 
 from gossamer.store import jobs, queue, visits
@@ -16,11 +16,55 @@ SPARE = 50
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a job has of the slots, and how large its part should be beside the others'."""
+    """What a job has of the slots, and how large its part of what its account gets should be beside the others'."""
 
     weight: int = 1
     busy: int = 0
     elsewhere: int = 0  # in other lanes: only for the cap
+    account: str = ""
+
+
+class _Turns:
+    """Whose turn it is: the account that has least, and of its jobs the one that has least for its weight."""
+
+    def __init__(self, ready: Iterable[UUID], shares: Mapping[UUID, Share]) -> None:
+        self._shares = {job: shares.get(job, Share()) for job in ready}
+        self.counts = {job: share.busy for job, share in self._shares.items()}
+        # Also those that want nothing now: what they hold is their account's.
+        self._of_accounts = Counter[str]()
+        for share in {**shares, **self._shares}.values():
+            self._of_accounts[share.account] += share.busy
+        self._order = {job: order for order, job in enumerate(self._shares)}
+        self._jobs: dict[str, list[tuple[float, int, UUID]]] = {}
+        for job, share in self._shares.items():
+            self._jobs.setdefault(share.account, []).append(self._place(job))
+        for waiting in self._jobs.values():
+            heapify(waiting)
+        self._accounts = [(self._of_accounts[account], order, account) for order, account in enumerate(self._jobs)]
+        heapify(self._accounts)
+
+    def _place(self, job: UUID) -> tuple[float, int, UUID]:
+        return (self.counts[job] + 1) / self._shares[job].weight, self._order[job], job
+
+    def next(self) -> UUID | None:
+        """Who is asked next, and no more unless it is given something; None if there is nobody left."""
+        while self._accounts:
+            waiting = self._jobs[self._accounts[0][2]]
+            if waiting:
+                return heappop(waiting)[2]
+            heappop(self._accounts)
+        return None
+
+    def give(self, job: UUID) -> None:
+        _, order, account = self._accounts[0]
+        self.counts[job] += 1
+        self._of_accounts[account] += 1
+        heappush(self._jobs[account], self._place(job))
+        heapreplace(self._accounts, (self._of_accounts[account], order, account))
+
+    def in_hand(self, job: UUID) -> int:
+        """In all lanes."""
+        return self.counts[job] + self._shares[job].elsewhere
 
 
 def deal(
@@ -35,24 +79,20 @@ def deal(
     most_suspects: int = 1,
     per_job: int | None = None,
 ) -> list[Waiting]:
-    """Always to the job that has least for its weight, until the slots are full; among equals in turn.
+    """Always to the account that has least, and there to the job that has least for its weight, until all are dealt.
 
     The last `kept` slots are only for jobs that have none. A domain never has more than `per_domain` visits at a time,
     a job never more than `per_job`.
     Of visits that were running when a worker died only `most_suspects` run at a time, so that the guilty one is found.
     """
     taken_of = Counter(busy)
-    has = {job: (shares or {}).get(job, Share()) for job in ready}
-    counts = {job: share.busy for job, share in has.items()}
+    turns = _Turns(ready, shares or {})
     queues = {job: deque(waiting) for job, waiting in ready.items()}
-    turns = [((counts[job] + 1) / has[job].weight, order, job) for order, job in enumerate(ready)]
-    heapify(turns)
     dealt: list[Waiting] = []
-    while turns and len(dealt) < slots:
-        _, order, job = heappop(turns)
-        if counts[job] and len(dealt) >= slots - kept:
+    while len(dealt) < slots and (job := turns.next()):
+        if turns.counts[job] and len(dealt) >= slots - kept:
             continue
-        if per_job is not None and counts[job] + has[job].elsewhere >= per_job:
+        if per_job is not None and turns.in_hand(job) >= per_job:
             continue
         while queues[job]:
             visit = queues[job].popleft()
@@ -60,9 +100,8 @@ def deal(
                 continue
             taken_of[visit.domain] += 1
             suspects += visit.suspect
-            counts[job] += 1
             dealt.append(visit)
-            heappush(turns, ((counts[job] + 1) / has[job].weight, order, job))
+            turns.give(job)
             break
     return dealt
 
@@ -95,8 +134,10 @@ def issue(
     if not ready:
         return ids
     domains = {waiting.domain for row in ready.values() for waiting in row}
-    has = queue.in_hand_of_jobs(tx) if per_job else {}
-    shares = {job: Share(weight, has.get(job, 0)) for job, weight in jobs.weights(tx).items()}
+    has = queue.in_hand_of_jobs(tx, alone=per_job is not None)
+    shares = {
+        job: Share(weight, has.get(job, 0), account=account) for job, (account, weight) in jobs.weights(tx).items()
+    }
     busy = visits.busy_domains(tx, sorted(domains))
     dealt = deal(ready, busy, slots, shares=shares, suspects=suspects, per_job=per_job)
     fresh = [waiting.id for waiting in dealt]

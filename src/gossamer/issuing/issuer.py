@@ -29,6 +29,7 @@ PER_DOMAIN = 1  # over all workers: requests of two processes to one domain coul
 KEPT_FOR_NEW = 0.05  # of the slots, for jobs that have none
 _EVERY_MINUTE = 60.0
 _ONE_JOB = "issuer/job"
+_MUTE = 5.0  # seconds in which nothing could be sent, before somebody is told
 
 log = get_logger(__name__)
 
@@ -57,9 +58,10 @@ class Room:
             counts[job] += count
         return max(counts.values(), default=0)
 
-    def share(self, lane: str, job: UUID, weight: int) -> Share:
+    def share(self, lane: str, job: UUID, account: str, weight: int) -> Share:
         has = self.busy.get((lane, job), 0)
-        return Share(weight, has, sum(count for (_, of), count in self.busy.items() if of == job) - has)
+        everywhere = sum(count for (_, of), count in self.busy.items() if of == job)
+        return Share(weight, has, everywhere - has, account)
 
     def slots(self, lane: str) -> int:
         """All there are of a lane, as far as the cap allows."""
@@ -90,7 +92,7 @@ def issue(tx: Tx, holder: str, lane: str, cap: int, mark: str, per_job: int | No
     if not ready:
         return ids
     domains = {waiting.domain for row in ready.values() for waiting in row}
-    shares = {job: room.share(lane, job, weight) for job, weight in jobs.weights(tx).items()}
+    shares = {job: room.share(lane, job, *whose) for job, whose in jobs.weights(tx).items()}
     dealt = deal(
         ready,
         visits.busy_domains(tx, sorted(domains)),
@@ -127,6 +129,7 @@ class Issuer:
         self._per_job = per_job
         self._logs_at = clock.monotonic()
         self._mute_since: float | None = None
+        self._mute_told: bool | None = None  # whoever issued before us may have left an alert
         self._passed: dict[str, bool] = {}  # what is not known may be: whoever issued before us may have left an alert
 
     async def look(self) -> int:
@@ -145,7 +148,17 @@ class Issuer:
                 self._mute_since = self._clock.monotonic()
         if len(lost) < len(ids):
             self._mute_since = None
+        await self._tell_of_silence(sent=len(lost) < len(ids))
         return len(ids) - len(lost)
+
+    async def _tell_of_silence(self, *, sent: bool) -> None:
+        if self.mute_for() >= _MUTE and not self._mute_told:
+            self._mute_told = True
+            sentence = ALERTS[AlertKind.BROKER].format(seconds=round(self.mute_for()))
+            await self._database.write(alerts.fire, AlertKind.BROKER, PLACE, sentence)
+        elif sent and self._mute_told is not False:
+            self._mute_told = False
+            await self._database.write(alerts.clear, AlertKind.BROKER, PLACE)
 
     async def _send(self, ids: Sequence[UUID], lane: str) -> Sequence[UUID]:
         """Those that did not go out."""

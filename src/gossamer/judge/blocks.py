@@ -10,7 +10,7 @@ from typing import Any
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
-from gossamer.judge.marks import MARKS, PLACES, STRONG_TITLES, WEAK_TITLES, WIDGETS, Mark, Verdict
+from gossamer.judge.marks import MARKS, PARKING, PLACES, STRONG_TITLES, WEAK_TITLES, WIDGETS, Mark, Verdict
 from gossamer.model.trouble import Reason
 
 PREFIX = 32_768  # block pages are small: their marks stand well within this
@@ -18,7 +18,8 @@ PREFIX = 32_768  # block pages are small: their marks stand well within this
 TINY_PAGE = 10_000  # bytes; what a page that only asks or refuses needs
 
 _ALL_MARKS = MARKS + WIDGETS
-_AUTOMATON = BytesAhoCorasick([mark.text for mark in _ALL_MARKS], implementation=Implementation.DFA)
+# Everything that is looked for in the bytes of a page, in one automaton: they are read once, whoever asks.
+_AUTOMATON = BytesAhoCorasick([*(mark.text for mark in _ALL_MARKS), *PARKING], implementation=Implementation.DFA)
 _SHAPE_HEADER = re.compile(r"x-[a-z0-9]{8}-[abcdfz]")
 _CHALLENGE_HEADERS = (
     ("cf-mitigated", "challenge", Verdict("Cloudflare")),
@@ -68,10 +69,21 @@ def named_by_title(title: str, *, weak: bool) -> Verdict | None:
     return STRONG_TITLES.get(known) or (WEAK_TITLES.get(known) if weak else None)
 
 
-def marks_in(body: bytes, headers: Mapping[str, str]) -> Iterator[Mark]:
-    """Every mark in the first bytes of a page, widgets last, in one pass."""
+def traces_in(body: bytes) -> frozenset[int]:
+    """What is found in the first bytes of a page, for the next two to say what it is."""
     found: list[tuple[int, Any, Any]] = _AUTOMATON.find_matches_as_indexes(body[:PREFIX], overlapping=True)
-    for index in sorted({index for index, _, _ in found}):
-        mark = _ALL_MARKS[index]
-        if not mark.header or mark.header in headers:
-            yield mark
+    return frozenset([index for index, _, _ in found])
+
+
+def marks_among(traces: frozenset[int], headers: Mapping[str, str]) -> Iterator[Mark]:
+    """The marks of bot protections, widgets last."""
+    for index in sorted(traces):
+        if index < len(_ALL_MARKS):
+            mark = _ALL_MARKS[index]
+            if not mark.header or mark.header in headers:
+                yield mark
+
+
+def names_parking(traces: frozenset[int]) -> bool:
+    """Whether a parking service is named."""
+    return any(index >= len(_ALL_MARKS) for index in traces)

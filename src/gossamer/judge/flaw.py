@@ -4,11 +4,19 @@ Whoever has much to say is believed: all the pages looked for here are short, an
 pages or Cloudflare is not. That also keeps this nearly free for most pages.
 """
 
-from gossamer.judge.blocks import TINY_PAGE, marks_in, named_by_headers, named_by_place, named_by_title
+from gossamer.judge.blocks import (
+    TINY_PAGE,
+    marks_among,
+    named_by_headers,
+    named_by_place,
+    named_by_title,
+    names_parking,
+    traces_in,
+)
 from gossamer.judge.hollow import find_hollow
 from gossamer.judge.login import find_login
 from gossamer.judge.marks import UNNAMED, UNNAMED_TITLES, WIDGETS, Mark, Verdict
-from gossamer.judge.parked import find_parked
+from gossamer.judge.parked import SHORT, find_parked
 from gossamer.judge.placeholder import find_placeholder
 from gossamer.judge.soft_404 import find_soft_404
 from gossamer.model.document import Document
@@ -21,28 +29,34 @@ _LONGEST_SPEECH = 1_500
 _FEW_WORDS = 500
 _FEW_LINKS = 10
 _MANY_LINKS = 15
+_NO_TRACES: frozenset[int] = frozenset()
 
 
 def find_flaw(doc: Document) -> Trouble | None:
     """What is wrong with a page that was read; None for one to be harvested."""
     stopped = named_by_headers(doc.status, doc.headers) or named_by_place(doc.requested, doc.url)
-    if stopped is None and len(doc.text) <= _LONGEST_BLOCK:
-        stopped = _find_block(doc)
+    length = len(doc.text)
+    # Who shows so many ways on does not stand in the way, but may be for sale.
+    is_suspect = length <= SHORT or (length <= _LONGEST_BLOCK and len(doc.links) <= _MANY_LINKS)
+    traces = traces_in(doc.body) if is_suspect else _NO_TRACES
+    if stopped is None and length <= _LONGEST_BLOCK:
+        stopped = _find_block(doc, traces)
     if stopped is not None:
         return Trouble(stopped.reason, stopped.vendor, doc.status)
-    if len(doc.text) > _LONG:
+    if length > _LONG:
         return None
-    return find_parked(doc) or find_placeholder(doc) or find_login(doc) or find_soft_404(doc) or find_hollow(doc)
+    parked = find_parked(doc, served=names_parking(traces))
+    return parked or find_placeholder(doc) or find_login(doc) or find_soft_404(doc) or find_hollow(doc)
 
 
-def _find_block(doc: Document) -> Verdict | None:
+def _find_block(doc: Document, traces: frozenset[int]) -> Verdict | None:
     tiny = doc.size < TINY_PAGE and len(doc.text) < _FEW_WORDS
     named = named_by_title(doc.title, weak=tiny)
     if named is not None:
         return named
     if len(doc.links) > _MANY_LINKS:
-        return None  # who shows so many ways on does not stand in the way
-    for mark in marks_in(doc.body, doc.headers):
+        return None
+    for mark in marks_among(traces, doc.headers):
         if _counts(mark, doc, tiny=tiny):
             return mark.verdict
     bare = tiny and len(doc.links) <= _FEW_LINKS

@@ -165,3 +165,18 @@ PLACES = (
     ("/_____tmd_____/punish", _ALIBABA),
     ("/blocked?url=", _HUMAN),
 )
+
+# Servers that deliver nothing but pages of domains nobody uses.
+PARKING = (
+    b"sedoparking.com",
+    b"parkingcrew.net",
+    b"parklogic.com",
+    b"d38psrni17bvxu.cloudfront.net",
+    b"img1.wsimg.com/parking-lander",
+    b"/parking-lander/",
+    b'window.location.href="/lander"',
+    b'window.location.replace("/lander")',
+    b"cdn.bodis.com",
+    b"cdnpark.com",
+    b"parkingpage.namecheap.com",
+)

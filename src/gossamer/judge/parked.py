@@ -2,35 +2,15 @@
 
 import re
 
-from ahocorasick_rs import BytesAhoCorasick, Implementation
-
-from gossamer.judge.blocks import PREFIX
 from gossamer.model.document import Document
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import domain_of, host_of
 
-_SHORT = 1_500
+SHORT = 1_500
 _SIGN = 800
 _BARE_SIGN = 200
 _FEW_LINKS = 20
 
-# Servers that deliver nothing but parking pages.
-_SERVICES = BytesAhoCorasick(
-    [
-        b"sedoparking.com",
-        b"parkingcrew.net",
-        b"parklogic.com",
-        b"d38psrni17bvxu.cloudfront.net",
-        b"img1.wsimg.com/parking-lander",
-        b"/parking-lander/",
-        b'window.location.href="/lander"',
-        b'window.location.replace("/lander")',
-        b"cdn.bodis.com",
-        b"cdnpark.com",
-        b"parkingpage.namecheap.com",
-    ],
-    implementation=Implementation.DFA,
-)
 _SIGNS = re.compile(
     r"\b(?:th(?:is|e) (?:web ?site |web )?domain(?: name)?(?: [a-z0-9.-]+)? (?:is|may be|might be|could be) for sale"
     r"|buy this domain|inquire about this domain|make an offer on this domain"
@@ -41,13 +21,14 @@ _SIGNS = re.compile(
 )
 
 
-def find_parked(doc: Document) -> Trouble | None:
-    return Trouble(Reason.PARKED, http_status=doc.status) if _is_parked(doc) else None
+def find_parked(doc: Document, *, served: bool) -> Trouble | None:
+    """`served`: a parking service is named in the bytes of the page."""
+    return Trouble(Reason.PARKED, http_status=doc.status) if _is_parked(doc, served=served) else None
 
 
-def _is_parked(doc: Document) -> bool:
+def _is_parked(doc: Document, *, served: bool) -> bool:
     length = len(doc.text)
-    if length <= _SHORT and _SERVICES.find_matches_as_indexes(doc.body[:PREFIX]):
+    if length <= SHORT and served:
         return True
     if length > _SIGN or len(doc.links) > _FEW_LINKS:
         return False

@@ -2,7 +2,15 @@
 
 import re
 
-from gossamer.judge.blocks import PREFIX, TINY_PAGE, marks_in, named_by_headers, named_by_place, named_by_title
+from gossamer.judge.blocks import (
+    PREFIX,
+    TINY_PAGE,
+    marks_among,
+    named_by_headers,
+    named_by_place,
+    named_by_title,
+    traces_in,
+)
 from gossamer.judge.marks import WIDGETS, Verdict
 from gossamer.judge.retry_after import seconds_asked
 from gossamer.model.fetching import Response
@@ -74,5 +82,5 @@ def _named_by_page(response: Response) -> Verdict | None:
 def _named_by_marks(response: Response, body: bytes) -> Verdict | None:
     # Error pages in a site's usual frame may carry its forms and their widgets; a small refusal with one is asking.
     asks = response.status == 403 and len(response.body) < TINY_PAGE
-    marks = marks_in(body, response.headers)
+    marks = marks_among(traces_in(body), response.headers)
     return next((mark.verdict for mark in marks if asks or mark not in WIDGETS), None)

@@ -75,7 +75,7 @@ def cost_of_page(ladder: Ladder, met: Mapping[str, Experience], prices: PriceLis
         seen = met.get(rung.name, Experience())
         # Never quite certain; but the pages of a site are mostly alike, so a few say much.
         works = (seen.wins + 0.25) / (seen.tries + 0.5) if seen.tries else _WORKS
-        price = prices.of(rung.name)
+        price = prices.of(rung.name) if rung.paid else None
         if price:
             cost += left * (works * price.usual + (1 - works) * price.by_outcome.get("failed", price.worst))
         left *= 1 - works
@@ -92,16 +92,17 @@ def estimate(
     pages: float | None = None,
     probed: Probed | None = None,
 ) -> Estimate:
-    """What `sites` sites will cost; `pages` is what other jobs have read of one."""
+    """What `sites` sites will cost on a ladder that costs something; `pages` is what other jobs have read of one."""
     looked = _hits(probed, ladder) if probed else None
     rate = _from_past(past, looked) if past else _from_nothing(like, ladder, prices, pages, looked)
     unknown = sites - known.sites
     expected = known.credits + unknown * rate.middle
     middle, reach = _corrected(expected, sites, unknown, past, rate)
-    most = sites * max(like.pages_per_site, like.top_pages) * sum(price.worst for price in _prices(ladder, prices))
+    paid = prices_of(ladder, prices)
+    most = sites * max(like.pages_per_site, like.top_pages) * sum(price.worst for price in paid)
     low = _round_down(min(max(0.0, middle / reach - _LEAST * sites), most))
     high = _round_up(min(middle * reach, most))
-    credit = [price.micros_per_credit for price in _prices(ladder, prices)]
+    credit = [price.micros_per_credit for price in paid]
     return Estimate(
         like,
         sites,
@@ -116,6 +117,16 @@ def estimate(
     )
 
 
+def estimate_pages(like: Comparable, ladder: Ladder, prices: PriceList, pages: int) -> Estimate:
+    """Of single pages, whose number is known: from all got at the first try to all got by the very last."""
+    priced = prices_of(ladder, prices)
+    first = prices.of(ladder.first.name)
+    low = pages * first.usual if first else 0
+    low_micros = low * first.micros_per_credit if first else 0
+    high_micros = pages * sum(price.worst * price.micros_per_credit for price in priced)
+    return Estimate(like, pages, 0, low, pages * sum(price.worst for price in priced), low_micros, high_micros)
+
+
 def similar_range(past: Sequence[Past], sites: int) -> tuple[int, int]:
     """What all but the cheapest and the dearest tenth of these jobs would have cost with so many sites."""
     rates = [one.credits / one.sites for one in past]
@@ -127,7 +138,7 @@ def _from_nothing(
     like: Comparable, ladder: Ladder, prices: PriceList, pages: float | None, looked: tuple[int, int] | None
 ) -> Guess:
     """Credits of a site by the ladder alone: which is not much to go by, and shows."""
-    usual = [price.usual for price in _prices(ladder, prices)]
+    usual = [price.usual for price in prices_of(ladder, prices)]
     most = max(like.pages_per_site, like.top_pages)
     read = (pages / 2, pages * 2) if pages else _PAGES
     pages_of_site = Guess.between(min(read[0], most / 2), min(read[1], most))
@@ -140,7 +151,9 @@ def _from_past(past: Sequence[Past], looked: tuple[int, int] | None) -> Guess:
     """Credits of a site by what sites have cost in similar jobs."""
     rates = _rates(past)
     middle, spread = math.exp(fmean(rates)), _spread(rates)
-    shares = [math.log((one.paying + 0.5) / (one.sites + 1)) for one in past if one.paying is not None]
+    # A site that was listed may have led to another one, which was paid for beside it.
+    paying = [(min(one.paying, one.sites), one.sites) for one in past if one.paying is not None]
+    shares = [math.log((some + 0.5) / (sites + 1)) for some, sites in paying]
     if looked and shares:
         usual = Guess(math.exp(fmean(shares)), _spread(shares))
         here = usual.seen(*looked)
@@ -196,8 +209,10 @@ def _tail(freedom: int) -> float:
     return _Z + (_Z**3 + _Z) / (4 * freedom) + (5 * _Z**5 + 16 * _Z**3 + 3 * _Z) / (96 * freedom**2)
 
 
-def _prices(ladder: Ladder, prices: PriceList) -> list[Price]:
-    return [price for rung in ladder.rungs if (price := prices.of(rung.name))]
+def prices_of(ladder: Ladder, prices: PriceList) -> list[Price]:
+    """Of its rungs that take credits. An operator may say of one that it takes none, or give a price to one of ours."""
+    paid = (prices.of(rung.name) for rung in ladder.rungs if rung.paid)
+    return [price for price in paid if price and price.usual]
 
 
 def _unit(value: float) -> int:

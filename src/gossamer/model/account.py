@@ -73,6 +73,16 @@ class Quota:
     running: int | None = None
     queued: int | None = None
 
+    def of(self, account: Account | None) -> "Quota":
+        """The account's own limits, where it has some, else these."""
+        if account is None:
+            return self
+        return Quota(
+            self.credits if account.credits is None else account.credits,
+            self.running if account.running_jobs is None else account.running_jobs,
+            self.queued if account.queued_jobs is None else account.queued_jobs,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Bill:

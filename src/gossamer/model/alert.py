@@ -19,6 +19,8 @@ class AlertKind(StrEnum):
     DEAD_LETTER = "dead-letter"  # a visit was given up after killing its workers
     WORKERS = "workers"  # the working processes do not live
     REDIS = "redis"  # the server that keeps the spacing for all is away
+    BROKER = "broker"  # nobody can be told of work
+    DATABASE = "database"  # a cluster's was away
     CONCURRENCY = "concurrency"  # more visits run at once than may
     CONNECTIONS = "connections"  # the database has hardly any left
     PARTITIONS = "partitions"  # rows of no month lie where everybody has to look

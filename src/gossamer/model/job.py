@@ -72,6 +72,11 @@ class Job:
     started_at: datetime | None
     finished_at: datetime | None
 
+    @property
+    def is_of_pages(self) -> bool:
+        """Whether it was given pages and not domains: how far it is, is counted in what it was given."""
+        return self.recipe == "scrape"
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:

@@ -13,7 +13,7 @@ MICROS = 1_000_000  # of a dollar
 GIGABYTE = 1_000_000_000
 MEGABYTE = 1_000_000
 ACCOUNT = "default"
-"""The one account there is as long as nobody logs in."""
+"""The account of all who have no other: jobs of the command line are its."""
 
 LEVELS = (50, 80, 100)
 """Per cent of a cap at which people are told."""
@@ -95,11 +95,11 @@ class BudgetKey:
         return list(Scope).index(self.scope), self.subject, self.period
 
 
-def keys_for(job_id: UUID, day: date) -> tuple[BudgetKey, BudgetKey, BudgetKey]:
-    """The budgets a request of a job has to fit in, as they are locked."""
+def keys_for(job_id: UUID, day: date, account: str) -> tuple[BudgetKey, BudgetKey, BudgetKey]:
+    """The budgets a request of a job of an account has to fit in, as they are locked."""
     return (
         BudgetKey(Scope.SYSTEM, "", day.isoformat()),
-        BudgetKey(Scope.ACCOUNT, ACCOUNT, f"{day:%Y-%m}"),
+        BudgetKey(Scope.ACCOUNT, account, f"{day:%Y-%m}"),
         BudgetKey(Scope.JOB, job_id.hex),
     )
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from gossamer.model.fetching import DIRECT
+from gossamer.model.money import ACCOUNT
 from gossamer.model.states import PageState
 from gossamer.model.url import url_key
 
@@ -104,3 +105,4 @@ class Visit:
     notes: bytes
     robots: dict[str, Any]
     errands: tuple[Errand, ...] = ()
+    account: str = ACCOUNT  # whose money it spends

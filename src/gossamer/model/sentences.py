@@ -78,6 +78,14 @@ ALERTS: Mapping[str, str] = {
         "Redis is away ({why}). Until it is back every worker asks a domain at most once in two seconds, and nothing "
         "that costs money is begun. See that it runs and that GOSSAMER_REDIS_URL is right: 'gossamer doctor'."
     ),
+    "broker": (
+        "No message has reached the broker for {seconds} s. Visits wait until it is back, and none is lost. See that "
+        "it runs and that GOSSAMER_BROKER_URL, or GOSSAMER_REDIS_URL, is right: 'gossamer doctor'."
+    ),
+    "database": (
+        "The database is away for {host} ({why}). Workers wait for it, and nothing is lost. See that it runs and can "
+        "be reached from there: 'gossamer doctor'."
+    ),
     "concurrency": (
         "{visits} visits{of} are being walked at once, more than {setting} allows ({cap}). See that all "
         "workers have the same setting: 'gossamer system workers'."

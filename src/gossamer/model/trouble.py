@@ -104,6 +104,9 @@ PROVIDERS_OWN = frozenset(
     {Reason.PROVIDER_AWAY, Reason.PROVIDER_UNREADABLE, Reason.PROVIDER_KEY, Reason.PROVIDER_CREDITS}
 )
 
+# What a person can open, and a program should not try to.
+FOR_PEOPLE = (Reason.LOGIN, Reason.CAPTCHA)
+
 # Troubles of the way to a host, not of the page: another spelling of the address may work.
 NO_WAY_IN = frozenset({Reason.DNS, Reason.UNREACHABLE, Reason.TLS, Reason.TIMEOUT})
 

@@ -98,6 +98,8 @@ def _resolve_dots(path: str) -> str:
 def host_of(url: str) -> str:
     """The host of a normalised address, without port."""
     authority = url.split("/", 3)[2]
+    if ":" not in authority:
+        return authority
     if authority.startswith("["):
         return authority.partition("]")[0] + "]"
     return authority.partition(":")[0]

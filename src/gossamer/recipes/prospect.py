@@ -9,6 +9,7 @@ from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.record import RecordKind
 from gossamer.model.url import site_of
 from gossamer.recipe import FetchingParams
+from gossamer.recipes.following import Patterns, each_once
 
 if TYPE_CHECKING:
     from gossamer.recipes.prospecting import BoundProspect
@@ -60,22 +61,10 @@ def _site_named(text: str) -> str:
     return site_of(domain.host)
 
 
-def _pattern(text: str) -> str:
-    if not text.startswith(("/", "*")):
-        raise ValueError(f'"{text}" must begin with / or *: it is compared with path and query')
-    return text
-
-
-def _each_once(entries: list[str]) -> list[str]:
-    return list(dict.fromkeys(entries))
-
-
 Keyword = Annotated[str, Field(max_length=200), AfterValidator(_named)]
 
 Domain = Annotated[str, Field(max_length=2_000), AfterValidator(_site_named)]
-Domains = Annotated[list[Domain], Field(max_length=50), AfterValidator(_each_once)]
-Pattern = Annotated[str, Field(max_length=200), AfterValidator(_pattern)]
-Patterns = Annotated[list[Pattern], Field(max_length=50), AfterValidator(_each_once)]
+Domains = Annotated[list[Domain], Field(max_length=50), AfterValidator(each_once)]
 
 
 class ProspectParams(FetchingParams):

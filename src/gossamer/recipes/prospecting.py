@@ -14,6 +14,7 @@ from gossamer.model.page import Page
 from gossamer.model.record import Follow, Harvest, Record, Value
 from gossamer.model.trouble import Trouble
 from gossamer.model.url import site_of_url
+from gossamer.recipes.following import links_within
 from gossamer.recipes.prospect import MATCH, ProspectParams
 
 
@@ -48,7 +49,7 @@ class BoundProspect:
         return None
 
     def harvest(self, page: Page, doc: Document) -> Harvest:
-        return Harvest(records=self._records(doc), follows=tuple(_follows(doc)))
+        return Harvest(records=self._records(doc), follows=tuple(links_within(doc)))
 
     def finish(self, kind: str, groups: Iterable[Sequence[Record]]) -> Iterable[Record]:
         """A match is found on one page only, so there is nothing to merge: the first of each group stands."""
@@ -62,28 +63,35 @@ class BoundProspect:
         places = places_of(mentions, doc, self._matcher)
         backlinks = self._backlinks.find(doc, list(places)) if self._backlinks else {}
         outbound, dated = count_outbound(doc), page_date(doc)
+        of_page: dict[str, Value] = {
+            "domain": domain,
+            "url": doc.url,
+            "keyword": "",
+            "frequency": 0,
+            "context_snippet": "",
+            "crawl_method": doc.rung,
+            "timestamp": timestamp,
+            "http_status": doc.status,
+            "verdict": "",
+            "link_url": "",
+            "anchor_text": "",
+            "position": "",
+            # No columns of this table: what prospects are ranked by besides.
+            "page_date": dated,
+            "outbound_links": outbound.links,
+            "outbound_followed": outbound.followed,
+        }
         rows = []
         for mention in mentions:
-            keyword, backlink = mention.keyword, backlinks.get(mention.keyword)
-            data: dict[str, Value] = {
-                "domain": domain,
-                "url": doc.url,
-                "keyword": keyword,
-                "frequency": mention.frequency,
-                "context_snippet": mention.snippet,
-                "crawl_method": doc.rung,
-                "timestamp": timestamp,
-                "http_status": doc.status,
-                "verdict": str(backlink.verdict) if backlink else "",
-                "link_url": backlink.url if backlink else "",
-                "anchor_text": backlink.label if backlink else "",
-                "position": str(places[keyword]),
-                # No columns of this table: what prospects are ranked by besides.
-                "page_date": dated,
-                "outbound_links": outbound.links,
-                "outbound_followed": outbound.followed,
-            }
-            rows.append(Record(kind=MATCH.name, identity=(doc.url, keyword), data=data))
+            data, keyword = of_page.copy(), mention.keyword
+            data["keyword"] = keyword
+            data["frequency"] = mention.frequency
+            data["context_snippet"] = mention.snippet
+            data["position"] = places[keyword].value
+            if backlink := backlinks.get(keyword):
+                data["verdict"] = backlink.verdict.value
+                data["link_url"], data["anchor_text"] = backlink.url, backlink.label
+            rows.append(Record(MATCH.name, (doc.url, keyword), data))
         return tuple(rows)
 
 
@@ -95,18 +103,3 @@ def _timestamp(at: datetime) -> str:
 def _second(at: datetime) -> str:
     # Hundreds of pages share one.
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _follows(doc: Document) -> list[Follow]:
-    """Where the page leads on the same site: first where it sends visitors by itself, then its links."""
-    site = site_of_url(doc.url)
-    usual = tuple(f"{scheme}://{www}{site}/" for scheme in ("https", "http") for www in ("", "www."))
-    first = [Follow(doc.refresh)] if doc.refresh and site_of_url(doc.refresh) == site else []
-    if doc.nofollow:
-        return first
-    return first + [
-        Follow(url)
-        for url, nofollow in doc.links
-        # Only the few links that are not plainly here, but name this site (another port, say), are taken apart.
-        if not nofollow and url != doc.url and (url.startswith(usual) or (site in url and site_of_url(url) == site))
-    ]

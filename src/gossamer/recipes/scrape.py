@@ -7,6 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from gossamer.model.record import RecordKind
 from gossamer.model.scrape import EXTRACT, FORMATS
 from gossamer.recipe import FetchingParams
+from gossamer.recipes.following import Patterns
 
 if TYPE_CHECKING:
     from gossamer.recipes.scraping import BoundScrape
@@ -54,6 +55,19 @@ def _sound(rules: dict[str, Any]) -> dict[str, Any]:
 Format = Annotated[str, Field(max_length=20)]
 
 
+class WalkParams(BaseModel):
+    """How far a job goes that reads sites and not only listed pages."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_pages: int = Field(default=500, ge=1, le=50_000, description="Of each site so many pages at most.")
+    depth: int = Field(default=50, ge=0, le=1_000, description="Clicks from where it begins at most.")
+    include: Patterns = Field(
+        default_factory=list, description="Read only pages whose path and query match one of these, * for anything."
+    )
+    exclude: Patterns = Field(default_factory=list, description="Read no pages that match one of these.")
+
+
 class ScrapeParams(FetchingParams):
     """What a scrape job needs to know besides its addresses."""
 
@@ -67,6 +81,10 @@ class ScrapeParams(FetchingParams):
         default=None,
         validate_default=True,
         description="Fields to take out of every page, each by a CSS selector or an XPath expression.",
+    )
+
+    walk: WalkParams | None = Field(
+        default=None, description="Read the sites from where they begin on; nothing: exactly the pages that are listed."
     )
 
     @field_validator("extract")

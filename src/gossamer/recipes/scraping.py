@@ -17,7 +17,8 @@ from gossamer.parse.decode import decode
 from gossamer.parse.kind import Kind, kind_of
 from gossamer.parse.structured import structured_data
 from gossamer.parse.text import visible_lines
-from gossamer.recipes.scrape import PAGE, ScrapeParams
+from gossamer.recipes.following import links_within
+from gossamer.recipes.scrape import PAGE, ScrapeParams, WalkParams
 
 _HTTP_TIME = timedelta(seconds=30)
 _VISIT_TIME = timedelta(days=7)  # a list of one site takes as long as politeness wants; the job has a limit of its own
@@ -29,17 +30,23 @@ class BoundScrape:
     def __init__(self, params: ScrapeParams) -> None:
         self._formats = frozenset(params.formats)
         self._rules = read_rules(params.extract) if params.extract and EXTRACT in self._formats else {}
+        self._walks = params.walk is not None
+        walk = params.walk or WalkParams(depth=0)
         self._policy = CrawlPolicy(
             ladder=params.rungs,
-            depth=0,
+            pages_per_site=walk.max_pages,
+            top_pages=walk.max_pages,
+            depth=walk.depth,
+            include=tuple(walk.include),
+            exclude=tuple(walk.exclude),
             visit_time=_VISIT_TIME,
-            as_given=True,
-            any_kind="raw" in self._formats,
+            as_given=not self._walks,
+            any_kind="raw" in self._formats and not self._walks,
             timeout=_HTTP_TIME,
         )
 
     def seeds(self) -> Iterable[Follow]:
-        """Nothing beyond the addresses that were listed."""
+        """Nothing beyond the addresses and sites that were listed."""
         return ()
 
     def policy(self) -> CrawlPolicy:
@@ -77,7 +84,8 @@ class BoundScrape:
             data[EXTRACT] = dict(extract(self._rules, doc))
         if files:
             data["files"] = [file.name for file in files]
-        return Harvest(records=(Record(PAGE.name, (page.url,), data),), files=files)
+        follows = tuple(links_within(doc)) if self._walks else ()
+        return Harvest(records=(Record(PAGE.name, (page.url,), data),), follows=follows, files=files)
 
     def finish(self, kind: str, groups: Iterable[Sequence[Record]]) -> Iterable[Record]:
         """Every address has one record of its own."""

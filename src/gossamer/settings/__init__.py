@@ -56,10 +56,12 @@ from gossamer.settings.forms import (
     setting,
 )
 
-__all__ = ["PREFIX", "TOML_NAME", "Settings", "read_settings"]
+__all__ = ["PREFIX", "TOML_NAME", "WITHOUT_EFFECT", "Settings", "idle_variables", "read_settings"]
 
 _SECRET = frozenset(
     {
+        "admin_token",
+        "api_key",
         "api_secret",
         "broker_url",
         "database_url",
@@ -99,6 +101,14 @@ class Settings(BaseSettings):
         "session or transaction",
         default="session",
     )
+    database_pool_size: int = setting(
+        "Connections of a server or a command to Postgres; workers of a cluster take as many as their lanes need",
+        "a whole number above 1",
+        default=4,
+        gt=1,
+        le=1_000,
+        validation_alias=AliasChoices("GOSSAMER_DATABASE_POOL_SIZE", "DATABASE_POOL_SIZE"),
+    )
     statement_timeout: Duration = setting(
         "How long one statement may take on Postgres; audits and files of whole jobs may take longer",
         SOME_TIME,
@@ -122,6 +132,15 @@ class Settings(BaseSettings):
         "an address that Celery knows, such as redis://host:6379/1 or amqp://user:password@host//",
         default=None,
         validation_alias=AliasChoices("GOSSAMER_BROKER_URL", "CELERY_BROKER_URL"),
+    )
+    remote: str | None = setting(
+        "Server that commands are about, instead of the one you have logged in to; 'local' for this machine",
+        "an address such as https://crawl.example.com, or local",
+        default=None,
+        min_length=1,
+    )
+    api_key: Annotated[SecretStr, BeforeValidator(a_key)] | None = setting(
+        "Key to that server, instead of the one that was kept at the login", "a key without spaces", default=None
     )
     domain_rate: float = setting(
         "Requests per second per registrable domain, over everything",
@@ -388,6 +407,7 @@ class Settings(BaseSettings):
         "Web pages of these origins may ask the server from a browser; none when unset",
         "origins such as https://app.example.com,http://localhost:5173",
         default=(),
+        validation_alias=AliasChoices("GOSSAMER_API_CORS", "CORS_ORIGINS"),
     )
     api_trusted_proxies: Networks = setting(
         "Proxies that are believed when they say for whom they ask (X-Forwarded-For); none when unset",
@@ -413,6 +433,20 @@ class Settings(BaseSettings):
         "at least 32 characters",
         default=None,
         min_length=32,
+        validation_alias=AliasChoices("GOSSAMER_API_SECRET", "SECRET_KEY"),
+    )
+    jwt_algorithm: Literal["HS256"] = setting(
+        "How logins are signed: there is one way only",
+        "HS256",
+        default="HS256",
+        validation_alias=AliasChoices("GOSSAMER_JWT_ALGORITHM", "JWT_ALGORITHM"),
+    )
+    admin_token: SecretStr | None = setting(
+        "A key of your own that may do everything in the account 'default'; the first start then makes and shows none",
+        "at least 32 characters",
+        default=None,
+        min_length=32,
+        validation_alias=AliasChoices("GOSSAMER_ADMIN_TOKEN", "ADMIN_TOKEN"),
     )
     account_jobs: int | None = setting(
         "Jobs of one account at work at once, of those that came through the server; the others wait",
@@ -514,6 +548,20 @@ def read_settings() -> tuple[Settings, list[str]]:
     known = set(Settings.model_fields)
     unknown = [name for name in sorted(os.environ) if name.startswith(PREFIX) and _bare(name) not in known]
     return settings, unknown + [f"{name} in {TOML_NAME}" for name in sorted(toml_values()) if name not in known]
+
+
+WITHOUT_EFFECT = {
+    "CELERY_RESULT_BACKEND": "what becomes of work is in the database, and Celery keeps no results",
+    "PROXY_PROVIDER": "there are no pools of proxies here; GOSSAMER_PROXY names one",
+    "PROXY_API_KEY": "there are no pools of proxies here; GOSSAMER_PROXY names one",
+    "SENTRY_DSN": "nothing is sent to Sentry",
+}
+"""Names that deployments elsewhere set, and why they do nothing here."""
+
+
+def idle_variables() -> list[str]:
+    """A sentence for each of them that is set."""
+    return [f"{name} has no effect: {why}." for name, why in WITHOUT_EFFECT.items() if os.environ.get(name)]
 
 
 def _bare(variable: str) -> str:

@@ -34,7 +34,8 @@ class VisitWork:
     lanes: dict[bytes, str] = field(default_factory=dict)  # of the pages that go to another one
 
     def add(self, step: Step) -> None:
-        self.chosen.update((page.key, page) for page in step.chosen)
+        if step.chosen:
+            self.chosen.update((page.key, page) for page in step.chosen)
         if step.lane and step.lane != self.visit.lane:
             self._send(step)
         self.handed.extend(step.handed)

@@ -1,8 +1,9 @@
 """The only place where outcomes become rows. Locks in one order: sites, visits, pages, records, counters, budgets."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 from uuid import UUID
 
 from gossamer.model.fetching import HOME_LANE
@@ -50,16 +51,30 @@ _PAGE_COUNTER = {
 _WAITS_ON = {state: frozenset({state} if state is PageState.PENDING else ()) for state in PageState}
 
 
+Close: TypeAlias = Callable[[Tx, UUID], None]
+"""Ends a job in the transaction of its last visit, if it is over."""
+
+
 @dataclass(slots=True)
 class Committed:
     """What the writer learns of the visits in its batch, by lease."""
 
     lost: set[UUID] = field(default_factory=set)  # no longer its own
     proven: set[UUID] = field(default_factory=set)  # they had died before, and have now brought a page to its end
+    ended: set[UUID] = field(default_factory=set)  # handed back or through
 
 
-def commit(tx: Tx, steps: list[Step], shard: int, checkpoint_visits: int = checkpoints.EVERY) -> Committed:
-    """Write a batch. A visit whose lease is gone is left out and reported; the others are written."""
+def commit(
+    tx: Tx,
+    steps: list[Step],
+    shard: int,
+    checkpoint_visits: int = checkpoints.EVERY,
+    closing: tuple[Collection[UUID], Close] | None = None,
+) -> Committed:
+    """Write a batch. A visit whose lease is gone is left out and reported; the others are written.
+
+    `closing` are visits, by lease, with which their jobs may end, and what ends a job.
+    """
     works = gather(steps)
     hosts = _meet_sites(tx, _still_ours(tx, works, lambda work: bool(work.handed)))
     locked = sites.lock(tx, [*{work.visit.site_id for work in works.values()}, *hosts.values()])
@@ -90,14 +105,27 @@ def commit(tx: Tx, steps: list[Step], shard: int, checkpoint_visits: int = check
     _end_visits(tx, held, locked, changes)
     counters.add(tx, shard, changes)
     memory.learn(tx, experiences(held))
-    checkpoints.take_due(
-        tx, sorted(job_id for job_id, change in changes.items() if change.sites_finished), checkpoint_visits
-    )
+    done.ended = {work.visit.lease for work in held if work.ending is not None}
+    ending = _ending_with(held, closing[0]) if closing else set()
+    finished = {job_id for job_id, change in changes.items() if change.sites_finished}
+    checkpoints.take_due(tx, sorted(finished - ending), checkpoint_visits)
+    for job_id in sorted(ending):
+        if closing:
+            closing[1](tx, job_id)
     charged = [charge for work in held for charge in work.charges]
     if charged:
         # Last of all: every paid request of all jobs waits for the budgets from here to the commit.
         bookings.settle(tx, charged)
     return done
+
+
+def _ending_with(held: list[VisitWork], waited_for: Collection[UUID]) -> set[UUID]:
+    """Jobs that may end with these visits. What was paid for is booked last of all, and no job ends before that."""
+    return {
+        work.visit.job_id
+        for work in held
+        if work.visit.lease in waited_for and isinstance(work.ending, Finished) and not work.charges
+    }
 
 
 def _still_ours(tx: Tx, works: dict[UUID, VisitWork], makes: Callable[[VisitWork], bool]) -> list[VisitWork]:

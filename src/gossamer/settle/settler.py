@@ -11,7 +11,7 @@ from gossamer.clock import Clock
 from gossamer.errors import StorageAway
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.settle.commit import Committed, commit
+from gossamer.settle.commit import Close, Committed, commit
 from gossamer.settle.step import Step
 from gossamer.store import checkpoints, reclaim
 from gossamer.store.database import Database
@@ -37,17 +37,23 @@ class Settler:
         shard: int,
         tell: Callable[[Committed], None],
         checkpoint_visits: int = checkpoints.EVERY,
+        close: Close | None = None,
     ) -> None:
         self._database = database
         self._checkpoint_visits = checkpoint_visits
         self._clock = clock
         self._shard = shard
         self._tell = tell
+        self._close = close
+        self._waited_for: set[UUID] = set()  # visits whose end somebody waits for, by lease
+        self._hurry = False
         self._proven: set[UUID] = set()  # suspects that have shown that they can be walked
         self._waiting: list[Step] = []
         self._oldest = 0.0
         self._committing: float | None = None  # since when the oldest step of the batch in hand has waited
-        self._places = asyncio.Semaphore(MOST_WAITING)
+        self._places = MOST_WAITING  # that are free
+        self._freed = asyncio.Event()  # set while there are any
+        self._freed.set()
         self._results = 0  # of the places taken, those whose results wait
         self.endings: Counter[str] = Counter()  # visits that have ended here and still run in the rows, by lane
         self._wake = asyncio.Event()
@@ -56,19 +62,28 @@ class Settler:
     @property
     def has_room(self) -> bool:
         """Asked before every page: waiting for what is there already would still cost something."""
-        return not self._places.locked()
+        return self._places > 0
 
     async def relief(self) -> None:
         """Wait until a result could be put: nothing new is asked of the web before."""
-        await self._places.acquire()
-        self._places.release()
+        while not self._places:
+            await self._freed.wait()
 
     async def room(self) -> None:
         """Take a place for a result. It is to be put, or the place given back, before anything else is awaited."""
-        await self._places.acquire()
+        while not self._places:
+            await self._freed.wait()
+        self._places -= 1
+        if not self._places:
+            self._freed.clear()
 
     def give_back(self) -> None:
-        self._places.release()
+        self._free(1)
+
+    def _free(self, places: int) -> None:
+        self._places += places
+        if places:
+            self._freed.set()
 
     def put_result(self, step: Step) -> None:
         """Accept what became of a page, for which there is a place."""
@@ -85,8 +100,13 @@ class Settler:
         if len(self._waiting) >= MOST_WAITING or step.ending is not None or suspect:
             self._wake.set()
         if step.ending is not None:
+            self._hurry |= step.visit.lease in self._waited_for
             self.endings[step.visit.lane] += 1
             self._proven.discard(step.visit.lease)
+
+    def hurry(self, lease: UUID) -> None:
+        """Somebody waits for the end of this visit: it is written without a moment's pause, and its job's with it."""
+        self._waited_for.add(lease)
 
     def lag(self) -> float:
         """Seconds the oldest step has waited to be written."""
@@ -99,8 +119,8 @@ class Settler:
             await self._until_due()
             batch, self._waiting = self._waiting, []
             self._wake.clear()
-            for _ in range(self._results):
-                self._places.release()
+            self._hurry = False
+            self._free(self._results)
             self._results = 0
             if batch:
                 self._committing = self._oldest
@@ -124,8 +144,9 @@ class Settler:
                     await self._wake.wait()
             except TimeoutError:
                 continue
-            # Endings come in crowds: a breath lets the others of this moment share the commit.
-            await asyncio.sleep(0.01)
+            if not self._hurry:
+                # Endings come in crowds: a breath lets the others of this moment share the commit.
+                await asyncio.sleep(0.01)
             if self._waiting:
                 return
             self._wake.clear()
@@ -165,6 +186,9 @@ class Settler:
         return await self._write([bare])
 
     async def _write(self, steps: list[Step]) -> Committed:
-        done = await self._database.write(commit, steps, self._shard, self._checkpoint_visits)
+        hurried = frozenset(step.visit.lease for step in steps if step.ending) & self._waited_for
+        closing = (hurried, self._close) if hurried and self._close else None
+        done = await self._database.write(commit, steps, self._shard, self._checkpoint_visits, closing)
         self._proven |= done.proven
+        self._waited_for -= hurried | done.lost
         return done

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, bindparam, insert, select, update
 
 from gossamer.model.account import DEFAULT, Account
 from gossamer.store.access_tables import accounts
@@ -27,14 +27,17 @@ def ensure_default(tx: Tx) -> Account:
     return found
 
 
-def get(tx: Tx, identifier: str) -> Account | None:
-    row = tx.run(select(accounts).where(accounts.c.id == identifier)).first()
+_GET = select(accounts).where(accounts.c.id == bindparam("id"))
+
+
+def get(tx: Tx, account: str) -> Account | None:
+    row = tx.run(_GET, {"id": account}).first()
     return _account(row) if row else None
 
 
 def hold(tx: Tx, identifier: str) -> Account | None:
     """The same, and nobody else admits a job of it until commit."""
-    row = tx.run(tx.locked(select(accounts).where(accounts.c.id == identifier))).first()
+    row = tx.run(tx.locked(_GET), {"id": identifier}).first()
     return _account(row) if row else None
 
 

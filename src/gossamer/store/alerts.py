@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import Row, bindparam, select, update
 
 from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.ids import new_id
@@ -39,6 +39,14 @@ def clear(tx: Tx, kind: AlertKind, subject: str) -> bool:
     return bool(tx.run(update(alerts).where(held).values(cleared_at=tx.now, holds=None)).rowcount)
 
 
+def tell_of_past(tx: Tx, kind: AlertKind, subject: str, sentence: str) -> None:
+    """What could not be written while it held, and was told to people all the same."""
+    if fire(tx, kind, subject, sentence):
+        mine = _OPEN & (alerts.c.kind == kind) & (alerts.c.subject == subject)
+        tx.run(update(alerts).where(mine).values(delivered_at=tx.now))
+    clear(tx, kind, subject)
+
+
 def clear_of_job(tx: Tx, job_id: UUID) -> int:
     """A person has looked after the job: what was said about it is over."""
     held = _OPEN & (alerts.c.job_id == job_id) & (alerts.c.kind != AlertKind.DEAD_LETTER)
@@ -58,10 +66,13 @@ def of_job(tx: Tx, job_id: UUID) -> list[Alert]:
     return [_alert(row) for row in tx.run(select(alerts).where(_OPEN, alerts.c.job_id == job_id).order_by(alerts.c.id))]
 
 
+# Prepared once: whoever works a home asks every second.
+_UNDELIVERED = select(alerts).where(alerts.c.delivered_at.is_(None)).order_by(alerts.c.id).limit(bindparam("most"))
+
+
 def undelivered(tx: Tx, limit: int = 100) -> list[Alert]:
     """Not told to anybody yet, in the order they were said."""
-    query = select(alerts).where(alerts.c.delivered_at.is_(None)).order_by(alerts.c.id).limit(limit)
-    return [_alert(row) for row in tx.run(query)]
+    return [_alert(row) for row in tx.run(_UNDELIVERED, {"most": limit})]
 
 
 def delivered(tx: Tx, ids: Sequence[UUID]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -27,12 +28,14 @@ from gossamer.model.job import Progress
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.store import audit_money, checkpoints, counters
 from gossamer.store.audit_money import MoneyTally
+from gossamer.store.many import Fixed
 from gossamer.store.tables import jobs, pages, sites, visits
 from gossamer.store.tx import Tx
 
 FEW = 3
 
 JOB = bindparam("job", type_=jobs.c.id.type)
+_JOB_ROW = select(jobs.c.state, jobs.c.hidden_at).where(jobs.c.id == JOB)
 ONE: ColumnElement[Any] = literal_column("1")
 _ZERO: ColumnElement[Any] = literal_column("0")
 _IN_HAND = visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
@@ -73,8 +76,7 @@ class Tally:
 def tally(tx: Tx, job_id: UUID) -> Tally | None:
     """Everything but its records, of which there may be as many as pages; None if there is no such job."""
     take_room(tx)
-    columns = (jobs.c.state, jobs.c.hidden_at)
-    job = tx.run(select(*columns).where(jobs.c.id == JOB), {"job": job_id}).first()
+    job = tx.run(_JOB_ROW, {"job": job_id}).first()
     if job is None:
         return None
     by_state, bytes_in, offenders = _of_pages(tx, job_id)
@@ -82,8 +84,8 @@ def tally(tx: Tx, job_id: UUID) -> Tally | None:
         state=JobState(job.state),
         pages=by_state,
         bytes_in=bytes_in,
-        sites=_counted(tx, job_id, sites, sites.c.listed),
-        visits=_counted(tx, job_id, visits),
+        sites=_counted(tx, job_id, _SITES_BY_STATE),
+        visits=_counted(tx, job_id, _VISITS_BY_STATE),
         counted=counters.progress(tx, job_id),
         checkpoint=checkpoints.last(tx, job_id),
         is_hidden=job.hidden_at is not None,
@@ -99,7 +101,21 @@ def take_room(tx: Tx) -> None:
 
 
 def _of_pages(tx: Tx, job_id: UUID) -> tuple[dict[str, int], int, dict[str, Offenders]]:
-    """Everything that has to do with pages, by reading them once: there may be a million."""
+    """Everything that has to do with pages."""
+    kinds, query = _about_pages()
+    rows = query.rows(tx, {"job": job_id})
+    totals = [row for row in rows if not row.what]
+    return (
+        {row.name: int(row.total) for row in totals},
+        sum(int(row.bytes_in) for row in totals),
+        {what: offenders_of([row for row in rows if row.what == what]) for what in kinds},
+    )
+
+
+# Questions are put together once: for a job of one page that would take longer than to answer them.
+@cache
+def _about_pages() -> tuple[tuple[str, ...], Fixed]:
+    """Everything by reading them once: there may be a million."""
     held = (
         select(
             pages.c.site_id,
@@ -136,13 +152,7 @@ def _of_pages(tx: Tx, job_id: UUID) -> tuple[dict[str, int], int, dict[str, Offe
         "pages of ended visits": named(sites.c.host, held.c.pages).select_from(ended_visit).where(waiting, ~_TO_WALK),
     }
     found = [few(what, query).add_columns(_ZERO.label("bytes_in")).subquery() for what, query in wrong.items()]
-    rows = tx.rows(together(sums, *(select(one) for one in found)), {"job": job_id})
-    totals = [row for row in rows if not row.what]
-    return (
-        {row.name: int(row.total) for row in totals},
-        sum(int(row.bytes_in) for row in totals),
-        {what: offenders_of([row for row in rows if row.what == what]) for what in wrong},
-    )
+    return tuple(wrong), Fixed(together(sums, *(select(one) for one in found)))
 
 
 def _strays(held: CTE) -> Select[Any]:
@@ -170,14 +180,21 @@ def _unequal(held: CTE, which: ColumnElement[bool], owner: ColumnElement[UUID], 
 
 def _elsewhere(tx: Tx, job_id: UUID, state: JobState) -> dict[str, Offenders]:
     """What can be seen without the pages, and which of them are double."""
+    # Who was walking when a job was cancelled, or failed, has a few seconds to hand back.
+    kinds, query = _about_others(over_by_force=state in (JobState.CANCELLED, JobState.FAILED))
+    rows = query.rows(tx, {"job": job_id, "now": tx.now})
+    return {what: offenders_of([row for row in rows if row.what == what]) for what in kinds}
+
+
+@cache
+def _about_others(*, over_by_force: bool) -> tuple[tuple[str, ...], Fixed]:
     homeless = visits.outerjoin(sites, (sites.c.id == visits.c.site_id) & (sites.c.job_id == JOB))
     mine = visits.join(sites, sites.c.id == visits.c.site_id)
     ended = (visits.c.job_id == JOB) & (sites.c.state != SiteState.OPEN)
     walked = select(ONE).where(visits.c.site_id == sites.c.id, _TO_WALK).exists()
     open_site = (sites.c.job_id == JOB) & (sites.c.state == SiteState.OPEN)
-    # Who was walking when a job was cancelled, or failed, has a few seconds to hand back.
-    over_by_force = state in (JobState.CANCELLED, JobState.FAILED)
-    left = _IN_HAND & (visits.c.lease_until < tx.now) if over_by_force else _IN_HAND
+    now = bindparam("now", type_=visits.c.lease_until.type)
+    left = _IN_HAND & (visits.c.lease_until < now) if over_by_force else _IN_HAND
     wrong = {
         "stray visits": named(visits.c.domain)
         .select_from(homeless)
@@ -193,7 +210,7 @@ def _elsewhere(tx: Tx, job_id: UUID, state: JobState) -> dict[str, Offenders]:
         .group_by(pages.c.url)
         .having(func.count() > 1),
     }
-    return {what: offenders_of(tx.rows(few(what, query), {"job": job_id})) for what, query in wrong.items()}
+    return tuple(wrong), Fixed(together(*(select(few(what, query).subquery()) for what, query in wrong.items())))
 
 
 def named(name: ColumnElement[Any], weight: ColumnElement[Any] = ONE) -> Select[Any]:
@@ -212,6 +229,13 @@ def offenders_of(rows: Sequence[Any]) -> Offenders:
     return Offenders(int(rows[0].total), tuple(row.name for row in rows)) if rows else Offenders()
 
 
-def _counted(tx: Tx, job_id: UUID, table: Table, *conditions: ColumnElement[bool]) -> dict[str, int]:
-    query = select(table.c.state, func.count().label("rows")).where(table.c.job_id == job_id, *conditions)
-    return {row.state: int(row.rows) for row in tx.run(query.group_by(table.c.state))}
+def _counted(tx: Tx, job_id: UUID, query: Fixed) -> dict[str, int]:
+    return {row.state: int(row.rows) for row in query.rows(tx, {"job": job_id})}
+
+
+def _by_state(table: Table, *conditions: ColumnElement[bool]) -> Fixed:
+    query = select(table.c.state, func.count().label("rows")).where(table.c.job_id == JOB, *conditions)
+    return Fixed(query.group_by(table.c.state))
+
+
+_SITES_BY_STATE, _VISITS_BY_STATE = _by_state(sites, sites.c.listed), _by_state(visits)

@@ -1,19 +1,20 @@
 """What the audit asks of the ledger: charges and reservations held against what the budgets say."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Table, func, select
+from sqlalchemy import Table, bindparam, func, select
 
 from gossamer.model.ids import short
 from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Cap, Scope, keys_for, shown
 from gossamer.model.states import JobState
 from gossamer.store import budgets
 from gossamer.store.ledger_tables import PARTS, charges, expenses, reservations
+from gossamer.store.many import Fixed
 from gossamer.store.tables import jobs
 from gossamer.store.tx import Tx
 
@@ -38,7 +39,8 @@ def of_job(tx: Tx, job_id: UUID) -> MoneyTally:
         "reserved": _total(held).credits,
         "spent": budgets.of_job(tx, job_id).spent.credits,
     }
-    keys = {key for _, day in (*booked, *held, *kept) for key in keys_for(job_id, day)}
+    account = budgets.accounts_of(tx, [job_id])[job_id]
+    keys = {key for _, day in (*booked, *held, *kept) for key in keys_for(job_id, day, account)}
     # Others have spent of the same days, so that these are held against what all of them have.
     faults = _faults(tx, sorted(keys, key=lambda key: key.rank), _sums(tx, expenses), _sums(tx, reservations))
     return MoneyTally(figures, (*faults, *_unequal(job_id, booked, kept)))
@@ -48,7 +50,7 @@ def everything(tx: Tx) -> list[str]:
     """What does not fit in the whole ledger: every budget there is, and every job's charges."""
     kept, held = _sums(tx, expenses), _sums(tx, reservations)
     keys = [budget.key for budget in budgets.everything(tx)]
-    named = {key for job_id, day in (*kept, *held) for key in keys_for(job_id, day)}
+    named = {*_by_budget(tx, kept), *_by_budget(tx, held)}
     faults = _faults(tx, sorted({*keys, *named}, key=lambda key: key.rank), kept, held)
     # The charges of an archived job are deleted, what it spent is not.
     for job_id in tx.run(select(jobs.c.id).where(jobs.c.state != JobState.ARCHIVED).order_by(jobs.c.id)).scalars():
@@ -57,7 +59,7 @@ def everything(tx: Tx) -> list[str]:
 
 
 def _faults(tx: Tx, keys: list[BudgetKey], kept: _Sums, held: _Sums) -> list[str]:
-    spent, reserved = _by_budget(kept), _by_budget(held)
+    spent, reserved = _by_budget(tx, kept), _by_budget(tx, held)
     faults = []
     for key in keys:
         budget = budgets.get(tx, key) or Budget(key, Cap())
@@ -84,29 +86,49 @@ def _compared(key: BudgetKey, what: str, said: Amount, found: Amount) -> list[st
 
 
 def _name(key: BudgetKey) -> str:
-    return f"of job {short(key.job_id)}" if key.job_id else f"of the {key.scope} in {key.period}"
+    if key.job_id:
+        return f"of job {short(key.job_id)}"
+    return f"of the {key.scope}{f' {key.subject}' if key.subject else ''} in {key.period}"
 
 
 def _told(amount: Amount) -> str:
     return ", ".join(shown(part, getattr(amount, part)) for part in PARTS)
 
 
-def _by_budget(sums: _Sums) -> dict[BudgetKey, Amount]:
+def _by_budget(tx: Tx, sums: _Sums) -> dict[BudgetKey, Amount]:
     found: dict[BudgetKey, Amount] = defaultdict(lambda: NOTHING)
+    whose = budgets.accounts_of(tx, {job_id for job_id, _ in sums})
     for (job_id, day), amount in sums.items():
-        for key in keys_for(job_id, day):
+        for key in keys_for(job_id, day, whose[job_id]):
             found[key] += amount
     return found
 
 
 def _sums(tx: Tx, table: Table, job_id: UUID | None = None) -> _Sums:
-    query = select(table.c.job_id, table.c.day, *(func.sum(table.c[part]).label(part) for part in PARTS))
     if job_id is not None:
-        query = query.where(table.c.job_id == job_id)
-    rows: Any = tx.run(query.group_by(table.c.job_id, table.c.day))
-    return {
-        (row.job_id, date.fromisoformat(row.day)): Amount(*(int(getattr(row, part)) for part in PARTS)) for row in rows
-    }
+        return {(job_id, day): amount for day, amount in _amounts(_SUMS_OF_JOB[table.name].rows(tx, {"job": job_id}))}
+    query = select(table.c.job_id, table.c.day, *_parts(table)).group_by(table.c.job_id, table.c.day)
+    rows: Any = tx.run(query).all()
+    return {(row.job_id, day): amount for row, (day, amount) in zip(rows, _amounts(rows), strict=True)}
+
+
+def _amounts(rows: Iterable[Any]) -> Iterator[tuple[date, Amount]]:
+    for row in rows:
+        yield date.fromisoformat(row.day), Amount(*(int(getattr(row, part)) for part in PARTS))
+
+
+def _parts(table: Table) -> list[Any]:
+    return [func.sum(table.c[part]).label(part) for part in PARTS]
+
+
+_SUMS_OF_JOB = {
+    table.name: Fixed(
+        select(table.c.day, *_parts(table))
+        .where(table.c.job_id == bindparam("job", type_=table.c.job_id.type))
+        .group_by(table.c.day)
+    )
+    for table in (charges, reservations, expenses)
+}
 
 
 def _of(sums: _Sums, job_id: UUID) -> _Sums:

@@ -50,7 +50,7 @@ def reserve(tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap]) -> list[R
         if one.id in outlook.known:
             answers.append(granted)
             continue
-        wanted = keys_for(one.visit.job_id, day)
+        wanted = keys_for(one.visit.job_id, day, one.visit.account)
         refusal = _unfit(one, outlook) or _too_much(one, [(held[key], taken[key]) for key in wanted])
         answers.append(refusal or granted)
         if refusal is None:
@@ -120,12 +120,13 @@ def _close(tx: Tx, taken: Sequence[Taken], costs: Mapping[UUID, Charge]) -> None
         return
     changes: dict[BudgetKey, BudgetChange] = defaultdict(BudgetChange)
     booked: list[tuple[Taken, Charge]] = []
+    whose = budgets.accounts_of(tx, {one.job_id for one in taken})
     for one in taken:
         charge = costs.get(one.id)
         cost = charge.amount if charge else NOTHING
         if charge and cost:
             booked.append((one, charge))
-        for key in keys_for(one.job_id, date.fromisoformat(one.day)):
+        for key in keys_for(one.job_id, date.fromisoformat(one.day), whose[one.job_id]):
             change = changes[key]
             change.reserved -= one.worst
             change.spent += cost

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, case, func, literal_column, select, tuple_, update
 
-from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Cap, Scope, keys_for
+from gossamer.model.money import ACCOUNT, NOTHING, Amount, Budget, BudgetKey, Cap, Scope, keys_for
 from gossamer.model.states import JobState
 from gossamer.store.ledger_tables import PARTS, budgets
 from gossamer.store.many import Many
@@ -59,6 +59,20 @@ def _open(tx: Tx, caps: Mapping[BudgetKey, Cap]) -> None:
 
 def open_job(tx: Tx, job_id: UUID, cap: Cap) -> None:
     _open(tx, {job_key(job_id): cap})
+
+
+_AT_ONCE = 1_000  # jobs
+_ACCOUNTS = select(jobs.c.id, jobs.c.account_id).where(jobs.c.id.in_(bindparam("ids", expanding=True)))
+
+
+def accounts_of(tx: Tx, ids: Collection[UUID]) -> dict[UUID, str]:
+    """Whose money these jobs spend. A job never changes hands, and its row is never deleted."""
+    found: dict[UUID, str] = {}
+    wanted = list(ids)
+    for start in range(0, len(wanted), _AT_ONCE):
+        rows = tx.run(_ACCOUNTS, {"ids": wanted[start : start + _AT_ONCE]})
+        found |= {row.id: row.account_id for row in rows}
+    return found
 
 
 def job_key(job_id: UUID) -> BudgetKey:
@@ -195,10 +209,12 @@ def over_traffic(tx: Tx) -> dict[UUID, int]:
     return {row.id: int(row.traffic) for row in tx.run(_OVER_TRAFFIC)}
 
 
-def today(tx: Tx) -> tuple[Budget, Budget]:
-    """The system's budget of this day and the account's of this month, as far as anything was reserved of them."""
-    system, account, _ = keys_for(UUID(int=0), tx.now.date())
-    return get(tx, system) or Budget(system, Cap()), get(tx, account) or Budget(account, Cap())
+def today(tx: Tx) -> tuple[Budget, dict[str, Budget]]:
+    """The system's budget of this day, and those of accounts of this month, of whatever something was reserved."""
+    system, account, _ = keys_for(UUID(int=0), tx.now.date(), ACCOUNT)
+    mine = (budgets.c.scope == Scope.ACCOUNT) & (budgets.c.period == account.period)
+    found = [budget_of(row) for row in tx.run(select(budgets).where(mine).order_by(budgets.c.subject))]
+    return get(tx, system) or Budget(system, Cap()), {one.key.subject: one for one in found}
 
 
 def budget_of(row: Row[Any]) -> Budget:

@@ -113,7 +113,8 @@ def _write(tx: Tx, job_id: UUID, cause: CheckpointCause, present: Row[Any]) -> N
         "last_at": present.last_at,
     }
     tx.run(insert(checkpoints), row)
-    tx.run(_PRUNE, {"job": job_id})
+    if present.newest is not None:
+        tx.run(_PRUNE, {"job": job_id})
 
 
 def _checkpoint(row: Row[Any]) -> Checkpoint:

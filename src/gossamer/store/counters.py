@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, case, exists, func, insert, select, update
+from sqlalchemy import Executable, bindparam, case, exists, func, insert, select, update
 
 from gossamer.model.job import Progress
 from gossamer.model.states import VisitState
+from gossamer.store.dialect import Dialect
+from gossamer.store.many import Many
 from gossamer.store.tables import counters, jobs, minutes, visits
 from gossamer.store.tx import Tx
 
@@ -51,9 +54,12 @@ _ADD = (
 )
 
 
+_CREATE = Many(insert(counters).values({name: bindparam(name) for name in ("job_id", "shard", *NAMES)}), together=True)
+
+
 def create(tx: Tx, job_id: UUID) -> None:
     zero = dict.fromkeys(NAMES, 0)
-    tx.run_many(insert(counters), [{"job_id": job_id, "shard": shard, **zero} for shard in range(SHARDS)])
+    _CREATE.run(tx, [{"job_id": job_id, "shard": shard, **zero} for shard in range(SHARDS)])
 
 
 def add(tx: Tx, shard: int, changes: Mapping[UUID, Change]) -> None:
@@ -61,13 +67,8 @@ def add(tx: Tx, shard: int, changes: Mapping[UUID, Change]) -> None:
     ordered = sorted(changes.items())
     tx.run_many(_ADD, [_addition(tx, job_id, shard, change) for job_id, change in ordered])
     minute = tx.now.replace(second=0, microsecond=0)
-    upsert = tx.dialect.insert(minutes)
-    upsert = upsert.on_conflict_do_update(
-        index_elements=["job_id", "minute"],
-        set_={name: minutes.c[name] + upsert.excluded[name] for name in ("sites", "pages", "records")},
-    )
     tx.run_many(
-        upsert,
+        _in_minutes(tx.dialect),
         [
             {
                 "job_id": job_id,
@@ -81,15 +82,31 @@ def add(tx: Tx, shard: int, changes: Mapping[UUID, Change]) -> None:
     )
 
 
+@cache
+def _in_minutes(dialect: Dialect) -> Executable:
+    upsert = dialect.insert(minutes)
+    made: Executable = upsert.on_conflict_do_update(
+        index_elements=["job_id", "minute"],
+        set_={name: minutes.c[name] + upsert.excluded[name] for name in ("sites", "pages", "records")},
+    )
+    return made
+
+
 def take_back(tx: Tx, job_id: UUID, change: Change) -> None:
     """What had ended is open again. The minutes tell how fast a job was, and it was: they stay as they are."""
     tx.run(_ADD, _addition(tx, job_id, 0, change))
 
 
+_BEGIN_WITH = (
+    update(counters)
+    .where(counters.c.job_id == bindparam("b_job"), counters.c.shard == 0)
+    .values(pages_open=bindparam("b_open"))
+)
+
+
 def begin_with(tx: Tx, job_id: UUID, pages_open: int) -> None:
     """A job that has pages before anything was done for it."""
-    mine = (counters.c.job_id == job_id) & (counters.c.shard == 0)
-    tx.run(update(counters).where(mine).values(pages_open=pages_open))
+    tx.run(_BEGIN_WITH, {"b_job": job_id, "b_open": pages_open})
 
 
 def _addition(tx: Tx, job_id: UUID, shard: int, change: Change) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, bindparam, delete, func, or_, select, update
 
 from gossamer.clock import milliseconds
 from gossamer.model.ids import fits
@@ -18,19 +18,23 @@ _ATTEMPTS_KEPT = 20
 _AT_A_TIME = 1_000
 
 
+_NOW = bindparam("now", type_=deliveries.c.due_at.type)
+# Prepared once: whoever sends asks twice a second.
+_ENDPOINTS_DUE = (
+    select(deliveries.c.endpoint_id)
+    .join(endpoints, endpoints.c.id == deliveries.c.endpoint_id)
+    .where(deliveries.c.state == DeliveryState.PENDING, deliveries.c.due_at <= _NOW)
+    .where(endpoints.c.state == EndpointState.ACTIVE, is_rested(_NOW))
+    .where(or_(endpoints.c.lease.is_(None), endpoints.c.lease_until < _NOW))
+    .group_by(deliveries.c.endpoint_id)
+    .order_by(func.min(deliveries.c.due_at))
+    .limit(bindparam("most"))
+)
+
+
 def endpoints_due(tx: Tx, limit: int) -> list[UUID]:
     """Endpoints that take something now and that nobody sends to, those first whose oldest message waits longest."""
-    free = or_(endpoints.c.lease.is_(None), endpoints.c.lease_until < tx.now)
-    query = (
-        select(deliveries.c.endpoint_id)
-        .join(endpoints, endpoints.c.id == deliveries.c.endpoint_id)
-        .where(_waits(), deliveries.c.due_at <= tx.now)
-        .where(endpoints.c.state == EndpointState.ACTIVE, free, is_rested(tx.now))
-        .group_by(deliveries.c.endpoint_id)
-        .order_by(func.min(deliveries.c.due_at))
-        .limit(limit)
-    )
-    return list(tx.run(query).scalars())
+    return list(tx.run(_ENDPOINTS_DUE, {"now": tx.now, "most": limit}).scalars())
 
 
 def due(tx: Tx, endpoint_id: UUID, limit: int, only: UUID | None = None) -> list[Delivery]:

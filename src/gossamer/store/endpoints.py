@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, delete, func, insert, or_, select, update
+from sqlalchemy import BindParameter, ColumnElement, delete, func, insert, or_, select, update
 
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import fits, new_id
@@ -131,7 +131,7 @@ def wake(tx: Tx, identifier: UUID) -> None:
     tx.run(update(endpoints).where(endpoints.c.id == identifier).values(not_before=None))
 
 
-def is_rested(now: datetime) -> ColumnElement[bool]:
+def is_rested(now: datetime | BindParameter[Any]) -> ColumnElement[bool]:
     return or_(endpoints.c.not_before.is_(None), endpoints.c.not_before <= now)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, bindparam, func, insert, select
+from sqlalchemy import ColumnElement, Row, bindparam, func, insert, select, true
 
 from gossamer.model.estimate import Comparable, Estimate, Past, Probed, Record
 from gossamer.model.experience import Experience
@@ -61,16 +61,20 @@ _SPENT = (
 )
 
 
-def record(tx: Tx) -> Record:
-    """How good the latest estimates were, of whatever kind of job."""
-    rows = tx.rows(_SPENT.limit(MOST), {})
+def record(tx: Tx, account: str | None = None) -> Record:
+    """How good the latest estimates were, of whatever kind of job; of one account's only, if it is named."""
+    rows = tx.rows(_SPENT.where(_whose(account)).limit(MOST), {})
     return Record(sum(row.low <= row.spent_credits <= row.high for row in rows), len(rows))
 
 
-def similar(tx: Tx, like: Comparable) -> dict[UUID, Past]:
+def _whose(account: str | None) -> ColumnElement[bool]:
+    return true() if account is None else jobs.c.account_id == account
+
+
+def similar(tx: Tx, like: Comparable, account: str | None = None) -> dict[UUID, Past]:
     """The latest jobs with the same ladder, and with the same limits if there are enough of those; newest first."""
     wanted = (estimates.c.recipe == like.recipe) & (estimates.c.ladder == ",".join(like.ladder))
-    rows = tx.rows(_SPENT.where(wanted).limit(2 * MOST), {})
+    rows = tx.rows(_SPENT.where(wanted, _whose(account)).limit(2 * MOST), {})
     same = [row for row in rows if (row.pages_per_site, row.top_pages) == (like.pages_per_site, like.top_pages)]
     chosen = same if len(same) >= _ENOUGH else rows
     return {row.job_id: Past(row.sites, int(row.spent_credits), row.expected) for row in chosen[:MOST]}
@@ -86,9 +90,9 @@ def paying_sites(tx: Tx, job_id: UUID) -> int:
     return int(tx.run(_PAYING, {"job": job_id}).scalar_one())
 
 
-def pages_per_site(tx: Tx) -> float | None:
+def pages_per_site(tx: Tx, account: str | None = None) -> float | None:
     """What the latest jobs have read of a site, whatever it was read with; None if there were none."""
-    query = select(_SITES.label("sites"), _sum("pages_done").label("pages")).where(_TO_ITS_END)
+    query = select(_SITES.label("sites"), _sum("pages_done").label("pages")).where(_TO_ITS_END, _whose(account))
     rows = tx.rows(query.order_by(jobs.c.id.desc()).limit(MOST), {})
     read = sum(int(row.sites) for row in rows)
     return sum(int(row.pages) for row in rows) / read if read else None

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, delete, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, bindparam, delete, exists, func, insert, or_, select, update
 
 from gossamer.model.export import OPEN, Export, ExportRequest, ExportState
 from gossamer.model.ids import new_id
@@ -63,10 +63,15 @@ def any_open(tx: Tx, home: str, job_id: UUID | None = None) -> bool:
     return bool(tx.run(select(exists().where(wanted))).scalar())
 
 
+# Prepared once: whoever works a home asks twice a second.
+_WAITING = select(func.count()).where(
+    exports.c.state == ExportState.PENDING, or_(exports.c.home == "", exports.c.home == bindparam("home"))
+)
+
+
 def count_waiting(tx: Tx, home: str) -> int:
     """Files for this home that nobody makes yet."""
-    waits = (exports.c.state == ExportState.PENDING) & exports.c.home.in_(("", home))
-    return int(tx.run(select(func.count()).where(waits)).scalar_one())
+    return int(tx.run(_WAITING, {"home": home}).scalar_one())
 
 
 def left_behind(tx: Tx, home: str) -> list[Export]:

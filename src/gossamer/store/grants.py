@@ -111,7 +111,7 @@ def _budgets(asked: Sequence[Asked], caps: Mapping[Scope, Cap], today: date) -> 
     """What is asked of each of them, as columns. A job has its own cap in its row."""
     more: dict[BudgetKey, Amount] = defaultdict(lambda: NOTHING)
     for one in asked:
-        for key in keys_for(one.visit.job_id, today):
+        for key in keys_for(one.visit.job_id, today, one.visit.account):
             more[key] += one.worst
     return {
         "scopes": [key.scope for key in more],

@@ -92,25 +92,38 @@ def states(tx: Tx, identifiers: Sequence[UUID]) -> dict[UUID, JobState]:
     return {row.id: JobState(row.state) for row in tx.run(query)}
 
 
-def weights(tx: Tx) -> dict[UUID, int]:
-    """Of the jobs that run: how large the share of each should be beside the others'."""
-    query = select(jobs.c.id, jobs.c.priority).where(jobs.c.state == JobState.RUNNING)
-    return {row.id: Priority(row.priority).weight for row in tx.run(query)}
+def weights(tx: Tx) -> dict[UUID, tuple[str, int]]:
+    """Of the jobs that run: whose each is, and how large its share should be beside that account's others."""
+    query = select(jobs.c.id, jobs.c.account_id, jobs.c.priority).where(jobs.c.state == JobState.RUNNING)
+    return {row.id: (row.account_id, Priority(row.priority).weight) for row in tx.run(query)}
+
+
+_STATE = select(jobs.c.state).where(jobs.c.id == bindparam("job"))
 
 
 def hold(tx: Tx, identifier: UUID) -> JobState | None:
     """The state of a job, which nobody else changes until commit; taken before any of its sites is."""
-    query = select(jobs.c.state).where(jobs.c.id == identifier)
+    query = _STATE
     if tx.dialect.row_locks:
         # A row that points to the job is checked against it late in a settle, which must not wait for us then.
         query = query.with_for_update(key_share=True)
-    state = tx.run(query).scalar()
+    state = tx.run(query, {"job": identifier}).scalar()
     return JobState(state) if state else None
 
 
-def move(tx: Tx, identifier: UUID, target: JobState, why: str = "", who: str = "") -> bool:
-    """Change the state if the table of moves allows it from where the job is now. One UPDATE decides."""
-    changes: dict[str, Any] = {"state": target}
+_THIS = update(jobs).where(jobs.c.id == bindparam("b_id"))
+_MOVE = {target: _THIS.where(jobs.c.state.in_(origins(JOB_MOVES, target))) for target in JobState}
+_BEGIN = _THIS.where(jobs.c.started_at.is_(None))
+
+
+def move(
+    tx: Tx, identifier: UUID, target: JobState, why: str = "", who: str = "", *, account: str | None = None
+) -> bool:
+    """Change the state if the table of moves allows it from where the job is now. One UPDATE decides.
+
+    `account` is whose it is, for who knows.
+    """
+    changes: dict[str, Any] = {"b_id": identifier, "state": target}
     # Why a job is paused was said when its pause began.
     if why or target is not JobState.PAUSED:
         changes["reason"] = why
@@ -120,15 +133,11 @@ def move(tx: Tx, identifier: UUID, target: JobState, why: str = "", who: str = "
         changes["finished_at"] = None
     if target in (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED):
         changes["finished_at"] = tx.now
-    legal = (jobs.c.id == identifier) & jobs.c.state.in_(origins(JOB_MOVES, target))
-    if not tx.run(update(jobs).where(legal).values(**changes)).rowcount:
+    if not tx.run(_MOVE[target], changes).rowcount:
         return False
-    first = False
-    if started:
-        never = (jobs.c.id == identifier) & jobs.c.started_at.is_(None)
-        first = bool(tx.run(update(jobs).where(never).values(started_at=started)).rowcount)
+    first = bool(started and tx.run(_BEGIN, {"b_id": identifier, "started_at": started}).rowcount)
     events.add(tx, identifier, f"job.{target}", why, who=who)
-    outbox.job_moved(tx, identifier, target, first=first)
+    outbox.job_moved(tx, identifier, target, first=first, account=account)
     if target in _CHECKPOINTS:
         checkpoints.take(tx, identifier, _CHECKPOINTS[target])
     return True
@@ -139,12 +148,32 @@ def begin_anew(tx: Tx, identifier: UUID) -> None:
     tx.run(update(jobs).where(jobs.c.id == identifier).values(ran_ms=0))
 
 
+_ANY_OPEN = select(exists().where(sites.c.job_id == bindparam("job"), sites.c.state == SiteState.OPEN))
+
+
 def complete(tx: Tx, identifier: UUID, why: str = "") -> bool:
     """End a running job, unless a site of it was opened again in this moment."""
     # Whoever opens sites of a running job holds it, so that none is opened between the look and the end.
     hold(tx, identifier)
-    open_site = select(exists().where(sites.c.job_id == identifier, sites.c.state == SiteState.OPEN))
-    return not tx.run(open_site).scalar() and move(tx, identifier, JobState.COMPLETED, why)
+    return not tx.run(_ANY_OPEN, {"job": identifier}).scalar() and move(tx, identifier, JobState.COMPLETED, why)
+
+
+_OPEN_SITE = exists().where(sites.c.job_id == jobs.c.id, sites.c.state == SiteState.OPEN)
+
+
+_MAY_CLOSE = select(jobs.c.recipe, jobs.c.account_id).where(
+    jobs.c.id == bindparam("job"), jobs.c.state == JobState.RUNNING, ~_OPEN_SITE
+)
+
+
+def may_close_now(tx: Tx, identifier: UUID) -> tuple[str, str] | None:
+    """The recipe and the account of a job, if it runs, has no open site, and nobody else is about to change it.
+
+    Whoever asks this has locked sites, which come after jobs: so nobody is waited for.
+    """
+    runs = _MAY_CLOSE.with_for_update(key_share=True, skip_locked=True) if tx.dialect.row_locks else _MAY_CLOSE
+    found = tx.run(runs, {"job": identifier}).first()
+    return (found.recipe, found.account_id) if found else None
 
 
 _BUSY = exists().where(visits.c.job_id == jobs.c.id, visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING)))
@@ -156,7 +185,6 @@ def ready_to_rest(tx: Tx) -> list[UUID]:
     return list(tx.run(_READY_TO_REST).scalars())
 
 
-_OPEN_SITE = exists().where(sites.c.job_id == jobs.c.id, sites.c.state == SiteState.OPEN)
 _READY_TO_CLOSE = select(jobs.c.id).where(jobs.c.state == JobState.RUNNING, ~_OPEN_SITE)
 
 

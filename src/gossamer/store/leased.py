@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import select
 
 from gossamer.model.page import Errand, Visit
-from gossamer.store.tables import sites, visits
+from gossamer.store.tables import jobs, sites, visits
 from gossamer.store.tx import Tx
 
 _OF_SITE = ("host", "entries", "whole", "not_before", "notes", "robots", "errands")
@@ -16,8 +16,9 @@ _OF_SITE = ("host", "entries", "whole", "not_before", "notes", "robots", "errand
 def load(tx: Tx, ids: Collection[UUID]) -> list[Visit]:
     """Visits that were leased in this transaction, with what is known of their sites."""
     rows = tx.run(
-        select(visits, *(sites.c[name] for name in _OF_SITE))
+        select(visits, jobs.c.account_id, *(sites.c[name] for name in _OF_SITE))
         .join(sites, sites.c.id == visits.c.site_id)
+        .join(jobs, jobs.c.id == visits.c.job_id)
         .where(visits.c.id.in_(ids))
         .order_by(visits.c.id)
     )
@@ -38,6 +39,7 @@ def load(tx: Tx, ids: Collection[UUID]) -> list[Visit]:
             notes=bytes(row.notes),
             robots=dict(row.robots),
             errands=tuple(Errand(*errand) for errand in row.errands),
+            account=row.account_id,
         )
         for row in rows
     ]

@@ -13,10 +13,12 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Executable
+from sqlalchemy import CompoundSelect, Executable, Select
 from sqlalchemy.engine import Dialect as Compiler
+from sqlalchemy.types import JSON
 
 from gossamer.store.tx import Tx
+from gossamer.store.types import dumps
 
 Row = Mapping[str, Any]
 _Prepared = tuple[str, Callable[[Row], tuple[Any, ...]], tuple[tuple[int, Callable[[Any], Any]], ...]]
@@ -57,6 +59,36 @@ class Many:
         prepared = (str(compiled), itemgetter(*names), processors)
         self._prepared[tx.dialect.name] = prepared
         return prepared
+
+
+class Fixed:
+    """A question that is always the same but for its parameters, and whose answers are numbers and texts only.
+
+    Taken apart once per dialect, too: for a job of one page the library took longer over an audit than the database.
+    """
+
+    def __init__(self, statement: Select[Any] | CompoundSelect[Any]) -> None:
+        self._statement = statement
+        self._prepared: dict[str, tuple[str, tuple[tuple[str, Any, Callable[[Any], Any]], ...]]] = {}
+
+    def rows(self, tx: Tx, params: Row) -> Sequence[Any]:
+        sql, places = self._prepared.get(tx.dialect.name) or self._prepare(tx, params)
+        values = tuple(process(params.get(name, value)) for name, value, process in places)
+        return tx.conn.exec_driver_sql(sql, values).all()
+
+    def _prepare(self, tx: Tx, params: Row) -> tuple[str, tuple[tuple[str, Any, Callable[[Any], Any]], ...]]:
+        dialect = tx.conn.dialect
+        compiled = self._statement.compile(dialect=dialect)
+        # Lists are spelled out: they are part of the question.
+        spelled = compiled.construct_expanded_state(dict(params))
+        places = tuple(
+            (name, spelled.parameters[name], processor(compiled.binds[name].type, dialect))
+            if name in compiled.binds
+            else (name, spelled.parameters[name], as_it_is)
+            for name in spelled.positiontup or ()
+        )
+        self._prepared[tx.dialect.name] = (spelled.statement, places)
+        return self._prepared[tx.dialect.name]
 
 
 def _run_together(tx: Tx, sql: str, tail: str, rows: Sequence[tuple[Any, ...]]) -> int:
@@ -102,8 +134,14 @@ def _processed(values: Sequence[Any], process: Callable[[Any], Any]) -> list[Any
 
 def processor(kind: Any, dialect: Compiler) -> Callable[[Any], Any]:
     """What turns a value into what the driver takes."""
+    if isinstance(kind, JSON):
+        return _json  # what the library's own comes to, by a shorter way: records are written by the hundred
     found: Callable[[Any], Any] | None = kind.dialect_impl(dialect).bind_processor(dialect)
     return found or as_it_is
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else dumps(value)
 
 
 def as_it_is(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import case, delete, select
+from sqlalchemy import case, delete, func, select
 
 from gossamer.model.experience import Experience
 from gossamer.store.tables import memory
@@ -16,6 +16,13 @@ def of(tx: Tx, domain: str) -> dict[str, Experience]:
     """By rung."""
     query = select(memory.c.rung, memory.c.tries, memory.c.wins).where(memory.c.domain == domain)
     return {row.rung: Experience(row.tries, row.wins) for row in tx.run(query)}
+
+
+def overall(tx: Tx, rung: str) -> Experience:
+    """What a rung has come to on all domains that remember it."""
+    sums = [func.coalesce(func.sum(memory.c[name]), 0).label(name) for name in ("tries", "wins")]
+    row = tx.run(select(*sums).where(memory.c.rung == rung)).one()
+    return Experience(int(row.tries), int(row.wins))
 
 
 def learn(tx: Tx, lessons: Mapping[tuple[str, str], Experience]) -> None:

@@ -36,12 +36,15 @@ _LISTENING = select(endpoints).where(
 )
 
 
+_WHOSE = select(jobs.c.account_id).where(jobs.c.id == bindparam("job"))
+
+
 def account_of(tx: Tx, job_id: UUID) -> str:
     """Whose job it is; the operator's if it is gone by now."""
-    return str(tx.run(select(jobs.c.account_id).where(jobs.c.id == job_id)).scalar() or ACCOUNT)
+    return str(tx.run(_WHOSE, {"job": job_id}).scalar() or ACCOUNT)
 
 
-def job_moved(tx: Tx, job_id: UUID, target: JobState, *, first: bool) -> None:
+def job_moved(tx: Tx, job_id: UUID, target: JobState, *, first: bool, account: str | None = None) -> None:
     """A job has come to another state; `first`: it runs for the first time."""
     if target is JobState.RUNNING:
         kind = EventType.JOB_STARTED if first else EventType.JOB_RESUMED
@@ -49,7 +52,7 @@ def job_moved(tx: Tx, job_id: UUID, target: JobState, *, first: bool) -> None:
         kind = _MOVES[target]
     else:
         return
-    listening = _listening(tx, account_of(tx, job_id))
+    listening = _listening(tx, account or account_of(tx, job_id))
     followers = [one for one in listening if one.wants(EventType.JOB_PAGES)]
     if followers and target is JobState.RUNNING:
         _follow_pages(tx, job_id, followers)

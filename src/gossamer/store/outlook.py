@@ -45,7 +45,7 @@ class Outlook:
 def look(tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap]) -> Outlook:
     """The budgets these requests are to be paid from, held; and whether anything stands against any of them."""
     day = tx.now.date()
-    held = budgets.hold(tx, {key for one in asked for key in keys_for(one.visit.job_id, day)}, caps)
+    held = budgets.hold(tx, {key for one in asked for key in keys_for(one.visit.job_id, day, one.visit.account)}, caps)
     return Outlook(day, held, _lost(tx, asked), _closed(tx), _known(tx, asked))
 
 

@@ -6,16 +6,22 @@ cannot forget to.
 """
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
 from gossamer.errors import GossamerError
-from gossamer.model.job import Job
+from gossamer.model.ids import fits
+from gossamer.model.job import Job, Progress
+from gossamer.model.money import Amount
 from gossamer.model.states import JobState
+from gossamer.store import budgets, counters
 from gossamer.store import jobs as all_jobs
+from gossamer.store import usage as waiting
 from gossamer.store.access_tables import usage
 from gossamer.store.database import Database
 from gossamer.store.tables import jobs
@@ -29,9 +35,42 @@ class NotTheirs(GossamerError):
     """The account has no such job. Whether somebody else has one is nobody's business."""
 
 
+# Prepared once: nearly every request asks for one of these.
+_MINE = (jobs.c.account_id == bindparam("account")) & (jobs.c.id == bindparam("job"))
+_JOB, _IS_MINE = select(jobs).where(_MINE), select(jobs.c.id).where(_MINE)
+_COUNT = select(func.count()).where(
+    jobs.c.account_id == bindparam("account"), jobs.c.state.in_(bindparam("states", expanding=True))
+)
+
+
 def job(tx: Tx, account: str, job_id: UUID) -> Job | None:
-    row = tx.run(select(jobs).where(jobs.c.account_id == account, jobs.c.id == job_id)).first()
+    row = tx.run(_JOB, {"account": account, "job": job_id}).first()
     return all_jobs.of_row(row) if row else None
+
+
+def matching(tx: Tx, account: str, text: str, limit: int = 5) -> list[UUID]:
+    """Jobs of the account whose id these hexadecimal digits fit, newest first."""
+    ids = tx.run(select(jobs.c.id).where(jobs.c.account_id == account).order_by(jobs.c.id.desc())).scalars()
+    return list(islice((identifier for identifier in ids if fits(identifier, text)), limit))
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A job of an account and how it stands."""
+
+    job: Job
+    progress: Progress
+    spent: Amount
+    is_waiting: bool  # for another job of the account to end
+
+
+def status(tx: Tx, account: str, job_id: UUID) -> Status | None:
+    """All of it in one look: who waits for a job asks again and again."""
+    found = job(tx, account, job_id)
+    if found is None:
+        return None
+    waits = found.state is JobState.PENDING and waiting.is_waiting(tx, account, job_id)
+    return Status(found, counters.progress(tx, job_id), budgets.of_job(tx, job_id).spent, waits)
 
 
 def page(
@@ -43,6 +82,7 @@ def page(
     states: Collection[JobState] = (),
     recipe: str = "",
     since: datetime | None = None,
+    archived: bool = False,
 ) -> list[Job]:
     """Newest first, from where the last page ended. Archived ones only if they are asked for."""
     query = select(jobs).where(jobs.c.account_id == account).order_by(jobs.c.id.desc()).limit(limit)
@@ -52,7 +92,8 @@ def page(
         query = query.where(jobs.c.recipe == recipe)
     if since:
         query = query.where(jobs.c.created_at >= since)
-    query = query.where(jobs.c.state.in_(states) if states else jobs.c.state != JobState.ARCHIVED)
+    if states or not archived:
+        query = query.where(jobs.c.state.in_(states) if states else jobs.c.state != JobState.ARCHIVED)
     return [all_jobs.of_row(row) for row in tx.run(query)]
 
 
@@ -72,8 +113,7 @@ def in_states(tx: Tx, account: str, *states: JobState) -> list[Job]:
 
 
 def count(tx: Tx, account: str, *states: JobState) -> int:
-    mine = (jobs.c.account_id == account) & jobs.c.state.in_(states)
-    return int(tx.run(select(func.count()).where(mine)).scalar_one())
+    return int(tx.run(_COUNT, {"account": account, "states": states}).scalar_one())
 
 
 class Fenced:
@@ -104,8 +144,7 @@ class Fenced:
 
     def _checked(self, work: Callable[Concatenate[Tx, P], T]) -> Callable[Concatenate[Tx, P], T]:
         def checked(tx: Tx, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            mine = (jobs.c.account_id == self._account) & (jobs.c.id == self._job_id)
-            if tx.run(select(jobs.c.id).where(mine)).first() is None:
+            if tx.run(_IS_MINE, {"account": self._account, "job": self._job_id}).first() is None:
                 raise NotTheirs(f"There is no job {self._job_id}.")
             return work(tx, *args, **kwargs)
 

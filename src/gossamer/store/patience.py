@@ -1,7 +1,9 @@
 """How long a transaction is tried again while its database is away."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import TypeVar
 
@@ -15,6 +17,18 @@ _FIRST, _LONGEST = 0.1, 2.0  # seconds between tries
 
 log = get_logger(__name__)
 
+_SHORTER: ContextVar[timedelta | None] = ContextVar("patience", default=None)
+
+
+@contextmanager
+def no_longer_than(lasts: timedelta) -> Iterator[None]:
+    """Inside, patience ends after so long: somebody waits, whatever else the same database is lent to."""
+    former = _SHORTER.set(lasts)
+    try:
+        yield
+    finally:
+        _SHORTER.reset(former)
+
 
 class Patience:
     """None for a command that somebody waits for; as long as the operator says for what works on its own."""
@@ -23,12 +37,17 @@ class Patience:
         self.lasts = timedelta()
         self.gave_up: StorageAway | None = None  # with what it ended, if it did
         self._clock = clock
+        self.why = ""  # it was last found to be away
         self._away_since: float | None = None
         self._back_at = clock.monotonic()
 
     @property
     def is_away(self) -> bool:
         return self._away_since is not None
+
+    def away_for(self) -> float:
+        """Seconds since it was found to be; nothing while it is there."""
+        return 0.0 if self._away_since is None else self._clock.monotonic() - self._away_since
 
     def reachable_for(self) -> float:
         """Seconds since the database was last found to be away."""
@@ -48,10 +67,14 @@ class Patience:
                 now = self._clock.monotonic()
                 if self.lasts and self._away_since is None:
                     self._away_since = now
-                    log.warning("database.away", why=str(error))
+                    self.why = str(error)
+                    log.warning("database.away", why=self.why)
                 # Asked for anew each time: somebody may have lost it meanwhile.
-                if now + pause > began + self.lasts.total_seconds():
-                    self.gave_up = error if self.lasts else None
+                own = _SHORTER.get()
+                lasts = self.lasts if own is None else min(own, self.lasts)
+                if now + pause > began + lasts.total_seconds():
+                    if own is None:
+                        self.gave_up = error if self.lasts else None
                     raise
             else:
                 if self._away_since is not None:

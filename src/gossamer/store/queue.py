@@ -7,10 +7,12 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, case, func, select, text
 
 from gossamer.model.states import JobState, VisitState
-from gossamer.store.tables import jobs, minutes, visits
+from gossamer.store.ledger_tables import charges
+from gossamer.store.tables import counters, jobs, minutes, visits
 from gossamer.store.tx import Tx
 
 _AT_WORK = jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING))
+_MINUTE = timedelta(minutes=1)
 _IN_HAND = (VisitState.ISSUED, VisitState.RUNNING)
 
 
@@ -84,9 +86,9 @@ def in_hand(tx: Tx) -> dict[tuple[str, UUID], int]:
     return {(row.lane, row.job_id): row.busy for row in tx.run(query)}
 
 
-def in_hand_of_jobs(tx: Tx) -> dict[UUID, int]:
-    """The same by job, in whatever lane; and nobody else who asks this way issues any until commit."""
-    if tx.dialect.row_locks:
+def in_hand_of_jobs(tx: Tx, *, alone: bool) -> dict[UUID, int]:
+    """The same by job, in whatever lane; `alone`: and nobody else who asks this way issues any until commit."""
+    if alone and tx.dialect.row_locks:
         tx.run(text("SELECT pg_advisory_xact_lock(hashtext('issuing'))"))
     found: dict[UUID, int] = {}
     for (_, job), count in in_hand(tx).items():
@@ -104,6 +106,25 @@ def done_since(tx: Tx, time: timedelta) -> tuple[int, int, int]:
     sums = [func.coalesce(func.sum(minutes.c[name]), 0).label(name) for name in ("sites", "pages", "records")]
     row = tx.run(select(*sums).where(minutes.c.minute > tx.now - time)).one()
     return int(row.sites), int(row.pages), int(row.records)
+
+
+def ended_pages(tx: Tx) -> tuple[int, int]:
+    """How many pages of the jobs at work were read, and how many have failed."""
+    sums = [func.coalesce(func.sum(counters.c[name]), 0).label(name) for name in ("pages_done", "pages_failed")]
+    row = tx.run(select(*sums).select_from(counters.join(jobs, jobs.c.id == counters.c.job_id)).where(_AT_WORK)).one()
+    return int(row.pages_done), int(row.pages_failed)
+
+
+def calls_since(tx: Tx, time: timedelta) -> dict[str, int]:
+    """Paid requests of all jobs in this time, by provider. Only jobs that have done something since are looked into."""
+    since = tx.now - time
+    found: dict[str, int] = {}
+    for job_id in tx.run(select(minutes.c.job_id).where(minutes.c.minute > since - _MINUTE).distinct()).scalars():
+        mine = (charges.c.job_id == job_id) & (charges.c.at > since)
+        counted = select(charges.c.provider, func.count().label("calls")).where(mine).group_by(charges.c.provider)
+        for row in tx.run(counted):
+            found[row.provider] = found.get(row.provider, 0) + row.calls
+    return found
 
 
 def _sum(which: ColumnElement[bool]) -> ColumnElement[int]:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, case, exists, select, update
+from sqlalchemy import ColumnElement, bindparam, case, exists, select, update
 
 from gossamer.model.states import VisitState
 from gossamer.store import dead_letters, sites
@@ -28,6 +28,11 @@ def take_back(tx: Tx, leases: Mapping[UUID, UUID], why: str = "", *, expired: bo
     return _void(tx, held, why or ("its lease ran out" if expired else "its walk crashed"), deadly=True)
 
 
+def let_go(tx: Tx, leases: Mapping[UUID, UUID], why: str) -> int:
+    """Nobody has begun to walk them under these tokens, and nobody will: ready again, and nobody is to blame."""
+    return _void(tx, visits.c.id.in_(leases) & visits.c.lease.in_(leases.values()), why)
+
+
 def void_worker(tx: Tx, worker: str, why: str, *, deadly: bool) -> int:
     """A process of ours has ended: whatever it was walking is ready again, one death more if that was deadly."""
     return _void(tx, visits.c.worker == worker, why, deadly=deadly)
@@ -41,8 +46,16 @@ def void_home(tx: Tx, home: str) -> int:
     return _void(tx, visits.c.worker.startswith(f"{home}/", autoescape=True), "its worker is gone")
 
 
+_ANY_LOST = select(
+    exists().where(
+        visits.c.state == VisitState.ISSUED, visits.c.due_at < bindparam("before", type_=visits.c.due_at.type)
+    )
+)
+
+
 def any_lost(tx: Tx, after: timedelta) -> bool:
-    return bool(tx.run(select(exists().where(_lost(tx, after)))).scalar())
+    """Prepared once: whoever works a home asks every second."""
+    return bool(tx.run(_ANY_LOST, {"before": tx.now - after}).scalar())
 
 
 def lost_nudges(tx: Tx, after: timedelta) -> int:
@@ -65,6 +78,8 @@ def _void(tx: Tx, which: ColumnElement[bool], why: str, *, deadly: bool = False)
     doomed = _lock_sites(tx, in_hand & on_its_last) if deadly else set()
     dying = Moving.read(tx, tx.locked(moving(in_hand, on_its_last, visits.c.site_id.in_(doomed)))) if doomed else []
     back = Moving.read(tx, tx.locked(moving(in_hand, visits.c.id.not_in([one.id for one in dying]))))
+    # Whoever was settling them when we came has written until now: they are taken back after that, not before.
+    tx.look_again()
     values: dict[str, Any] = {**FREED, **TOLD_ANEW, "state": VisitState.READY, "due_at": tx.now}
     if deadly:
         values["deaths"] = visits.c.deaths + case((visits.c.state == VisitState.RUNNING, 1), else_=0)

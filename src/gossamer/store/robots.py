@@ -28,6 +28,8 @@ def fresh(tx: Tx, origins: Sequence[str]) -> dict[str, RobotsAnswer]:
 
 
 def keep(tx: Tx, answers: Sequence[RobotsAnswer]) -> None:
+    if not answers:
+        return
     upsert = tx.dialect.insert(robots)
     upsert = upsert.on_conflict_do_update(
         index_elements=["origin"],

@@ -16,7 +16,7 @@ from gossamer.store.health import working_home
 from gossamer.store.tx import Tx
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
-HEAD = "0011"
+HEAD = "0012"
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 
@@ -58,11 +58,12 @@ async def ready_database(
     *,
     checkpoints: bool = True,
     longest: timedelta | None = None,
+    pool: int = 4,
     pooled: bool = False,
     patience: timedelta = timedelta(),
 ) -> SqliteDatabase | PostgresDatabase:
     """An open database at the right revision. SQLite is upgraded by itself; a server is its operator's to upgrade."""
-    database = open_database(url, clock, checkpoints=checkpoints, longest=longest, pooled=pooled)
+    database = open_database(url, clock, checkpoints=checkpoints, pool=pool, longest=longest, pooled=pooled)
     database.patience.lasts = patience
     try:
         found = await database.read(revision)

@@ -30,6 +30,7 @@ class ScrapedPage:
     settled_at: datetime | None = None
     data: Mapping[str, Any] = field(default_factory=dict)  # its record
     page_key: bytes = b""  # of the page it is in the end: under this its files lie
+    place: str = ""  # in the order of `after`
 
     @property
     def error(self) -> str:
@@ -100,4 +101,5 @@ def _page(asked: PageHistory, end: PageHistory, data: Mapping[str, Any]) -> Scra
         end.settled_at,
         {**data, "url": asked.url} if data else {},
         end.key,
+        asked.key.hex(),
     )

@@ -186,13 +186,21 @@ def apply(tx: Tx, changes: Mapping[UUID, SiteChange]) -> None:
 
 
 def summaries(
-    tx: Tx, job_id: UUID, state: SiteState | None = None, *, after: str = "", limit: int = 1000
+    tx: Tx,
+    job_id: UUID,
+    state: SiteState | None = None,
+    *,
+    reasons: Sequence[Reason] = (),
+    after: str = "",
+    limit: int = 1000,
 ) -> list[SiteSummary]:
-    """Sites a person listed, by host, in steps of `limit`."""
+    """Sites a person listed, by host, in steps of `limit`; only those with one of these reasons, if there are any."""
     wanted = (sites.c.job_id == job_id) & (sites.c.host > after) & sites.c.listed
     query = select(sites).where(wanted).order_by(sites.c.host).limit(limit)
     if state:
         query = query.where(sites.c.state == state)
+    if reasons:
+        query = query.where(sites.c.reason.in_([reason.name for reason in reasons]))
     return [
         SiteSummary(
             row.host,

@@ -1,6 +1,7 @@
 """One open transaction: what every function of the store is given first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -30,6 +31,10 @@ class Tx:
             self._now = self.conn.execute(_CLOCK).scalar_one() if self.dialect.own_clock else self._clock.now()
         return self._now
 
+    def look_again(self) -> None:
+        """What was waited for may have taken a while: what is written from here on is of the time after it."""
+        self._now = None
+
     def agree(self, now: datetime) -> None:
         """The database's time, where a statement that was needed anyway has brought it along."""
         self._now = self._now or now
@@ -47,6 +52,12 @@ class Tx:
         """One prepared statement over many rows; nothing to do for none."""
         if rows:
             self.conn.execute(statement, list(rows))
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What fails inside is undone, and the transaction can go on."""
+        with self.conn.begin_nested():
+            yield
 
     def locked(self, statement: Select[Any]) -> Select[Any]:
         """The same select holding its rows until commit, where that needs saying."""

@@ -1,20 +1,21 @@
 """What accounts have used: a row per request that led to a job, by which the month's credits are counted."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import Row, bindparam, delete, exists, func, insert, select, true, update
 
 from gossamer.model.account import Bill
 from gossamer.model.job import Job
+from gossamer.model.money import Scope
 from gossamer.model.states import JobState, PageState, VisitState
-from gossamer.store import budgets, counters, jobs
 from gossamer.store.access_tables import usage
+from gossamer.store.ledger_tables import budgets
+from gossamer.store.tables import counters, pages, visits
 from gossamer.store.tables import jobs as job_rows
-from gossamer.store.tables import pages, visits
 from gossamer.store.tx import Tx
 
 QUEUED = "queued"  # what is said of a job that waits for another one of its account to end
@@ -83,9 +84,12 @@ def reopen(tx: Tx, account: str, job_id: UUID) -> None:
     _set(tx, account, job_id, {"is_open": 1, "outcome": JobState.RUNNING})
 
 
+_OF_JOB = (usage.c.account_id == bindparam("b_account")) & (usage.c.id == bindparam("b_job"))
+_ONE = select(usage).where(_OF_JOB)
+
+
 def _set(tx: Tx, account: str, job_id: UUID, values: Mapping[str, Any]) -> None:
-    mine = (usage.c.account_id == account) & (usage.c.id == job_id)
-    tx.run(update(usage).where(mine).values(**values))
+    tx.run(update(usage).where(_OF_JOB), {"b_account": account, "b_job": job_id, **values})
 
 
 def spent(tx: Tx, account: str, month: str) -> int:
@@ -95,7 +99,7 @@ def spent(tx: Tx, account: str, month: str) -> int:
 
 
 def one(tx: Tx, account: str, job_id: UUID) -> Use | None:
-    row = tx.run(select(usage).where(usage.c.account_id == account, usage.c.id == job_id)).first()
+    row = tx.run(_ONE, {"b_account": account, "b_job": job_id}).first()
     return _use(row) if row else None
 
 
@@ -164,25 +168,45 @@ _BY_RUNG = (
 )
 
 
+_PAGES = select(func.sum(counters.c.pages_done).label("done"), func.sum(counters.c.pages_failed).label("not_done"))
+_OF_COUNTERS = _PAGES.where(counters.c.job_id == bindparam("b_job")).subquery()
+_OWN_BUDGET = (budgets.c.scope == Scope.JOB) & (budgets.c.subject == bindparam("b_subject")) & (budgets.c.period == "")
+# All of a bill but its credits, in one look: it is made up for every page that somebody waits for.
+_TAKEN = (
+    select(
+        usage,
+        *(job_rows.c[name] for name in ("state", "created_at", "finished_at")),
+        func.coalesce(_OF_COUNTERS.c.done, 0).label("done"),
+        func.coalesce(_OF_COUNTERS.c.not_done, 0).label("not_done"),
+        func.coalesce(budgets.c.spent_micros, 0).label("spent"),
+    )
+    .select_from(
+        usage.join(job_rows, job_rows.c.id == usage.c.id)
+        .outerjoin(_OF_COUNTERS, true())
+        .outerjoin(budgets, _OWN_BUDGET)
+    )
+    .where(_OF_JOB)
+)
+
+
 def close(tx: Tx, account: str, job_id: UUID, prices: Mapping[str, int]) -> Use | None:
     """Write down what a job has really taken: so many credits for each page that was read, by what read it."""
-    job = jobs.get(tx, job_id)
-    if job is None or one(tx, account, job_id) is None:
+    found = tx.run(_TAKEN, {"b_account": account, "b_job": job_id, "b_subject": job_id.hex}).first()
+    if found is None:
         return None
-    progress = counters.progress(tx, job_id)
     credits = sum(prices.get(row.rung, 1) * int(row.pages) for row in tx.run(_BY_RUNG, {"job": job_id}))
-    took = (job.finished_at or tx.now) - job.created_at
+    took = (found.finished_at or tx.now) - found.created_at
     values = {
         "credits": credits,
-        "micros": budgets.of_job(tx, job_id).spent.micros,
-        "pages": progress.pages_done,
-        "failed": progress.pages_failed,
+        "micros": int(found.spent),
+        "pages": int(found.done),
+        "failed": int(found.not_done),
         "ms": round(took.total_seconds() * 1000),
-        "outcome": job.state,
+        "outcome": found.state,
         "is_open": 0,
     }
     _set(tx, account, job_id, values)
-    return one(tx, account, job_id)
+    return replace(_use(found), **{**values, "is_open": False})
 
 
 def forget(tx: Tx, before: datetime) -> int:

@@ -91,14 +91,16 @@ def any_ready(tx: Tx, lane: str, shard: int, shards: int, *, per_domain: int = M
     return tx.run(_ANY_READY, asked).first() is not None
 
 
+_BUSY = (
+    select(visits.c.domain, func.count().label("busy"))
+    .where(_IN_HAND, visits.c.domain.in_(bindparam("domains", expanding=True)))
+    .group_by(visits.c.domain)
+)
+
+
 def busy_domains(tx: Tx, domains: Sequence[str]) -> dict[str, int]:
     """How many visits are issued or running per Gate key."""
-    query = (
-        select(visits.c.domain, func.count().label("busy"))
-        .where(_IN_HAND, visits.c.domain.in_(domains))
-        .group_by(visits.c.domain)
-    )
-    return {row.domain: row.busy for row in tx.run(query)}
+    return {row.domain: row.busy for row in tx.run(_BUSY, {"domains": domains})}
 
 
 _ISSUE = (
@@ -161,6 +163,12 @@ def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *,
     ours = {one.id for one in taken}
     _put_back(tx, [identifier for identifier in tokens if identifier not in ours], issuer)
     return leased.load(tx, ours) if ours else []
+
+
+def lend(tx: Tx, visit: Moving, token: UUID, worker: str, lease: timedelta) -> None:
+    """Lease a visit that was made in this very transaction."""
+    tx.run_many(_CLAIM, [{"b_id": visit.id, "b_lease": token, "b_until": tx.now + lease, "b_worker": worker}])
+    tell(tx, VisitState.RUNNING, [visit], who=worker)
 
 
 def take_back_issued(tx: Tx, ids: Sequence[UUID], mark: str) -> None:

@@ -9,6 +9,7 @@ from gossamer.model.record import Value
 # Who and where comes first, in this order and under these names.
 _LEADING = {"job": "Job", "worker": "Worker", "visit": "Visit", "lane": "Lane", "url": "URL"}
 _FRAME = ("timestamp", "level", "logger", "event")
+_SAID = "said"  # a whole sentence: people read it instead of the event's name and its facts, programs beside them
 
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{4}([0-9a-f]{8})")
@@ -19,6 +20,8 @@ def as_line(fields: Mapping[str, Value]) -> str:
     """`2025-01-19T14:23:45Z [ERROR] Job:abc123 URL:example.com/page what happened key=value`."""
     parts = [f"{_whole_seconds(str(fields['timestamp']))} [{str(fields['level']).upper()}]"]
     parts += [f"{title}:{_leading(fields[name])}" for name, title in _LEADING.items() if name in fields]
+    if _SAID in fields:
+        return " ".join([*parts, escaped(str(fields[_SAID]))])
     parts.append(escaped(str(fields.get("event", ""))))
     parts += [
         f"{escaped(name)}={_value(value)}"

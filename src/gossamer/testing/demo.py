@@ -29,6 +29,7 @@ def main() -> int:
         environment = {
             # A server of somebody's own has no part in it, nor need its client be installed.
             **{name: value for name, value in os.environ.items() if not name.endswith("REDIS_URL")},
+            "GOSSAMER_REMOTE": "local",  # whoever is logged in to a server
             "GOSSAMER_HOME": str(FOLDER.absolute() / "home"),
             "GOSSAMER_CONNECT_TO": f"*.test=127.0.0.1:{port}",
             # Some of the nasty sites never answer; nobody wants to watch that for long.

@@ -13,7 +13,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from gossamer.clock import Clock, SystemClock
-from gossamer.fetch import Accept, Fetcher, FetchError, Sink, Wanted
+from gossamer.fetch import Accept, Before, Fetcher, FetchError, Sink
 from gossamer.fetch.connect_to import ConnectRule
 from gossamer.fetch.http import HttpRung
 from gossamer.model.fetching import Response
@@ -63,8 +63,10 @@ class _Scripted:
         accept: Accept | None = None,
         truncate: bool = False,
         sink: Sink | None = None,
-        wanted: Wanted | None = None,
+        before: Before | None = None,
     ) -> Response:
+        if before is not None:
+            await before()
         answer = self._script(url)
         if isinstance(answer, Trouble):
             raise FetchError(answer)

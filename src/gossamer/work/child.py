@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -17,29 +18,45 @@ class Child:
     """It ends with us: its standard input closes when we are gone, however we went. And it shows that it lives."""
 
     def __init__(
-        self, command: Sequence[str], lock: HomeLock | None, home: str, number: int, of: int, output: Path | None
+        self,
+        command: Sequence[str],
+        lock: HomeLock | None,
+        home: str,
+        number: int,
+        of: int,
+        output: Path | None,
+        *,
+        talks: bool = False,
     ) -> None:
-        """Without an `output` it says what it has to say where we do."""
+        """Without an `output` it says what it has to say where we do. `talks`: it has a line to us."""
         self.number = number
         self.is_retired = False
         self.since = monotonic()
+        self.line: socket.socket | None = None
+        other_end: socket.socket | None = None
+        if talks:
+            self.line, other_end = socket.socketpair()
         ours, theirs = os.pipe()
         os.set_blocking(ours, False)
         self._pulse: int | None = ours
         self._beat_at = self.since
+        passed = [theirs, *([lock.fileno()] if lock else ()), *([other_end.fileno()] if other_end else ())]
+        line = ("--line", str(other_end.fileno())) if other_end else ()
         try:
             with _sink(output) as sink:
                 self._process = subprocess.Popen(  # noqa: S603 - our own program
-                    [*command, "--shard", f"{number}/{of}", "--home-name", home, "--pulse", str(theirs)],
+                    [*command, "--shard", f"{number}/{of}", "--home-name", home, "--pulse", str(theirs), *line],
                     stdin=subprocess.PIPE,
                     stdout=sink,
                     stderr=sink,
-                    pass_fds=(lock.fileno(), theirs) if lock else (theirs,),
+                    pass_fds=passed,
                     # Ctrl-C in the terminal is ours to answer, not theirs.
                     start_new_session=True,
                 )
         finally:
             os.close(theirs)
+            if other_end:
+                other_end.close()
         self.worker = f"{home}/{number}-{self._process.pid}"
 
     @property

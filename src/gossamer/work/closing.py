@@ -11,12 +11,13 @@ from gossamer.model.alert import AlertKind
 from gossamer.model.desk import DeskKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import ALERTS
+from gossamer.model.states import JobState
 from gossamer.recipe import Recipe
-from gossamer.store import alerts, exports, jobs
+from gossamer.store import alerts, exports, jobs, usage
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
-from gossamer.work.audit import audit
+from gossamer.work.audit import AuditReport, audit, audit_now
 from gossamer.work.desk import Desk
 
 _NOT_AUDITED = (
@@ -63,17 +64,43 @@ class Closer:
         except Exception as error:
             log.exception("job.audit_crashed", job=short(job_id))
             return _NOT_AUDITED.format(job=short(job_id), error=type(error).__name__)
-        if report.clean:
-            return ""
-        log.error("job.audit_failed", job=short(job_id), found=report.sentence)
-        return ALERTS[AlertKind.AUDIT].format(job=short(job_id), found=report.sentence)
+        return _said(report)
+
+
+def close_at_once(
+    tx: Tx, job_id: UUID, *, recipes: Mapping[str, Recipe[Any]], files_of: str, credits: Mapping[str, int]
+) -> None:
+    """End a job of one page in the transaction that ended the page, and make up its bill: somebody waits for it.
+
+    Whatever is in the way, the transaction goes on without it, and the job is closed like any other.
+    """
+    try:
+        with tx.aside():
+            if whose := jobs.may_close_now(tx, job_id):
+                recipe, account = whose
+                why = _said(audit_now(tx, job_id, recipes))
+                if jobs.move(tx, job_id, JobState.COMPLETED, why, account=account):
+                    _completed(tx, job_id, recipe, why, files_of)
+                usage.close(tx, account, job_id, credits)
+    except Exception:
+        log.exception("job.not_closed", job=short(job_id))
+
+
+def _said(report: AuditReport) -> str:
+    if report.clean:
+        return ""
+    log.error("job.audit_failed", job=short(report.job_id), found=report.sentence)
+    return ALERTS[AlertKind.AUDIT].format(job=short(report.job_id), found=report.sentence)
 
 
 def _complete(tx: Tx, job_id: UUID, why: str, files_of: str) -> None:
     job = jobs.get(tx, job_id)
-    if job is None or not jobs.complete(tx, job_id, why):
-        return
-    files = by_itself(job.recipe)
+    if job and jobs.complete(tx, job_id, why):
+        _completed(tx, job_id, job.recipe, why, files_of)
+
+
+def _completed(tx: Tx, job_id: UUID, recipe: str, why: str, files_of: str) -> None:
+    files = by_itself(recipe)
     if files:
         exports.add(tx, job_id, files, files_of)
     if why:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from weakref import WeakValueDictionary
+from functools import lru_cache
 
 from gossamer.clock import Clock, milliseconds
 from gossamer.fetch import Accept, Fetcher, FetchError, ProviderBusy, ProviderUnusable, ProxyAway, Sink
@@ -17,6 +17,7 @@ from gossamer.model.url import domain_of, host_of
 from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold
 from gossamer.work.purse import Purse
+from gossamer.work.turnstile import Turnstile
 
 LONGEST_SLEEP = timedelta(seconds=5)
 MOST_HOPS = 5  # redirects on the way to one answer
@@ -26,6 +27,12 @@ _NOTHING_SENT = frozenset({
 })  # fmt: skip
 _BUSY = 15.0  # seconds until a provider that takes no more calls, or a crowded budget, is asked again
 _MARGIN = 1.02  # clocks and schedulers are never exact; the site should not notice
+
+
+@lru_cache(maxsize=1_024)
+def _spaced(room: timedelta) -> timedelta:
+    """A site's spacing as we keep it. There are few different ones, and multiplying times by fractions is slow."""
+    return room * _MARGIN
 
 
 class Interrupted(Exception):
@@ -52,23 +59,6 @@ class NoWayOut(Exception):
     """Our own proxy is away. Nothing was sent, and nothing is to be tried before `wait` is over."""
 
     wait = timedelta(seconds=15)
-
-
-class Turnstile:
-    """One request at a time per domain in this process.
-
-    The Gate spaces the moments at which requests begin; if a first one is slow to connect, a second could catch up
-    with it. Waiting for the one before keeps the gap that the site sees.
-    """
-
-    def __init__(self) -> None:
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    def of(self, domain: str) -> asyncio.Lock:
-        lock = self._locks.get(domain)
-        if lock is None:
-            lock = self._locks[domain] = asyncio.Lock()
-        return lock
 
 
 @dataclass(slots=True)
@@ -146,11 +136,16 @@ class Courier:
             way.admitted.add(host)
         async with self._lock(domain):
             await self._wait_turn(domain)
-            reserved = await self._put_aside(rung, url) if rung.paid else None
+            reserved: Reservation | None = None
             cost: int | None = None  # nobody knows, until somebody says
             began = answered = self.clock.monotonic()
             sent.append(milliseconds(self.clock.now()))
             heard = 0
+
+            async def before() -> None:
+                nonlocal reserved
+                reserved = await self._put_aside(rung, url)
+                sent[-1] = milliseconds(self.clock.now())
 
             def on_head(status: int, headers: Mapping[str, str]) -> bool:
                 nonlocal answered, heard
@@ -165,30 +160,23 @@ class Courier:
                     accept=on_head,
                     truncate=truncate,
                     sink=sink,
-                    wanted=self._is_wanted if reserved else None,
+                    before=None if rung is DIRECT else before,
                 )
-                cost = response.credits
+                cost = _cost_of(response, rung, reserved)
                 return response
-            except ProxyAway as error:
-                cost = 0
+            except (TooEarly, Interrupted):
                 sent.pop()
-                raise NoWayOut from error
-            except ProviderUnusable as error:
-                # No try either, though it may have cost something.
-                cost = error.credits
-                sent.pop()
-                raise NoProvider(error) from error
-            except ProviderBusy as error:
-                # No try of the page: it waits until others are done.
-                cost = error.credits
-                sent.pop()
-                raise TooEarly(timedelta(seconds=error.trouble.retry_after or _BUSY)) from error
+                raise
             except FetchError as error:
+                told = _told(error)
                 cost = error.credits
                 # A provider may have been asked, and paid, before its answer led to where nobody may go.
-                if error.trouble.reason in _NOTHING_SENT and (reserved is None or cost == 0):
+                unsent = error.trouble.reason in _NOTHING_SENT and (reserved is None or cost == 0)
+                if unsent or told is not error:
                     sent.pop()  # it must not stand in the rows as a request that was made
-                raise
+                if told is error:
+                    raise
+                raise told from error
             finally:
                 if reserved:
                     self.purse.pay(reserved, cost)
@@ -197,7 +185,7 @@ class Courier:
                 took = (answered if heard else now) - began if rung.is_plain else None
                 self.governor.answered(domain, heard, took)
                 # Counted from when the site is known to have received the request, not from when we meant to send it.
-                rest = self.governor.spacing(domain) * _MARGIN
+                rest = _spaced(self.governor.spacing(domain))
                 await self.gate.hold_off(domain, rest - timedelta(seconds=now - answered) if heard else rest)
 
     def _way(self, rung: Rung) -> _Way:
@@ -206,8 +194,15 @@ class Courier:
             way = self._ways[rung.name] = _Way(self.open(rung))
         return way
 
-    async def _put_aside(self, rung: Rung, url: str) -> Reservation:
-        """The one place where money is put aside. Told to end or out of time meanwhile, we do not ask for anything."""
+    async def _put_aside(self, rung: Rung, url: str) -> Reservation | None:
+        """The one place where money is put aside. Told to end or out of time meanwhile, we do not ask for anything.
+
+        With a seat at the provider, and not in the queue for one: who dies there owes nothing.
+        """
+        if not self._is_wanted():
+            raise Interrupted
+        if not rung.paid:
+            return None
         granted = await self.purse.put_aside(rung, url)
         if isinstance(granted, Refusal):
             if granted.why is Why.CROWDED:
@@ -230,7 +225,7 @@ class Courier:
         await self.gate.hold_off(domain, time)
 
     async def _wait_turn(self, domain: str) -> None:
-        spacing = self.governor.spacing(domain) * _MARGIN
+        spacing = _spaced(self.governor.spacing(domain))
         wait = await pass_gate(self.gate, domain, spacing, self.patience, self._sleep)
         if wait:
             raise TooEarly(wait)
@@ -252,3 +247,22 @@ class Courier:
         except TimeoutError:
             return
         raise Interrupted
+
+
+def _cost_of(response: Response, rung: Rung, reserved: Reservation | None) -> int | None:
+    if rung.paid and reserved is None:
+        raise RuntimeError(f"nothing was put aside for a page that {rung.name} was asked for")
+    return response.credits
+
+
+def _told(error: FetchError) -> Exception:
+    """What a walk is told of a failure that is no try of the page, though it may have cost something."""
+    match error:
+        case ProxyAway():
+            error.credits = 0
+            return NoWayOut()
+        case ProviderUnusable():
+            return NoProvider(error)
+        case ProviderBusy():
+            return TooEarly(timedelta(seconds=error.trouble.retry_after or _BUSY))
+    return error

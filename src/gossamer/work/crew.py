@@ -16,6 +16,7 @@ from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work.child import Child
+from gossamer.work.express import Express
 from gossamer.work.home import HomeLock
 
 NO_DATABASE = 75  # exit code of a worker that lost its database
@@ -42,8 +43,12 @@ class Crew:
         memory: int = 0,
         lock: HomeLock | None = None,
         output: Path | None = None,
+        express: Express | None = None,
     ) -> None:
-        """`memory` is how many bytes a child may have at most; as many as it wants where it is 0."""
+        """`memory` is how many bytes a child may have at most; as many as it wants where it is 0.
+
+        `express` is told of every child and its line.
+        """
         self._database = database
         self._clock = clock
         self._home = home
@@ -51,6 +56,7 @@ class Crew:
         self._memory = memory
         self._lock = lock
         self._output = output
+        self._express = express
         self._allowed = max(_STANDSTILL, 3 * lease.total_seconds())
         self._children: list[Child] = []
         self._stillborn = 0
@@ -61,7 +67,11 @@ class Crew:
         self._children = [self._spawn(number) for number in range(len(self._commands))]
 
     def _spawn(self, number: int) -> Child:
-        return Child(self._commands[number], self._lock, self._home, number, len(self._commands), self._output)
+        of, talks = len(self._commands), self._express is not None
+        child = Child(self._commands[number], self._lock, self._home, number, of, self._output, talks=talks)
+        if self._express and child.line:
+            self._express.connect(child.worker, number, of, child.line)
+        return child
 
     async def look(self) -> None:
         """Now and then."""

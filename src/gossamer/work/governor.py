@@ -39,7 +39,9 @@ class Governor:
 
     def spacing(self, domain: str) -> timedelta:
         """The least time between two requests."""
-        ours = self._spacing_of(domain) * self._slower
+        ours = self._spacing_of(domain)
+        if self._slower != 1:
+            ours *= self._slower
         manner = self._manners.get(domain)
         return max(ours, timedelta(seconds=manner.room)) if manner else ours
 

@@ -20,6 +20,7 @@ from gossamer.work.crew import Crew
 from gossamer.work.desk import Desk
 from gossamer.work.exporting import Exporter
 from gossamer.work.keeper import Keeper
+from gossamer.work.outage import DatabaseWatch
 
 _EVERY = 0.5  # seconds between looks
 ENDLESS = timedelta(days=3650)  # patience with a database: nobody is here to start us again by hand
@@ -41,6 +42,7 @@ class Instance:
         open_exporter: Callable[[], AbstractAsyncContextManager[Exporter]] | None,
         open_sender: Callable[[], AbstractAsyncContextManager[Sender]] | None,
         desk: Desk,
+        watch: DatabaseWatch,
     ) -> None:
         self._database = database
         self._host = host
@@ -51,6 +53,7 @@ class Instance:
         self._open_exporter = open_exporter
         self._open_sender = open_sender
         self._cleanup = partial(desk.turn, DeskKind.CLEANUP)
+        self._watch = watch
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop`, or until something fails that another start might mend."""
@@ -58,7 +61,13 @@ class Instance:
         self._crew.start()
         stopped = asyncio.create_task(stop.wait())
         keeping = asyncio.create_task(self._keeper.run())
-        others = (self._look(), self._make_files(), self._send(), self._files.run(self._cleanup))
+        others = (
+            self._look(),
+            self._make_files(),
+            self._send(),
+            self._files.run(self._cleanup),
+            self._watch.run(),
+        )
         loops = [keeping, *(asyncio.create_task(other) for other in others)]
         try:
             done, _ = await asyncio.wait([stopped, *loops], return_when=asyncio.FIRST_COMPLETED)

@@ -23,13 +23,15 @@ class SiteMemory:
         """Never shortens what was asked before."""
         self.not_before = max(at, self.not_before or at)
 
-    def facts(self, *, size: bool = False) -> SiteFacts:
+    def facts(self, *, size: bool = False) -> SiteFacts | None:
         """What is new since the last call; how large the site is by now only where that is worth working out."""
         robots = self._robots.answers if self._robots.changed else None
         self._robots.changed = False
         errands = self._take_errands()
         fresh = self._robots.take_fresh()
         notes = self._frontier.notes()
+        if not (size or notes or robots or fresh or errands or self.not_before):
+            return None  # after most pages
         if not size:
             return SiteFacts(notes, robots, fresh, self.not_before, errands=errands)
         known, source = self._frontier.size, self._frontier.size_source

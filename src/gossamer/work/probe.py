@@ -28,13 +28,14 @@ from gossamer.parse import parse_document
 from gossamer.parse.kind import wants_body
 from gossamer.store import robots
 from gossamer.telemetry import get_logger
-from gossamer.work.courier import Courier, Interrupted, NoWayOut, TooEarly, Turnstile
+from gossamer.work.courier import Courier, Interrupted, NoWayOut, TooEarly
 from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold
 from gossamer.work.kit import Kit
 from gossamer.work.purse import Purse
 from gossamer.work.redirects import Moved, Redirects
 from gossamer.work.robots import RobotsDesk, RobotsMemory
+from gossamer.work.turnstile import Turnstile
 
 _AT_ONCE = 50  # homepages
 _LONGEST = timedelta(minutes=2)  # for one of them, with all its redirects

@@ -44,7 +44,9 @@ class Redirects:
             hops.append(url)
             response = await ask(url)
             if response.status not in _REDIRECTS:
-                return response if len(hops) == 1 else replace(response, requested=hops[0], hops=tuple(hops))
+                refused = await self._forbidden(response.url) if response.url != url else None
+                whole = response if len(hops) == 1 else replace(response, requested=hops[0], hops=tuple(hops))
+                return refused or whole
             target = normalise(response.header("location"), url) if response.header("location") else None
             if target is None:
                 return Trouble(Reason.BAD_REDIRECT, http_status=response.status)
@@ -53,10 +55,21 @@ class Redirects:
             if target in hops:
                 break
             url = target
-            # Half-way through a redirect we wait as long as the site wants: coming back would begin it all over again.
-            spacing = self._courier.governor.spacing(domain_of(host_of(url)))
-            self._courier.patience = spacing + LONGEST_SLEEP
+            self._be_patient(url)
         return Trouble(Reason.REDIRECT_LOOP, http_status=response.status)
+
+    def _be_patient(self, url: str) -> None:
+        """Half-way we wait as long as the site wants: coming back would begin it all over again."""
+        spacing = self._courier.governor.spacing(domain_of(host_of(url)))
+        self._courier.patience = spacing + LONGEST_SLEEP
+
+    async def _forbidden(self, url: str) -> Trouble | None:
+        """Providers follow redirects by themselves: what they were led to and we may not read is not read."""
+        self._be_patient(url)
+        rules = await self._robots.rules(url)
+        if isinstance(rules, Trouble):
+            return rules
+        return None if rules.allow(url) else Trouble(Reason.ROBOTS)
 
     def _make_room(self, url: str, rules: Rules) -> None:
         delay = rules.delay

@@ -16,7 +16,8 @@ from gossamer.model.url import domain_of, host_of, normalise, origin_of
 from gossamer.store import robots
 from gossamer.store.database import Database
 from gossamer.store.robots import RobotsAnswer
-from gossamer.work.courier import MOST_HOPS, Courier, Turnstile
+from gossamer.work.courier import MOST_HOPS, Courier
+from gossamer.work.turnstile import Turnstile
 
 MOST_REMEMBERED = 5_000
 _PATIENCE = timedelta(seconds=30)

@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import socket
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,12 +15,14 @@ from gossamer.model.fetching import HOME_LANE
 from gossamer.model.states import JobState
 from gossamer.settle.commit import Committed
 from gossamer.settle.settler import Settler
+from gossamer.settle.step import HandBack, Step
 from gossamer.store import jobs
 from gossamer.telemetry import get_logger
 from gossamer.work.address import AddressWatch
 from gossamer.work.brake import Brake
-from gossamer.work.closing import Closer
+from gossamer.work.closing import Closer, close_at_once
 from gossamer.work.desk import Desk
+from gossamer.work.express import Guests
 from gossamer.work.governor import Governor
 from gossamer.work.hold import Holds, Renewer
 from gossamer.work.kit import Kit
@@ -49,10 +53,12 @@ class Shard:
         watch: AddressWatch | None = None,
         beat: Callable[[], None] = lambda: None,
         home: str = "",
+        line: socket.socket | None = None,
     ) -> None:
         """`beat` is called about once a second for as long as the event loop turns.
 
-        `home` is for whom this process says that a server is away, if not for the home in its name.
+        `home` is for whom this process says that a server is away, if not for the home in its name. `line` is to a
+        server that has visits somebody waits for (work/express.py).
         """
         self._kit = kit
         self._number = number
@@ -60,7 +66,8 @@ class Shard:
         self._worker = worker
         self._beat = beat
         self._holds = Holds(kit.clock, kit.limits.lease)
-        self._settler = Settler(kit.database, kit.clock, number, self._hear, kit.limits.checkpoint_visits)
+        at_once = partial(close_at_once, recipes=kit.recipes, files_of=kit.files_of, credits=kit.credits)
+        self._settler = Settler(kit.database, kit.clock, number, self._hear, kit.limits.checkpoint_visits, at_once)
         self._renewer = Renewer(kit.reopen_database, self._holds, worker, kit.limits.lease, kit.clock)
         governor = Governor(kit.limits.spacing_of)
         self._brake = Brake(kit.database, governor, watch or AddressWatch(kit.clock))
@@ -75,6 +82,7 @@ class Shard:
         self._waiting: set[str] = set()  # lanes of which more visits are ready than there is room for
         self._room = asyncio.Event()
         self._stop = asyncio.Event()
+        self._guests = Guests(line, kit.database, self._welcome, self._room_for_guests) if line else None
 
     def stop(self) -> None:
         """Take no more work; walks in hand end soon."""
@@ -101,7 +109,8 @@ class Shard:
             await self._renewer.stop()
 
     def _duties(self) -> Sequence[Coroutine[Any, Any, None]]:
-        return (self._issue(), self._take(), self._steer(), self._live(), self._close())
+        duties = (self._issue(), self._take(), self._steer(), self._live(), self._close())
+        return (*duties, self._guests.run()) if self._guests else duties
 
     def _hear(self, done: Committed) -> None:
         """What the settler has learned from the rows."""
@@ -112,6 +121,8 @@ class Shard:
         for lease in done.proven:
             self._holds.trust(lease)
         self._room.set()  # for the visits that have ended, and for the next suspect
+        if self._guests:
+            self._guests.over(done.ended | done.lost)
 
     async def _issue(self) -> None:
         # What a page has climbed to comes first: a site is walked in one lane at a time, and its own visit can wait.
@@ -127,9 +138,7 @@ class Shard:
 
     async def _issue_lane(self, lane: str) -> int:
         """Fill the free slots of a lane; how many there were visits for."""
-        # Also those that have ended and run in the rows until that is written: the cap holds for the rows.
-        busy = sum(one == lane for some in (self._walking, self._nudged) for one in some.values())
-        slots = self._brake.room(self._kit.lanes[lane]) - busy - self._settler.endings[lane]
+        slots = self._free(lane)
         shard = (lane, self._number, self._of)
         if slots > 0:
             self._waiting.discard(lane)
@@ -151,6 +160,22 @@ class Shard:
         for identifier in ids:
             await self._kit.dispatcher.send(Nudge(identifier, lane))
         return len(ids)
+
+    def _free(self, lane: str) -> int:
+        # Also those that have ended and run in the rows until that is written: the cap holds for the rows.
+        busy = sum(one == lane for some in (self._walking, self._nudged) for one in some.values())
+        return self._brake.room(self._kit.lanes[lane]) - busy - self._settler.endings[lane]
+
+    def _room_for_guests(self, here: int) -> int:
+        return self._free(HOME_LANE) + here
+
+    def _welcome(self, claimed: Claimed, since: float) -> "asyncio.Task[None]":
+        """Begin at once with a visit that somebody waits for; one for which there is no room waits for its turn."""
+        self._settler.hurry(claimed.visit.lease)
+        if self._free(HOME_LANE) > 0:
+            return self._begin(claimed, since)
+        self._settler.put(Step(claimed.visit, ending=HandBack(self._kit.clock.now())))
+        return asyncio.create_task(asyncio.sleep(0))
 
     async def _take(self) -> None:
         while True:

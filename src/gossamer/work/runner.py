@@ -27,11 +27,13 @@ from gossamer.work import surrender
 from gossamer.work.crew import Crew
 from gossamer.work.desk import Desk
 from gossamer.work.exporting import Exporter
+from gossamer.work.express import Express
 from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard
 from gossamer.work.home import HomeLock
 from gossamer.work.sweep import Sweeper
 
-_EVERY = 0.5  # seconds between looks
+_EVERY = 0.5  # seconds between looks at the children
+_ROWS = 1.0  # and at the rows
 _CHECKPOINT = 5.0
 _PLACE, _PLACE_KEPT = "runner", timedelta(seconds=30)
 
@@ -68,6 +70,7 @@ class Runner:
         open_exporter: Callable[[], AbstractAsyncContextManager[Exporter]],
         open_sender: Callable[[], AbstractAsyncContextManager[Sender]],
         desk: Desk,
+        express: Express | None = None,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -75,7 +78,7 @@ class Runner:
         self._folder = folder
         self._rules = rules
         commands = [(*command, "--clock", repr(clock.offset))] * rules.processes
-        self._crew = Crew(database, clock, home, commands, rules.lease, lock=lock, output=output)
+        self._crew = Crew(database, clock, home, commands, rules.lease, lock=lock, output=output, express=express)
         self._post = Post(database, clock, channels)
         self._retainer = retainer
         self._files = files
@@ -90,7 +93,7 @@ class Runner:
             TrafficGuard(database),
             LaneGuard(database, clock),
         )
-        self._checkpointed = clock.monotonic()
+        self._checkpointed = self._looked = clock.monotonic()
 
     async def start(self) -> bool:
         """Begin to work, unless another home works this database: two could not space their requests.
@@ -136,6 +139,9 @@ class Runner:
 
     async def _look(self) -> None:
         await self._crew.look()
+        if self._clock.monotonic() - self._looked < _ROWS:
+            return
+        self._looked = self._clock.monotonic()
         await self._sweeper.sweep()
         for guard in self._guards:
             await guard.look()
@@ -159,7 +165,8 @@ class Runner:
             await self._database.write(checkpoints.take_running)
             await self._database.write(_left, self._home)
             await self._places.leave(_PLACE, self._home)
-            await self._sweeper.sweep()
+            # Calls that were cut off are in the bill when we are gone, and not when somebody happens to come again.
+            await self._sweeper.sweep(alone=True)
             await self._database.tidy()
         except StorageAway as error:
             # Whoever works the home next begins with the same.

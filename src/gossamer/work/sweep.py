@@ -32,13 +32,15 @@ class Sweeper:
         self._months = Months(database, clock)
         self._orphans: dict[UUID, float] = {}  # reservations whose lease is gone, first seen
 
-    async def sweep(self) -> None:
+    async def sweep(self, *, alone: bool = False) -> None:
+        """`alone`: nobody works here any more, so that nobody is about to give back what was reserved."""
         expired, untidy = await self._database.read(_survey, self._lost_after)
         gone = self._sure(expired)
         if gone or untidy:
             await self._database.write(_tidy, gone, self._lost_after)
         await self._months.look()
-        owed = self._owed(await self._database.read(reservations.orphans))
+        orphans = await self._database.read(reservations.orphans)
+        owed = orphans if alone else self._owed(orphans)
         if owed:
             log.warning("reservations.assumed", requests=await self._database.write(bookings.assume, owed))
 

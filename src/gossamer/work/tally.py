@@ -1,6 +1,6 @@
 """What an audit is made from: everything the rows of a job add up to, as of one moment."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -22,7 +22,15 @@ class _Part:
 
 async def read_tally(database: Database, job_id: UUID, kinds: Mapping[str, Sequence[RecordKind]]) -> Tally | None:
     """The three things that take long at a million rows, side by side; None if there is no such job."""
+    return _whole(await database.read_together(*_readers(job_id, kinds)))
 
+
+def tally_now(tx: Tx, job_id: UUID, kinds: Mapping[str, Sequence[RecordKind]]) -> Tally | None:
+    """The same inside a transaction, for a job that is small."""
+    return _whole([read(tx) for read in _readers(job_id, kinds)])
+
+
+def _readers(job_id: UUID, kinds: Mapping[str, Sequence[RecordKind]]) -> tuple[Callable[[Tx], _Part], ...]:
     def rows(tx: Tx) -> _Part:
         return _Part(tally(tx, job_id))
 
@@ -33,7 +41,10 @@ async def read_tally(database: Database, job_id: UUID, kinds: Mapping[str, Seque
     def doubles(tx: Tx) -> _Part:
         return _Part(offenders=audit_records.doubles(tx, job_id, kinds))
 
-    parts = await database.read_together(rows, sources, doubles)
+    return rows, sources, doubles
+
+
+def _whole(parts: Sequence[_Part]) -> Tally | None:
     whole = parts[0].rows
     if whole is None:
         return None

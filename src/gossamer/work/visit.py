@@ -120,17 +120,17 @@ class Walk:
         while True:
             if not self._settler.has_room:
                 await self._settler.relief()
-            now = self._clock.now()
-            if self._hold.stop.is_set() or self._elapsed(self._began) >= longest:
+            now, walked = self._clock.now(), self._elapsed(self._began)
+            if self._hold.stop.is_set() or walked >= longest:
                 return self._hand_back(now)
-            if self._visit.walked + self._elapsed(self._began) >= self._policy.visit_time:
+            if self._visit.walked + walked >= self._policy.visit_time:
                 return self._give_up()
             if self._breaker.gone:
                 return self._leave_silent(self._breaker.gone)
             wait = self._asked_to_wait(now)
             page = self._frontier.next(now) if wait is None else None
             if page:
-                await self._visit_page(page)
+                await self._visit_page(page, now)
                 self._hold.paying = False  # not before what was paid for is on its way to the rows
                 continue
             wait = wait or self._frontier.wait(now)
@@ -169,8 +169,8 @@ class Walk:
         self._put(Step(self._visit, facts=self._memory.facts(size=True)))
         return True
 
-    async def _visit_page(self, page: Page) -> None:
-        began, started_at = self._clock.monotonic(), self._clock.now()
+    async def _visit_page(self, page: Page, started_at: datetime) -> None:
+        began = self._clock.monotonic()
         self._courier.sent.clear()
         try:
             outcome = await self._attempt(page)

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -20,13 +20,13 @@ from gossamer.model.url import origin_of, url_key
 from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import HandBack, Step
-from gossamer.store import jobs, memory, pages, reclaim, robots, visits
+from gossamer.store import jobs, leased, memory, pages, reclaim, robots, visits
 from gossamer.store.pages import Known
 from gossamer.store.robots import RobotsAnswer
 from gossamer.store.tx import Tx
 from gossamer.telemetry import bound, get_logger
 from gossamer.work.brake import Brake
-from gossamer.work.courier import Courier, Turnstile
+from gossamer.work.courier import Courier
 from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold, Holds
 from gossamer.work.kit import Kit
@@ -36,6 +36,7 @@ from gossamer.work.purse import Purse
 from gossamer.work.redirects import Redirects
 from gossamer.work.robots import RobotsDesk, RobotsMemory
 from gossamer.work.site_breaker import SiteBreaker
+from gossamer.work.turnstile import Turnstile
 from gossamer.work.visit import Walk
 
 log = get_logger(__name__)
@@ -56,8 +57,16 @@ def claim_and_load(
     tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *, nudged_by: str = ""
 ) -> list[Claimed]:
     """Lease visits, each under its token, and read all they need to begin, in one hop."""
-    leased = visits.claim(tx, tokens, worker, lease, nudged_by=nudged_by)
-    origins = {origin_of(url) for visit in leased if not visit.robots for url in visit.entries}
+    return _load(tx, visits.claim(tx, tokens, worker, lease, nudged_by=nudged_by))
+
+
+def load_held(tx: Tx, visit_id: UUID, token: UUID) -> Claimed | None:
+    """What was leased for us by somebody else, if it still is under this token."""
+    return next(iter(_load(tx, [visit for visit in leased.load(tx, [visit_id]) if visit.lease == token])), None)
+
+
+def _load(tx: Tx, held: Sequence[Visit]) -> list[Claimed]:
+    origins = {origin_of(url) for visit in held if not visit.robots for url in visit.entries}
     shared = robots.fresh(tx, sorted(origins)) if origins else {}
     return [
         Claimed(
@@ -65,7 +74,7 @@ def claim_and_load(
             *pages.of_visit(tx, visit.job_id, visit.id, url_key(visit.entries[0])[:4]),
             {origin: shared.get(origin) for url in visit.entries if (origin := origin_of(url)) in origins},
         )
-        for visit in leased
+        for visit in held
     ]
 
 

@@ -5,6 +5,7 @@ import asyncio
 import gc
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable
@@ -35,6 +36,9 @@ def main() -> int:
     parser.add_argument("--home-name")
     parser.add_argument("--clock", type=float, help="what the runner's clock adds to the monotonic one")
     parser.add_argument("--pulse", type=int, help="a pipe to the runner that gets a byte for every sign of life")
+    parser.add_argument(
+        "--line", type=int, help="a socket to the server over which visits come that somebody waits for"
+    )
     parser.add_argument("--runner", action="store_true", help="work all running jobs of the home, then end")
     parser.add_argument("--exports", action="store_true", help="make the files that wait in the home, then end")
     parser.add_argument("--processes", type=int)
@@ -56,7 +60,9 @@ def main() -> int:
             if chosen.lanes:
                 uvloop.run(_run_member(settings, chosen.shard, chosen.home_name, chosen.lanes, chosen.pool, pulse))
             else:
-                uvloop.run(_run_shard(settings, chosen.shard, chosen.home_name, SteadyClock(chosen.clock), pulse))
+                line = socket.socket(fileno=chosen.line) if chosen.line is not None else None
+                clock = SteadyClock(chosen.clock)
+                uvloop.run(_run_shard(settings, chosen.shard, chosen.home_name, clock, pulse, line))
     except StorageAway as error:
         log.error("worker.failed", error=str(error))
         return NO_DATABASE
@@ -89,21 +95,28 @@ def _no_pulse() -> None:
     """Nobody listens."""
 
 
-async def _run_shard(settings: Settings, shard: str, home: str, clock: SteadyClock, pulse: Callable[[], None]) -> None:
+async def _run_shard(
+    settings: Settings,
+    shard: str,
+    home: str,
+    clock: SteadyClock,
+    pulse: Callable[[], None],
+    line: socket.socket | None,
+) -> None:
     from gossamer.work.run import Shard, worker_name
 
     number, of = (int(part) for part in shard.split("/"))
     with bound(worker=f"w-{number}"):
         async with open_kit(settings, of, clock) as kit:
             _look_less_for_cycles()
-            working = Shard(kit, number, of, worker_name(home, number), beat=pulse)
+            working = Shard(kit, number, of, worker_name(home, number), beat=pulse, line=line)
             await _work(working)
 
 
 def _look_less_for_cycles() -> None:
     """Pages leave no cycles behind, but are made of so many objects that the collector looked through all walks of the
-    process again and again: an eighth of all work. At what was loaded to begin with it need not look at all."""
-    gc.collect()
+    process again and again: an eighth of all work. At what was loaded to begin with it need not look at all, not even
+    once: modules leave next to no garbage."""
     gc.freeze()
     gc.set_threshold(*_CYCLES)
 

@@ -20,6 +20,8 @@ from gossamer.testing.providers.storms import Kind, Storm
 from tests.conftest import AnyDatabase
 from tests.fetch.providers.conftest import OpenWay
 
+BELIEVED = timedelta(minutes=5)
+
 
 def trouble(reason: Reason, credits: int | None = 0) -> ProviderTrouble:
     return failed("bee", "Bee", reason, credits=credits, why="said so")
@@ -37,7 +39,7 @@ def breakers(clock: FrozenClock) -> MemoryBreakers:
 
 @pytest.fixture
 def fuse(breakers: MemoryBreakers, clock: FrozenClock) -> Fuse:
-    return Fuse(breakers, "bee", PROVIDER, clock)
+    return Fuse(breakers, "bee", PROVIDER, clock, BELIEVED)
 
 
 async def test_the_first_failure_may_be_the_pages_and_the_next_in_a_row_is_not(fuse: Fuse) -> None:
@@ -79,7 +81,7 @@ async def test_what_a_person_must_mend_stops_everybody_at_once(
     fuse: Fuse, breakers: MemoryBreakers, clock: FrozenClock, reason: Reason
 ) -> None:
     assert isinstance(await fuse.failed(trouble(reason)), ProviderUnusable)
-    other = Fuse(breakers, "bee", PROVIDER, clock)
+    other = Fuse(breakers, "bee", PROVIDER, clock, BELIEVED)
     with pytest.raises(ProviderUnusable) as caught:
         await other.ask()
     assert caught.value.trouble.reason is reason
@@ -93,6 +95,28 @@ async def test_pages_that_cannot_be_fetched_open_it_only_if_ten_visits_meet_noth
         poor = trouble(Reason.PROVIDER_FAILED)
         assert await fuse.failed(poor) is poor
     assert isinstance(await fuse.failed(trouble(Reason.PROVIDER_FAILED)), ProviderUnusable)
+
+
+async def test_who_fetches_nothing_for_longer_than_jobs_wait_is_believed(
+    fuse: Fuse, breakers: MemoryBreakers, clock: FrozenClock
+) -> None:
+    for _ in range(10):
+        last = await fuse.failed(trouble(Reason.PROVIDER_FAILED))
+    assert isinstance(last, ProviderUnusable)
+    clock.advance(BELIEVED.total_seconds() - 40)
+    await fuse.ask()
+    assert isinstance(await fuse.failed(trouble(Reason.PROVIDER_FAILED)), ProviderUnusable)
+    clock.advance(41)
+    for number in range(PROVIDER.probes):
+        assert (await breakers.look("provider:bee")).open
+        await fuse.ask()
+        poor = trouble(Reason.PROVIDER_FAILED)
+        assert await fuse.failed(poor, again=number > 0) is poor, "a try of its page"
+    assert not (await breakers.look("provider:bee")).open
+    await fuse.failed(trouble(Reason.PROVIDER_KEY))
+    clock.advance(BELIEVED.total_seconds() + 31)
+    await fuse.ask()
+    assert isinstance(await fuse.failed(trouble(Reason.PROVIDER_AWAY)), ProviderUnusable), "one that is away is not"
 
 
 async def test_what_is_not_about_the_provider_changes_nothing(fuse: Fuse, breakers: MemoryBreakers) -> None:
@@ -114,7 +138,7 @@ def requests(tx: Tx) -> tuple[int, int]:
 
 async def test_while_all_is_well_it_is_said_now_and_then(database: AnyDatabase, clock: FrozenClock) -> None:
     breakers = StoredBreakers(database)
-    fuse = Fuse(breakers, "bee", PROVIDER, clock)
+    fuse = Fuse(breakers, "bee", PROVIDER, clock, BELIEVED)
     for _ in range(20):
         await fuse.worked()
     assert await database.read(requests) == (1, 0)

@@ -1,6 +1,8 @@
 """A page through a provider: what is sent, what comes back, and what must never be sent."""
 
 import gzip
+import io
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from gossamer.fetch.providers.seam import Account
 from gossamer.gate.memory import MemoryPlaces
 from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
 from gossamer.model.trouble import Reason
+from gossamer.telemetry import bound, configure
 from gossamer.testing.providers import Kind, Storm
 from gossamer.testing.providers.flaresolverr import FlareSolverrEmulator
 from gossamer.testing.web import SampleWeb, serve
@@ -250,3 +253,21 @@ async def test_a_cut_answer_of_the_provider_was_perhaps_paid(open_way: OpenWay) 
     error = await way.error()
     assert error.trouble.reason is Reason.PROVIDER_AWAY
     assert error.credits == way.running.bill.total == 1  # the headers had come
+
+
+@pytest.mark.usefixtures("logging_as_it_was")
+async def test_every_failed_call_is_one_line_in_the_words_of_its_answer(open_way: OpenWay) -> None:
+    way = await open_way("scrapingbee-standard")
+    way.running.storms.add(Storm(Kind.STATUS, times=2, status=503))
+    written = io.StringIO()
+    configure("line", "ERROR", stream=written)
+    with bound(worker="w-42", job="abc123"):
+        await way.error(f"http://{HOST}/page")
+    line = f"[ERROR] Job:abc123 Worker:w-42 URL:{HOST}/page ScrapingBee: HTTP 503 Service Unavailable\n"
+    assert written.getvalue().partition(" ")[2] == line
+    written = io.StringIO()
+    configure("json", "ERROR", stream=written)
+    await way.error(f"http://{HOST}/page")
+    event = json.loads(written.getvalue())
+    assert (event["event"], event["provider"], event["status"]) == ("provider.error", "scrapingbee", 503)
+    assert event["error"] in Reason.__members__

@@ -181,7 +181,8 @@ async def test_no_log_shows_a_key(rung: str, open_way: OpenWay, tmp_path: object
     error = await way.error()
     log.error("provider.tried", error=error, cause=error.__cause__, exc_info=error)
     log.warning("provider.tried", url=f"https://api.example/?api_key={key}", headers={"x": f"Bearer {key}"})
-    log.warning("provider.tried", said=f"it said {key} is wrong", call=way.session)
+    log.warning("provider.tried", told=f"it said {key} is wrong", call=way.session)
+    log.warning("provider.said", said=f"{key} is wrong")
     written = stream.getvalue()
     assert written.count("provider.tried") == 3
     assert "account_unread" in written

@@ -28,7 +28,8 @@ from gossamer.gate.breakers import NoBreakers
 from gossamer.model.breaker import PROVIDER
 from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
 
-_PATIENCE = timedelta(seconds=20)
+_PATIENCE = timedelta(seconds=20)  # with seats that are all taken
+_BELIEVED = timedelta(minutes=5)  # see Fuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class ProviderDesk:
         at_once: int = 500,
         never_send: NeverVisit = NOTHING,
         patience: timedelta = _PATIENCE,
+        believed: timedelta = _BELIEVED,
         proxy: str = "",
         trust: CertStore | None = None,
         runtime: Runtime | None = None,
@@ -89,6 +91,7 @@ class ProviderDesk:
         self._at_once = at_once
         self._never_send = never_send
         self._patience = patience
+        self._believed = believed
         self._proxy = proxy
         self._trust = trust
         self._runtime = runtime
@@ -150,7 +153,7 @@ class ProviderDesk:
             seats = Seats(self._places, f"provider:{provider}", self._holder, most)
             url = access.url or _KNOWN[provider].url
             self._runtime = self._runtime or Runtime(workers=1)
-            fuse = Fuse(self._breakers, provider, PROVIDER, self._clock)
+            fuse = Fuse(self._breakers, provider, PROVIDER, self._clock, self._believed)
             line = Line(seats, fuse, self._clock, url, most, self._runtime, proxy=self._proxy, trust=self._trust)
             self._lines[provider] = line
         return line

@@ -2,7 +2,8 @@
 
 What a provider answers is about a page, about the provider, or about the account at it. The first is none of the
 breaker's business but for showing that the provider works. Where the provider is in doubt, a call that failed is no try
-of its page: the page waits until more is known.
+of its page: the page waits until more is known. That it "could not fetch" may be about the page as well: one that says
+nothing else for longer than jobs wait is believed, or the last pages of a job would never come to an end.
 """
 
 from collections.abc import Mapping
@@ -36,7 +37,9 @@ log = get_logger(__name__)
 class Fuse:
     """That of one provider."""
 
-    def __init__(self, breakers: Breakers, provider: str, rule: Rule, clock: Clock) -> None:
+    def __init__(self, breakers: Breakers, provider: str, rule: Rule, clock: Clock, believed: timedelta) -> None:
+        """`believed`: after so long in doubt it is, where it says that it could not fetch a page."""
+        self._believed = believed
         self._breakers = breakers
         self._provider = provider
         self._name = f"provider:{provider}"
@@ -77,6 +80,9 @@ class Fuse:
         if news is News.GOOD:
             await self.worked()
             return error
+        if news is News.POOR and await self._is_believed():
+            await self._tell(News.GOOD)
+            return error
         reason = error.trouble.reason
         told = News.NOTHING if news is News.POOR and again else news
         standing = await self._tell(told, f"{reason.name} {error.trouble.detail}"[:_LONGEST])
@@ -84,6 +90,15 @@ class Fuse:
         if not in_doubt or news is News.NOTHING:
             return error
         return ProviderUnusable(self._provider, error.trouble, error.credits, standing.wait or _AGAIN, heard=True)
+
+    async def _is_believed(self) -> bool:
+        """It has been in doubt for so long that what it says of pages must be about them."""
+        try:
+            standing = await self._breakers.look(self._name)
+        except GossamerError as error:
+            log.warning("provider.breaker_unread", provider=self._provider, error=str(error))
+            return False
+        return standing.open and standing.down >= self._believed
 
     async def _tell(self, news: News, why: str = "") -> Standing:
         goods, self._goods = self._goods, 0

@@ -6,19 +6,20 @@ that the page goes to that site; what stayed on the site is the page, with its a
 
 from collections.abc import Mapping
 from datetime import timedelta
+from http import HTTPStatus
 
 from wreq import Response as Arrived
 
 from gossamer.clock import Clock
 from gossamer.fetch.body import BodyLimit, read_body, read_headers
-from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProviderBusy
+from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProviderBusy, ProviderTrouble
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.never import NeverVisit
 from gossamer.fetch.providers.line import Line, broken
 from gossamer.fetch.providers.reading import failed
 from gossamer.fetch.providers.seam import Head, Provider, Told
 from gossamer.fetch.providers.seats import NoSeat
-from gossamer.fetch.rung import Accept, Sink, Wanted
+from gossamer.fetch.rung import Accept, Before, Sink
 from gossamer.model.fetching import Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import normalise, site_of_url
@@ -64,7 +65,7 @@ class ProviderSession:
         accept: Accept | None = None,
         truncate: bool = False,
         sink: Sink | None = None,
-        wanted: Wanted | None = None,
+        before: Before | None = None,
     ) -> Response:
         """One call; see Fetcher. A call that is refused because others run is a ProviderBusy, and no try of the page.
 
@@ -81,8 +82,8 @@ class ProviderSession:
         limit = BodyLimit(max_bytes, truncate)
         try:
             async with self._line.seats.one(timeout, self._patience):
-                if wanted is not None and not wanted():
-                    raise NoSeat  # the job was paused while we waited: nothing new is begun
+                if before is not None:
+                    await before()
                 await self._line.fuse.ask()
                 started = self._clock.monotonic()
                 told, body = await self._watched(url, timeout, limit, accept, sink)
@@ -125,6 +126,8 @@ class ProviderSession:
         try:
             brought = await self._exchange(url, timeout, limit, accept, sink)
         except FetchError as error:
+            if isinstance(error, ProviderTrouble):
+                self._log(url, error)
             raised = await fuse.failed(error, again=self._was_poor)
             self._was_poor |= error.trouble.reason is Reason.PROVIDER_FAILED
             if raised is error:
@@ -132,6 +135,19 @@ class ProviderSession:
             raise raised from error
         await fuse.worked()
         return brought
+
+    def _log(self, url: str, error: ProviderTrouble) -> None:
+        """In the words of the answer: whoever runs this looks it up in the provider's own documents."""
+        status = error.trouble.http_status
+        said = error.trouble.detail if status is None else f"{self._provider.title}: HTTP {status} {_phrase(status)}"
+        log.error(
+            "provider.error",
+            said=said.rstrip(),
+            url=url,
+            provider=error.provider,
+            error=error.trouble.reason.name,
+            status=status,
+        )
 
     async def _exchange(
         self, url: str, timeout: timedelta, limit: BodyLimit, accept: Accept | None, sink: Sink | None
@@ -226,6 +242,13 @@ async def _unwrapped(told: Told, limit: BodyLimit, accept: Accept | None, sink: 
         return body
     await sink(body)
     return b""
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
 
 
 def _host(clearance: Clearance) -> str:

@@ -1,10 +1,10 @@
-"""The recipe of a job, for commands that cannot do without: a home may hold jobs of a program that knew more."""
+"""The recipe of a job, for questions that cannot do without: a home may hold jobs of a program that knew more."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
-from gossamer.assembly import App
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy, Job
@@ -13,8 +13,8 @@ from gossamer.recipe import Recipe
 _HINT = "Use the program that created it. 'gossamer job status', 'pages', 'history' and 'audit' work here too."
 
 
-def recipe_of(app: App, job: Job) -> Recipe[Any]:
-    found = app.recipes.get(job.recipe)
+def recipe_of(recipes: Mapping[str, Recipe[Any]], job: Job) -> Recipe[Any]:
+    found = recipes.get(job.recipe)
     if found is None:
         raise UserError(
             "job.recipe",
@@ -24,9 +24,9 @@ def recipe_of(app: App, job: Job) -> Recipe[Any]:
     return found
 
 
-def policy_of(app: App, job: Job) -> CrawlPolicy:
+def policy_of(recipes: Mapping[str, Recipe[Any]], job: Job) -> CrawlPolicy:
     """How it walks its sites, by the parameters it was created with."""
-    recipe = recipe_of(app, job)
+    recipe = recipe_of(recipes, job)
     try:
         return recipe.bind(recipe.params.model_validate(job.params)).policy()
     except ValidationError as error:

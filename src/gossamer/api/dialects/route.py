@@ -1,0 +1,44 @@
+"""What endpoints of a dialect have in common: errors in its own words, and a page that is waited for."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+import orjson
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gossamer.api.answers import JsonAnswer
+from gossamer.api.problems import answer_to
+
+Shape = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""From one of our problems to what a client of that product reads."""
+
+_KEPT = ("retry-after", "www-authenticate")
+
+
+def speaking(shape: Shape) -> type[APIRoute]:
+    """Endpoints whose errors have this shape."""
+
+    class DialectRoute(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handle = super().get_route_handler()
+
+            async def answered(request: Request) -> Response:
+                try:
+                    return await handle(request)
+                except Exception as error:
+                    ours = answer_to(request, error)
+                    if ours is None:
+                        raise
+                    headers = {name: ours.headers[name] for name in _KEPT if name in ours.headers}
+                    return JsonAnswer(shape(orjson.loads(ours.body)), ours.status_code, headers)
+
+            return answered
+
+    return DialectRoute
+
+
+def sentence(problem: Mapping[str, Any]) -> str:
+    """What is wrong and what next, in one line."""
+    return f"{problem['detail']} {problem.get('hint') or ''}".strip()

@@ -1,0 +1,124 @@
+"""What a job would cost, before it is one: the same forecast as `gossamer job estimate`, by the account's own past."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from gossamer.api.caller import Reader
+from gossamer.api.jobs import NewJob, asked_of, job_request
+from gossamer.api.parts import GivenParts, Parts
+from gossamer.api.problems import declared
+from gossamer.api.tenant import Tenant
+from gossamer.errors import UserError
+from gossamer.intake.addresses import MAX_ADDRESSES
+from gossamer.intake.estimate import Asked, Forecast
+from gossamer.model.job import JobRequest
+from gossamer.model.money import MICROS
+
+router = APIRouter(prefix="/v1/estimate", tags=["jobs"])
+
+_MOST_NAMED = 200  # in an address; more of them go into a body
+
+
+class AccountCredits(BaseModel):
+    """What you are counted for, whatever providers charge."""
+
+    at_least: int = Field(description="If every page is read by the first of its rungs, and each site has one page.")
+    at_most: int = Field(description="If every page needs the dearest rung, and every site is as large as may be.")
+    left: int | None = Field(description="Of this month; null: no limit.")
+
+
+class EstimateView(BaseModel):
+    """Provider credits and dollars from low to high: nine jobs in ten end in between."""
+
+    low_credits: int = Field(examples=[2000])
+    high_credits: int = Field(examples=[8000])
+    low_usd: float = Field(examples=[20.0])
+    high_usd: float = Field(examples=[80.0])
+    sites: int = Field(0, description="Sites it is about; of a scrape job, pages.")
+    met_before: int = Field(0, description="Of the sites, those that earlier jobs of yours had.")
+    similar_jobs: int = Field(0, description="Earlier jobs of yours that it goes by.")
+    similar_low_credits: int | None = Field(None, description="What those would have used with as many sites.")
+    similar_high_credits: int | None = None
+    max_credits: int | None = Field(None, description="Where the job would pause, unless it is given another limit.")
+    account_credits: AccountCredits
+
+
+@router.get("", responses=declared(403), summary="What a job would cost")
+async def estimate(
+    tenant: Reader,
+    parts: GivenParts,
+    recipe: Annotated[str, Query(max_length=40)] = "prospect",
+    domains: Annotated[list[str] | None, Query(max_length=_MOST_NAMED, description="Sites, each by its name.")] = None,
+    urls: Annotated[
+        list[str] | None, Query(max_length=_MOST_NAMED, description="Pages, for the recipe scrape.")
+    ] = None,
+    count: Annotated[int, Query(ge=0, le=MAX_ADDRESSES, description="So many more that are not named.")] = 0,
+    mode: Annotated[str | None, Query(max_length=40, description="free-only, hybrid or premium-only.")] = None,
+    ladder: Annotated[str | None, Query(max_length=400)] = None,
+    max_pages_per_domain: Annotated[int | None, Query(ge=1, le=50_000)] = None,
+    top_pages: Annotated[int | None, Query(ge=1, le=50_000)] = None,
+) -> EstimateView:
+    """For few sites, or for a number of them. Nothing is made, and nothing is fetched."""
+    given = {"max_pages_per_domain": max_pages_per_domain, "top_pages": top_pages}
+    params: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if recipe == "prospect":
+        params["keywords"] = ["any"]  # it must have some, and what they are makes no difference
+    body = NewJob(
+        recipe=recipe,
+        name="estimate",
+        params=params,
+        domains=domains or [],
+        urls=urls or [],
+        mode=mode,
+        ladder=ladder,
+    )
+    if not domains and not urls and not count:
+        raise UserError("job.no_targets", "This job has no site to visit.", hint="Give `domains`, `urls` or `count`.")
+    return await _estimated(tenant, parts, job_request(body, parts, None, needs_targets=not count), count)
+
+
+@router.post("", responses=declared(403), summary="What this very job would cost")
+async def estimate_job(body: NewJob, tenant: Reader, parts: GivenParts) -> EstimateView:
+    """Takes what `POST /v1/jobs` takes, and makes no job of it."""
+    return await _estimated(tenant, parts, job_request(body, parts, None), 0)
+
+
+async def _estimated(tenant: Tenant, parts: Parts, request: JobRequest, unnamed: int) -> EstimateView:
+    asked = asked_of(parts, request, unnamed)
+    found = await tenant.foresee(asked) if asked.costs_something else None
+    limits, spent = await tenant.quota(), await tenant.spent()
+    left = None if limits.credits is None else max(0, limits.credits - spent)
+    return _shown(found, asked, request, parts, left)
+
+
+def _shown(found: Forecast | None, asked: Asked, request: JobRequest, parts: Parts, left: int | None) -> EstimateView:
+    pages = sum(len(target.pages) for target in asked.targets) + asked.unnamed if asked.policy.as_given else asked.sites
+    rungs = [parts.prices.get(rung.name, 1) for rung in asked.policy.ladder.rungs]
+    largest = 1 if asked.policy.as_given else max(asked.policy.pages_per_site, asked.policy.top_pages)
+    credits = AccountCredits(at_least=pages * rungs[0], at_most=pages * largest * max(rungs), left=left)
+    if found is None:
+        return EstimateView(
+            low_credits=0,
+            high_credits=0,
+            low_usd=0.0,
+            high_usd=0.0,
+            sites=pages,
+            max_credits=request.cap.credits,
+            account_credits=credits,
+        )
+    said, used = found.estimate, found.used
+    return EstimateView(
+        low_credits=said.low,
+        high_credits=said.high,
+        low_usd=said.low_micros / MICROS,
+        high_usd=said.high_micros / MICROS,
+        sites=pages,
+        met_before=said.known,
+        similar_jobs=said.similar,
+        similar_low_credits=used[0] if used else None,
+        similar_high_credits=used[1] if used else None,
+        max_credits=request.cap.credits,
+        account_credits=credits,
+    )

@@ -1,0 +1,55 @@
+"""Files on the disk of this home, for whoever was given a signed link: no key, nothing to list, and an end."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import FileResponse, RedirectResponse
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+from gossamer.api.parts import GivenParts
+from gossamer.api.problems import declared
+from gossamer.blobs.folder import SERVED
+from gossamer.blobs.seam import MAX_KEY
+from gossamer.errors import UserError
+
+router = APIRouter(tags=["results"])
+
+
+@router.get(
+    f"{SERVED}{{key:path}}",
+    responses={
+        **{status: told for status, told in declared(403, 404, 410).items() if status != 401},
+        200: {"description": "The file.", "content": {"application/octet-stream": {}}},
+        307: {"description": "Where it lies in object storage by now."},
+    },
+    response_class=Response,
+    summary="Fetch a file by its link",
+)
+async def fetch(
+    connection: HTTPConnection,
+    parts: GivenParts,
+    key: Annotated[str, Path(max_length=MAX_KEY)],
+    expires: Annotated[str, Query(max_length=12)] = "",
+    signature: Annotated[str, Query(max_length=64)] = "",
+) -> Response:
+    """For whoever has the `link` of an export. It needs no key, and leads to this one file until it expires."""
+    await parts.rates.take("ip", connection.scope["state"]["ip"], parts.app.settings.api_ip_rate)
+    shelf, now = parts.app.shelf(), parts.app.clock.now()
+    # Read from the address and written anew: how somebody else has spelled it does not matter.
+    if shelf.local.verify(f"{SERVED}{key}?expires={expires}&signature={signature}", now) is None:
+        raise UserError(
+            "link.refused",
+            "This link is over, was changed, or was never one of ours.",
+            hint="Ask for a new one where you have it from.",
+        )
+    path = shelf.local.path(key)
+    if path.is_file():
+        headers = {"X-Robots-Tag": "noindex"}
+        return FileResponse(path, filename=path.name, media_type="application/octet-stream", headers=headers)
+    if shelf.remote is not None:
+        # It lay here because object storage was away.
+        left = timedelta(seconds=max(1, int(expires) - int(now.timestamp())))
+        return RedirectResponse(await shelf.remote.link(key, left), status_code=307)
+    raise UserError("link.gone", "The file of this link was deleted.", hint="Have it made anew.")

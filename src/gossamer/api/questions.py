@@ -1,0 +1,71 @@
+"""What the command line asks when it is logged in here: the same questions it asks a home of its own.
+
+They are those of one version of the program, for the command line of that version. Other programs go by the endpoints
+that stand for something: their answers do not change.
+"""
+
+from functools import cache
+from inspect import Parameter, signature
+from typing import Annotated, Any, get_type_hints
+
+from fastapi import APIRouter, Depends
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from starlette.responses import Response
+
+from gossamer.api.answers import JsonAnswer
+from gossamer.api.caller import Caller, may
+from gossamer.api.parts import GivenParts
+from gossamer.api.problems import declared
+from gossamer.errors import UserError
+from gossamer.model.account import Right
+from gossamer.questions.table import QUESTIONS
+from gossamer.questions.view import Asker, View
+from gossamer.questions.wire import pack
+
+router = APIRouter(prefix="/v1/questions", tags=["command line"])
+
+
+class Asked(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"example": {"question": "listing", "given": {"limit": 20}}}
+    )
+
+    question: str = Field(max_length=40, description="Its name.")
+    given: dict[str, Any] = Field(default_factory=dict, description="What it is about, by name.")
+
+
+@router.post("", responses=declared(403, 404, 409, 410), summary="What the command line asks")
+async def ask(body: Asked, parts: GivenParts, caller: Annotated[Caller, Depends(may(Right.READ))]) -> Response:
+    """Each is answered with what the account may see. Those about the whole server are the operator's, who has an admin
+    key of the account `default`.
+    """
+    function = QUESTIONS.get(body.question)
+    if function is None:
+        raise UserError(
+            "question.unknown",
+            f"There is no question {body.question!r} here.",
+            hint="Use the program of the same version.",
+        )
+    try:
+        read = _shape(body.question).model_validate(body.given)
+    except ValidationError as error:
+        found = [{**one, "loc": ("body", "given", *one["loc"])} for one in error.errors(include_url=False)]
+        raise RequestValidationError(found) from None
+    view = View(parts.app, Asker(caller.account, caller.right))
+    return JsonAnswer(pack(await function(view, **{name: getattr(read, name) for name in type(read).model_fields})))
+
+
+@cache
+def _shape(question: str) -> type[BaseModel]:
+    """What a question is given, as its own signature has it."""
+    function = QUESTIONS[question]
+    hints = get_type_hints(function, include_extras=True)
+    _, *given = signature(function).parameters.values()
+    fields = {one.name: (hints[one.name], ... if one.default is Parameter.empty else one.default) for one in given}
+    made: type[BaseModel] = create_model(
+        question,
+        __config__=ConfigDict(extra="forbid"),
+        **fields,  # type: ignore[call-overload]
+    )
+    return made

@@ -1,0 +1,111 @@
+"""What was answered lately, for the time in which the database is away: better old and marked than nothing.
+
+Only answers to whoever reads how things stand are kept, by account and address, and who was recognised by which key.
+Nothing is answered from here as long as the database can be asked.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gossamer.api.answers import JsonAnswer
+from gossamer.errors import StorageAway
+
+if TYPE_CHECKING:
+    from gossamer.api.caller import Caller
+
+_LARGEST = 64 * 1024  # bytes of one answer
+_MOST = 32 * 1024 * 1024  # of all
+_ANSWERS_LAST = 3_600.0  # seconds
+_CALLERS_LAST = 600.0  # a key that was revoked during an outage reads old answers for so long
+_MOST_CALLERS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    body: bytes
+    at: float
+
+
+class Remembered:
+    """The memory of one server."""
+
+    def __init__(self, is_away: Callable[[], bool], clock: Callable[[], float] = time.time) -> None:
+        self.is_away = is_away
+        self._clock = clock
+        self._answers: OrderedDict[tuple[str, str], _Answer] = OrderedDict()
+        self._size = 0
+        self._callers: OrderedDict[bytes, tuple[Caller, float]] = OrderedDict()
+
+    def keep(self, account: str, address: str, body: bytes) -> None:
+        if len(body) > _LARGEST:
+            return
+        self._drop((account, address))
+        self._answers[account, address] = _Answer(body, self._clock())
+        self._size += len(body)
+        while self._size > _MOST:
+            self._drop(next(iter(self._answers)))
+
+    def answer(self, account: str, address: str) -> Response | None:
+        """The last answer, marked: `Age`, `Warning` and, in an object that has room for it, `as_of`."""
+        found = self._answers.get((account, address))
+        if found is None or (age := self._clock() - found.at) > _ANSWERS_LAST:
+            return None
+        as_of = datetime.fromtimestamp(found.at, UTC).isoformat()
+        told = orjson.loads(found.body)
+        if isinstance(told, dict) and "as_of" in told:
+            told["as_of"] = as_of
+        marks = {"Age": str(round(age)), "Warning": '110 gossamer "Response is Stale"', "X-Gossamer-As-Of": as_of}
+        return JsonAnswer(told, headers=marks)
+
+    def _drop(self, place: tuple[str, str]) -> None:
+        if former := self._answers.pop(place, None):
+            self._size -= len(former.body)
+
+    def recognised(self, digest: bytes, caller: "Caller") -> None:
+        self._callers[digest] = (caller, self._clock())
+        self._callers.move_to_end(digest)
+        if len(self._callers) > _MOST_CALLERS:
+            self._callers.popitem(last=False)
+
+    def unknown(self, digest: bytes) -> None:
+        self._callers.pop(digest, None)
+
+    def caller(self, digest: bytes) -> "Caller | None":
+        caller, at = self._callers.get(digest, (None, 0.0))
+        return caller if self._clock() - at <= _CALLERS_LAST else None
+
+
+class ReadAgain(APIRoute):
+    """Endpoints whose last answer is good for something while the database is away."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        if self.methods != {"GET"}:
+            return handle
+
+        async def answered(request: Request) -> Response:
+            memory: Remembered = request.app.state.parts.remembered
+            address = f"{request.url.path}?{request.url.query}"
+            try:
+                answer = await handle(request)
+            except StorageAway:
+                caller: Caller | None = request.scope["state"].get("caller")
+                known = memory.answer(caller.account, address) if caller else None
+                if known is None:
+                    raise
+                return known
+            caller = request.scope["state"].get("caller")
+            if caller and answer.status_code == 200 and answer.media_type == JsonAnswer.media_type:
+                memory.keep(caller.account, address, bytes(answer.body))
+            return answer
+
+        return answered

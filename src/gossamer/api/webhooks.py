@@ -1,0 +1,231 @@
+"""Webhooks: who is told what happens to the account's jobs, what was sent to them, and sending it once more."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from gossamer.api import cursors
+from gossamer.api.caller import Reader, Submitter
+from gossamer.api.problems import declared
+from gossamer.deliver.webhooks import LONGEST_OVERLAP, LONGEST_URL, OVERLAP, read_events
+from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint, EndpointState, EventType
+
+router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"])
+
+_HOOK = "https://example.com/hooks"
+
+
+class NewWebhook(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"example": {"url": _HOOK, "events": ["job.completed", "job.failed"]}}
+    )
+
+    url: str = Field(min_length=1, max_length=LONGEST_URL, description="Where messages are sent, by POST.")
+    events: list[Annotated[str, Field(max_length=40)]] = Field(
+        default_factory=list,
+        max_length=len(WANTED),
+        description=f"Of {', '.join(WANTED)}. None: all but job.pages, of which there are many.",
+    )
+
+
+class ChangedWebhook(BaseModel):
+    """What is not given stays as it is."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"enabled": True}})
+
+    url: str | None = Field(None, min_length=1, max_length=LONGEST_URL)
+    events: list[Annotated[str, Field(max_length=40)]] | None = Field(None, max_length=len(WANTED))
+    enabled: bool | None = Field(None, description="false: nothing is sent there, and nothing is kept for it.")
+
+
+class Rotation(BaseModel):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"overlap_hours": 24}})
+
+    overlap_hours: float = Field(
+        OVERLAP / timedelta(hours=1),
+        ge=0,
+        le=LONGEST_OVERLAP / timedelta(hours=1),
+        allow_inf_nan=False,
+        description="For how long the present secret signs as well.",
+    )
+
+
+class WebhookView(BaseModel):
+    id: str = Field(examples=["0192f3a1-7b2c-7d4e-8f5a-6b7c8d9e0f1a"])
+    url: str = Field(examples=[_HOOK])
+    events: list[EventType] = Field(description="None: all but job.pages.")
+    state: EndpointState = Field(description="active, or off.")
+    reason: str = Field("", description="Why it is off.")
+    created_at: datetime
+    failing_since: datetime | None = Field(None, description="Since when nothing has arrived there.")
+    failures: int = Field(0, description="In a row.")
+
+
+class NewWebhookView(WebhookView):
+    secret: str = Field(description="What messages are signed with. It is shown this once.", examples=["whsec_..."])
+
+
+class Webhooks(BaseModel):
+    items: list[WebhookView]
+
+
+class AttemptView(BaseModel):
+    at: datetime
+    http_status: int | None = Field(description="null: there was no answer.")
+    took_ms: int
+    error: str = ""
+
+
+class DeliveryView(BaseModel):
+    """One message to one webhook."""
+
+    id: str
+    message_id: str = Field(description="What the header webhook-id says, the same on every try.")
+    webhook_id: str
+    type: EventType
+    job_id: str | None = None
+    state: DeliveryState
+    created_at: datetime
+    due_at: datetime | None = Field(None, description="When it is tried next, as long as it is pending.")
+    delivered_at: datetime | None = None
+    attempts: list[AttemptView]
+
+
+class DeliveryPage(BaseModel):
+    items: list[DeliveryView]
+    has_more: bool
+    next_cursor: str | None = None
+
+
+class Replayed(BaseModel):
+    replayed: int
+
+
+def _fields(one: Endpoint) -> dict[str, Any]:
+    return {
+        "id": str(one.id),
+        "url": one.url,
+        "events": sorted(one.events),
+        "state": one.state,
+        "reason": one.reason,
+        "created_at": one.created_at,
+        "failing_since": one.failing_since,
+        "failures": one.failures,
+    }
+
+
+def _shown(one: Delivery) -> DeliveryView:
+    return DeliveryView(
+        id=str(one.id),
+        message_id=one.message_id,
+        webhook_id=str(one.endpoint_id),
+        type=one.type,
+        job_id=str(one.job_id) if one.job_id else None,
+        state=one.state,
+        created_at=one.created_at,
+        due_at=one.due_at if one.state is DeliveryState.PENDING else None,
+        delivered_at=one.delivered_at,
+        attempts=[
+            AttemptView(at=tried.at, http_status=tried.status, took_ms=tried.milliseconds, error=tried.error)
+            for tried in one.attempts
+        ],
+    )
+
+
+@router.get("", responses=declared(403), summary="The webhooks of the account")
+async def list_webhooks(tenant: Reader) -> Webhooks:
+    return Webhooks(items=[WebhookView(**_fields(one)) for one in await tenant.webhooks.all()])
+
+
+@router.post("", status_code=201, responses=declared(403, 409), summary="Add a webhook")
+async def add(body: NewWebhook, tenant: Submitter, response: Response) -> NewWebhookView:
+    """An account has up to 50. Messages follow Standard Webhooks; where they are sent must be a public address.
+
+    The secret is in this answer, and nowhere else ever after.
+    """
+    made = await tenant.webhooks.add(body.url, read_events(body.events))
+    response.headers["Location"] = f"/v1/webhooks/{made.endpoint.id}"
+    return NewWebhookView(**_fields(made.endpoint), secret=made.secret)
+
+
+@router.get("/{webhook_id}", responses=declared(403, 404), summary="One webhook, and how it does")
+async def look(webhook_id: UUID, tenant: Reader) -> WebhookView:
+    return WebhookView(**_fields(await tenant.webhooks.get(webhook_id)))
+
+
+@router.patch("/{webhook_id}", responses=declared(403, 404), summary="Change a webhook, or switch it on or off")
+async def change(webhook_id: UUID, body: ChangedWebhook, tenant: Submitter) -> WebhookView:
+    """One that was switched off for taking nothing is switched on again with `enabled`."""
+    one = await tenant.webhooks.get(webhook_id)
+    if body.url is not None or body.events is not None:
+        events = None if body.events is None else read_events(body.events)
+        one = await tenant.webhooks.change(webhook_id, body.url, events)
+    if body.enabled is not None:
+        one = await tenant.webhooks.switch(webhook_id, on=body.enabled)
+    return WebhookView(**_fields(one))
+
+
+@router.delete("/{webhook_id}", status_code=204, responses=declared(403, 404), summary="Remove a webhook")
+async def remove(webhook_id: UUID, tenant: Submitter) -> Response:
+    """With the log of what was sent to it."""
+    await tenant.webhooks.remove(webhook_id)
+    return Response(status_code=204)
+
+
+@router.post("/{webhook_id}/rotate", responses=declared(403, 404), summary="Give a webhook a new secret")
+async def rotate(webhook_id: UUID, tenant: Submitter, body: Rotation | None = None) -> NewWebhookView:
+    """For a while messages are signed with both."""
+    overlap = timedelta(hours=(body or Rotation.model_validate({})).overlap_hours)
+    secret = await tenant.webhooks.rotate(webhook_id, overlap)
+    return NewWebhookView(**_fields(await tenant.webhooks.get(webhook_id)), secret=secret)
+
+
+@router.post("/{webhook_id}/test", status_code=202, responses=declared(403, 404, 409), summary="Send a test message")
+async def test(webhook_id: UUID, tenant: Submitter) -> DeliveryView:
+    """It goes out within a second or two where jobs are worked; look at its delivery for what came back."""
+    return _shown(await tenant.webhooks.send_test(webhook_id))
+
+
+@router.get("/{webhook_id}/deliveries", responses=declared(403, 404), summary="What was sent, and what came back")
+async def deliveries(
+    webhook_id: UUID,
+    tenant: Reader,
+    state: DeliveryState | None = None,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> DeliveryPage:
+    """Newest first, for 30 days."""
+    found = await tenant.webhooks.log(webhook_id, state, cursors.id_place(cursor), limit + 1)
+    more = len(found) > limit
+    after = cursors.cursor(found[limit - 1].id.bytes) if more else None
+    return DeliveryPage(items=[_shown(one) for one in found[:limit]], has_more=more, next_cursor=after)
+
+
+@router.get("/{webhook_id}/deliveries/{delivery_id}", responses=declared(403, 404), summary="One message")
+async def delivery(webhook_id: UUID, delivery_id: UUID, tenant: Reader) -> DeliveryView:
+    return _shown(await tenant.webhooks.delivery(webhook_id, delivery_id))
+
+
+@router.post(
+    "/{webhook_id}/deliveries/{delivery_id}/replay",
+    status_code=202,
+    responses=declared(403, 404, 409),
+    summary="Send a message once more",
+)
+async def replay(webhook_id: UUID, delivery_id: UUID, tenant: Submitter) -> DeliveryView:
+    """Whatever became of it, and under the same id, so that a receiver who has it already can tell."""
+    return _shown(await tenant.webhooks.replay(webhook_id, delivery_id))
+
+
+@router.post(
+    "/{webhook_id}/replay-failed", status_code=202, responses=declared(403, 404, 409), summary="Send what was given up"
+)
+async def replay_failed(
+    webhook_id: UUID,
+    tenant: Submitter,
+    since: Annotated[AwareDatetime | None, Query(description="Only messages made since then.")] = None,
+) -> Replayed:
+    return Replayed(replayed=await tenant.webhooks.replay_failed(webhook_id, since))

@@ -1,0 +1,156 @@
+"""Which server commands go to, if any: what `gossamer login` has kept, unless something else is said.
+
+In this order: `--local` and `GOSSAMER_REMOTE=local` mean this machine, `GOSSAMER_REMOTE=URL` that server, and without
+either it is the server somebody has logged in to; without a login, this machine.
+"""
+
+import os
+import sys
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import orjson
+import platformdirs
+import typer
+
+from gossamer.errors import GossamerError, UserError
+from gossamer.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from gossamer.client import AsyncClient, ClientError
+
+LOCAL = "local"
+_HINT = "Log in with 'gossamer login URL', or set GOSSAMER_API_KEY."
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A server and the key to it."""
+
+    url: str
+    key: str
+
+    def __repr__(self) -> str:
+        return f"Login({self.url!r})"
+
+
+class SaidThere(UserError):
+    """What a server has said, by its own code."""
+
+
+def chosen(settings: Settings) -> Login | None:
+    """The server that is meant; None: this machine."""
+    if settings.remote == LOCAL:
+        return None
+    kept = stored()
+    given = settings.api_key.get_secret_value() if settings.api_key else ""
+    if settings.remote is None:
+        return Login(kept.url, given or kept.key) if kept else None
+    url = checked(settings.remote)
+    key = given or (kept.key if kept and kept.url == url else "")
+    if not key:
+        raise UserError("remote.no_key", f"There is no key for {url} (GOSSAMER_REMOTE).", hint=_HINT)
+    return Login(url, key)
+
+
+def refuse_logged_in(command: str) -> None:
+    """For commands that are about this machine: whoever is logged in to a server may mean that."""
+    try:
+        login = chosen(read_settings()[0])
+    except UserError:
+        return  # the command itself says what is wrong with a setting, and the doctor says more
+    if login:
+        raise UserError(
+            "remote.local_only",
+            f"'gossamer {command}' is about the machine it is typed on, and you are logged in to {login.url}.",
+            hint=f"Type it there, or 'gossamer --local {command} ...' for this machine.",
+        )
+
+
+def checked(text: str) -> str:
+    """The address of a server as it is kept; a name alone is reached by HTTPS."""
+    given = text.strip().rstrip("/")
+    url = given if "://" in given else f"https://{given}"
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        known = False
+    if not known or parts.username or parts.query or parts.fragment:
+        raise UserError(
+            "remote.url",
+            f"{text!r} is not the address of a server.",
+            hint="Give one such as https://crawl.example.com or http://127.0.0.1:8000.",
+        )
+    return url
+
+
+def place() -> Path:
+    return platformdirs.user_config_path("gossamer") / "login.json"
+
+
+def stored() -> Login | None:
+    """What was kept at the last login, if nobody has logged out since."""
+    path = place()
+    try:
+        if path.stat().st_mode & 0o077:
+            raise UserError(
+                "remote.readable", f"Others can read the key in {path}.", hint=f"Make it yours: chmod 600 {path}."
+            )
+        said = orjson.loads(path.read_bytes())
+        return Login(str(said["url"]), str(said["key"]))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "Log in again with 'gossamer login URL', or log out with 'gossamer logout'."
+        raise UserError("remote.unreadable", f"{path} cannot be read.", hint=hint) from error
+
+
+def keep(login: Login) -> None:
+    """Whole or not at all, and for nobody else to read."""
+    path = place()
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part = path.with_suffix(".part")
+    with suppress(FileNotFoundError):
+        part.unlink()
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(orjson.dumps(asdict(login)))
+    part.replace(path)
+
+
+def forget() -> None:
+    with suppress(FileNotFoundError):
+        place().unlink()
+
+
+def tell(login: Login) -> None:
+    """On the error stream: what a command prints is the same wherever it looks."""
+    if "--json" not in sys.argv:
+        typer.echo(f"Server: {login.url}", err=True)
+
+
+def open_client(login: Login, settings: Settings) -> "AsyncClient":
+    from gossamer.client import AsyncClient
+
+    return AsyncClient(login.url, login.key, ca_file=settings.ca_file)
+
+
+def told(error: "ClientError", login: Login) -> GossamerError:
+    """What went wrong, as commands say it."""
+    from gossamer.client import BadKey, ProblemError, ServerError
+
+    if isinstance(error, BadKey):
+        return UserError(
+            "remote.key",
+            f"{login.url} does not accept the key: {error.detail}",
+            hint=f"Log in again with 'gossamer login {login.url}'.",
+        )
+    if isinstance(error, ProblemError) and not isinstance(error, ServerError):
+        return SaidThere(error.code, error.detail, hint=error.hint)
+    if isinstance(error, ProblemError):
+        request = f" (request {error.request_id})" if error.request_id else ""
+        return GossamerError(f"{login.url}: {error}{request}")
+    return GossamerError(f"{error} Check the address and your connection, or use this machine with --local.")

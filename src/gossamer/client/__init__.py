@@ -1,0 +1,37 @@
+"""A Gossamer server for Python programs: `Client` waits for each answer, `AsyncClient` is awaited."""
+
+from gossamer.client.asynchronous import AsyncClient
+from gossamer.client.blocking import Client
+from gossamer.client.errors import (
+    BadKey,
+    ClientError,
+    Conflict,
+    Gone,
+    InvalidRequest,
+    NotAllowed,
+    NotFound,
+    OutOfCredits,
+    ProblemError,
+    ServerError,
+    StillRunning,
+    TooManyRequests,
+    Unreachable,
+)
+
+__all__ = [
+    "AsyncClient",
+    "BadKey",
+    "Client",
+    "ClientError",
+    "Conflict",
+    "Gone",
+    "InvalidRequest",
+    "NotAllowed",
+    "NotFound",
+    "OutOfCredits",
+    "ProblemError",
+    "ServerError",
+    "StillRunning",
+    "TooManyRequests",
+    "Unreachable",
+]

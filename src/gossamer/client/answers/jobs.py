@@ -1,0 +1,181 @@
+"""Jobs, what they have found, their files, and how they go on. States are text: a server may know one more."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+from gossamer.client.answers.answer import Answer
+
+
+class SiteCounts(Answer):
+    total: int
+    done: int
+    partial: int
+    failed: int
+
+
+class PageCounts(Answer):
+    done: int
+    failed: int
+    skipped: int
+    open: int
+
+
+class Counts(Answer):
+    percent: int
+    sites: SiteCounts
+    pages: PageCounts
+    records: int
+    bytes_in: int
+
+
+class Job(Answer):
+    id: str
+    short_id: str
+    name: str
+    recipe: str
+    state: str
+    waiting: bool = False
+    reason: str = ""
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    links: Mapping[str, str] = {}
+    replayed: bool = False  # the same request came before under its key
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in ("completed", "failed", "cancelled", "archived")
+
+
+class JobStatus(Job):
+    progress: Counts
+    params: Mapping[str, Any] = {}
+    spent_credits: int = 0
+    spent_usd: float = 0.0
+    as_of: datetime | None = None  # when it was like this, where the server's database is away just now
+
+
+class JobPage(Answer):
+    items: list[Job]
+    next_cursor: str | None = None
+
+
+class ResultPage(Answer):
+    items: list[Mapping[str, Any]]
+    has_more: bool
+    next_cursor: str | None = None
+    complete: bool
+
+
+class Failure(Answer):
+    url: str
+    reason: str
+    code: str
+    http_status: int | None = None
+
+
+class FailurePage(Answer):
+    items: list[Failure]
+    has_more: bool
+    next_cursor: str | None = None
+
+
+class Page(Answer):
+    """One address of a scrape job and what came of it."""
+
+    url: str
+    status: str
+    error: str = ""
+    code: str = ""
+    http_status: int | None = None
+    tries: int = 0
+    data: Mapping[str, Any] = {}
+
+
+class PageList(Answer):
+    items: list[Page]
+    has_more: bool
+    next_cursor: str | None = None
+
+
+class Scraped(Page):
+    job_id: str
+    final_url: str
+    method: str
+    credits: int
+
+
+class Accepted(Answer):
+    id: str
+    state: str
+    urls: int
+    duplicates: int = 0
+    links: Mapping[str, str] = {}
+
+
+class Steered(Answer):
+    id: str
+    state: str
+
+
+class Retried(Steered):
+    sites: int
+    pages: int
+
+
+class Deleted(Steered):
+    rows: int
+
+
+class Export(Answer):
+    id: str
+    job_id: str
+    type: str
+    format: str
+    name: str
+    state: str
+    reason: str = ""
+    partial: bool
+    rows: int
+    rows_total: int
+    size_bytes: int | None = None
+    sha256: str | None = None
+    created_at: datetime
+    finished_at: datetime | None = None
+    expires_at: datetime | None = None
+    url: str | None = None
+    link: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in ("pending", "running")
+
+
+class Exports(Answer):
+    items: list[Export]
+
+
+class Happened(Answer):
+    id: str
+    at: datetime
+    kind: str
+    why: str
+    site: str
+
+
+class Update(Answer):
+    """How a job stands, and what has happened since the update before."""
+
+    type: str
+    job: Job
+    progress: Counts
+    events: list[Happened]
+    event_id: str = ""  # where to go on after it
+
+    @property
+    def is_last(self) -> bool:
+        return self.type == "end"
+
+
+APage = TypeVar("APage", JobPage, ResultPage, FailurePage, PageList)

@@ -1,0 +1,102 @@
+"""What may go wrong between a program and the server, each with its own class.
+
+ClientError              everything below
+    Unreachable          no answer: nobody listens there, or the answer broke off
+    StillRunning         it takes longer than somebody was willing to wait
+    ProblemError         the server said no: `status`, `code`, `detail`, `hint`, `request_id`
+        InvalidRequest   400, 413, 422   BadKey 401        OutOfCredits 402   NotAllowed 403
+        NotFound         404             Conflict 409      Gone 410           TooManyRequests 429
+        ServerError      500 and above, and answers that are not the server's
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gossamer.errors import GossamerError
+
+
+class ClientError(GossamerError):
+    """Everything that `gossamer.client` raises."""
+
+
+class Unreachable(ClientError):
+    """The server did not answer."""
+
+
+class StillRunning(ClientError):
+    """It goes on, and may be asked for again."""
+
+    def __init__(self, sentence: str, job_id: str) -> None:
+        super().__init__(sentence)
+        self.job_id = job_id
+
+
+class ProblemError(ClientError):
+    """What the server has said, as RFC 9457 has it. `code` is what programs go by: it does not change."""
+
+    def __init__(self, status: int, said: Mapping[str, Any], retry_after: float | None = None) -> None:
+        self.status = status
+        self.code = str(said.get("code") or "")
+        self.detail = str(said.get("detail") or said.get("title") or f"The server answered with HTTP {status}.")
+        self.hint = str(said.get("hint") or "")
+        self.request_id = str(said.get("request_id") or "")
+        self.errors: Sequence[Mapping[str, Any]] = tuple(said.get("errors") or ())
+        self.retry_after = retry_after  # seconds
+        super().__init__(f"{self.detail} {self.hint}".rstrip())
+
+
+class InvalidRequest(ProblemError):
+    """What was asked for cannot be; `errors` says where, as far as it is about single fields."""
+
+
+class BadKey(ProblemError):
+    """The key is missing, wrong or revoked."""
+
+
+class OutOfCredits(ProblemError):
+    """The account has nothing left."""
+
+
+class NotAllowed(ProblemError):
+    """The key may not do that."""
+
+
+class NotFound(ProblemError):
+    """There is no such thing, or it is somebody else's."""
+
+
+class Conflict(ProblemError):
+    """Not in the present state."""
+
+
+class Gone(ProblemError):
+    """It was there, and is not any more."""
+
+
+class TooManyRequests(ProblemError):
+    """Asked too often, or the account's queue is full: come again after `retry_after` seconds."""
+
+
+class ServerError(ProblemError):
+    """Something is wrong with the server, not with the request."""
+
+
+_KINDS: Mapping[int, type[ProblemError]] = {
+    401: BadKey,
+    402: OutOfCredits,
+    403: NotAllowed,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    429: TooManyRequests,
+}
+
+
+def problem_of(status: int, said: object, retry_after: float | None = None) -> ProblemError:
+    """The error for an answer that is none. `said` is its JSON, or anything else if it had none."""
+    if not isinstance(said, Mapping):
+        # Whoever answers there does not speak as the server does.
+        detail = {"detail": f"The answer was HTTP {status}, and not one of a Gossamer server."}
+        return ServerError(status, detail, retry_after)
+    kind = _KINDS.get(status, ServerError if status >= 500 else InvalidRequest)
+    return kind(status, said, retry_after)

@@ -1,0 +1,238 @@
+"""What a client can ask about jobs, and do with them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID, uuid4
+
+from gossamer.client import answers
+from gossamer.client.errors import ServerError, StillRunning, TooManyRequests, Unreachable
+from gossamer.client.events import updates
+from gossamer.client.transport import Call, Transport
+
+JobId = UUID | str
+_BACK = 1.0  # seconds before a stream that broke off is taken up again
+_BREAKS = 30  # in a row, without an update between them
+
+
+class JobCalls:
+    """Submit, look at, steer and follow."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def scrape(
+        self,
+        url: str,
+        *,
+        formats: Sequence[str] = (),
+        extract: Mapping[str, Any] | None = None,
+        mode: str | None = None,
+        ladder: str | None = None,
+        limits: Mapping[str, Any] | None = None,
+        patience: float = 300.0,
+        idempotency_key: str | None = None,
+    ) -> answers.Scraped:
+        """One page. `StillRunning` if it is not there after `patience` seconds: its job goes on."""
+        wanted = _without_nothing(
+            url=url, formats=list(formats), extract=extract, mode=mode, ladder=ladder, limits=limits
+        )
+        call = Call("POST", "/v1/scrape", answers.Scraped, headers=_once(idempotency_key))
+        until = asyncio.get_running_loop().time() + patience
+        while True:
+            left = max(0.0, until - asyncio.get_running_loop().time())
+            # Under the same key it is the same job: to ask again is to go on waiting.
+            asked = replace(call, body={**wanted, "timeout": min(left, 50.0)})
+            status, _, text = await self._transport.whole(asked)
+            if status != 202:
+                return answers.Scraped.model_validate_json(text)
+            job = answers.Accepted.model_validate_json(text)
+            state = (await self.job(job.id)).state
+            if not left or state not in ("pending", "running"):
+                raise StillRunning(f"The page is not there yet: its job {job.id} is {state}.", job.id)
+
+    async def batch(
+        self,
+        urls: Sequence[str],
+        *,
+        name: str = "",
+        formats: Sequence[str] = (),
+        extract: Mapping[str, Any] | None = None,
+        mode: str | None = None,
+        ladder: str | None = None,
+        limits: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+    ) -> answers.Accepted:
+        """Many pages as one job."""
+        wanted = _without_nothing(
+            urls=list(urls),
+            name=name,
+            formats=list(formats),
+            extract=extract,
+            mode=mode,
+            ladder=ladder,
+            limits=limits,
+        )
+        call = Call("POST", "/v1/batch", answers.Accepted, body=wanted, headers=_once(idempotency_key))
+        return await self._transport.answer(call)
+
+    async def submit(
+        self,
+        recipe: str,
+        name: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        domains: Sequence[str] = (),
+        urls: Sequence[str] = (),
+        mode: str | None = None,
+        ladder: str | None = None,
+        priority: str | None = None,
+        limits: Mapping[str, Any] | None = None,
+        start: bool = True,
+        idempotency_key: str | None = None,
+    ) -> answers.Job:
+        """A job of any recipe. Without a key of yours it gets one, so that a try that is repeated is the same job."""
+        wanted = _job(recipe, name, params, domains, urls, mode, ladder, limits)
+        wanted |= _without_nothing(priority=priority, start=start)
+        call = Call("POST", "/v1/jobs", answers.Job, body=wanted, headers=_once(idempotency_key))
+        _, headers, text = await self._transport.whole(call)
+        made = self._transport.read(call, text)
+        return made.model_copy(update={"replayed": "idempotent-replayed" in headers})
+
+    async def estimate(
+        self,
+        recipe: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        domains: Sequence[str] = (),
+        urls: Sequence[str] = (),
+        mode: str | None = None,
+        ladder: str | None = None,
+        limits: Mapping[str, Any] | None = None,
+    ) -> answers.Estimate:
+        """What such a job would cost. Nothing is made, and nothing is fetched."""
+        wanted = _job(recipe, "estimate", params, domains, urls, mode, ladder, limits)
+        return await self._transport.answer(Call("POST", "/v1/estimate", answers.Estimate, body=wanted))
+
+    async def jobs(self, *, states: Sequence[str] = (), recipe: str = "") -> AsyncIterator[answers.Job]:
+        """Newest first, all of them; archived ones only if their state is named."""
+        call = Call("GET", "/v1/jobs", answers.JobPage, {"state": list(states), "recipe": recipe, "limit": 200})
+        async for page in self._pages(call):
+            for job in page.items:
+                yield job
+
+    async def job(self, job: JobId) -> answers.JobStatus:
+        return await self._transport.answer(Call("GET", f"/v1/jobs/{job}", answers.JobStatus))
+
+    async def results(self, job: JobId, *, kind: str | None = None) -> AsyncIterator[Mapping[str, Any]]:
+        """Every record there is so far."""
+        call = Call("GET", f"/v1/jobs/{job}/results", answers.ResultPage, {"kind": kind, "limit": 1_000})
+        async for page in self._pages(call):
+            for record in page.items:
+                yield record
+
+    async def errors(self, job: JobId, *, of: str = "sites") -> AsyncIterator[answers.Failure]:
+        """Sites that failed, or pages."""
+        call = Call("GET", f"/v1/jobs/{job}/errors", answers.FailurePage, {"of": of, "limit": 1_000})
+        async for page in self._pages(call):
+            for failure in page.items:
+                yield failure
+
+    async def urls(self, job: JobId) -> AsyncIterator[answers.Page]:
+        """Of a scrape job: each address it was given, and what came of it."""
+        async for page in self._pages(Call("GET", f"/v1/jobs/{job}/urls", answers.PageList, {"limit": 500})):
+            for one in page.items:
+                yield one
+
+    async def pause(self, job: JobId) -> answers.Steered:
+        return await self._steer(job, "pause", answers.Steered)
+
+    async def resume(self, job: JobId, *, limits: Mapping[str, Any] | None = None) -> answers.Steered:
+        """Also starts one that was made with `start=False`."""
+        return await self._steer(job, "resume", answers.Steered, limits)
+
+    async def cancel(self, job: JobId) -> answers.Steered:
+        return await self._steer(job, "cancel", answers.Steered)
+
+    async def retry_failed(self, job: JobId) -> answers.Retried:
+        return await self._steer(job, "retry-failed", answers.Retried)
+
+    async def delete(self, job: JobId) -> answers.Deleted:
+        """Everything it has found, at once and for good."""
+        return await self._transport.answer(Call("DELETE", f"/v1/jobs/{job}", answers.Deleted))
+
+    async def live(self, job: JobId, *, after: str = "") -> AsyncIterator[answers.Update]:
+        """How it stands, again and again until it is over. A stream that breaks off is taken up where it was."""
+        breaks = 0
+        while True:
+            try:
+                headers = {"Accept": "text/event-stream", **({"Last-Event-ID": after} if after else {})}
+                call = Call("GET", f"/v1/jobs/{job}/live", answers.Update, headers=headers)
+                async with self._transport.stream(call) as pieces:
+                    async for update in updates(pieces):
+                        breaks, after = 0, update.event_id or after
+                        yield update
+                        if update.is_last:
+                            return
+            except (Unreachable, ServerError, TooManyRequests):
+                if breaks >= _BREAKS:
+                    raise
+            breaks += 1
+            await asyncio.sleep(_BACK)
+
+    async def wait(self, job: JobId, *, patience: float | None = None) -> answers.JobStatus:
+        """The job once it is over or paused. `StillRunning` if it is not after `patience` seconds."""
+        try:
+            async with asyncio.timeout(patience):
+                async for update in self.live(job):
+                    if update.job.state == "paused":
+                        break
+        except TimeoutError:
+            raise StillRunning(f"Job {job} is not over after {patience:g} s.", str(job)) from None
+        return await self.job(job)
+
+    async def _steer(
+        self, job: JobId, verb: str, shape: type[answers.AnAnswer], body: Mapping[str, Any] | None = None
+    ) -> answers.AnAnswer:
+        return await self._transport.answer(Call("POST", f"/v1/jobs/{job}/{verb}", shape, body=body))
+
+    async def _pages(self, call: Call[answers.APage]) -> AsyncIterator[answers.APage]:
+        """As long as there is a next one."""
+        cursor: str | None = None
+        while True:
+            page = await self._transport.answer(replace(call, query={**call.query, "cursor": cursor}))
+            yield page
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+
+def _job(
+    recipe: str,
+    name: str,
+    params: Mapping[str, Any] | None,
+    domains: Sequence[str],
+    urls: Sequence[str],
+    mode: str | None,
+    ladder: str | None,
+    limits: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    return _without_nothing(
+        recipe=recipe,
+        name=name,
+        params=dict(params or {}),
+        domains=list(domains),
+        urls=list(urls),
+        mode=mode,
+        ladder=ladder,
+        limits=limits,
+    )
+
+
+def _once(key: str | None) -> dict[str, str]:
+    return {"Idempotency-Key": key or f"client-{uuid4().hex}"}
+
+
+def _without_nothing(**given: Any) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None and value != []}

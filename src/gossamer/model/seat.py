@@ -1,0 +1,15 @@
+"""A free place in a working process, offered before there is a visit for it."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Who would walk the visit, under which token, and for how long that is promised."""
+
+    worker: str
+    token: UUID
+    lease: timedelta
+    since: float  # by the monotonic clock of the machine: the lease does not begin before

@@ -1,0 +1,44 @@
+"""What a job has spent, of what it may spend, and on what."""
+
+from dataclasses import dataclass
+
+from gossamer.export.bill import Bill, read_bill
+from gossamer.ledger.prices import PriceList
+from gossamer.model.estimate import Estimate
+from gossamer.model.job import Job, Progress
+from gossamer.model.money import Budget
+from gossamer.model.trouble import Reason
+from gossamer.store import budgets, counters, estimates, sites
+from gossamer.store.tx import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    budget: Budget
+    bill: Bill
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What is said of a job that is followed no longer."""
+
+    job: Job
+    progress: Progress
+    reasons: tuple[tuple[Reason, int], ...]  # why domains failed, most frequent first
+    costs: Costs
+    estimate: Estimate | None  # what it was said to cost
+
+
+def read_costs(tx: Tx, job: Job, progress: Progress, prices: PriceList) -> Costs:
+    return Costs(budgets.of_job(tx, job.id), read_bill(tx, job, prices, progress))
+
+
+def read_ended(tx: Tx, job: Job, prices: PriceList) -> Ended:
+    progress = counters.progress(tx, job.id)
+    return Ended(
+        job,
+        progress,
+        tuple(sites.failure_reasons(tx, job.id)),
+        read_costs(tx, job, progress, prices),
+        estimates.of_job(tx, job.id),
+    )

@@ -1,0 +1,90 @@
+"""Questions about the files that were made of a job."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from gossamer.model.export import Export
+from gossamer.model.job import Job
+from gossamer.questions import kept
+from gossamer.questions.known import recipe_of
+from gossamer.questions.limits import Text
+from gossamer.questions.view import View
+from gossamer.store import counters, exports
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file, and how to get it: `link` is None where it is not there, or not to be had from here."""
+
+    export: Export
+    link: str | None  # beginning with `/` where only who asks knows how the server is reached
+    shared: str | None  # for others, who need no key
+    elsewhere: bool  # it lies on the disk of another home
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    job: Job
+    files: tuple[File, ...]  # newest first
+    now: datetime
+    hides_at: datetime | None  # when the results of a completed job are hidden
+    records: int
+    runner: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Exportable:
+    """A job of which files may be made, and an earlier one it is compared with."""
+
+    job: Job
+    since: Job | None
+    hides_at: datetime | None  # when the results of a completed job are hidden
+
+
+async def exportable(view: View, job: Text, since: Text = "", *, any_recipe: bool = False) -> Exportable:
+    found, database = await view.job(job)
+    await kept.refuse_gone(view, database, found)
+    if not any_recipe:
+        recipe_of(view.recipes, found)
+    earlier = None
+    if since:
+        earlier, its_database = await view.job(since)
+        await kept.refuse_gone(view, its_database, earlier)
+    return Exportable(found, earlier, await kept.hides_at(view, database, found))
+
+
+async def files(view: View, job: Text, ids: list[UUID] | None = None) -> Files:
+    """All files of a job, or only these."""
+    found, database = await view.job(job)
+    made = await database.read(exports.of_job, found.id)
+    if ids is not None:
+        place = {one.id: one for one in made}
+        made = [place[one] for one in ids if one in place]
+    progress = await database.read(counters.progress, found.id)
+    return Files(
+        found,
+        tuple([await _file(view, one) for one in made]),
+        view.now,
+        await kept.hides_at(view, database, found),
+        progress.records,
+        await view.runner(),
+    )
+
+
+async def _file(view: View, export: Export) -> File:
+    shelf = view.shelf()
+    signed = await shelf.signed(export, view.now)
+    if view.is_remote:
+        # Where it lies on the disk of a server is nobody's business: it is fetched from there.
+        shown = replace(export, blob_key=None if export.blob_key is None else "", lease=None)
+        return File(shown, signed, signed, _is_elsewhere(export, signed, shelf.home))
+    link = await shelf.link(export, view.now) if export.is_there else None
+    if signed and signed.startswith("/"):
+        # Of a file on this disk, only if it is known how people reach the server that has it.
+        signed = f"{view.settings.api_url}{signed}" if view.settings.api_url else None
+    return File(export, link, signed, _is_elsewhere(export, link, shelf.home))
+
+
+def _is_elsewhere(export: Export, link: str | None, home: str) -> bool:
+    return link is None and export.is_there and export.home not in ("", home)

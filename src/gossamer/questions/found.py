@@ -1,0 +1,127 @@
+"""Questions about what a job has found, and where it failed."""
+
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from gossamer.export.costs import COSTS, by_cost
+from gossamer.export.paging import Page, Where, read_page
+from gossamer.export.scraped import FAILED_PAGES, SCRAPED
+from gossamer.export.table import Asked, Column, Line, Table
+from gossamer.model.job import Job, Progress
+from gossamer.model.states import SiteState
+from gossamer.model.trouble import FOR_PEOPLE
+from gossamer.questions import kept
+from gossamer.questions.conditions import Conditions
+from gossamer.questions.costs import Costs, read_costs
+from gossamer.questions.known import recipe_of
+from gossamer.questions.limits import Few, Many, Place, Text
+from gossamer.questions.view import View
+from gossamer.store import counters, sites
+from gossamer.store.database import Database
+from gossamer.store.sites import SiteSummary
+
+_MOST_COUNTED = 10_000  # results that are read to say how many there are
+_PAGES_SHOWN = ("url", "status", "http_status", "title", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of a table, and whether there are more."""
+
+    names: tuple[str, ...]
+    rows: list[list[Any]]
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A page of matches, or of a scrape job of its pages. Past the last one, `before` says how many there are."""
+
+    job: Job
+    progress: Progress
+    where: Where
+    matches: Page | None = None
+    pages: Lines | None = None
+    before: Page | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Domains that failed, or of a scrape job pages."""
+
+    job: Job
+    progress: Progress
+    sites: tuple[SiteSummary, ...] = ()
+    pages: Lines | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What domains have cost, the dearest first."""
+
+    job: Job
+    rows: list[list[Any]]
+    total: int  # domains in all
+    costs: Costs
+
+
+async def results(
+    view: View, job: Text, conditions: Conditions, page: Place, limit: Few, *, whole: bool = False
+) -> Results:
+    """A page of them; of pages with all their columns if they are wanted `whole`."""
+    found, database = await view.job(job)
+    await kept.refuse_gone(view, database, found)
+    recipe_of(view.recipes, found)
+    progress = await database.read(counters.progress, found.id)
+    if found.is_of_pages:
+        conditions.refuse_of_matches(found)
+        where = Where(conditions.site())
+        columns = SCRAPED.columns if whole else SCRAPED.choose(_PAGES_SHOWN)
+        domains = frozenset({where.domain}) if where.domain else frozenset[str]()
+        asked = Asked(found, columns, domains=domains)
+        return Results(found, progress, where, pages=await _some(SCRAPED, database, asked, (page - 1) * limit, limit))
+    where = conditions.where(found)
+    matches = await read_page(database, found, where, page, limit)
+    before = None
+    if not matches.rows and page > 1:
+        before = await read_page(database, found, where, 1, min(limit * (page - 1), _MOST_COUNTED))
+    return Results(found, progress, where, matches, before=before)
+
+
+async def failures(view: View, job: Text, limit: Many, *, by_hand: bool = False) -> Failures:
+    """With `by_hand`, only domains that want something of a person: a login, a CAPTCHA."""
+    found, database = await view.job(job)
+    await kept.refuse_gone(view, database, found)
+    progress = await database.read(counters.progress, found.id)
+    if found.is_of_pages:
+        asked = Asked(found, FAILED_PAGES.columns)
+        return Failures(found, progress, pages=await _some(FAILED_PAGES, database, asked, 0, limit))
+    reasons = FOR_PEOPLE if by_hand else ()
+    summaries = await database.read(sites.summaries, found.id, SiteState.FAILED, reasons=reasons, limit=limit)
+    return Failures(found, progress, tuple(summaries))
+
+
+async def spent(view: View, job: Text, limit: Many) -> Spent:
+    found, database = await view.job(job)
+    await kept.refuse_gone(view, database, found)
+    lines = [line async for some in COSTS.lines(database, Asked(found, COSTS.columns)) for line in some]
+    dearest = [list(line) for line in sorted(lines, key=by_cost)[:limit]]
+    progress = await database.read(counters.progress, found.id)
+    return Spent(found, dearest, len(lines), await database.read(read_costs, found, progress, view.prices))
+
+
+async def _some(table: Table, database: Database, asked: Asked, before: int, most: int) -> Lines:
+    """So many lines after the first ones. No more is read than leads there."""
+    rows: list[Line] = []
+    async with aclosing(table.lines(database, asked)) as batches:
+        async for some in batches:
+            rows += some[before : before + most + 1 - len(rows)]
+            before = max(0, before - len(some))
+            if len(rows) > most:
+                break
+    return Lines(_names(asked.columns), [list(line) for line in rows[:most]], len(rows) > most)
+
+
+def _names(columns: tuple[Column, ...]) -> tuple[str, ...]:
+    return tuple(column.name for column in columns)

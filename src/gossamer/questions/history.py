@@ -1,0 +1,132 @@
+"""Questions about what happened to single pages and sites, and why."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from gossamer.errors import UserError
+from gossamer.intake.domain import Refusal, clean, read_domain
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.states import PageState
+from gossamer.model.url import site_of
+from gossamer.questions import kept
+from gossamer.questions.known import policy_of, recipe_of
+from gossamer.questions.limits import Few, Many, Text
+from gossamer.questions.view import View
+from gossamer.store import events, sites
+from gossamer.store import history as rows
+from gossamer.store.database import Database
+from gossamer.store.events import Line
+from gossamer.store.history import PageHistory, SiteHistory
+from gossamer.work.explain import Explanation, explain, spellings_of
+
+_NAMES = frozenset({"user", "submit", "queue", "retention", "runner", "worker"})  # of no machine in particular
+Key = Annotated[str, Field(pattern="^([0-9a-f]{2}){0,32}$")]  # of a page, in hexadecimal digits
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Some pages of a job; `host` is the domain that was asked about."""
+
+    job: Job
+    host: str
+    pages: tuple[PageHistory, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Oldest first; `cut`: there were more of domains and visits than were asked for."""
+
+    lines: tuple[Line, ...]
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    job: Job
+    explanation: Explanation
+
+
+async def pages(view: View, job: Text, state: PageState | None, site: Text, after: Key, limit: Few) -> Pages:
+    """Those after a place in the job, in the order of their keys: those of a domain lie together."""
+    found, database = await view.job(job)
+    await kept.refuse_gone(view, database, found)
+    known = await _site_history(database, found, site) if site else None
+    some = await database.read(rows.pages_by_key, found.id, bytes.fromhex(after), limit, state=state, site=known)
+    return Pages(found, known.host if known else "", tuple(some))
+
+
+async def _site_history(database: Database, job: Job, text: str) -> SiteHistory:
+    domain = read_domain(clean(text))
+    host = text if isinstance(domain, Refusal) else site_of(domain.host)
+    known = await database.read(rows.site, job.id, host)
+    if known is None:
+        raise UserError(
+            "pages.site",
+            f"{text!r} is no domain of this job.",
+            hint=f"See 'gossamer job sites {short(job.id)}' for the ones it has.",
+        )
+    return known
+
+
+async def history(view: View, job: Text, host: Text, limit: Many) -> Events:
+    """All events of the job itself and the last ones of its domains; or those of one domain."""
+    found, database = await view.job(job)
+    if host:
+        lines = await _back(database, found.id, await _site(database, found, host), limit)
+        return Events(_shown(view, reversed(lines)), len(lines) == limit)
+    others = await database.read(events.latest, found.id, limit)
+    lines = sorted([*others, *await _back(database, found.id, None)], key=lambda line: line.id)
+    return Events(_shown(view, lines), len(others) == limit)
+
+
+def _shown(view: View, lines: Iterable[Line]) -> tuple[Line, ...]:
+    if not view.is_guest:
+        return tuple(lines)
+    return tuple(
+        line if line.event.who in _NAMES else replace(line, event=replace(line.event, who="")) for line in lines
+    )
+
+
+async def _back(database: Database, job_id: UUID, site_id: UUID | None, limit: int | None = None) -> list[Line]:
+    """Newest first, a range of keys at a time: a job may have hundreds of thousands of events."""
+    found: list[Line] = []
+    before: UUID | None = None
+    while True:
+        some, before = await database.read(events.step_back, job_id, site_id, before)
+        found += some
+        if before is None or (limit and len(found) >= limit):
+            return found[:limit]
+
+
+async def _site(database: Database, job: Job, text: str) -> UUID:
+    host = read_domain(clean(text))
+    known = {} if isinstance(host, Refusal) else await database.read(sites.by_host, job.id, [site_of(host.host)])
+    for site_id in known.values():
+        return site_id
+    raise UserError(
+        "history.site",
+        f"{text!r} is no domain of job {short(job.id)}.",
+        hint=f"See 'gossamer job sites {short(job.id)}' for the ones there are.",
+    )
+
+
+async def explained(view: View, url: Text, job: Text) -> Explained:
+    """The whole history of one address in one job."""
+    urls = spellings_of(url)
+    host = read_domain(clean(url))
+    if isinstance(host, Refusal) or not urls:
+        why = f": it {host.why}" if isinstance(host, Refusal) else ""
+        raise UserError(
+            "explain.url",
+            f"{url!r} is not a web address{why}.",
+            hint="Give one such as https://shop.example/about or shop.example/about.",
+        )
+    found, database = await view.job(job)
+    await kept.refuse_gone(view, database, found)
+    kinds = [kind.name for kind in recipe_of(view.recipes, found).kinds]
+    return Explained(found, await explain(database, found, policy_of(view.recipes, found), kinds, url, urls))

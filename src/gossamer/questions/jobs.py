@@ -1,0 +1,97 @@
+"""Questions about how jobs stand."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gossamer.model.job import Job, Progress
+from gossamer.model.money import NOTHING, Amount
+from gossamer.model.states import JobState, SiteState
+from gossamer.questions.limits import Few, Many, Text
+from gossamer.questions.view import View
+from gossamer.store import budgets, counters, jobs, owned, reservations, retention, sites, visits
+from gossamer.store.sites import SiteSummary
+from gossamer.store.tx import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A job as it is now, who works it, and what of it is under way."""
+
+    job: Job
+    progress: Progress
+    runner: int | None
+    busy: int  # visits in somebody's hands
+    paid: int  # requests in flight that cost something
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One line of a list of jobs."""
+
+    job: Job
+    progress: Progress
+    spent: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    runner: int | None
+    jobs: tuple[Listed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sites:
+    progress: Progress
+    sites: tuple[SiteSummary, ...]
+
+
+async def find(view: View, job: Text) -> Job:
+    found, _ = await view.job(job)
+    return found
+
+
+async def standing(view: View, job: Text) -> Standing:
+    found, database = await view.job(job)
+    progress, busy, paid = await database.read(_standing, found)
+    return Standing(found, progress, await view.runner(), busy, paid)
+
+
+def _standing(tx: Tx, job: Job) -> tuple[Progress, int, int]:
+    return counters.progress(tx, job.id), visits.busy_of_job(tx, job.id), reservations.under_way(tx, job.id)
+
+
+async def listing(view: View, limit: Few, *, archived: bool = False) -> Listing:
+    """The newest jobs."""
+
+    def read(tx: Tx, owner: str | None) -> tuple[Listed, ...]:
+        if owner is None:
+            found = jobs.recent(tx, limit, archived=archived)
+        else:
+            found = owned.page(tx, owner, before=None, limit=limit, archived=archived)
+        spent = budgets.spent_by_jobs(tx, [job.id for job in found])
+        return tuple(Listed(job, counters.progress(tx, job.id), spent.get(job.id, NOTHING)) for job in found)
+
+    return Listing(await view.runner(), await view.of_owner(read))
+
+
+async def running(view: View) -> list[Job]:
+    """Jobs that should be worked."""
+
+    def read(tx: Tx, owner: str | None) -> list[Job]:
+        if owner is None:
+            return jobs.in_states(tx, JobState.RUNNING)
+        return owned.in_states(tx, owner, JobState.RUNNING)
+
+    return await view.of_owner(read)
+
+
+async def deleted_at(view: View, job: Text) -> datetime | None:
+    """When its results were deleted, if they were."""
+    found, database = await view.job(job)
+    return await database.read(retention.deleted_at, found.id)
+
+
+async def domains(view: View, job: Text, state: SiteState | None, limit: Many) -> Sites:
+    found, database = await view.job(job)
+    summaries = await database.read(sites.summaries, found.id, state, limit=limit)
+    return Sites(await database.read(counters.progress, found.id), tuple(summaries))

@@ -1,0 +1,57 @@
+"""How long a job's results are to be had."""
+
+from datetime import datetime
+
+from gossamer.errors import UserError
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.states import OVER, JobState
+from gossamer.questions.view import View
+from gossamer.retain.retainer import NextStep, Outlook, look_ahead
+from gossamer.store import retention
+from gossamer.store.database import Database
+
+
+def date(at: datetime) -> str:
+    return f"{at.astimezone():%Y-%m-%d}"
+
+
+async def refuse_gone(view: View, database: Database, job: Job) -> None:
+    """Results that are hidden or deleted are not shown, saying since when."""
+    identifier = short(job.id)
+    if job.state is JobState.ARCHIVED:
+        at = await database.read(retention.deleted_at, job.id)
+        raise UserError(
+            "results.deleted",
+            f"The results of job {identifier} were deleted{f' on {date(at)}' if at else ''}.",
+            hint="To have them again, run the job anew with 'gossamer job run'.",
+        )
+    kept = await database.read(retention.kept_job, job.id)
+    if kept is None or kept.hidden_at is None:
+        return
+    ahead = look_ahead(kept, view.terms, view.now)
+    if ahead.step is NextStep.SHOW:
+        return
+    back = f"'gossamer job resume {identifier}' brings them back."
+    if job.state is JobState.COMPLETED:
+        back = "To have them back, raise GOSSAMER_RETENTION and run 'gossamer system retention --run'."
+    raise UserError(
+        "results.hidden",
+        f"The results of job {identifier} are hidden since {date(kept.hidden_at)} "
+        f"and will be deleted on {date(ahead.deletes_at)}.",
+        hint=back,
+    )
+
+
+async def outlook(view: View, database: Database, job: Job) -> Outlook | None:
+    """What is to become of its results; None while it may find more."""
+    if job.state not in OVER:
+        return None
+    kept = await database.read(retention.kept_job, job.id)
+    return look_ahead(kept, view.terms, view.now) if kept else None
+
+
+async def hides_at(view: View, database: Database, job: Job) -> datetime | None:
+    """When a completed job's results are hidden."""
+    ahead = await outlook(view, database, job) if job.state is JobState.COMPLETED else None
+    return ahead.hides_at if ahead else None

@@ -1,0 +1,64 @@
+"""Questions about the keys of an account, and orders: for its admins, and of any account for the operator."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gossamer.access import opening
+from gossamer.errors import UserError
+from gossamer.intake.typed_id import SHORTEST
+from gossamer.model.account import ApiKey, Right
+from gossamer.questions.limits import Text
+from gossamer.questions.view import View
+from gossamer.store import keys as rows
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    account: str
+    keys: tuple[ApiKey, ...]
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MadeKey:
+    """A key in the only moment at which it is known."""
+
+    key: ApiKey
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RevokedKey:
+    key: ApiKey
+    was_good: bool
+
+
+async def keys(view: View, account: Text | None) -> Keys:
+    """Of one's own account, if none is named."""
+    identifier, database = view.admin(account)
+    found = await opening.find_account(database, identifier)
+    return Keys(found.id, tuple(await database.read(rows.of_account, found.id)), view.now)
+
+
+# What follows changes something.
+
+
+async def make_key(view: View, account: Text | None, name: Text, right: Right) -> MadeKey:
+    identifier, database = view.admin(account)
+    found = await opening.find_account(database, identifier)
+    new, kept = await opening.issue_key(database, found.id, name, right)
+    return MadeKey(kept, new.text)
+
+
+async def revoke_key(view: View, text: Text) -> RevokedKey:
+    digits = text.strip().lower().replace("-", "")
+    found = await view.keys(digits) if len(digits) >= SHORTEST else []
+    if len(found) != 1:
+        raise UserError(
+            "key.not_found",
+            f"{text!r} fits {'more than one' if found else 'no'} key.",
+            hint="Give an id as shown by 'gossamer system keys list --account ACCOUNT'.",
+        )
+    key = found[0]
+    _, database = view.admin(key.account)
+    return RevokedKey(key, await database.write(rows.revoke, key.account, key.id))

@@ -1,0 +1,81 @@
+"""Questions that read a whole job: does it add up, was it polite, what came of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from gossamer.errors import UserError
+from gossamer.export.overview import Overview, survey
+from gossamer.export.prospects import COLUMNS
+from gossamer.export.table import Asked
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.money import Budget
+from gossamer.questions import kept
+from gossamer.questions.limits import Text
+from gossamer.questions.view import View
+from gossamer.store import budgets
+from gossamer.store.database import Database
+from gossamer.work.audit import AuditReport, audit
+from gossamer.work.manners import DomainManners
+from gossamer.work.politeness import prove_politeness
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    job: Job
+    report: AuditReport
+    runner: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Politeness:
+    job: Job
+    domains: tuple[DomainManners, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    overview: Overview
+    manners: tuple[DomainManners, ...]
+    budget: Budget | None  # None: nothing is to be said of costs
+    runner: int | None
+
+
+async def audited(view: View, job: Text) -> Audited:
+    found, database = await view.job(job)
+    return Audited(found, await audit(database, found.id, view.recipes), await view.runner())
+
+
+async def politeness(view: View, job: Text) -> Politeness:
+    """How every domain of a job was treated: the worst first."""
+    found, database = await view.job(job)
+    await kept.refuse_gone(view, database, found)
+    return Politeness(found, tuple(await _manners(view, database, found)))
+
+
+async def _manners(view: View, database: Database, job: Job) -> list[DomainManners]:
+    rates, usual = view.settings.domain_rates, view.settings.domain_rate
+    return await prove_politeness(database, job.id, lambda domain: timedelta(seconds=1 / rates.get(domain, usual)))
+
+
+async def summary(view: View, job: Text, since: Text, excluded: Sequence[str], *, costs: bool = True) -> Summary:
+    """A whole job at a glance, compared with an earlier one if that is named."""
+    found, database = await view.job(job)
+    await kept.refuse_gone(view, database, found)
+    if found.is_of_pages:
+        raise UserError(
+            "summary.recipe",
+            f"Job {short(found.id)} is of the recipe {found.recipe}: "
+            "there is nothing to rank in it, so it has no summary.",
+            hint=f"See 'gossamer job status {short(found.id)}' and 'gossamer job results {short(found.id)}'.",
+        )
+    earlier = None
+    if since:
+        earlier, its_database = await view.job(since)
+        await kept.refuse_gone(view, its_database, earlier)
+    asked = Asked(found, COLUMNS, since=earlier, excluded=frozenset(excluded), prices=view.prices if costs else None)
+    overview = await survey(database, asked)
+    manners = [one for one in await _manners(view, database, found) if one.requests]
+    budget = await database.read(budgets.of_job, found.id) if overview.bill else None
+    return Summary(overview, tuple(manners), budget, await view.runner())

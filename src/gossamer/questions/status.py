@@ -1,0 +1,49 @@
+"""Questions about all that is known of one job as a whole."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gossamer.model.alert import Alert
+from gossamer.model.checkpoint import Checkpoint
+from gossamer.model.states import SiteState
+from gossamer.questions import kept
+from gossamer.questions.costs import Ended, read_ended
+from gossamer.questions.limits import Text
+from gossamer.questions.view import View
+from gossamer.retain.retainer import Outlook
+from gossamer.store import alerts, checkpoints, sites
+from gossamer.store.sites import SiteSummary
+
+_FAILED_SHOWN = 1_000  # failed domains of a status
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Everything that a status tells."""
+
+    now: datetime
+    runner: int | None
+    ended: Ended
+    failed: tuple[SiteSummary, ...]
+    alerts: tuple[Alert, ...]
+    checkpoint: Checkpoint | None
+    outlook: Outlook | None
+
+
+async def ended(view: View, job: Text) -> Ended:
+    """For last words."""
+    found, database = await view.job(job)
+    return await database.read(read_ended, found, view.prices)
+
+
+async def status(view: View, job: Text) -> Status:
+    found, database = await view.job(job)
+    return Status(
+        view.now,
+        await view.runner(),
+        await database.read(read_ended, found, view.prices),
+        tuple(await database.read(sites.summaries, found.id, SiteState.FAILED, limit=_FAILED_SHOWN)),
+        tuple(await database.read(alerts.of_job, found.id)),
+        await database.read(checkpoints.last, found.id),
+        await kept.outlook(view, database, found),
+    )

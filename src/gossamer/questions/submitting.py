@@ -1,0 +1,68 @@
+"""Questions that are asked before a job is made."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from gossamer.errors import UserError
+from gossamer.intake.domain import Refusal, clean, read_domain, target_of
+from gossamer.intake.estimate import Asked, Forecast
+from gossamer.intake.targets import MAX_TARGETS
+from gossamer.ledger.prices import PriceList
+from gossamer.model.job import CrawlPolicy, Target
+from gossamer.model.ladders import RUNGS, Mode, ladder_of
+from gossamer.model.money import Scope
+from gossamer.questions.limits import Many
+from gossamer.questions.view import View
+
+Texts = Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=MAX_TARGETS)]
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What is in force where a job is to be run."""
+
+    rungs: tuple[str, ...]  # ways to fetch that can be used
+    max_credits: int | None  # of a job that was given no limit of its own
+    confirm_usd: float  # from which on a person is asked
+    processes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How sites are to be walked, as far as that says what it costs."""
+
+    mode: Mode
+    ladder: list[str]
+    pages_per_site: Many
+    top_pages: Many
+
+    def asked(self, targets: Sequence[Target], prices: PriceList) -> Asked:
+        for name in self.ladder:
+            if name not in RUNGS:
+                raise UserError("job.ladder", f"There is no rung {name!r}.", hint=f"There are {', '.join(RUNGS)}.")
+        ladder = ladder_of(self.mode, self.ladder)
+        policy = CrawlPolicy(ladder=ladder, pages_per_site=self.pages_per_site, top_pages=self.top_pages)
+        return Asked("prospect", policy, targets, prices)
+
+
+async def house_rules(view: View) -> House:
+    settings = view.settings
+    return House(view.rungs, view.caps[Scope.JOB].credits, settings.confirm_usd, settings.processes)
+
+
+async def foreseen(view: View, walk: Walk, domains: Texts) -> Forecast | None:
+    """What a job will cost; None if it can cost nothing."""
+    asked = walk.asked([_target(text) for text in domains], view.prices)
+    return await view.forecast(asked) if asked.costs_something else None
+
+
+def _target(text: str) -> Target:
+    domain = read_domain(clean(text))
+    if isinstance(domain, Refusal):
+        raise UserError(
+            "job.domain", f"{text[:200]!r} is no domain: it {domain.why}.", hint="Give one like shop.example."
+        )
+    return target_of(domain, text)

@@ -1,0 +1,149 @@
+"""Questions about the whole house, and orders for it: both are the operator's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from gossamer.intake import dead_letters as intake
+from gossamer.model.alert import Alert
+from gossamer.model.experience import Experience
+from gossamer.model.states import JobState
+from gossamer.model.worker import Worker
+from gossamer.questions.limits import Few, Text
+from gossamer.questions.view import View
+from gossamer.retain.files import FileSweeper
+from gossamer.retain.retainer import Outlook, Retainer, RetentionReport
+from gossamer.store import alerts as alert_rows
+from gossamer.store import dead_letters, desk, jobs, memory, queue
+from gossamer.store import health as rows
+from gossamer.store import workers as worker_rows
+from gossamer.store.dead_letters import DeadLetter
+from gossamer.store.desk import DeskLine
+from gossamer.store.health import Server, Unattended
+from gossamer.store.queue import QueueLine
+
+WINDOW = timedelta(minutes=5)  # of which figures tell how much was done
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    now: datetime
+    workers: tuple[Worker, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    lanes: tuple[QueueLine, ...]
+    desks: tuple[DeskLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """All of them from rows; what was done is of the last minutes."""
+
+    workers: tuple[Worker, ...]
+    lanes: tuple[QueueLine, ...]
+    done: tuple[int, int, int]  # sites, pages, records
+    ended: tuple[int, int]  # pages of the jobs at work that were read, and that failed
+    calls: Mapping[str, int]  # paid requests, by provider
+    solved: Experience  # of FlareSolverr, as far as it is remembered
+    jobs: Mapping[str, int]  # by state
+    attention: Unattended
+    server: Server | None
+
+
+async def workers(view: View) -> Workers:
+    app = view.house()
+    return Workers(await app.database.read(rows.database_time), tuple(await app.database.read(worker_rows.known)))
+
+
+async def waiting(view: View) -> Queue:
+    app = view.house()
+    lanes = await app.database.read(queue.lines)
+    return Queue(tuple(lanes), tuple(await app.database.read(desk.lines, app.desk_rules)))
+
+
+async def backlog(view: View, lane: Text) -> int:
+    return await view.house().database.read(queue.backlog, lane)
+
+
+async def figures(view: View) -> Figures:
+    database = view.house().database
+    return Figures(
+        tuple(await database.read(worker_rows.known)),
+        tuple(await database.read(queue.lines)),
+        await database.read(queue.done_since, WINDOW),
+        await database.read(queue.ended_pages),
+        await database.read(queue.calls_since, WINDOW),
+        await database.read(memory.overall, "flaresolverr"),
+        await database.read(queue.jobs_by_state),
+        await database.read(rows.waiting),
+        await database.read(rows.server),
+    )
+
+
+async def alerts(view: View, limit: Few, *, cleared: bool = False) -> list[Alert]:
+    return await view.house().database.read(alert_rows.recent, limit, cleared=cleared)
+
+
+async def letters(view: View, limit: Few) -> list[DeadLetter]:
+    return await view.house().database.read(dead_letters.recent, limit)
+
+
+async def letter(view: View, text: Text) -> DeadLetter:
+    return await intake.find_letter(view.house().database, text)
+
+
+async def ahead(view: View) -> list[Outlook]:
+    """When the results of which job are hidden and deleted."""
+    app = view.house()
+    return await Retainer(app.database, app.terms).outlook(view.now)
+
+
+# What follows changes something.
+
+
+@dataclass(frozen=True, slots=True)
+class Revived:
+    """A visit that is walked again, and how its job stands by now."""
+
+    letter: DeadLetter
+    job_state: JobState
+    is_worked: bool  # somebody is there to walk it
+
+
+async def revive(view: View, text: Text) -> Revived:
+    database = view.house().database
+    found = await intake.find_letter(database, text)
+    await intake.retry(database, found)
+    job = await database.read(jobs.get, found.job_id)
+    return Revived(found, job.state if job else found.job_state, await view.runner() is not None)
+
+
+async def drop(view: View, text: Text) -> DeadLetter:
+    database = view.house().database
+    found = await intake.find_letter(database, text)
+    await intake.drop(database, found)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    report: RetentionReport
+    left: int  # files that could not be removed yet
+
+
+async def tidy(view: View) -> Tidied:
+    """Do now what is due of hiding and deleting."""
+    app = view.house()
+    retainer, done = Retainer(app.database, app.terms), RetentionReport(is_over=False)
+    while not done.is_over:
+        more = await retainer.pass_once(view.now)
+        done = replace(
+            more,
+            hidden=done.hidden + more.hidden,
+            shown=done.shown + more.shown,
+            deleted=done.deleted + more.deleted,
+            rows=done.rows + more.rows,
+        )
+    return Tidied(done, await FileSweeper(app.database, app.shelf(), app.page_files()).remove_now())

@@ -1,0 +1,156 @@
+"""What somebody who asks may see: everything, on their own machine, or through a server what is their account's.
+
+A question gets at rows in one of three ways only, and each says whose they are: by a job that the asker has (`job`,
+which gives a database that is fenced in), by the asker (`of_owner`), and as the operator, who may see the whole house.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gossamer.assembly import App
+from gossamer.errors import UserError
+from gossamer.intake.control import find_job
+from gossamer.ledger.prices import PriceList
+from gossamer.model.account import DEFAULT, ApiKey, Right
+from gossamer.model.job import Job
+from gossamer.model.money import Cap, Scope
+from gossamer.recipe import Recipe
+from gossamer.retain.classes import Terms
+from gossamer.settings import Settings
+from gossamer.store import keys
+from gossamer.store.database import Database
+from gossamer.store.health import working_home
+from gossamer.store.owned import Fenced
+from gossamer.store.tx import Tx
+
+if TYPE_CHECKING:
+    from gossamer.blobs.page_files import PageFiles
+    from gossamer.blobs.shelf import Shelf
+    from gossamer.intake.estimate import Asked, Forecast
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Somebody who asks through a server."""
+
+    account: str
+    right: Right
+
+    @property
+    def is_operator(self) -> bool:
+        """Whoever runs the server has the first account, and a key that may do everything there."""
+        return self.account == DEFAULT and self.right.includes(Right.ADMIN)
+
+
+class View:
+    def __init__(self, app: App, asker: Asker | None = None) -> None:
+        """`asker` is None for whoever has the database itself: nothing can be kept from them."""
+        self._app = app
+        self._asker = asker
+
+    @property
+    def is_remote(self) -> bool:
+        return self._asker is not None
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether which machines do the work is none of the asker's business."""
+        return self._asker is not None and not self._asker.is_operator
+
+    async def job(self, text: str) -> tuple[Job, Database]:
+        """The job that is meant by what somebody typed, and the database in which it can be looked at."""
+        database = self._app.database
+        if self._asker is None:
+            return await find_job(database, text), database
+        job = await find_job(database, text, self._asker.account)
+        return job, Fenced(database, self._asker.account, job.id)
+
+    async def of_owner(self, work: Callable[[Tx, str | None], T]) -> T:
+        """About all jobs of one account, or of everybody: `work` is told whose, and goes by it."""
+        return await self._app.database.read(work, self._asker.account if self._asker else None)
+
+    def admin(self, account: str | None) -> tuple[str, Database]:
+        """An account whose keys the asker may look after, their own if none is named; and the database it is in."""
+        asker = self._asker
+        meant = account or (asker.account if asker else DEFAULT)
+        if asker and meant != asker.account:
+            self.house()
+        if asker and not asker.right.includes(Right.ADMIN):
+            raise UserError(
+                "auth.forbidden",
+                f"This key may {asker.right}, and this takes one that may {Right.ADMIN}.",
+                hint="Use another key, or have one made with that scope.",
+            )
+        return meant, self._app.database
+
+    async def keys(self, digits: str) -> list[ApiKey]:
+        """Those whose id fits, of the accounts whose keys the asker may look after."""
+        found = await self._app.database.read(keys.matching, digits)
+        asker = self._asker
+        return [key for key in found if asker is None or asker.is_operator or key.account == asker.account]
+
+    async def forecast(self, asked: "Asked") -> "Forecast":
+        """By what the asker's own jobs have cost."""
+        from gossamer.intake.estimate import forecast
+
+        account = self._asker.account if self._asker else None
+        return await forecast(self._app.database, replace(asked, account=account))
+
+    def house(self) -> App:
+        """Everything, for who may see it."""
+        if self._asker and not self._asker.is_operator:
+            raise UserError(
+                "auth.operator",
+                "This is about the whole server, and not only about your account.",
+                hint="Ask its operator: it takes an admin key of the account 'default'.",
+            )
+        return self._app
+
+    async def runner(self) -> int | None:
+        """The process id of whoever works the jobs, 0 if that is elsewhere; None if nobody does."""
+        holder = self._app.lock.holder()
+        if holder is None:
+            # What our own home has written there is left over from a runner that is gone.
+            home = await self._app.database.read(working_home)
+            return 0 if home and home != self._app.home_name else None
+        return 0 if self._asker else holder
+
+    # What is in force here, for everybody alike.
+
+    @property
+    def now(self) -> datetime:
+        return self._app.clock.now()
+
+    @property
+    def settings(self) -> Settings:
+        return self._app.settings
+
+    @property
+    def recipes(self) -> Mapping[str, Recipe[Any]]:
+        return self._app.recipes
+
+    @property
+    def rungs(self) -> tuple[str, ...]:
+        return self._app.rungs
+
+    @property
+    def prices(self) -> PriceList:
+        return self._app.prices
+
+    @property
+    def caps(self) -> Mapping[Scope, Cap]:
+        return self._app.caps
+
+    @property
+    def terms(self) -> Terms:
+        return self._app.terms
+
+    def shelf(self) -> "Shelf":
+        return self._app.shelf()
+
+    def page_files(self) -> "PageFiles":
+        return self._app.page_files()

@@ -1,0 +1,93 @@
+"""A signed link fetches one file until it is over, without a key; nothing else of the folder can be had or seen."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from gossamer.assembly import open_app
+from gossamer.blobs.folder import SERVED, FolderBlobs
+from gossamer.blobs.private import make_secret
+from gossamer.clock import FrozenClock
+from gossamer.settings import Settings
+from tests.api.conftest import Server, new_job
+
+pytestmark = pytest.mark.xdist_group("api")  # they share a server
+
+
+async def make_file(home: Path, export: str) -> None:
+    """What a worker of this home would do."""
+    async with open_app(Settings(home=home)) as app, app.exporter("test") as exporter:
+        await exporter.make_next([UUID(export)])
+
+
+def signed(home: Path, key: str, expires: timedelta) -> str:
+    """By the server's own secret, as it would itself."""
+    folder = FolderBlobs(home / "files", make_secret(home / "secret"), FrozenClock(datetime.now(UTC)))
+    return asyncio.run(folder.link(key, expires))
+
+
+def test_a_link_fetches_its_file_and_nothing_else_until_it_is_over(api: Server) -> None:
+    with api.client() as owner, api.stranger() as stranger:
+        path = f"/v1/jobs/{owner.post('/v1/jobs', json=new_job()).json()['id']}"
+        (made,) = owner.post(f"{path}/exports", json={"format": "csv"}).json()["items"]
+        assert made["link"] is None
+        asyncio.run(make_file(api.home, made["id"]))
+        export = owner.get(f"{path}/exports/{made['id']}").json()
+        assert export["partial"]
+        assert "-partial." in export["name"]
+        link = export["link"]
+        assert link.startswith(f"{api.url}{SERVED}exports/")
+        assert stranger.get(export["url"]).status_code == 401
+
+        got = stranger.get(link)
+        assert got.status_code == 200
+        assert got.content == owner.get(export["url"]).content
+        assert got.content.startswith(b"domain,url,keyword,")
+        assert got.headers["content-disposition"] == f'attachment; filename="{export["name"]}"'
+        assert (got.headers["cache-control"], got.headers["x-robots-tag"]) == ("no-store", "noindex")
+        assert stranger.get(link, headers={"Range": "bytes=0-5"}).content == b"domain"
+
+        bare, _, query = link.removeprefix(api.url).partition("?")
+        key = bare.removeprefix(SERVED)
+        until = query.partition("&")[0].removeprefix("expires=")
+        week = f"{SERVED}{key}?expires={until}"
+        refused = [
+            bare,
+            week,
+            f"{week}&signature={'0' * 64}",
+            f"{week}&signature=",
+            link.replace(f"expires={until}", f"expires={int(until) + 1}"),
+            link.replace(f"expires={until}", f"expires=0{until}"),
+            link.replace(f"expires={until}", "expires=x"),
+            link[:-1] + ("0" if link[-1] != "0" else "1"),
+            link.replace(".csv", ".json"),
+            link.replace(key, f"{key.rpartition('/')[0]}"),
+            link.replace(key, "%2e%2e/gossamer.db"),
+            link.replace(key, "/etc/passwd"),
+            signed(api.home, key, timedelta(seconds=-1)),
+            signed(api.home, key, timedelta(days=-30)),
+            SERVED,
+            f"{SERVED}exports",
+            f"{SERVED}exports/",
+            f"{bare.rpartition('/')[0]}/",
+        ]
+        for address in refused:
+            answer = stranger.get(address)
+            assert (answer.status_code, answer.headers["content-type"]) == (403, "application/problem+json"), address
+            assert answer.json()["code"] == "link.refused"
+        folder = signed(api.home, "exports", timedelta(hours=1))
+        for address in (SERVED.rstrip("/"), link.replace(key, "../gossamer.db"), folder):
+            answer = stranger.get(address)
+            assert answer.status_code in (404, 410), address
+            assert key.split("/")[1] not in answer.text  # a folder is nothing, whoever has signed it
+        assert stranger.get(signed(api.home, key, timedelta(minutes=1))).status_code == 200
+        assert stranger.post(link).status_code == 405
+
+        owner.post(f"{path}/cancel")
+        assert owner.delete(path).status_code == 200
+        gone = stranger.get(link)
+        assert (gone.status_code, gone.json()["code"]) == (410, "link.gone")
+        assert not list((api.home / "files").rglob(key.rpartition("/")[2]))
