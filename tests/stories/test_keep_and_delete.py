@@ -65,7 +65,7 @@ def test_results_are_kept_warned_of_hidden_had_back_forgotten_and_deleted(tmp_pa
     assert asked.stderr == f"This job will be auto-deleted on {day}. Download your results now.\n"
 
     # Hidden, and had back.
-    late = Terminal(terminal.home, None, {**settings, "GOSSAMER_RETENTION": "1s"})
+    late = Terminal(terminal.home, None, {**settings, "GOSSAMER_RETENTION": "0.01s"})
     (due,) = late.ask("system", "retention", "--dry-run")
     assert (due["due"], due["matches"], due["hidden_at"]) == ("hide", status["matches"], None)
     assert late.ask("job", "results", short), "a dry run hides nothing"
