@@ -133,6 +133,8 @@ pages = Table(
     sqlite_with_rowid=False,
 )
 
+# Written one after the other, and found by the index of the key: their rows are large, and as a tree of rows, four to a
+# page of the file, they cost twice as much to write.
 records = Table(
     "records",
     metadata,
@@ -143,7 +145,6 @@ records = Table(
     Column("page_key", Blob, nullable=False),
     Column("data", Json, nullable=False),
     Column("created_at", Instant, nullable=False),
-    sqlite_with_rowid=False,
 )
 
 # Sixteen rows per job, so that many processes can add at the same time.
