@@ -1,5 +1,6 @@
 """The `prospect` recipe at work: from a page to its matches and to where it leads on the same site."""
 
+import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -96,10 +97,10 @@ class BoundProspect:
 
 
 def _timestamp(at: datetime) -> str:
-    return _second(at.replace(microsecond=0))
+    return _second(math.floor(at.timestamp()))
 
 
 @lru_cache(maxsize=8)
-def _second(at: datetime) -> str:
+def _second(since_1970: int) -> str:
     # Hundreds of pages share one.
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.fromtimestamp(since_1970, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

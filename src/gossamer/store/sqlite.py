@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import os
+import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
@@ -25,6 +26,11 @@ from gossamer.store.types import dumps
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+# The driver knows bytes and None, but asks each of them first how it wants to be taken, and makes an error of every
+# answer it does not get: half of what it takes to write a row. With these it has its answer at once.
+sqlite3.register_adapter(bytes, bytearray)
+sqlite3.register_adapter(type(None), lambda nothing: nothing)
 
 
 class SqliteDatabase:
