@@ -1,5 +1,6 @@
 """Where a walk may go on from a page: what recipes that read whole sites have in common."""
 
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -24,10 +25,15 @@ Patterns = Annotated[list[Pattern], Field(max_length=50), AfterValidator(each_on
 """Which pages are wanted, by path and query: `*` for anything."""
 
 
+@lru_cache(maxsize=1_024)
+def _beginnings(site: str) -> tuple[str, ...]:
+    return tuple(f"{scheme}://{www}{site}/" for scheme in ("https", "http") for www in ("", "www."))
+
+
 def links_within(doc: Document) -> list[Follow]:
     """Where the page leads on the same site: first where it sends visitors by itself, then its links."""
     site = site_of_url(doc.url)
-    usual = tuple(f"{scheme}://{www}{site}/" for scheme in ("https", "http") for www in ("", "www."))
+    usual = _beginnings(site)
     first = [Follow(doc.refresh)] if doc.refresh and site_of_url(doc.refresh) == site else []
     if doc.nofollow:
         return first

@@ -104,11 +104,12 @@ class Walk:
         self._clock = courier.clock
         self._max_page_bytes = max_page_bytes
         self._began = self._marked = self._clock.monotonic()
+        self._left = (policy.visit_time - self._visit.walked).total_seconds()  # of its time, when the slice begins
 
     async def slice(self, others_wait: bool) -> None:
         """Walk until there is nothing left, nothing due soon, or no more time."""
         try:
-            await self._walk(SLICE if others_wait else LONGEST_SLICE)
+            await self._walk((SLICE if others_wait else LONGEST_SLICE).total_seconds())
         except (TooEarly, NoWayOut) as early:
             self._hand_back(self._clock.now() + early.wait)
         except (Interrupted, asyncio.CancelledError):
@@ -116,14 +117,14 @@ class Walk:
             if not self._hold.lost:
                 self._hand_back(self._clock.now())
 
-    async def _walk(self, longest: timedelta) -> None:
+    async def _walk(self, longest: float) -> None:
         while True:
             if not self._settler.has_room:
                 await self._settler.relief()
-            now, walked = self._clock.now(), self._elapsed(self._began)
+            now, walked = self._clock.now(), self._clock.monotonic() - self._began
             if self._hold.stop.is_set() or walked >= longest:
                 return self._hand_back(now)
-            if self._visit.walked + walked >= self._policy.visit_time:
+            if walked >= self._left:
                 return self._give_up()
             if self._breaker.gone:
                 return self._leave_silent(self._breaker.gone)
@@ -289,13 +290,11 @@ class Walk:
     def _timed(self, step: Step) -> Step:
         if self._hold.lost:
             raise Interrupted  # a worker that lost its lease writes nothing
-        step.walked, self._marked = self._elapsed(self._marked), self._clock.monotonic()
+        now = self._clock.monotonic()
+        step.walked, self._marked = timedelta(seconds=now - self._marked), now
         if self._courier.purse.charges:
             step.charges = self._courier.purse.take_charges()
         return step
-
-    def _elapsed(self, since: float) -> timedelta:
-        return timedelta(seconds=self._clock.monotonic() - since)
 
 
 def _attempt_of(page: Page, outcome: Outcome, took: int, at: datetime, sent: Sequence[int]) -> Attempt:
