@@ -10,6 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
@@ -29,6 +30,7 @@ from gossamer.recipes.prospect import Prospect
 from gossamer.recipes.scrape import Scrape
 from gossamer.retain.classes import Terms
 from gossamer.settings import Settings
+from gossamer.settings.forms import listener_of
 from gossamer.store.database import Database, PostgresDatabase, SqliteDatabase, open_database
 from gossamer.store.health import database_time
 from gossamer.store.schema import ready_database
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from gossamer.blobs.shelf import Shelf
     from gossamer.deliver.sender import Sender
     from gossamer.fetch import Fetcher, ProviderUnusable
+    from gossamer.fetch.forward import ForwardProxy
+    from gossamer.fetch.guard import Guard
     from gossamer.fetch.never import NeverVisit
     from gossamer.fetch.post import Poster
     from gossamer.fetch.providers import ProviderDesk
@@ -113,6 +117,7 @@ class App:
         if self.settings.redis_url:
             require_redis()
         rungs_here(self.settings)
+        _check_way_back(self.settings)
         self.never_visit()
         if self.settings.never_send:
             _never_send(self.settings, self.clock)
@@ -354,10 +359,58 @@ def provider_rungs(settings: Settings) -> tuple[str, ...]:
     return tuple(rung for rung in PROVIDER_RUNGS if given[provider_of(rung)])
 
 
+def _check_way_back(settings: Settings) -> None:
+    """Refuse a FlareSolverr on another machine that could not reach the proxy it has to go out through."""
+    address = ip_address(listener_of(settings.forward_proxy_listen)[0])
+    host = urlsplit(settings.flaresolverr_url or "//localhost").hostname or ""
+    if not address.is_loopback or host == "localhost" or _is_loopback(host):
+        return
+    raise UserError(
+        "forward_proxy.out_of_reach",
+        f"FlareSolverr at {settings.flaresolverr_url} could not reach the forward proxy it has to go out through, "
+        f"which listens on {address}.",
+        hint="Set GOSSAMER_FORWARD_PROXY_LISTEN to an address it reaches, such as 0.0.0.0. "
+        "See docs/howto/use-a-provider.md.",
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def forward_proxy(settings: Settings, guard: "Guard") -> "ForwardProxy":
+    """What browsers have to go out through; listens once it is entered."""
+    from gossamer.fetch.forward import ForwardProxy, Listen
+    from gossamer.fetch.forward.dialing import Dialer
+
+    address, ports = listener_of(settings.forward_proxy_listen)
+    everywhere = ip_address(address).is_unspecified
+    name = settings.forward_proxy_name or (gethostname() if everywhere else address)
+    trust = None
+    if settings.ca_file:
+        from ssl import create_default_context
+
+        trust = create_default_context()
+        trust.load_verify_locations(settings.ca_file)
+    dialer = Dialer(settings.proxy.get_secret_value() if settings.proxy else "", trust)
+    return ForwardProxy(guard, Listen(address, ports, name), dialer=dialer)
+
+
 def provider_desk(
-    settings: Settings, clock: SteadyClock, places: "Places", holder: str, breakers: "Breakers | None" = None
+    settings: Settings,
+    clock: SteadyClock,
+    places: "Places",
+    holder: str,
+    breakers: "Breakers | None" = None,
+    forward: "ForwardProxy | None" = None,
 ) -> "ProviderDesk":
-    """The providers of this installation; `holder` tells this process from the others that share its places."""
+    """The providers of this installation; `holder` tells this process from the others that share its places.
+
+    Without `forward`, accounts can be asked for, and no page of FlareSolverr.
+    """
     from gossamer.fetch.http import read_trust
     from gossamer.fetch.providers import Access, ProviderDesk
 
@@ -380,6 +433,7 @@ def provider_desk(
         believed=settings.provider_patience * 1.5,
         proxy=settings.proxy.get_secret_value() if settings.proxy else "",
         trust=read_trust(settings.ca_file) if settings.ca_file else None,
+        forward=forward,
     )
 
 
@@ -440,6 +494,7 @@ async def open_kit(
     # What only a worker uses is loaded only by a worker: commands stay quick.
     from gossamer.dispatch.local import LocalDispatcher
     from gossamer.fetch.connect_to import parse_connect_to
+    from gossamer.fetch.forward import ProxyLimits
     from gossamer.fetch.guard import Guard
     from gossamer.fetch.http import HttpRung, read_trust
     from gossamer.fetch.limits import capacity, raise_open_files
@@ -481,7 +536,9 @@ async def open_kit(
     # Those of tests stand in for providers too.
     offered = [name for name in provider_rungs(settings) if name not in opened]
     wanted = -(-settings.max_concurrency // shards)
-    home = max(1, min(wanted, capacity(raise_open_files())))
+    browses = any(provider_of(name) == "flaresolverr" for name in offered)
+    sockets = raise_open_files() - (2 * ProxyLimits().connections if browses else 0)
+    home = max(1, min(wanted, capacity(sockets)))
     rooms = {lane: home if lane == HOME_LANE else min(home, _OF_OTHER_LANES) for lane in lanes_here(settings)}
     limits = Limits(
         spacing=timedelta(seconds=1 / settings.domain_rate),
@@ -498,12 +555,14 @@ async def open_kit(
     treasurer = Treasurer(database, clock, prices_of(settings), caps_of(settings))
     try:
         await _agree(clock, database)
-        async with open_gate(settings, clock, database) as lights:
+        async with AsyncExitStack() as stack:
+            lights = await stack.enter_async_context(open_gate(settings, clock, database))
             resting: Callable[[str], ProviderUnusable | None] = _never_rests
             if offered:
                 from gossamer.fetch.providers import open_provider
 
-                desk = provider_desk(settings, clock, lights.gate, uuid4().hex, lights.breakers)
+                forward = await stack.enter_async_context(forward_proxy(settings, guard)) if browses else None
+                desk = provider_desk(settings, clock, lights.gate, uuid4().hex, lights.breakers, forward)
                 resting = desk.resting
                 for name in offered:
                     opened[name] = OpenRung(RUNGS[name], _through(partial(open_provider, name, desk, guard)))

@@ -11,6 +11,7 @@ from wreq.tls import CertStore
 from gossamer.clock import Clock
 from gossamer.errors import UserError
 from gossamer.fetch.errors import ProviderUnusable
+from gossamer.fetch.forward import ForwardProxy, Way
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.never import NOTHING, NeverVisit
 from gossamer.fetch.providers import firecrawl, scraperapi, scrapingbee
@@ -47,7 +48,7 @@ class _Make(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    make: _Make
+    make: _Make | None  # None: its browser goes out through us
     url: str
     missing: Callable[[Access], str]  # the setting without which it cannot be used
 
@@ -59,7 +60,7 @@ def _key_of(name: str) -> Callable[[Access], str]:
 _KNOWN: Mapping[str, _Known] = {
     "scrapingbee": _Known(ScrapingBee, scrapingbee.URL, _key_of("SCRAPINGBEE")),
     "scraperapi": _Known(ScraperApi, scraperapi.URL, _key_of("SCRAPERAPI")),
-    "flaresolverr": _Known(FlareSolverr, "", lambda access: "" if access.url else "GOSSAMER_FLARESOLVERR_URL"),
+    "flaresolverr": _Known(None, "", lambda access: "" if access.url else "GOSSAMER_FLARESOLVERR_URL"),
     "firecrawl": _Known(Firecrawl, firecrawl.URL, _key_of("FIRECRAWL")),
 }
 
@@ -82,8 +83,11 @@ class ProviderDesk:
         proxy: str = "",
         trust: CertStore | None = None,
         runtime: Runtime | None = None,
+        forward: ForwardProxy | None = None,
     ) -> None:
+        """Without `forward` no session of FlareSolverr can be had: its browser would go anywhere."""
         self._access = access
+        self._forward = forward
         self._clock = clock
         self._places = places
         self._breakers = breakers or NoBreakers()
@@ -104,15 +108,19 @@ class ProviderDesk:
 
     def session(self, rung: str, guard: Guard, session: int | None = None) -> ProviderSession:
         """A Fetcher for one visit. With a `session` its calls come from one address, as far as the provider can."""
-        return ProviderSession(
-            rung,
-            self._provider(rung, session),
-            self._line(provider_of(rung)),
-            guard,
-            self._never_send,
-            self._clock,
-            self._patience,
-        )
+        name = provider_of(rung)
+        access = self._access_to(rung)
+        make = _KNOWN[name].make
+        way: Way | None = None
+        if make is not None:
+            provider = make(rung, access.key, access.url, session)
+        elif self._forward is not None:
+            way = self._forward.open_way()
+            provider = FlareSolverr(access.url, way)
+        else:
+            raise RuntimeError(f"{name} without a forward proxy")
+        line = self._line(name)
+        return ProviderSession(rung, provider, line, guard, self._never_send, self._clock, self._patience, way)
 
     def resting(self, rung: str) -> ProviderUnusable | None:
         """Why no call can be made on a rung at the moment, as far as this process knows; nothing for one of our own."""
@@ -121,16 +129,20 @@ class ProviderDesk:
 
     async def account(self, provider: str) -> Account | None:
         """What the provider's own books say now; None where it has none or they cannot be read."""
-        return await self._line(provider).account(self._any_rung(provider))
+        books = self._books(provider)
+        return await self._line(provider).account(books) if books else None
 
     async def read_books(self, provider: str) -> Account | None:
         """The same; None where it has none. Raises Unread where they cannot be read."""
-        return await self._line(provider).read_books(self._any_rung(provider))
+        books = self._books(provider)
+        return await self._line(provider).read_books(books) if books else None
 
-    def _any_rung(self, provider: str) -> Provider:
-        return self._provider(next(name for name in PROVIDER_RUNGS if provider_of(name) == provider), None)
+    def _books(self, provider: str) -> Provider | None:
+        rung = next(name for name in PROVIDER_RUNGS if provider_of(name) == provider)
+        access, make = self._access_to(rung), _KNOWN[provider].make
+        return make(rung, access.key, access.url, None) if make else None
 
-    def _provider(self, rung: str, session: int | None) -> Provider:
+    def _access_to(self, rung: str) -> Access:
         name = provider_of(rung)
         missing = self._missing(name)
         if missing:
@@ -139,8 +151,7 @@ class ProviderDesk:
                 f"The rung {rung} cannot be used here: {missing} is not set.",
                 hint="Set it in the environment, or choose another mode. See docs/howto/use-a-provider.md.",
             )
-        access = self._access[name]
-        return _KNOWN[name].make(rung, access.key, access.url, session)
+        return self._access[name]
 
     def _missing(self, provider: str) -> str:
         return _KNOWN[provider].missing(self._access.get(provider, Access()))

@@ -85,9 +85,6 @@ class Firecrawl:
         headers = {"content-type": f"{kind}; charset=utf-8"}
         return Told(status, headers, credits, url if isinstance(url, str) else "", text)
 
-    def farewell(self) -> Call | None:
-        return None
-
     def ask_account(self) -> tuple[Call, ...]:
         return (
             Call(f"{self._url}/team/credit-usage", self._headers),

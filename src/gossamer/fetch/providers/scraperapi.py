@@ -85,9 +85,6 @@ class ScraperApi:
         reason = Reason.PROVIDER_AWAY if head.status > 500 else _FAILURES.get(head.status, Reason.PROVIDER_REFUSED)
         raise failed(self.name, self.title, reason, head, credits or 0)
 
-    def farewell(self) -> Call | None:
-        return None
-
     def ask_account(self) -> tuple[Call, ...]:
         # Here the key is known to work in the address only.
         return (Call(f"{self._url}/account?{urlencode({'api_key': self._key})}"),)

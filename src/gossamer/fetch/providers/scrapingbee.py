@@ -94,9 +94,6 @@ class ScrapingBee:
         reason = Reason.PROVIDER_AWAY if head.status > 500 else _FAILURES.get(head.status, Reason.PROVIDER_REFUSED)
         raise failed(self.name, self.title, reason, head, credits or 0)  # their own failures are free
 
-    def farewell(self) -> Call | None:
-        return None
-
     def ask_account(self) -> tuple[Call, ...]:
         return (Call(f"{self._url}/usage", self._headers),)
 

@@ -74,10 +74,6 @@ class Provider(Protocol):
         """What is said in all. Raises FetchError without a page, ProviderTrouble where that is not the page's fault."""
         ...
 
-    def farewell(self) -> Call | None:
-        """What the provider wants to hear when the visit is over."""
-        ...
-
 
 @runtime_checkable
 class Books(Protocol):

@@ -1,0 +1,69 @@
+"""Who may use the forward proxy, and for how much: one Way per browser, with a name and a password of its own."""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from gossamer.model.trouble import Trouble
+
+_REMEMBERED = 50  # troubles of one way
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyLimits:
+    """What one process's proxy bears, and how much of it one browser may have."""
+
+    connections: int = 256
+    per_way: int = 64  # a browser opens 32 to a proxy
+    bytes_per_way: int = 300_000_000  # both directions
+    upload: int = 10_000_000  # of one request that is not in a tunnel
+    connect: timedelta = timedelta(seconds=10)
+    head: timedelta = timedelta(seconds=10)
+    idle: timedelta = timedelta(seconds=60)
+    longest: timedelta = timedelta(minutes=10)
+
+
+class NoMore(Exception):
+    """A way has carried all that it may."""
+
+
+@dataclass(slots=True, eq=False)
+class Way:
+    """One browser's leave to use the proxy, until it is closed. It says nothing of its password."""
+
+    url: str  # of the proxy, as the browser reaches it
+    mark: str = field(repr=False)  # what a page of the proxy's own has in it, and no other page can know
+    limits: ProxyLimits = field(repr=False)
+    name: str = field(default_factory=lambda: secrets.token_hex(8))
+    password: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    carried: int = 0  # bytes
+    tasks: set[asyncio.Task[None]] = field(default_factory=set, repr=False)
+    _troubles: dict[str, Trouble] = field(default_factory=dict)
+    _closed: Callable[["Way"], None] = field(default=lambda _: None, repr=False)
+
+    def carry(self, size: int) -> None:
+        self.carried += size
+        if self.carried > self.limits.bytes_per_way:
+            raise NoMore
+
+    def note(self, host: str, trouble: Trouble) -> None:
+        """Remember why a host could not be had."""
+        if len(self._troubles) < _REMEMBERED:
+            self._troubles.setdefault(host, trouble)
+
+    def forget(self) -> None:
+        """Before the next page: what is noted from now on is about it."""
+        self._troubles.clear()
+
+    def trouble_with(self, host: str) -> Trouble | None:
+        """Why a page of `host` did not come. It may have led elsewhere: then the first trouble is its own, since
+        nothing that a page pulls in is asked for before the page is there."""
+        return self._troubles.get(host) or next(iter(self._troubles.values()), None)
+
+    def close(self) -> None:
+        """Nothing goes out on it any more, and what is on its way is cut off. Safe to call twice."""
+        self._closed(self)
+        for task in self.tasks:
+            task.cancel()
