@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
+from gossamer.access.sealing import Sealer, purpose_of
 from gossamer.clock import SteadyClock
 from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from gossamer.blobs.page_files import PageFiles
     from gossamer.blobs.shelf import Shelf
     from gossamer.deliver.sender import Sender
-    from gossamer.fetch import Fetcher, ProviderUnusable
+    from gossamer.fetch import Fetcher
     from gossamer.fetch.forward import ForwardProxy
     from gossamer.fetch.guard import Guard
     from gossamer.fetch.never import NeverVisit
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from gossamer.gate import Breakers, Gate, Places
     from gossamer.work.exporting import Exporter
     from gossamer.work.express import Express
-    from gossamer.work.kit import Kit
+    from gossamer.work.kit import Kit, OwnWays
     from gossamer.work.runner import Runner
 
 _READ_ONCE = 2_000  # KB of cache for who reads everything once
@@ -103,6 +104,16 @@ class App:
         """What an account may have that was given nothing of its own."""
         settings = self.settings
         return Quota(settings.quota_credits, settings.account_jobs, settings.account_queue)
+
+    def seal_key(self, key: str, account: str, provider: str) -> bytes:
+        """A provider's key that comes with a job, as it is kept for it. Refused where workers could not read it."""
+        if (self.settings.redis_url or self.settings.broker_url) and not self.settings.api_secret:
+            raise UserError(
+                "keys.no_secret",
+                "This server cannot take a key with a job: it has no secret that its workers know.",
+                hint="Its operator sets GOSSAMER_API_SECRET, the same on all machines.",
+            )
+        return sealer(self.settings).seal(key, purpose_of(account, provider))
 
     def check(self) -> None:
         """Refuse, before anything is created, settings that only a worker would stumble over."""
@@ -499,6 +510,7 @@ async def open_kit(
     from gossamer.fetch.http import HttpRung, read_trust
     from gossamer.fetch.limits import capacity, raise_open_files
     from gossamer.fetch.never import NeverVisit
+    from gossamer.fetch.providers import open_provider
     from gossamer.fetch.resolve import Resolver
     from gossamer.ledger.treasurer import Treasurer
     from gossamer.work.kit import Kit, Limits, OpenRung
@@ -557,15 +569,10 @@ async def open_kit(
         await _agree(clock, database)
         async with AsyncExitStack() as stack:
             lights = await stack.enter_async_context(open_gate(settings, clock, database))
-            resting: Callable[[str], ProviderUnusable | None] = _never_rests
-            if offered:
-                from gossamer.fetch.providers import open_provider
-
-                forward = await stack.enter_async_context(forward_proxy(settings, guard)) if browses else None
-                desk = provider_desk(settings, clock, lights.gate, uuid4().hex, lights.breakers, forward)
-                resting = desk.resting
-                for name in offered:
-                    opened[name] = OpenRung(RUNGS[name], _through(partial(open_provider, name, desk, guard)))
+            forward = await stack.enter_async_context(forward_proxy(settings, guard)) if browses else None
+            desk = provider_desk(settings, clock, lights.gate, uuid4().hex, lights.breakers, forward)
+            for name in offered:
+                opened[name] = OpenRung(RUNGS[name], _through(partial(open_provider, name, desk, guard)))
             yield Kit(
                 clock=clock,
                 database=database,
@@ -577,7 +584,8 @@ async def open_kit(
                 dispatcher=LocalDispatcher(),
                 recipes=RECIPES,
                 rungs=opened,
-                resting=resting,
+                resting=desk.resting,
+                own_ways=_own_ways(settings, desk, guard),
                 outage=rung.outage,
                 treasurer=treasurer,
                 limits=limits,
@@ -624,8 +632,30 @@ def _through(provider: "Callable[[], Fetcher]") -> "Callable[[int], Fetcher]":
     return lambda _: provider()
 
 
-def _never_rests(_: str) -> None:
-    """No rung here is a provider's."""
+def _own_ways(settings: Settings, desk: "ProviderDesk", guard: "Guard") -> "OwnWays":
+    """For jobs that bring a key to a provider along."""
+    from gossamer.fetch.providers import OwnKey
+    from gossamer.work.kit import OwnWays
+
+    return OwnWays(
+        open_seal=lambda sealed, account, provider: sealer(settings).open(sealed, purpose_of(account, provider)),
+        open=lambda rung, whose, key: desk.session(rung, guard, own=OwnKey(whose, key)),
+        resting=lambda rung, whose, key: desk.resting(rung, OwnKey(whose, key)),
+        forget=desk.forget,
+    )
+
+
+def sealer(settings: Settings) -> Sealer:
+    """What seals other people's secrets here."""
+    return Sealer(installation_secret(settings))
+
+
+def installation_secret(settings: Settings) -> bytes:
+    """What everything is made of that only this installation may sign or open."""
+    from gossamer.blobs.private import make_secret
+
+    given = settings.api_secret
+    return given.get_secret_value().encode() if given else make_secret(settings.home / "secret")
 
 
 @dataclass(frozen=True, slots=True)

@@ -443,7 +443,8 @@ class Settings(BaseSettings):
         default=timedelta(seconds=20),
     )
     api_secret: SecretStr | None = setting(
-        "What logins are signed with; all servers of one database need the same. Made by itself in the home when unset",
+        "What logins are signed with, and what keys that come with jobs are encrypted with; all servers and workers of "
+        "one database need the same. Made by itself in the home when unset",
         "at least 32 characters",
         default=None,
         min_length=32,

@@ -14,6 +14,7 @@ from gossamer.judge.next_step import in_words
 from gossamer.model.alert import AlertKind
 from gossamer.model.breaker import Standing, trouble_of
 from gossamer.model.ids import short
+from gossamer.model.rungs import whose_line
 from gossamer.model.sentences import PAUSES
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store.database import Database
@@ -85,6 +86,8 @@ class ProviderGuard:
     async def _pause(self, job_id: UUID, provider: str, trouble: Trouble) -> None:
         title, _, why = trouble.detail.partition(": ")
         kind = _GRAVE.get(trouble.reason, AlertKind.PROVIDER)
+        if kind is AlertKind.PROVIDER_KEY and whose_line(provider):
+            kind = AlertKind.JOB_KEY
         said = PAUSES[kind].format(
             provider=title or provider,
             why=why or "no answer",

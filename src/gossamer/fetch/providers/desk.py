@@ -1,7 +1,7 @@
 """What a process knows of the providers of this installation: made once, asked for a session by every visit."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Protocol
 
@@ -27,7 +27,7 @@ from gossamer.fetch.providers.session import ProviderSession
 from gossamer.gate import Breakers, Places
 from gossamer.gate.breakers import NoBreakers
 from gossamer.model.breaker import PROVIDER
-from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
+from gossamer.model.rungs import PROVIDER_RUNGS, provider_of, whose_line
 
 _PATIENCE = timedelta(seconds=20)  # with seats that are all taken
 _BELIEVED = timedelta(minutes=5)  # see Fuse
@@ -40,6 +40,14 @@ class Access:
     key: str = field(default="", repr=False)
     url: str = ""  # empty: the provider's own
     at_once: int | None = None  # calls beside each other, where its books would not say
+
+
+@dataclass(frozen=True, slots=True)
+class OwnKey:
+    """A key that came with a job. What it meets is nobody else's business: it has seats and a breaker of its own."""
+
+    whose: str
+    key: str = field(repr=False)
 
 
 class _Make(Protocol):
@@ -106,10 +114,12 @@ class ProviderDesk:
         """Those that can be used here, cheapest first within a provider."""
         return tuple(rung for rung in PROVIDER_RUNGS if not self._missing(provider_of(rung)))
 
-    def session(self, rung: str, guard: Guard, session: int | None = None) -> ProviderSession:
+    def session(
+        self, rung: str, guard: Guard, session: int | None = None, own: OwnKey | None = None
+    ) -> ProviderSession:
         """A Fetcher for one visit. With a `session` its calls come from one address, as far as the provider can."""
         name = provider_of(rung)
-        access = self._access_to(rung)
+        access = self._access_to(rung, own)
         make = _KNOWN[name].make
         way: Way | None = None
         if make is not None:
@@ -119,13 +129,19 @@ class ProviderDesk:
             provider = FlareSolverr(access.url, way)
         else:
             raise RuntimeError(f"{name} without a forward proxy")
-        line = self._line(name)
+        line = self._line(name, own)
         return ProviderSession(rung, provider, line, guard, self._never_send, self._clock, self._patience, way)
 
-    def resting(self, rung: str) -> ProviderUnusable | None:
+    def resting(self, rung: str, own: OwnKey | None = None) -> ProviderUnusable | None:
         """Why no call can be made on a rung at the moment, as far as this process knows; nothing for one of our own."""
-        line = self._lines.get(provider_of(rung))
+        line = self._lines.get(_line_name(provider_of(rung), own))
         return line.fuse.resting() if line else None
+
+    def forget(self, known: Collection[str]) -> None:
+        """Hang up the lines of those who had a key of their own and are not among the `known` any more."""
+        gone = [name for name in self._lines if (whose := whose_line(name)) and whose not in known]
+        for name in gone:
+            del self._lines[name]
 
     async def account(self, provider: str) -> Account | None:
         """What the provider's own books say now; None where it has none or they cannot be read."""
@@ -142,8 +158,10 @@ class ProviderDesk:
         access, make = self._access_to(rung), _KNOWN[provider].make
         return make(rung, access.key, access.url, None) if make else None
 
-    def _access_to(self, rung: str) -> Access:
+    def _access_to(self, rung: str, own: OwnKey | None = None) -> Access:
         name = provider_of(rung)
+        if own is not None:
+            return replace(self._access.get(name, Access()), key=own.key)
         missing = self._missing(name)
         if missing:
             raise UserError(
@@ -156,15 +174,21 @@ class ProviderDesk:
     def _missing(self, provider: str) -> str:
         return _KNOWN[provider].missing(self._access.get(provider, Access()))
 
-    def _line(self, provider: str) -> Line:
-        line = self._lines.get(provider)
+    def _line(self, provider: str, own: OwnKey | None = None) -> Line:
+        name = _line_name(provider, own)
+        line = self._lines.get(name)
         if line is None:
-            access = self._access[provider]
+            access = self._access.get(provider, Access())
             most = min(self._at_once, access.at_once or self._at_once)
-            seats = Seats(self._places, f"provider:{provider}", self._holder, most)
+            seats = Seats(self._places, f"provider:{name}", self._holder, most)
             url = access.url or _KNOWN[provider].url
             self._runtime = self._runtime or Runtime(workers=1)
-            fuse = Fuse(self._breakers, provider, PROVIDER, self._clock, self._believed)
+            fuse = Fuse(self._breakers, name, PROVIDER, self._clock, self._believed)
             line = Line(seats, fuse, self._clock, url, most, self._runtime, proxy=self._proxy, trust=self._trust)
-            self._lines[provider] = line
+            self._lines[name] = line
         return line
+
+
+def _line_name(provider: str, own: OwnKey | None) -> str:
+    """As its seats and its breaker are called, and as the provider is in what these say."""
+    return f"{provider}:{own.whose}" if own else provider
