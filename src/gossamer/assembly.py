@@ -430,7 +430,10 @@ def provider_desk(
         "scraperapi": (settings.scraperapi_key, settings.scraperapi_url),
         "firecrawl": (settings.firecrawl_key, settings.firecrawl_url),
     }
-    access = {name: Access(key.get_secret_value() if key else "", url or "") for name, (key, url) in keys.items()}
+    worst = {rung: price.worst for rung, price in prices_of(settings).prices.items()}
+    access = {
+        name: Access(key.get_secret_value() if key else "", url or "", worst=worst) for name, (key, url) in keys.items()
+    }
     access["flaresolverr"] = Access(url=settings.flaresolverr_url or "", at_once=settings.flaresolverr_concurrency)
     return ProviderDesk(
         access,

@@ -23,6 +23,8 @@ from gossamer.telemetry import get_logger
 
 _GRAVE = {Reason.PROVIDER_KEY: AlertKind.PROVIDER_KEY, Reason.PROVIDER_CREDITS: AlertKind.PROVIDER_CREDITS}
 
+_MINUTE = timedelta(minutes=1)
+
 log = get_logger(__name__)
 
 
@@ -64,7 +66,7 @@ class ProviderGuard:
                 if of != provider:
                     continue
                 if why := self._why(need, standing):
-                    await self._pause(job_id, provider, why)
+                    await self._pause(job_id, provider, why, standing.down)
                     paused.add(job_id)
                 elif not standing.open and not standing.in_a_row:
                     del self._needs[job_id, of]
@@ -78,12 +80,16 @@ class ProviderGuard:
             return None
         trouble = trouble_of(standing)
         waited = self._clock.monotonic() - need.since
-        # What was refused before the job came to need it may have been mended since.
-        if trouble.reason in _GRAVE and standing.failed.total_seconds() < waited:
+        # What has failed before the job came to need it, or was resumed, may have been mended since.
+        if standing.failed.total_seconds() < waited and (trouble.reason in _GRAVE or self._is_long(standing)):
             return trouble
         return trouble if waited >= self._patience else None
 
-    async def _pause(self, job_id: UUID, provider: str, trouble: Trouble) -> None:
+    def _is_long(self, standing: Standing) -> bool:
+        """It has been away for longer than jobs wait, whoever has met that first."""
+        return standing.down.total_seconds() >= self._patience
+
+    async def _pause(self, job_id: UUID, provider: str, trouble: Trouble, down: timedelta) -> None:
         title, _, why = trouble.detail.partition(": ")
         kind = _GRAVE.get(trouble.reason, AlertKind.PROVIDER)
         if kind is AlertKind.PROVIDER_KEY and whose_line(provider):
@@ -91,7 +97,7 @@ class ProviderGuard:
         said = PAUSES[kind].format(
             provider=title or provider,
             why=why or "no answer",
-            time=in_words(self._patience),
+            time=in_words(max(self._patience, down // _MINUTE * 60.0)),
             setting=f"GOSSAMER_{provider.upper()}_KEY",
             job=short(job_id),
         )

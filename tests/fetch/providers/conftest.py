@@ -77,6 +77,7 @@ async def open_way(target: Site, resolver: Resolver, name_server: NameServer) ->
             patience: timedelta = timedelta(seconds=20),
             proxy: str = "",
             session: int | None = None,
+            worst: dict[str, int] | None = None,
             **state: Any,
         ) -> Way:
             name = provider_of(rung)
@@ -86,7 +87,7 @@ async def open_way(target: Site, resolver: Resolver, name_server: NameServer) ->
             browses = name == "flaresolverr"
             forward = await stack.enter_async_context(ForwardProxy(guard)) if browses else None
             desk = ProviderDesk(
-                {name: Access(key or running.key, url or running.url)},
+                {name: Access(key or running.key, url or running.url, worst=worst or {})},
                 clock,
                 places or MemoryPlaces(clock),
                 holder="test",

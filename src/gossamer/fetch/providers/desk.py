@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Protocol
 
 from wreq.runtime import Runtime
 from wreq.tls import CertStore
@@ -40,6 +39,7 @@ class Access:
     key: str = field(default="", repr=False)
     url: str = ""  # empty: the provider's own
     at_once: int | None = None  # calls beside each other, where its books would not say
+    worst: Mapping[str, int] = field(default_factory=dict)  # credits that are put aside for a call, by rung
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,7 @@ class OwnKey:
     key: str = field(repr=False)
 
 
-class _Make(Protocol):
-    def __call__(self, rung: str, key: str, url: str, session: int | None) -> Provider: ...
+_Make = Callable[[str, Access, int | None], Provider]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +64,23 @@ def _key_of(name: str) -> Callable[[Access], str]:
     return lambda access: "" if access.key else f"GOSSAMER_{name}_KEY"
 
 
+def _scrapingbee(rung: str, access: Access, session: int | None) -> Provider:
+    return ScrapingBee(rung, access.key, access.url, session)
+
+
+def _scraperapi(rung: str, access: Access, session: int | None) -> Provider:
+    return ScraperApi(rung, access.key, access.url, session, access.worst.get(rung))
+
+
+def _firecrawl(rung: str, access: Access, session: int | None) -> Provider:
+    return Firecrawl(rung, access.key, access.url, session)
+
+
 _KNOWN: Mapping[str, _Known] = {
-    "scrapingbee": _Known(ScrapingBee, scrapingbee.URL, _key_of("SCRAPINGBEE")),
-    "scraperapi": _Known(ScraperApi, scraperapi.URL, _key_of("SCRAPERAPI")),
+    "scrapingbee": _Known(_scrapingbee, scrapingbee.URL, _key_of("SCRAPINGBEE")),
+    "scraperapi": _Known(_scraperapi, scraperapi.URL, _key_of("SCRAPERAPI")),
     "flaresolverr": _Known(None, "", lambda access: "" if access.url else "GOSSAMER_FLARESOLVERR_URL"),
-    "firecrawl": _Known(Firecrawl, firecrawl.URL, _key_of("FIRECRAWL")),
+    "firecrawl": _Known(_firecrawl, firecrawl.URL, _key_of("FIRECRAWL")),
 }
 
 
@@ -123,7 +134,7 @@ class ProviderDesk:
         make = _KNOWN[name].make
         way: Way | None = None
         if make is not None:
-            provider = make(rung, access.key, access.url, session)
+            provider = make(rung, access, session)
         elif self._forward is not None:
             way = self._forward.open_way()
             provider = FlareSolverr(access.url, way)
@@ -156,7 +167,7 @@ class ProviderDesk:
     def _books(self, provider: str) -> Provider | None:
         rung = next(name for name in PROVIDER_RUNGS if provider_of(name) == provider)
         access, make = self._access_to(rung), _KNOWN[provider].make
-        return make(rung, access.key, access.url, None) if make else None
+        return make(rung, access, None) if make else None
 
     def _access_to(self, rung: str, own: OwnKey | None = None) -> Access:
         name = provider_of(rung)

@@ -45,6 +45,7 @@ class Firecrawl:
     name = "firecrawl"
     title = "Firecrawl"
     wraps = True
+    most = None  # no such limit can be named
 
     def __init__(self, rung: str, key: str, url: str = "", session: int | None = None) -> None:
         self._url = (url or URL).rstrip("/")

@@ -50,6 +50,7 @@ class ScrapingBee:
     name = "scrapingbee"
     title = "ScrapingBee"
     wraps = False
+    most = None  # no such limit can be named
 
     def __init__(self, rung: str, key: str, url: str = "", session: int | None = None) -> None:
         self._way = WAYS[rung]

@@ -79,6 +79,9 @@ class Provider(Protocol):
 class Books(Protocol):
     """A provider that says how much is left, and how many calls may run at once."""
 
+    most: int | None
+    """Credits at which it is told to stop. It refuses what is dearer in the words in which it refuses everything."""
+
     def ask_account(self) -> tuple[Call, ...]: ...
 
     def read_account(self, answers: tuple[bytes, ...]) -> Account:

@@ -123,8 +123,9 @@ class ProviderSession:
         except FetchError as error:
             if isinstance(error, ProviderTrouble):
                 self._log(url, error)
-            raised = await fuse.failed(error, again=self._was_poor)
-            self._was_poor |= error.trouble.reason is Reason.PROVIDER_FAILED
+            meant = await self._line.meant_by(self._provider, error)
+            raised = await fuse.failed(meant, again=self._was_poor)
+            self._was_poor |= meant.trouble.reason is Reason.PROVIDER_FAILED
             if raised is error:
                 raise
             raise raised from error
