@@ -195,6 +195,15 @@ async def test_a_name_that_changes_its_answer_is_caught(
     assert site.connections == 0
 
 
+async def test_all_addresses_of_a_name_are_tried(
+    stack: AsyncExitStack, resolver: Resolver, name_server: NameServer
+) -> None:
+    site = await stack.enter_async_context(await Site().start("127.0.0.3"))
+    name_server.names["many.example"] = Name(["127.0.0.2", "127.0.0.3"])
+    proxy = await start(stack, resolver, allow="127.0.0.2/31")
+    assert (await get(proxy, proxy.open_way(), f"http://many.example:{site.port}/")).endswith(b"hello")
+
+
 async def test_what_the_operator_never_wants_visited_is_not(
     stack: AsyncExitStack, resolver: Resolver, site: Site, tmp_path: Path
 ) -> None:

@@ -28,6 +28,11 @@ def _ends(tx: Tx) -> dict[str, tuple[PageState, str]]:
     return {row.url: (PageState(row.state), row.reason) for row in rows}
 
 
+def _requests(tx: Tx) -> dict[str, int]:
+    rows = tx.run(select(pages.c.url, pages.c.attempts))
+    return {row.url: sum(len(attempt[-1]) for attempt in row.attempts) for row in rows}
+
+
 async def test_a_browser_that_is_led_inside_gets_nowhere_and_its_page_says_so(tmp_path: Path) -> None:
     names = await NameServer().start()
     names.names["inner.example"] = Name(["127.0.0.1"])
@@ -61,6 +66,7 @@ async def test_a_browser_that_is_led_inside_gets_nowhere_and_its_page_says_so(tm
                 shard.stop()
                 await running
                 ends = await kit.database.read(_ends)
+                requests = await kit.database.read(_requests)
                 await assert_clean(kit.database, job.id)
     names.close()
     assert ends == {
@@ -68,4 +74,5 @@ async def test_a_browser_that_is_led_inside_gets_nowhere_and_its_page_says_so(tm
         "http://shop.test/led": (PageState.FAILED, Reason.FORBIDDEN_ADDRESS.name),
     }
     assert "/own.gif" in [seen.target for seen in site.seen]
+    assert requests == {"http://shop.test/": 1, "http://shop.test/led": 1}  # the site has met both
     assert inside.connections == 0

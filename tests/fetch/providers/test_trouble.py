@@ -54,9 +54,8 @@ async def test_what_would_cost_more_than_was_put_aside_is_refused_for_nothing(op
     assert (await way.get()).credits == worst["scraperapi-premium"] == 50
     error = await way.error("http://dearest.test/")
     assert error.trouble.reason is Reason.PROVIDER_REFUSED
-    assert error.trouble.sentence == (
-        "The provider refuses the request (ScraperAPI: it would cost more than 50 credits)"
-    )
+    said = "it would cost more than 50 credits, or the plan does not have it"
+    assert error.trouble.sentence == f"The provider refuses the request (ScraperAPI: {said})"
     assert error.credits == 0
     assert way.running.bill.total == 50
     # Its other pages go on: nothing is wrong with the provider.

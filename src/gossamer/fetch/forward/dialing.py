@@ -19,6 +19,7 @@ from gossamer.fetch.guard import Clearance
 
 _PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 _MOST_HEAD = 65_536
+_EACH = 3.0  # seconds for one of several addresses
 _OPEN = (b"HTTP/1.1 200", b"HTTP/1.0 200")
 _SOCKS_KINDS = {1: 4, 4: 16}
 
@@ -100,7 +101,9 @@ async def _to_one_of(addresses: tuple[Address, ...], port: int) -> Line:
     why: OSError | None = None
     for address in addresses:
         try:
-            return Line(*await asyncio.open_connection(str(address), port, limit=_MOST_HEAD))
+            # One that says nothing must not use up the time of all; TimeoutError is an OSError.
+            async with asyncio.timeout(_EACH if address != addresses[-1] else None):
+                return Line(*await asyncio.open_connection(str(address), port, limit=_MOST_HEAD))
         except OSError as error:
             why = error
     raise Unreached(str(why)) from why

@@ -213,15 +213,15 @@ class ForwardProxy:
                 dial = self._dialer.tunnel if is_tunnel else self._dialer.plain
                 return clearance, await dial(clearance, there.port or _DEFAULT_PORTS[there.scheme])
         except FetchError as error:
-            trouble, status = error.trouble, HTTPStatus.BAD_GATEWAY
-            if trouble.reason in _REFUSED:
-                status = HTTPStatus.FORBIDDEN
-                log.info("forward_proxy.refused", host=host, error=trouble.reason.name, why=trouble.detail)
+            trouble = error.trouble
+            status = HTTPStatus.FORBIDDEN if trouble.reason in _REFUSED else HTTPStatus.BAD_GATEWAY
         except Unreached:
             trouble, status = Trouble(Reason.UNREACHABLE), HTTPStatus.BAD_GATEWAY
         except TimeoutError:
             trouble, status = Trouble(Reason.TIMEOUT, spell_seconds(limit)), HTTPStatus.GATEWAY_TIMEOUT
-        way.note(host, trouble)
+        # Once per host: a page can name one a thousand times.
+        if way.note(host, trouble) and status is HTTPStatus.FORBIDDEN:
+            log.info("forward_proxy.refused", host=host, error=trouble.reason.name, why=trouble.detail)
         raise _Answer(status, trouble)
 
     def _page(self, answer: _Answer) -> bytes:

@@ -48,10 +48,12 @@ class Way:
         if self.carried > self.limits.bytes_per_way:
             raise NoMore
 
-    def note(self, host: str, trouble: Trouble) -> None:
-        """Remember why a host could not be had."""
-        if len(self._troubles) < _REMEMBERED:
-            self._troubles.setdefault(host, trouble)
+    def note(self, host: str, trouble: Trouble) -> bool:
+        """Remember why a host could not be had; whether that is new, and worth a line somewhere."""
+        is_new = host not in self._troubles and len(self._troubles) < _REMEMBERED
+        if is_new:
+            self._troubles[host] = trouble
+        return is_new
 
     def forget(self) -> None:
         """Before the next page: what is noted from now on is about it."""

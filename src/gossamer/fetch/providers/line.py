@@ -149,7 +149,7 @@ class Line:
         account = await self.account(provider)
         if account is None or account.remaining is None or account.remaining < provider.most:
             return error
-        why = f"it would cost more than {provider.most} credits"
+        why = f"it would cost more than {provider.most} credits, or the plan does not have it"
         return failed(provider.name, provider.title, Reason.PROVIDER_REFUSED, why=why)
 
     async def _get(self, call: Call) -> bytes:

@@ -16,7 +16,7 @@ class Call:
 
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    body: bytes = b""  # POST where there is one
+    body: bytes = field(default=b"", repr=False)  # POST where there is one
 
 
 @dataclass(frozen=True, slots=True)
