@@ -416,3 +416,18 @@ async def test_each_of_several_takes_a_port_of_its_own(stack: AsyncExitStack, re
     assert proxy.url != f"http://gossamer:{site.port}"
     with pytest.raises(UserError, match=f"Nothing can listen on 127.0.0.1, port {site.port}"):
         await stack.enter_async_context(ForwardProxy(Guard(resolver), Listen("127.0.0.1", (site.port,))))
+
+
+async def test_why_a_page_did_not_come_is_known_among_all_that_a_browser_asks_for(
+    stack: AsyncExitStack, resolver: Resolver, site: Site, name_server: NameServer
+) -> None:
+    name_server.names["inner.example"] = Name(["127.0.0.1"])
+    proxy = await start(stack, resolver, f"*.test=127.0.0.1:{free_port()}")
+    way = proxy.open_way()
+    await get(proxy, way, "http://updates.example/")  # of the browser's own
+    page = (await get(proxy, way, "http://inner.example/")).decode()
+    gone = (await get(proxy, way, "http://shop.test/")).decode()
+    found = [way.said_by_proxy(text) for text in (page, gone, "<title>403 Forbidden</title>")]
+    assert [one.reason if one else None for one in found] == [Reason.FORBIDDEN_ADDRESS, Reason.UNREACHABLE, None]
+    tunnelled = [way.trouble_with(host) for host in ("led-there.test", "shop.test")]
+    assert [one.reason if one else None for one in tunnelled] == [Reason.FORBIDDEN_ADDRESS, Reason.UNREACHABLE]

@@ -26,7 +26,7 @@ from gossamer.fetch.errors import FetchError, spell_seconds
 from gossamer.fetch.forward.dialing import Dialer, Line, Unreached
 from gossamer.fetch.forward.flow import Flow, first_of
 from gossamer.fetch.forward.head import Asked, BadHead, read_answer, read_request
-from gossamer.fetch.forward.ways import NoMore, ProxyLimits, Way
+from gossamer.fetch.forward.ways import REFUSED, NoMore, ProxyLimits, Way
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.telemetry import get_logger
@@ -36,7 +36,6 @@ _AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _FAREWELL = 5.0  # seconds for the last bytes of an answer
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_REFUSED = frozenset({Reason.FORBIDDEN_ADDRESS, Reason.NEVER_VISIT, Reason.BAD_URL})
 _GONE = (ConnectionError, asyncio.IncompleteReadError)
 
 log = get_logger(__name__)
@@ -54,10 +53,11 @@ class Listen:
 class _Answer(Exception):
     """What the proxy says by itself instead of a site."""
 
-    def __init__(self, status: HTTPStatus, trouble: Trouble | None = None) -> None:
+    def __init__(self, status: HTTPStatus, trouble: Trouble | None = None, host: str = "") -> None:
         super().__init__(status.phrase)
         self.status = status
         self.trouble = trouble
+        self.host = host
 
 
 class ForwardProxy:
@@ -214,7 +214,7 @@ class ForwardProxy:
                 return clearance, await dial(clearance, there.port or _DEFAULT_PORTS[there.scheme])
         except FetchError as error:
             trouble = error.trouble
-            status = HTTPStatus.FORBIDDEN if trouble.reason in _REFUSED else HTTPStatus.BAD_GATEWAY
+            status = HTTPStatus.FORBIDDEN if trouble.reason in REFUSED else HTTPStatus.BAD_GATEWAY
         except Unreached:
             trouble, status = Trouble(Reason.UNREACHABLE), HTTPStatus.BAD_GATEWAY
         except TimeoutError:
@@ -222,14 +222,14 @@ class ForwardProxy:
         # Once per host: a page can name one a thousand times.
         if way.note(host, trouble) and status is HTTPStatus.FORBIDDEN:
             log.info("forward_proxy.refused", host=host, error=trouble.reason.name, why=trouble.detail)
-        raise _Answer(status, trouble)
+        raise _Answer(status, trouble, host)
 
     def _page(self, answer: _Answer) -> bytes:
         status = answer.status
         said = answer.trouble.sentence if answer.trouble else status.phrase
         # The mark is only for who has shown a password.
-        mark = self._mark if answer.trouble else ""
-        body = f"<!doctype html><title>{status.value} {status.phrase}</title><p id='{mark}'>{escape(said)}</p>".encode()
+        mark = f' id="{self._mark}" data-host="{escape(answer.host)}"' if answer.trouble else ""
+        body = f"<!doctype html><title>{status.value} {status.phrase}</title><p{mark}>{escape(said)}</p>".encode()
         asks = 'Proxy-Authenticate: Basic realm="gossamer"\r\n' if status is _WHO else ""
         return (
             f"HTTP/1.1 {status.value} {status.phrase}\r\n{asks}Content-Type: text/html; charset=utf-8\r\n"

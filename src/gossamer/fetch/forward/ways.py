@@ -1,12 +1,16 @@
 """Who may use the forward proxy, and for how much: one Way per browser, with a name and a password of its own."""
 
 import asyncio
+import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from gossamer.model.trouble import Trouble
+from gossamer.model.trouble import Reason, Trouble
+
+REFUSED = frozenset({Reason.FORBIDDEN_ADDRESS, Reason.NEVER_VISIT, Reason.BAD_URL})
+"""By the guard, and not by how things are out there."""
 
 _REMEMBERED = 50  # troubles of one way
 
@@ -60,9 +64,17 @@ class Way:
         self._troubles.clear()
 
     def trouble_with(self, host: str) -> Trouble | None:
-        """Why a page of `host` did not come. It may have led elsewhere: then the first trouble is its own, since
-        nothing that a page pulls in is asked for before the page is there."""
-        return self._troubles.get(host) or next(iter(self._troubles.values()), None)
+        """Why a page of `host` did not come. Where it led elsewhere, that was refused, since browsers ask for much that
+        does not exist while they start; what a page pulls in is not asked for before the page is there."""
+        refused = (one for one in self._troubles.values() if one.reason in REFUSED)
+        return self._troubles.get(host) or next(refused, None) or next(iter(self._troubles.values()), None)
+
+    def said_by_proxy(self, page: str) -> Trouble | None:
+        """Why there is no page, where this one is the proxy's own; nothing for a site's."""
+        if self.mark not in page:
+            return None
+        found = re.search(f'{self.mark}" data-host="([^"]*)"', page)
+        return self.trouble_with(found[1] if found else "") or Trouble(Reason.UNREACHABLE)
 
     def close(self) -> None:
         """Nothing goes out on it any more, and what is on its way is cut off. Safe to call twice."""

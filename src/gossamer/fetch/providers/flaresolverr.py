@@ -88,9 +88,8 @@ class FlareSolverr:
         if isinstance(url, str) and url.startswith("chrome-error:"):
             # What the browser shows where there is no site.
             raise FetchError(Trouble(Reason.UNREACHABLE, self.title), 0)
-        if self._way.mark in page:
-            # Not the site's: the proxy says why there is none.
-            raise FetchError(self._why_not(), 0)
+        if trouble := self._way.said_by_proxy(page):
+            raise FetchError(trouble, 0)
         body = page.encode("utf-8", "replace")
         return Told(status_of(page), _HTML, 0, url if isinstance(url, str) else "", body)
 
