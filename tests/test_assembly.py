@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from socket import gethostname
+from typing import Any
 
 import pytest
 
-from gossamer.assembly import open_app, open_kit, provider_desk, provider_rungs, start_log
+from gossamer.assembly import forward_proxy, open_app, open_kit, provider_desk, provider_rungs, start_log
 from gossamer.clock import SteadyClock, SystemClock
 from gossamer.errors import UserError
 from gossamer.fetch import FetchError
@@ -161,6 +163,40 @@ async def test_workers_go_by_the_clock_of_a_server(tmp_path: Path, new_postgres:
         assert abs(kit.clock.now() - SystemClock().now()) < timedelta(seconds=10)
     async with open_app(settings) as app:
         assert app.lock.clock == app.clock.offset
+
+
+@pytest.mark.parametrize(
+    ("url", "listen", "fits"),
+    [
+        ("http://127.0.0.1:8191", "127.0.0.1", True),
+        ("http://localhost:8191", "127.0.0.1:8200-8215", True),
+        ("http://[::1]:8191", "[::1]", True),
+        ("http://flaresolverr:8191", "0.0.0.0:8200", True),
+        ("http://flaresolverr:8191", "127.0.0.1", False),
+        ("http://10.0.0.7:8191", "[::1]:8200", False),
+    ],
+)
+async def test_a_flaresolverr_that_could_not_reach_our_proxy_is_refused_before_anything_is_created(
+    url: str, listen: str, fits: bool, tmp_path: Path
+) -> None:
+    settings = Settings(home=tmp_path, flaresolverr_url=url, forward_proxy_listen=listen)
+    async with open_app(settings) as app:
+        if fits:
+            app.check()
+            return
+        with pytest.raises(UserError, match=r"could not reach the forward proxy") as caught:
+            app.check()
+    assert caught.value.code == "forward_proxy.out_of_reach"
+
+
+async def test_browsers_are_told_the_name_of_this_machine_where_it_listens_everywhere(tmp_path: Path) -> None:
+    resolver = Resolver(SteadyClock())
+    named: dict[str, Any] = {"forward_proxy_name": "worker-1.internal"}
+    for said, expected in (({}, gethostname()), (named, "worker-1.internal")):
+        settings = Settings(home=tmp_path, forward_proxy_listen="0.0.0.0", **said)
+        async with forward_proxy(settings, Guard(resolver)) as proxy:
+            assert proxy.url.rpartition(":")[0] == f"http://{expected}"
+    await resolver.close()
 
 
 async def test_providers_are_put_together_from_the_settings(tmp_path: Path) -> None:

@@ -75,3 +75,9 @@ def test_the_tests_it_names_exist(row: Row) -> None:
     for path, name in row.proofs:
         assert (ROOT / path).is_file(), f"{row.id} names {path}, which is not there"
         assert name in functions(path), f"{row.id} names {path}::{name}, which is not there"
+
+
+def test_so_do_those_that_stand_outside_the_lines_of_requirements() -> None:
+    for path, name in PROOF.findall(PAGE.read_text(encoding="utf-8")):
+        assert (ROOT / path).is_file(), f"{path} is not there"
+        assert name in functions(path), f"{path}::{name} is not there"

@@ -13,6 +13,7 @@ from pydantic import SecretStr, ValidationError
 from gossamer.errors import UserError
 from gossamer.model.desk import DeskKind
 from gossamer.settings import WITHOUT_EFFECT, Settings, idle_variables, read_settings
+from gossamer.settings.forms import listener_of
 
 SECRET = "postgresql://gossamer:hunter2@db.example/gossamer"
 
@@ -466,6 +467,20 @@ def test_a_file_of_secrets_that_cannot_be_used_is_named_and_not_shown(
 def test_flaresolverr_is_named_in_either_spelling(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable, "http://127.0.0.1:8191/")
     assert Settings().flaresolverr_url == "http://127.0.0.1:8191"
+
+
+@pytest.mark.parametrize(
+    "text", ["here", "127.0.0.1:", "127.0.0.1:99999", "0.0.0.0:10-9", "0.0.0.0:0-5", "1.2.3.4.5", "::1", "[::g]", "a:1"]
+)
+def test_where_the_forward_proxy_listens_is_an_address(text: str) -> None:
+    said = refused(GOSSAMER_FORWARD_PROXY_LISTEN=text)
+    assert said.startswith("GOSSAMER_FORWARD_PROXY_LISTEN is ")
+
+
+def test_ports_of_the_forward_proxy_are_a_range() -> None:
+    assert listener_of("127.0.0.1") == ("127.0.0.1", range(1))
+    assert listener_of("[::1]:8200") == ("::1", range(8200, 8201))
+    assert listener_of("0.0.0.0:8200-8203") == ("0.0.0.0", range(8200, 8204))
 
 
 @pytest.mark.parametrize("name", ["SCRAPINGBEE_URL", "SCRAPERAPI_URL", "FIRECRAWL_URL", "FLARESOLVERR_URL"])

@@ -10,10 +10,12 @@ from importlib import import_module
 from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
+from socket import gethostname
 from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
+from gossamer.access.sealing import Sealer, purpose_of
 from gossamer.clock import SteadyClock
 from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
@@ -29,6 +31,7 @@ from gossamer.recipes.prospect import Prospect
 from gossamer.recipes.scrape import Scrape
 from gossamer.retain.classes import Terms
 from gossamer.settings import Settings
+from gossamer.settings.forms import listener_of
 from gossamer.store.database import Database, PostgresDatabase, SqliteDatabase, open_database
 from gossamer.store.health import database_time
 from gossamer.store.schema import ready_database
@@ -42,14 +45,16 @@ if TYPE_CHECKING:
     from gossamer.blobs.page_files import PageFiles
     from gossamer.blobs.shelf import Shelf
     from gossamer.deliver.sender import Sender
-    from gossamer.fetch import Fetcher, ProviderUnusable
+    from gossamer.fetch import Fetcher
+    from gossamer.fetch.forward import ForwardProxy
+    from gossamer.fetch.guard import Guard
     from gossamer.fetch.never import NeverVisit
     from gossamer.fetch.post import Poster
     from gossamer.fetch.providers import ProviderDesk
     from gossamer.gate import Breakers, Gate, Places
     from gossamer.work.exporting import Exporter
     from gossamer.work.express import Express
-    from gossamer.work.kit import Kit
+    from gossamer.work.kit import Kit, OwnWays
     from gossamer.work.runner import Runner
 
 _READ_ONCE = 2_000  # KB of cache for who reads everything once
@@ -100,6 +105,16 @@ class App:
         settings = self.settings
         return Quota(settings.quota_credits, settings.account_jobs, settings.account_queue)
 
+    def seal_key(self, key: str, account: str, provider: str) -> bytes:
+        """A provider's key that comes with a job, as it is kept for it. Refused where workers could not read it."""
+        if (self.settings.redis_url or self.settings.broker_url) and not self.settings.api_secret:
+            raise UserError(
+                "keys.no_secret",
+                "This server cannot take a key with a job: it has no secret that its workers know.",
+                hint="Its operator sets GOSSAMER_API_SECRET, the same on all machines.",
+            )
+        return sealer(self.settings).seal(key, purpose_of(account, provider))
+
     def check(self) -> None:
         """Refuse, before anything is created, settings that only a worker would stumble over."""
         if self.settings.connect_to:
@@ -113,6 +128,7 @@ class App:
         if self.settings.redis_url:
             require_redis()
         rungs_here(self.settings)
+        _check_way_back(self.settings)
         self.never_visit()
         if self.settings.never_send:
             _never_send(self.settings, self.clock)
@@ -354,10 +370,58 @@ def provider_rungs(settings: Settings) -> tuple[str, ...]:
     return tuple(rung for rung in PROVIDER_RUNGS if given[provider_of(rung)])
 
 
+def _check_way_back(settings: Settings) -> None:
+    """Refuse a FlareSolverr on another machine that could not reach the proxy it has to go out through."""
+    address = ip_address(listener_of(settings.forward_proxy_listen)[0])
+    host = urlsplit(settings.flaresolverr_url or "//localhost").hostname or ""
+    if not address.is_loopback or host == "localhost" or _is_loopback(host):
+        return
+    raise UserError(
+        "forward_proxy.out_of_reach",
+        f"FlareSolverr at {settings.flaresolverr_url} could not reach the forward proxy it has to go out through, "
+        f"which listens on {address}.",
+        hint="Set GOSSAMER_FORWARD_PROXY_LISTEN to an address it reaches, such as 0.0.0.0. "
+        "See docs/howto/use-a-provider.md.",
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def forward_proxy(settings: Settings, guard: "Guard") -> "ForwardProxy":
+    """What browsers have to go out through; listens once it is entered."""
+    from gossamer.fetch.forward import ForwardProxy, Listen
+    from gossamer.fetch.forward.dialing import Dialer
+
+    address, ports = listener_of(settings.forward_proxy_listen)
+    everywhere = ip_address(address).is_unspecified
+    name = settings.forward_proxy_name or (gethostname() if everywhere else address)
+    trust = None
+    if settings.ca_file:
+        from ssl import create_default_context
+
+        trust = create_default_context()
+        trust.load_verify_locations(settings.ca_file)
+    dialer = Dialer(settings.proxy.get_secret_value() if settings.proxy else "", trust)
+    return ForwardProxy(guard, Listen(address, ports, name), dialer=dialer)
+
+
 def provider_desk(
-    settings: Settings, clock: SteadyClock, places: "Places", holder: str, breakers: "Breakers | None" = None
+    settings: Settings,
+    clock: SteadyClock,
+    places: "Places",
+    holder: str,
+    breakers: "Breakers | None" = None,
+    forward: "ForwardProxy | None" = None,
 ) -> "ProviderDesk":
-    """The providers of this installation; `holder` tells this process from the others that share its places."""
+    """The providers of this installation; `holder` tells this process from the others that share its places.
+
+    Without `forward`, accounts can be asked for, and no page of FlareSolverr.
+    """
     from gossamer.fetch.http import read_trust
     from gossamer.fetch.providers import Access, ProviderDesk
 
@@ -366,7 +430,10 @@ def provider_desk(
         "scraperapi": (settings.scraperapi_key, settings.scraperapi_url),
         "firecrawl": (settings.firecrawl_key, settings.firecrawl_url),
     }
-    access = {name: Access(key.get_secret_value() if key else "", url or "") for name, (key, url) in keys.items()}
+    worst = {rung: price.worst for rung, price in prices_of(settings).prices.items()}
+    access = {
+        name: Access(key.get_secret_value() if key else "", url or "", worst=worst) for name, (key, url) in keys.items()
+    }
     access["flaresolverr"] = Access(url=settings.flaresolverr_url or "", at_once=settings.flaresolverr_concurrency)
     return ProviderDesk(
         access,
@@ -380,6 +447,7 @@ def provider_desk(
         believed=settings.provider_patience * 1.5,
         proxy=settings.proxy.get_secret_value() if settings.proxy else "",
         trust=read_trust(settings.ca_file) if settings.ca_file else None,
+        forward=forward,
     )
 
 
@@ -440,10 +508,12 @@ async def open_kit(
     # What only a worker uses is loaded only by a worker: commands stay quick.
     from gossamer.dispatch.local import LocalDispatcher
     from gossamer.fetch.connect_to import parse_connect_to
+    from gossamer.fetch.forward import ProxyLimits
     from gossamer.fetch.guard import Guard
     from gossamer.fetch.http import HttpRung, read_trust
     from gossamer.fetch.limits import capacity, raise_open_files
     from gossamer.fetch.never import NeverVisit
+    from gossamer.fetch.providers import open_provider
     from gossamer.fetch.resolve import Resolver
     from gossamer.ledger.treasurer import Treasurer
     from gossamer.work.kit import Kit, Limits, OpenRung
@@ -481,7 +551,9 @@ async def open_kit(
     # Those of tests stand in for providers too.
     offered = [name for name in provider_rungs(settings) if name not in opened]
     wanted = -(-settings.max_concurrency // shards)
-    home = max(1, min(wanted, capacity(raise_open_files())))
+    browses = any(provider_of(name) == "flaresolverr" for name in offered)
+    sockets = raise_open_files() - (2 * ProxyLimits().connections if browses else 0)
+    home = max(1, min(wanted, capacity(sockets)))
     rooms = {lane: home if lane == HOME_LANE else min(home, _OF_OTHER_LANES) for lane in lanes_here(settings)}
     limits = Limits(
         spacing=timedelta(seconds=1 / settings.domain_rate),
@@ -498,15 +570,12 @@ async def open_kit(
     treasurer = Treasurer(database, clock, prices_of(settings), caps_of(settings))
     try:
         await _agree(clock, database)
-        async with open_gate(settings, clock, database) as lights:
-            resting: Callable[[str], ProviderUnusable | None] = _never_rests
-            if offered:
-                from gossamer.fetch.providers import open_provider
-
-                desk = provider_desk(settings, clock, lights.gate, uuid4().hex, lights.breakers)
-                resting = desk.resting
-                for name in offered:
-                    opened[name] = OpenRung(RUNGS[name], _through(partial(open_provider, name, desk, guard)))
+        async with AsyncExitStack() as stack:
+            lights = await stack.enter_async_context(open_gate(settings, clock, database))
+            forward = await stack.enter_async_context(forward_proxy(settings, guard)) if browses else None
+            desk = provider_desk(settings, clock, lights.gate, uuid4().hex, lights.breakers, forward)
+            for name in offered:
+                opened[name] = OpenRung(RUNGS[name], _through(partial(open_provider, name, desk, guard)))
             yield Kit(
                 clock=clock,
                 database=database,
@@ -518,7 +587,8 @@ async def open_kit(
                 dispatcher=LocalDispatcher(),
                 recipes=RECIPES,
                 rungs=opened,
-                resting=resting,
+                resting=desk.resting,
+                own_ways=_own_ways(settings, desk, guard),
                 outage=rung.outage,
                 treasurer=treasurer,
                 limits=limits,
@@ -565,8 +635,30 @@ def _through(provider: "Callable[[], Fetcher]") -> "Callable[[int], Fetcher]":
     return lambda _: provider()
 
 
-def _never_rests(_: str) -> None:
-    """No rung here is a provider's."""
+def _own_ways(settings: Settings, desk: "ProviderDesk", guard: "Guard") -> "OwnWays":
+    """For jobs that bring a key to a provider along."""
+    from gossamer.fetch.providers import OwnKey
+    from gossamer.work.kit import OwnWays
+
+    return OwnWays(
+        open_seal=lambda sealed, account, provider: sealer(settings).open(sealed, purpose_of(account, provider)),
+        open=lambda rung, whose, key: desk.session(rung, guard, own=OwnKey(whose, key)),
+        resting=lambda rung, whose, key: desk.resting(rung, OwnKey(whose, key)),
+        forget=desk.forget,
+    )
+
+
+def sealer(settings: Settings) -> Sealer:
+    """What seals other people's secrets here."""
+    return Sealer(installation_secret(settings))
+
+
+def installation_secret(settings: Settings) -> bytes:
+    """What everything is made of that only this installation may sign or open."""
+    from gossamer.blobs.private import make_secret
+
+    given = settings.api_secret
+    return given.get_secret_value().encode() if given else make_secret(settings.home / "secret")
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,9 @@ class _Answers(BaseHTTPRequestHandler):
             # Where to is what follows, in hexadecimal: a path cannot hold every address there is.
             self._say(302, {"location": bytes.fromhex(self.path[4:]).decode()}, b"")
             return
+        if self.path.startswith("/shell") and "js" not in self.headers.get("x-sample-visitor", ""):
+            self._say(403, {}, b"<h1>Forbidden</h1>")  # but to a provider's browser
+            return
         if self.path.startswith("/lists/"):
             self._say(200, _XML, _listing(LISTED[self.path[7:-4]]).encode())
             return

@@ -121,6 +121,18 @@ async def test_a_rung_that_is_closed_while_we_wait_for_the_budgets_is_not_used(s
     await assert_books_balance(server)
 
 
+async def test_so_it_is_where_the_budgets_are_held_by_a_statement_of_their_own(server: PostgresDatabase) -> None:
+    _, (visit,) = await server.write(make_capped, Cap())
+    one = treasurer(server)
+    dear = await granted(one, visit, "dear")
+    async with meanwhile(server, lambda tx: bookings.settle(tx, [dear.charge(26)])):
+        late = asyncio.create_task(server.write(bookings.reserve, [ask(visit)], NO_CAPS))
+    (refusal,) = await late
+    assert isinstance(refusal, Refusal)
+    assert (refusal.why, refusal.used) == (Why.CLOSED, 26)
+    await assert_books_balance(server)
+
+
 async def test_what_was_asked_over_a_broken_connection_and_done_meanwhile_is_not_done_again(
     server: PostgresDatabase,
 ) -> None:

@@ -16,8 +16,8 @@ from gossamer.model.money import Amount, Cap, Price, dollars, shown
         ("scrapingbee-premium", 10, 10),
         ("scrapingbee-premium-js", 25, 25),
         ("scrapingbee-stealth", 75, 75),
-        ("scraperapi", 1, 31),
-        ("scraperapi-js", 10, 40),
+        ("scraperapi", 1, 41),
+        ("scraperapi-js", 10, 50),
         ("firecrawl", 1, 5),
     ],
 )

@@ -56,10 +56,38 @@ async def test_a_job_pauses_when_it_has_waited_for_long_enough(bench: Bench, dat
     assert await state_of(database, other.id) is JobState.RUNNING
     job = await database.read(jobs.get, needy.id)
     assert job
-    assert job.reason.startswith("ScrapingBee has not worked for 5 minutes (HTTP 503). Paused: no page has failed")
+    assert job.reason.startswith("ScrapingBee has not worked for 15 minutes (HTTP 503). Paused: no page has failed")
 
 
-async def test_whoever_resumes_has_the_whole_time_again(bench: Bench) -> None:
+async def test_how_long_it_is_away_counts_from_when_it_went_away(bench: Bench, database: AnyDatabase) -> None:
+    late = await database.write(make_job, "a.test")
+    await bench.fails(AWAY)
+    bench.clock.advance(600)
+    bench.waits(late.id, AWAY)
+    assert await bench.guard.look({late.id}) == set()  # it may be back: nobody has asked since the job needs it
+    bench.clock.advance(31)
+    assert not await bench.breakers.ask(NAME, PROVIDER)
+    await bench.breakers.tell(NAME, PROVIDER, News.BAD, f"{AWAY.reason.name} {AWAY.detail}")
+    bench.clock.advance(1)
+    assert await bench.guard.look({late.id}) == {late.id}
+    job = await database.read(jobs.get, late.id)
+    assert job
+    assert job.reason.startswith("ScrapingBee has not worked for 10 minutes (HTTP 503). Paused: no page has failed")
+
+
+async def test_a_short_absence_is_waited_out_however_often_it_is_asked(bench: Bench) -> None:
+    job_id = UUID(int=1)
+    await bench.fails(AWAY)
+    bench.waits(job_id, AWAY)
+    for _ in range(9):
+        bench.clock.advance(31)
+        assert not await bench.breakers.ask(NAME, PROVIDER)
+        await bench.breakers.tell(NAME, PROVIDER, News.BAD, f"{AWAY.reason.name} {AWAY.detail}")
+        bench.clock.advance(1)
+        assert await bench.guard.look({job_id}) == set()
+
+
+async def test_whoever_resumes_has_the_whole_time_again_unless_a_probe_fails(bench: Bench) -> None:
     job_id = UUID(int=1)
     await bench.fails(AWAY)
     bench.waits(job_id, AWAY)

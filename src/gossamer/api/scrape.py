@@ -3,6 +3,7 @@
 import asyncio
 import time
 from base64 import b64encode
+from collections.abc import Iterable
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -59,12 +60,15 @@ class Wanted(BaseModel):
     ladder: str | None = Field(None, max_length=400, description="Your own instead, like direct,stealth.")
     limits: Limits = Field(default_factory=Limits)
 
-    def request(self, listed: AddressList, parts: Parts, name: str, key: str | None) -> JobRequest:
+    def request(
+        self, listed: AddressList, parts: Parts, name: str, key: str | None, more: Iterable[str] = ()
+    ) -> JobRequest:
+        """`more` are rungs that this job has beside those of the installation."""
         if key:
             check_key(key)
         request = scrape_request(
             listed,
-            parts.app.rungs,
+            tuple(dict.fromkeys((*parts.app.rungs, *more))),
             formats=self.formats,
             rules=self.extract,
             mode=self.mode,

@@ -20,8 +20,7 @@ from gossamer.api.parts import Parts
 from gossamer.api.remembered import Remembered
 from gossamer.api.wire import Wire
 from gossamer.api.worker import HomeWorker
-from gossamer.assembly import App, open_counts
-from gossamer.blobs.private import make_secret
+from gossamer.assembly import App, installation_secret, open_counts
 from gossamer.errors import UserError
 from gossamer.gate.memory import MemoryPlaces
 from gossamer.model.account import DEFAULT
@@ -102,9 +101,7 @@ async def open_parts(app: App) -> AsyncIterator[Parts]:
 
 def _secret(app: App) -> bytes:
     """Of our own, though it may be made of the one that links are signed with: nobody can take one for the other."""
-    given = app.settings.api_secret
-    kept = given.get_secret_value().encode() if given else make_secret(app.settings.home / "secret")
-    return sha256(b"gossamer login " + kept).digest()
+    return sha256(b"gossamer login " + installation_secret(app.settings)).digest()
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from starlette.responses import Response
 
 from gossamer.api.caller import Reader, Submitter
@@ -33,6 +33,7 @@ from gossamer.work.listed_pages import Listed, read_listing
 router = APIRouter(prefix="/api/jobs", tags=["sitemap jobs"], route_class=ReadAgain)
 
 DOOR = "sitemap"  # by which these jobs are told from others
+FIRECRAWL = "firecrawl"
 _READING = "sitemap-files"
 _PATIENCE = 60.0  # seconds that all files of a sitemap may take together
 _MOST_FILES = 500
@@ -65,7 +66,12 @@ class Options(BaseModel):
     max_concurrency: int = Field(2, ge=1, le=100, description="Taken, and without effect: politeness decides.")
     allow_residential: bool = False
     enable_firecrawl: bool = Field(False, description="Ask Firecrawl for what cannot be had directly, if it is set up.")
-    firecrawl_api_key: str | None = Field(None, max_length=200, description="Not taken: the operator sets the key.")
+    firecrawl_api_key: SecretStr | None = Field(
+        None,
+        max_length=200,
+        description="Your own key to Firecrawl, for this job alone: encrypted, never shown, gone when the job is "
+        "deleted. Taken only with enable_firecrawl; without one the operator's is used, if there is one.",
+    )
     traffic_budget_mb: int = Field(100, ge=1, le=10**6)
     residential_limit_mb: int = Field(50, ge=0, le=10**6)
 
@@ -114,12 +120,26 @@ async def create(body: NewSitemapJob, tenant: Submitter, parts: GivenParts) -> S
     listed = read_addresses(urls)
     options = body.options
     name = options.domain or listed.targets[0].host
-    ladder = "direct,firecrawl" if options.enable_firecrawl and "firecrawl" in parts.app.rungs else None
+    sealed = _sealed(options, tenant, parts)
+    here = (*parts.app.rungs, *sealed)
+    ladder = "direct,firecrawl" if options.enable_firecrawl and FIRECRAWL in here else None
     wanted = Wanted(formats=["metadata"], ladder=ladder)
-    request = wanted.request(listed, parts, name, None)
+    request = replace(wanted.request(listed, parts, name, None, sealed), sealed_keys=sealed)
     cap = cap_of(request.cap.credits, None, options.traffic_budget_mb, options.residential_limit_mb)
     job = (await tenant.submit(replace(request, cap=cap), DOOR, len(listed.urls))).job
     return await _shown(tenant, await tenant.job(job.id))
+
+
+def _sealed(options: Options, tenant: Tenant, parts: Parts) -> dict[str, bytes]:
+    """The key that came with the request, as it is kept."""
+    given = options.firecrawl_api_key.get_secret_value().strip() if options.firecrawl_api_key else ""
+    if not given or not options.enable_firecrawl:
+        return {}
+    if not (given.isascii() and given.isprintable()) or " " in given:
+        raise UserError(
+            "keys.unusable", "options.firecrawl_api_key is no key.", hint="A key has no spaces and plain letters only."
+        )
+    return {FIRECRAWL: parts.app.seal_key(given, tenant.id, FIRECRAWL)}
 
 
 async def _pages_of(tenant: Tenant, parts: Parts, address: str, most: int) -> list[str]:

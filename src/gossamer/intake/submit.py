@@ -19,7 +19,7 @@ from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
 from gossamer.model.url import domain_of, site_of_url
 from gossamer.recipe import Recipe
-from gossamer.store import budgets, estimates, jobs, listed, sites, submitted, usage, visits
+from gossamer.store import budgets, estimates, job_keys, jobs, listed, sites, submitted, usage, visits
 from gossamer.store.database import Database
 from gossamer.store.moves import Moving
 from gossamer.store.tx import Tx
@@ -147,6 +147,7 @@ def _create(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None) -> Subm
     created = sites.create_many(tx, job.id, request.targets)
     listed.give_pages(tx, job.id, request.targets, created, first)
     budgets.open_job(tx, job.id, request.cap)
+    job_keys.keep(tx, job.id, request.sealed_keys)
     if request.estimate:
         estimates.keep(tx, job.id, request.estimate)
     if request.bill:

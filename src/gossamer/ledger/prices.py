@@ -13,9 +13,11 @@ from gossamer.model.money import MICROS, Price
 READ = date(2026, 8, 21)
 """When the providers' own price lists were last read."""
 
-# ScraperAPI adds the class of the domain (30 at most) to the price of the way, and does not say how: its worst price
-# is the sum. Both providers charge a page that is not there, and nothing for their own failures.
+# ScraperAPI adds the class of the domain (30 at most) and 10 for each bot protection it gets past to the price of the
+# way, and does not say how: its worst price is the sum with one of those, and it is told to refuse what is dearer. Both
+# providers charge a page that is not there, and nothing for their own failures.
 _CLASS = 30
+_PROTECTION = 10
 
 
 def _scrapingbee(kind: str, cost: int, *, renders: bool = False) -> Price:
@@ -25,7 +27,7 @@ def _scrapingbee(kind: str, cost: int, *, renders: bool = False) -> Price:
 
 def _scraperapi(name: str, cost: int, *, renders: bool = False) -> Price:
     by_outcome = {"ok": cost, "404": cost, "failed": 0}
-    return Price(name, "scraperapi", cost + _CLASS, by_outcome, renders=renders)
+    return Price(name, "scraperapi", cost + _CLASS + _PROTECTION, by_outcome, renders=renders)
 
 
 _KNOWN = (

@@ -14,6 +14,7 @@ class AlertKind(StrEnum):
     PROXY = "proxy"  # the operator's own proxy cannot be used
     PROVIDER = "provider"  # a provider does not work
     PROVIDER_KEY = "provider-key"  # it does not accept the key
+    JOB_KEY = "job-key"  # nor one that came with a job
     PROVIDER_CREDITS = "provider-credits"  # the credits at it are used up
     ADDRESS = "address"  # many sites block our address
     DEAD_LETTER = "dead-letter"  # a visit was given up after killing its workers

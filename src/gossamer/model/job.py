@@ -1,7 +1,7 @@
 """What a user asked, and how far it has come."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -58,6 +58,7 @@ class JobRequest:
     estimate: Estimate | None = None  # what it was said to cost, if anything
     account: str = DEFAULT  # whose it is
     bill: Bill | None = None  # what is written down of it, where somebody else asks for it
+    sealed_keys: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # its own to providers, by their names
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,15 @@ PROVIDER_RUNGS: Mapping[str, Rung] = {
 PROVIDERS = tuple(dict.fromkeys(name.partition("-")[0] for name in PROVIDER_RUNGS))
 
 
+KEYED_BY_JOB = frozenset({"firecrawl"})
+"""Providers to which a job may bring a key of its own."""
+
+
+def whose_line(name: str) -> str:
+    """The job whose own key a provider is asked with, by the name its breaker has; nothing for the operator's."""
+    return name.partition(":")[2]
+
+
 def provider_of(rung: str) -> str:
     """The name of the provider in settings, bills and breakers; nothing for a rung of our own."""
     return rung.partition("-")[0] if rung in PROVIDER_RUNGS else ""

@@ -27,6 +27,10 @@ PAUSES: Mapping[str, str] = {
         "{provider} does not accept the key ({why}). Paused: no page has failed for it, and nothing was charged. "
         "Correct {setting}, then resume with 'gossamer job resume {job}'."
     ),
+    "job-key": (
+        "{provider} does not accept the key that came with this job ({why}). Paused: no page has failed for it, and "
+        "nothing was charged. Cancel it with 'gossamer job cancel {job}', and create it anew with the right key."
+    ),
     "provider-credits": (
         "The credits at {provider} are used up ({why}). Paused: no page has failed for it. Buy some there, or wait "
         "until your plan renews, then resume with 'gossamer job resume {job}'."

@@ -44,7 +44,9 @@ from gossamer.settings.forms import (
     StandIns,
     a_broker,
     a_database,
+    a_host,
     a_key,
+    a_listener,
     a_proxy,
     a_redis,
     a_storage,
@@ -382,6 +384,18 @@ class Settings(BaseSettings):
         default=4,
         gt=0,
     )
+    forward_proxy_listen: Annotated[str, BeforeValidator(a_listener)] = setting(
+        "Where the forward proxy listens that your FlareSolverr goes out through; only this machine can reach it as "
+        "long as it is loopback. With a range of ports each working process takes one of them",
+        "an address such as 127.0.0.1, 0.0.0.0:8200 or 0.0.0.0:8200-8215",
+        default="127.0.0.1",
+    )
+    forward_proxy_name: Annotated[str, BeforeValidator(a_host)] | None = setting(
+        "What FlareSolverr calls the machine on which that is; its address when unset, or its name where it listens on "
+        "all addresses",
+        "a name or an address",
+        default=None,
+    )
     provider_concurrency: int = setting(
         "Calls to one provider at once, over everything; less where its plan allows less",
         "a whole number above 0",
@@ -429,7 +443,8 @@ class Settings(BaseSettings):
         default=timedelta(seconds=20),
     )
     api_secret: SecretStr | None = setting(
-        "What logins are signed with; all servers of one database need the same. Made by itself in the home when unset",
+        "What logins are signed with, and what keys that come with jobs are encrypted with; all servers and workers of "
+        "one database need the same. Made by itself in the home when unset",
         "at least 32 characters",
         default=None,
         min_length=32,

@@ -24,6 +24,10 @@ _KEY = re.compile(r"[!-~]{4,512}")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,62}")
 _STORAGE = re.compile(r"(?:s3|gs|az)://[A-Za-z0-9._-]+(?:/[A-Za-z0-9._=+@-]+)*/?")
 _ENDPOINT = re.compile(r"https?://[^\s/@]+(?:/[^\s]*)?")
+_LISTENER = re.compile(
+    r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<four>[0-9.]+))(?::(?P<first>\d{1,5})(?:-(?P<last>\d{1,5}))?)?"
+)
+_HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
 _ORIGIN = re.compile(r"https?://[^\s/@?#]+")
 _SERVER = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<four>[0-9.]+))(?::(?P<port>\d{1,5}))?")
 
@@ -113,6 +117,31 @@ def an_endpoint(value: object) -> object:
     if not isinstance(value, str) or _ENDPOINT.fullmatch(value) is None:
         raise ValueError("not the address of a server")
     return value.rstrip("/")
+
+
+def a_listener(value: object) -> object:
+    match = _LISTENER.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ValueError("not an address to listen on")
+    ip_address(match["six"] or match["four"])
+    first, last = int(match["first"] or 0), int(match["last"] or match["first"] or 0)
+    if not first <= last < 65_536 or (first == 0 and match["last"]):
+        raise ValueError("no ports to listen on")
+    return value
+
+
+def listener_of(text: str) -> tuple[str, range]:
+    """The address and the ports of what `a_listener` has let through; port 0 where none is named."""
+    match = _LISTENER.fullmatch(text)
+    assert match is not None  # noqa: S101 - read before
+    first = int(match["first"] or 0)
+    return match["six"] or match["four"], range(first, int(match["last"] or first) + 1)
+
+
+def a_host(value: object) -> object:
+    if not isinstance(value, str) or _HOST.fullmatch(value) is None:
+        raise ValueError("not a name or an address")
+    return value
 
 
 def _rates(value: object) -> dict[str, float]:

@@ -79,7 +79,7 @@ def commit(
     hosts = _meet_sites(tx, _still_ours(tx, works, lambda work: bool(work.handed)))
     locked = sites.lock(tx, [*{work.visit.site_id for work in works.values()}, *hosts.values()])
     climbs = Climbs.meet(tx, _still_ours(tx, works, lambda work: bool(work.lanes)))
-    leases = visits.leases(tx, [*works, *climbs.visits.values()], held=True)
+    leases = visits.leases(tx, [*works, *climbs.visits.values(), *_woken(tx, works, hosts.values())], held=True)
     done = Committed()
     held: list[VisitWork] = []
     for work in works.values():
@@ -135,6 +135,16 @@ def _still_ours(tx: Tx, works: dict[UUID, VisitWork], makes: Callable[[VisitWork
         return []
     leases = visits.leases(tx, list(making))
     return [work for visit_id, work in making.items() if leases.get(visit_id) == work.visit.lease]
+
+
+def _woken(tx: Tx, works: dict[UUID, VisitWork], takers: Iterable[UUID]) -> list[UUID]:
+    """Visits that others of the batch may wake: those of sites that get pages, and of sites that rest in one lane.
+
+    They are locked with the others, by id: whoever holds one of them may want one of ours next.
+    """
+    resting = {work.visit.site_id for work in works.values() if isinstance(work.ending, Rested)}
+    woken = {*takers, *resting}
+    return visits.of_sites(tx, woken) if woken else []
 
 
 def _write_pages(tx: Tx, job_id: UUID, works: list[VisitWork], change: Change, climbs: Climbs) -> None:

@@ -5,7 +5,7 @@ from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, SmallInte
 from gossamer.store.ledger_tables import metadata
 from gossamer.store.types import Blob, Id, Instant
 
-__all__ = ["accounts", "api_keys", "metadata", "sessions", "usage", "users"]
+__all__ = ["accounts", "api_keys", "job_keys", "metadata", "sessions", "usage", "users"]
 
 accounts = Table(
     "accounts",
@@ -86,4 +86,13 @@ usage = Table(
     Index("ix_usage_month", "account_id", "month"),
     Index("ix_usage_open", "is_open"),
     sqlite_with_rowid=False,
+)
+
+# To providers, as they came with a job; sealed, so that whoever reads or copies the database has nothing.
+job_keys = Table(
+    "job_keys",
+    metadata,
+    Column("job_id", Id, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("provider", String(24), primary_key=True),
+    Column("sealed", Blob, nullable=False),
 )

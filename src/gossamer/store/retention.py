@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Table, Text, cast, delete, func, select, t
 
 from gossamer.model.states import JobState, VisitState
 from gossamer.model.webhook import DeliveryState
-from gossamer.store import events, exports, jobs
+from gossamer.store import events, exports, job_keys, jobs
 from gossamer.store import tables as t
 from gossamer.store.ledger_tables import charges
 from gossamer.store.moves import FREED, Moving, moving, tell
@@ -111,6 +111,7 @@ def archive(tx: Tx, job_id: UUID, at: datetime, why: str, who: str) -> bool:
         return False
     tx.run(update(t.jobs).where(t.jobs.c.id == job_id).values(hidden_at=at))
     exports.expire_of_job(tx, job_id)
+    job_keys.drop(tx, job_id)
     about = (t.alerts.c.job_id == job_id) & t.alerts.c.cleared_at.is_(None)
     tx.run(update(t.alerts).where(about).values(cleared_at=tx.now, holds=None))
     return True

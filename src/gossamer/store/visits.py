@@ -1,6 +1,6 @@
 """Visits: queued, issued, leased, handed back. The lease token fences every write."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -216,6 +216,14 @@ _LEASES = (
 def leases(tx: Tx, ids: Sequence[UUID], *, held: bool = False) -> dict[UUID, UUID | None]:
     """The leases of these visits as they are now; `held`: and as they stay until commit."""
     return dict(tx.rows(tx.locked(_LEASES) if held else _LEASES, {"ids": list(ids)}))
+
+
+_OF_SITES = select(visits.c.id).where(visits.c.site_id.in_(bindparam("ids", expanding=True)))
+
+
+def of_sites(tx: Tx, site_ids: Iterable[UUID]) -> list[UUID]:
+    """All visits of these sites, in whatever lane."""
+    return list(tx.run(_OF_SITES, {"ids": list(site_ids)}).scalars())
 
 
 _APPLY = Many(

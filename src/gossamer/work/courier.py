@@ -137,14 +137,16 @@ class Courier:
         async with self._lock(domain):
             await self._wait_turn(domain)
             reserved: Reservation | None = None
+            browsed = False  # by a browser of our own, which may have met the site before it was led elsewhere
             cost: int | None = None  # nobody knows, until somebody says
             began = answered = self.clock.monotonic()
             sent.append(milliseconds(self.clock.now()))
             heard = 0
 
             async def before() -> None:
-                nonlocal reserved
+                nonlocal reserved, browsed
                 reserved = await self._put_aside(rung, url)
+                browsed = not rung.paid
                 sent[-1] = milliseconds(self.clock.now())
 
             def on_head(status: int, headers: Mapping[str, str]) -> bool:
@@ -171,7 +173,8 @@ class Courier:
                 told = _told(error)
                 cost = error.credits
                 # A provider may have been asked, and paid, before its answer led to where nobody may go.
-                unsent = error.trouble.reason in _NOTHING_SENT and (reserved is None or cost == 0)
+                free = not browsed and (reserved is None or cost == 0)
+                unsent = error.trouble.reason in _NOTHING_SENT and free
                 if unsent or told is not error:
                     sent.pop()  # it must not stand in the rows as a request that was made
                 if told is error:

@@ -1,6 +1,6 @@
 """What a working process needs, put together by the assembly."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -47,6 +47,16 @@ class OpenRung:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnWays:
+    """Rungs that a job goes on with a key of its own; `whose` is the job."""
+
+    open_seal: Callable[[bytes, str, str], str]  # what is sealed for an account and a provider; raises BrokenSeal
+    open: Callable[[str, str, str], Fetcher]  # by rung, whose and key
+    resting: Callable[[str, str, str], ProviderUnusable | None]  # the same
+    forget: Callable[[Collection[str]], None]  # all whose jobs are not among these
+
+
+@dataclass(frozen=True, slots=True)
 class Kit:
     clock: Clock
     database: SqliteDatabase | PostgresDatabase
@@ -63,6 +73,7 @@ class Kit:
     treasurer: Treasurer  # asked before every request that costs something
     limits: Limits
     files: PageFiles  # of pages, kept for a day
+    own_ways: OwnWays
     lanes: Mapping[str, int]  # visits walked at the same time by this process, per lane
     desk_rules: Mapping[DeskKind, DeskRule] = field(default_factory=lambda: DESK_RULES)
     credits: Mapping[str, int] = field(default_factory=dict)  # account credits of a page, by what has read it

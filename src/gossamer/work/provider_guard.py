@@ -14,6 +14,7 @@ from gossamer.judge.next_step import in_words
 from gossamer.model.alert import AlertKind
 from gossamer.model.breaker import Standing, trouble_of
 from gossamer.model.ids import short
+from gossamer.model.rungs import whose_line
 from gossamer.model.sentences import PAUSES
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store.database import Database
@@ -21,6 +22,8 @@ from gossamer.store.pausing import pause_by_itself
 from gossamer.telemetry import get_logger
 
 _GRAVE = {Reason.PROVIDER_KEY: AlertKind.PROVIDER_KEY, Reason.PROVIDER_CREDITS: AlertKind.PROVIDER_CREDITS}
+
+_MINUTE = timedelta(minutes=1)
 
 log = get_logger(__name__)
 
@@ -63,7 +66,7 @@ class ProviderGuard:
                 if of != provider:
                     continue
                 if why := self._why(need, standing):
-                    await self._pause(job_id, provider, why)
+                    await self._pause(job_id, provider, why, standing.down)
                     paused.add(job_id)
                 elif not standing.open and not standing.in_a_row:
                     del self._needs[job_id, of]
@@ -77,18 +80,24 @@ class ProviderGuard:
             return None
         trouble = trouble_of(standing)
         waited = self._clock.monotonic() - need.since
-        # What was refused before the job came to need it may have been mended since.
-        if trouble.reason in _GRAVE and standing.failed.total_seconds() < waited:
+        # What has failed before the job came to need it, or was resumed, may have been mended since.
+        if standing.failed.total_seconds() < waited and (trouble.reason in _GRAVE or self._is_long(standing)):
             return trouble
         return trouble if waited >= self._patience else None
 
-    async def _pause(self, job_id: UUID, provider: str, trouble: Trouble) -> None:
+    def _is_long(self, standing: Standing) -> bool:
+        """It has been away for longer than jobs wait, whoever has met that first."""
+        return standing.down.total_seconds() >= self._patience
+
+    async def _pause(self, job_id: UUID, provider: str, trouble: Trouble, down: timedelta) -> None:
         title, _, why = trouble.detail.partition(": ")
         kind = _GRAVE.get(trouble.reason, AlertKind.PROVIDER)
+        if kind is AlertKind.PROVIDER_KEY and whose_line(provider):
+            kind = AlertKind.JOB_KEY
         said = PAUSES[kind].format(
             provider=title or provider,
             why=why or "no answer",
-            time=in_words(self._patience),
+            time=in_words(max(self._patience, down // _MINUTE * 60.0)),
             setting=f"GOSSAMER_{provider.upper()}_KEY",
             job=short(job_id),
         )

@@ -5,9 +5,10 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
-from gossamer.fetch import Fetcher, FetchError
+from gossamer.fetch import Fetcher
 from gossamer.frontier.frontier import Frontier
 from gossamer.judge.experience import begin_with
 from gossamer.model.breaker import SITE
@@ -15,7 +16,6 @@ from gossamer.model.fetching import Rung
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
-from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import origin_of, url_key
 from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
@@ -31,6 +31,7 @@ from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold, Holds
 from gossamer.work.kit import Kit
 from gossamer.work.mistakes import Mistakes, fail_for_params
+from gossamer.work.outlets import Outlets, forget_outlets, outlets_of
 from gossamer.work.provider_guard import ProviderGuard
 from gossamer.work.purse import Purse
 from gossamer.work.redirects import Redirects
@@ -82,6 +83,15 @@ class UnusableJob(Exception):
     """The job's recipe does not take its parameters."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A job as this process walks it."""
+
+    recipe: Bound
+    policy: CrawlPolicy
+    outlets: Outlets
+
+
 class Walks:
     """What the walks of one process share."""
 
@@ -104,7 +114,7 @@ class Walks:
         self._providers = providers
         self._turnstile = Turnstile()
         self._robots = RobotsMemory()
-        self._bound: dict[UUID, tuple[Bound, CrawlPolicy]] = {}
+        self._bound: dict[UUID, _Bound] = {}
 
     async def walk(self, hold: Hold, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
         """One slice. However it ends, the visit is in the rows as it is, or costs a life and is tried again."""
@@ -115,13 +125,14 @@ class Walks:
         """Recipes of jobs that are not being walked any more."""
         for job_id in set(self._bound) - held:
             del self._bound[job_id]
+        forget_outlets(self._kit, held)
         self._mistakes.forget(held)
 
     async def _walk(self, hold: Hold, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
         visit = hold.visit
         limits, seed = self._kit.limits, random.getrandbits(32)
         courier = Courier(
-            lambda rung: self._open(rung, seed),
+            self._nowhere,
             self._kit.gate,
             self._turnstile,
             self._governor,
@@ -132,7 +143,9 @@ class Walks:
             self._kit.resting,
         )
         try:
-            recipe, policy = await self._recipe(visit.job_id)
+            bound_to = await self._recipe(visit.job_id)
+            recipe, policy, outlets = bound_to.recipe, bound_to.policy, bound_to.outlets
+            courier.open, courier.resting = partial(outlets.open, seed=seed), outlets.resting
             courier.timeout = policy.timeout or limits.timeout
             begin = await self._begin(visit, policy)
             frontier = Frontier(visit, policy, claimed.waiting, claimed.ended, claimed.elsewhere, begin)
@@ -179,17 +192,15 @@ class Walks:
             return policy.ladder.first
         return begin_with(policy.ladder, await self._kit.database.read(memory.of, visit.domain))
 
-    def _open(self, rung: Rung, seed: int) -> Fetcher:
-        if rung.name not in self._kit.rungs:
-            # It was to be had where the job was created.
-            raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"{rung.name}, on this machine"))
-        return self._kit.open_session(rung.name, seed)
+    @staticmethod
+    def _nowhere(rung: Rung) -> Fetcher:
+        raise RuntimeError(f"{rung.name} before it is known whose job it is")
 
     def _hand_back(self, hold: Hold) -> None:
         if not hold.lost:
             self._settler.put(Step(hold.visit, ending=HandBack(self._kit.clock.now())))
 
-    async def _recipe(self, job_id: UUID) -> tuple[Bound, CrawlPolicy]:
+    async def _recipe(self, job_id: UUID) -> _Bound:
         """The job's recipe with its parameters, built once per process."""
         known = self._bound.get(job_id)
         if known is None:
@@ -201,7 +212,8 @@ class Walks:
             try:
                 recipe = self._kit.recipes[job.recipe]
                 ready = recipe.bind(recipe.params.model_validate(job.params))
-                known = self._bound[job_id] = (ready, ready.policy())
+                policy = ready.policy()
             except Exception as error:
                 raise UnusableJob(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
+            known = self._bound[job_id] = _Bound(ready, policy, await outlets_of(self._kit, job_id, policy))
         return known

@@ -11,6 +11,7 @@ import pytest
 from gossamer.clock import SystemClock
 from gossamer.fetch import Fetcher, FetchError
 from gossamer.fetch.connect_to import parse_connect_to
+from gossamer.fetch.forward import ForwardProxy
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.never import NOTHING, NeverVisit
 from gossamer.fetch.providers import Access, ProviderDesk, open_provider
@@ -36,6 +37,7 @@ class Way:
     desk: ProviderDesk
     session: Fetcher
     guard: Guard
+    forward: ForwardProxy | None
 
     async def get(self, url: str = f"http://{HOST}/", max_bytes: int = 1_000_000, **options: Any) -> Response:
         asked: dict[str, Any] = {"timeout": PATIENCE, "max_bytes": max_bytes, **options}
@@ -75,13 +77,17 @@ async def open_way(target: Site, resolver: Resolver, name_server: NameServer) ->
             patience: timedelta = timedelta(seconds=20),
             proxy: str = "",
             session: int | None = None,
+            worst: dict[str, int] | None = None,
             **state: Any,
         ) -> Way:
             name = provider_of(rung)
             rules = connect_to or f"*.test=127.0.0.1:{target.port}"
             running = await stack.enter_async_context(emulate(name, rules, **state))
+            guard = Guard(resolver, rules=parse_connect_to(rules))
+            browses = name == "flaresolverr"
+            forward = await stack.enter_async_context(ForwardProxy(guard)) if browses else None
             desk = ProviderDesk(
-                {name: Access(key or running.key, url or running.url)},
+                {name: Access(key or running.key, url or running.url, worst=worst or {})},
                 clock,
                 places or MemoryPlaces(clock),
                 holder="test",
@@ -89,10 +95,10 @@ async def open_way(target: Site, resolver: Resolver, name_server: NameServer) ->
                 never_send=never_send,
                 patience=patience,
                 proxy=proxy,
+                forward=forward,
             )
-            guard = Guard(resolver, rules=parse_connect_to(rules))
             opened = open_provider(rung, desk, guard, session=session)
             stack.push_async_callback(opened.close)
-            return Way(running, desk, opened, guard)
+            return Way(running, desk, opened, guard, forward)
 
         yield open_

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from gossamer.fetch import FetchError, ProviderBusy, ProviderTrouble
+from gossamer.fetch.forward import ProxyLimits, Way
 from gossamer.fetch.providers.firecrawl import Firecrawl
 from gossamer.fetch.providers.flaresolverr import FlareSolverr, status_of
 from gossamer.fetch.providers.scraperapi import WAYS as SCRAPERAPI_WAYS
@@ -25,10 +26,11 @@ from tests.testing.providers.recorded import ALL, HOST, IDS, KEY, RECORDED, Reco
 TIMEOUT = timedelta(seconds=60)
 OURS = frozenset(reason for reason in Reason if reason.name.startswith("PROVIDER_"))
 ABOUT_PAGES = [pytest.param(*one, id=name) for one, name in zip(ALL, IDS, strict=True) if one[1].page or one[1].reason]
+WAY = Way("http://127.0.0.1:8118", "a mark", ProxyLimits())
 CLIENTS: dict[str, Provider] = {
     "scrapingbee": ScrapingBee("scrapingbee-js", KEY),
     "scraperapi": ScraperApi("scraperapi-js", KEY),
-    "flaresolverr": FlareSolverr("flaresolverr", "", "http://127.0.0.1:8191"),
+    "flaresolverr": FlareSolverr("http://127.0.0.1:8191", WAY),
     "firecrawl": Firecrawl("firecrawl", KEY),
 }
 
@@ -184,8 +186,10 @@ def test_the_browsers_own_error_page_is_none_of_the_site() -> None:
 def asked(rung: str, timeout: timedelta = TIMEOUT, session: int | None = None) -> tuple[Any, dict[str, str]]:
     """What a client sends for a page: the parameters and the headers."""
     kinds: dict[str, Any] = {"scrapingbee": ScrapingBee, "scraperapi": ScraperApi, "firecrawl": Firecrawl}
-    maker = kinds.get(provider_of(rung), FlareSolverr)
-    sent = maker(rung, KEY, "http://127.0.0.1:1", session).ask(f"http://{HOST}/a?b=c%20d&e=ü#f", timeout)
+    maker = kinds.get(provider_of(rung))
+    place = "http://127.0.0.1:1"
+    client = maker(rung, KEY, place, session) if maker else FlareSolverr(place, WAY)
+    sent = client.ask(f"http://{HOST}/a?b=c%20d&e=ü#f", timeout)
     query = dict(parse_qsl(urlsplit(sent.url).query))
     return (json.loads(sent.body) if sent.body else query), dict(sent.headers)
 
@@ -230,9 +234,14 @@ def test_sessions_keep_an_address_where_that_can_be_had() -> None:
     assert asked("scrapingbee-js", session=10_000_005)[0]["session_id"] == "4"
     assert asked("scraperapi", session=7)[0]["session_number"] == "7"
     assert "session_number" not in asked("scraperapi-premium", session=7)[0]
-    assert asked("flaresolverr", session=7)[0]["session"] == "gossamer-7"
     for rung in PROVIDER_RUNGS:
         assert not {"session", "session_id", "session_number"} & asked(rung)[0].keys()
+
+
+def test_flaresolverr_is_told_to_go_through_our_proxy_in_every_call() -> None:
+    sent, _ = asked("flaresolverr")
+    assert sent["proxy"] == {"url": "http://127.0.0.1:8118", "username": WAY.name, "password": WAY.password}
+    assert "session" not in sent  # with one, no other proxy is taken than that it was made with
 
 
 def test_firecrawl_is_asked_for_the_page_as_it_is_now() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.fetch import ProviderBusy
+from gossamer.fetch.forward import ProxyLimits, Way
 from gossamer.fetch.providers import Access, ProviderDesk, open_provider
 from gossamer.fetch.providers.flaresolverr import FlareSolverr
 from gossamer.fetch.providers.seats import NoSeat, Seats
@@ -16,6 +17,7 @@ from tests.testing.providers.recorded import HOST
 
 LONG = timedelta(seconds=60)
 SHORT = timedelta(seconds=0.15)
+WAY = Way("http://127.0.0.1:8118", "a mark", ProxyLimits())
 
 
 async def test_a_seat_is_given_back_however_the_call_ends() -> None:
@@ -78,7 +80,7 @@ async def test_the_plans_limit_is_learned_before_the_first_call_and_never_passed
     clock = SystemClock()
     # FlareSolverr has no books: what it takes is a setting.
     access = {name: Access(way.running.key, way.running.url, 3 if name == "flaresolverr" else None)}
-    desks = [ProviderDesk(access, clock, places, holder=f"worker-{number}") for number in range(3)]
+    desks = [ProviderDesk(access, clock, places, holder=f"worker-{number}", forward=way.forward) for number in range(3)]
     sessions = [open_provider(rung, desk, way.guard) for desk in desks for _ in range(4)]
     got = await asyncio.gather(
         *(session.fetch(f"http://{HOST}/", timeout=LONG, max_bytes=1_000_000) for session in sessions)
@@ -101,7 +103,7 @@ async def test_a_refusal_lowers_the_limit_where_the_books_say_nothing(open_way: 
     way = await open_way("flaresolverr", delay=0.1)
     line = way.desk._line("flaresolverr")
     assert line.seats.limit == 500
-    provider = FlareSolverr("flaresolverr", "", way.running.url)
+    provider = FlareSolverr(way.running.url, WAY)
     async with line.seats.one(LONG, SHORT), line.seats.one(LONG, SHORT), line.seats.one(LONG, SHORT):
         await line.too_many(provider)
     assert line.seats.limit == 3
@@ -110,7 +112,7 @@ async def test_a_refusal_lowers_the_limit_where_the_books_say_nothing(open_way: 
 async def test_a_limit_that_was_lowered_is_tried_again_after_a_while(frozen: FrozenClock) -> None:
     access = {"flaresolverr": Access(url="http://127.0.0.1:9")}
     line = ProviderDesk(access, frozen, MemoryPlaces(frozen), holder="test", at_once=7)._line("flaresolverr")
-    provider = FlareSolverr("flaresolverr", "", "http://127.0.0.1:9")
+    provider = FlareSolverr("http://127.0.0.1:9", WAY)
     await line.too_many(provider)
     await line.learn(provider)
     assert line.seats.limit == 1

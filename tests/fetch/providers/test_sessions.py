@@ -196,17 +196,25 @@ async def test_a_body_may_go_into_a_sink(rung: str, open_way: OpenWay) -> None:
     assert b"CRM software for everyone" in b"".join(parts)
 
 
-async def test_a_session_of_flaresolverr_ends_with_the_visit(open_way: OpenWay) -> None:
+async def test_flaresolverr_keeps_no_browser_and_a_session_ends_once(open_way: OpenWay) -> None:
     way = await open_way("flaresolverr", session=7)
     await way.get()
     emulator = way.running.emulator
     assert isinstance(emulator, FlareSolverrEmulator)
-    assert list(emulator.sessions) == ["gossamer-7"]
+    assert emulator.sessions == {}  # one that is made anew after a restart would have no proxy
     await way.session.close()
     await way.session.close()
-    assert emulator.sessions == {}
     with pytest.raises(RuntimeError):
         await way.get()
+
+
+async def test_no_page_of_flaresolverr_can_be_had_past_the_guard() -> None:
+    clock = SystemClock()
+    access = {"flaresolverr": Access(url="http://127.0.0.1:8191")}
+    desk = ProviderDesk(access, clock, MemoryPlaces(clock), holder="test")
+    with pytest.raises(RuntimeError, match="without a forward proxy"):
+        open_provider("flaresolverr", desk, None)  # type: ignore[arg-type]
+    assert await desk.account("flaresolverr") is None
 
 
 @pytest.mark.parametrize("rung", PROVIDER_RUNGS)

@@ -12,6 +12,7 @@ import pytest
 from gossamer.assembly import start_log
 from gossamer.fetch import FetchError, ProviderBusy, ProviderTrouble
 from gossamer.fetch.errors import ProxyAway
+from gossamer.ledger.prices import USUAL
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
 from gossamer.telemetry import get_logger
@@ -43,6 +44,25 @@ async def test_credits_that_are_used_up_are_said_to_be(rung: str, open_way: Open
     assert error.trouble.sentence.startswith("The provider's credits are used up (")
     assert error.credits == 0
     assert way.running.bill.total == 1
+
+
+async def test_what_would_cost_more_than_was_put_aside_is_refused_for_nothing(open_way: OpenWay) -> None:
+    """A domain of a class, behind protections: how ScraperAPI adds these up is not published."""
+    worst = {rung: price.worst for rung, price in USUAL.items()}
+    dearer = {HOST: 30 + 10, "dearest.test": 30 + 10 + 10}
+    way = await open_way("scraperapi-premium", worst=worst, options={"dearer": dearer})
+    assert (await way.get()).credits == worst["scraperapi-premium"] == 50
+    error = await way.error("http://dearest.test/")
+    assert error.trouble.reason is Reason.PROVIDER_REFUSED
+    said = "it would cost more than 50 credits, or the plan does not have it"
+    assert error.trouble.sentence == f"The provider refuses the request (ScraperAPI: {said})"
+    assert error.credits == 0
+    assert way.running.bill.total == 50
+    # Its other pages go on: nothing is wrong with the provider.
+    assert way.desk.resting("scraperapi-premium") is None
+    way.running.emulator.shop.credits = 60
+    used_up = await way.error()
+    assert used_up.trouble.reason is Reason.PROVIDER_CREDITS
 
 
 @pytest.mark.parametrize("rung", RUNGS)

@@ -1,12 +1,12 @@
 """Getting pages through somebody else's machines: a provider's session is a Fetcher like any other."""
 
 from gossamer.fetch.guard import Guard
-from gossamer.fetch.providers.desk import Access, ProviderDesk
+from gossamer.fetch.providers.desk import Access, OwnKey, ProviderDesk
 from gossamer.fetch.providers.line import Unread
 from gossamer.fetch.providers.seam import Account
 from gossamer.fetch.rung import Fetcher
 
-__all__ = ["Access", "Account", "ProviderDesk", "Unread", "open_provider"]
+__all__ = ["Access", "Account", "OwnKey", "ProviderDesk", "Unread", "open_provider"]
 
 
 def open_provider(rung: str, desk: ProviderDesk, guard: Guard, *, session: int | None = None) -> Fetcher:

@@ -1,9 +1,8 @@
 """What a process knows of the providers of this installation: made once, asked for a session by every visit."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Protocol
 
 from wreq.runtime import Runtime
 from wreq.tls import CertStore
@@ -11,6 +10,7 @@ from wreq.tls import CertStore
 from gossamer.clock import Clock
 from gossamer.errors import UserError
 from gossamer.fetch.errors import ProviderUnusable
+from gossamer.fetch.forward import ForwardProxy, Way
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.never import NOTHING, NeverVisit
 from gossamer.fetch.providers import firecrawl, scraperapi, scrapingbee
@@ -26,7 +26,7 @@ from gossamer.fetch.providers.session import ProviderSession
 from gossamer.gate import Breakers, Places
 from gossamer.gate.breakers import NoBreakers
 from gossamer.model.breaker import PROVIDER
-from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
+from gossamer.model.rungs import PROVIDER_RUNGS, provider_of, whose_line
 
 _PATIENCE = timedelta(seconds=20)  # with seats that are all taken
 _BELIEVED = timedelta(minutes=5)  # see Fuse
@@ -39,15 +39,23 @@ class Access:
     key: str = field(default="", repr=False)
     url: str = ""  # empty: the provider's own
     at_once: int | None = None  # calls beside each other, where its books would not say
+    worst: Mapping[str, int] = field(default_factory=dict)  # credits that are put aside for a call, by rung
 
 
-class _Make(Protocol):
-    def __call__(self, rung: str, key: str, url: str, session: int | None) -> Provider: ...
+@dataclass(frozen=True, slots=True)
+class OwnKey:
+    """A key that came with a job. What it meets is nobody else's business: it has seats and a breaker of its own."""
+
+    whose: str
+    key: str = field(repr=False)
+
+
+_Make = Callable[[str, Access, int | None], Provider]
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    make: _Make
+    make: _Make | None  # None: its browser goes out through us
     url: str
     missing: Callable[[Access], str]  # the setting without which it cannot be used
 
@@ -56,11 +64,23 @@ def _key_of(name: str) -> Callable[[Access], str]:
     return lambda access: "" if access.key else f"GOSSAMER_{name}_KEY"
 
 
+def _scrapingbee(rung: str, access: Access, session: int | None) -> Provider:
+    return ScrapingBee(rung, access.key, access.url, session)
+
+
+def _scraperapi(rung: str, access: Access, session: int | None) -> Provider:
+    return ScraperApi(rung, access.key, access.url, session, access.worst.get(rung))
+
+
+def _firecrawl(rung: str, access: Access, session: int | None) -> Provider:
+    return Firecrawl(rung, access.key, access.url, session)
+
+
 _KNOWN: Mapping[str, _Known] = {
-    "scrapingbee": _Known(ScrapingBee, scrapingbee.URL, _key_of("SCRAPINGBEE")),
-    "scraperapi": _Known(ScraperApi, scraperapi.URL, _key_of("SCRAPERAPI")),
-    "flaresolverr": _Known(FlareSolverr, "", lambda access: "" if access.url else "GOSSAMER_FLARESOLVERR_URL"),
-    "firecrawl": _Known(Firecrawl, firecrawl.URL, _key_of("FIRECRAWL")),
+    "scrapingbee": _Known(_scrapingbee, scrapingbee.URL, _key_of("SCRAPINGBEE")),
+    "scraperapi": _Known(_scraperapi, scraperapi.URL, _key_of("SCRAPERAPI")),
+    "flaresolverr": _Known(None, "", lambda access: "" if access.url else "GOSSAMER_FLARESOLVERR_URL"),
+    "firecrawl": _Known(_firecrawl, firecrawl.URL, _key_of("FIRECRAWL")),
 }
 
 
@@ -82,8 +102,11 @@ class ProviderDesk:
         proxy: str = "",
         trust: CertStore | None = None,
         runtime: Runtime | None = None,
+        forward: ForwardProxy | None = None,
     ) -> None:
+        """Without `forward` no session of FlareSolverr can be had: its browser would go anywhere."""
         self._access = access
+        self._forward = forward
         self._clock = clock
         self._places = places
         self._breakers = breakers or NoBreakers()
@@ -102,36 +125,54 @@ class ProviderDesk:
         """Those that can be used here, cheapest first within a provider."""
         return tuple(rung for rung in PROVIDER_RUNGS if not self._missing(provider_of(rung)))
 
-    def session(self, rung: str, guard: Guard, session: int | None = None) -> ProviderSession:
+    def session(
+        self, rung: str, guard: Guard, session: int | None = None, own: OwnKey | None = None
+    ) -> ProviderSession:
         """A Fetcher for one visit. With a `session` its calls come from one address, as far as the provider can."""
-        return ProviderSession(
-            rung,
-            self._provider(rung, session),
-            self._line(provider_of(rung)),
-            guard,
-            self._never_send,
-            self._clock,
-            self._patience,
-        )
+        name = provider_of(rung)
+        access = self._access_to(rung, own)
+        make = _KNOWN[name].make
+        way: Way | None = None
+        if make is not None:
+            provider = make(rung, access, session)
+        elif self._forward is not None:
+            way = self._forward.open_way()
+            provider = FlareSolverr(access.url, way)
+        else:
+            raise RuntimeError(f"{name} without a forward proxy")
+        line = self._line(name, own)
+        return ProviderSession(rung, provider, line, guard, self._never_send, self._clock, self._patience, way)
 
-    def resting(self, rung: str) -> ProviderUnusable | None:
+    def resting(self, rung: str, own: OwnKey | None = None) -> ProviderUnusable | None:
         """Why no call can be made on a rung at the moment, as far as this process knows; nothing for one of our own."""
-        line = self._lines.get(provider_of(rung))
+        line = self._lines.get(_line_name(provider_of(rung), own))
         return line.fuse.resting() if line else None
+
+    def forget(self, known: Collection[str]) -> None:
+        """Hang up the lines of those who had a key of their own and are not among the `known` any more."""
+        gone = [name for name in self._lines if (whose := whose_line(name)) and whose not in known]
+        for name in gone:
+            del self._lines[name]
 
     async def account(self, provider: str) -> Account | None:
         """What the provider's own books say now; None where it has none or they cannot be read."""
-        return await self._line(provider).account(self._any_rung(provider))
+        books = self._books(provider)
+        return await self._line(provider).account(books) if books else None
 
     async def read_books(self, provider: str) -> Account | None:
         """The same; None where it has none. Raises Unread where they cannot be read."""
-        return await self._line(provider).read_books(self._any_rung(provider))
+        books = self._books(provider)
+        return await self._line(provider).read_books(books) if books else None
 
-    def _any_rung(self, provider: str) -> Provider:
-        return self._provider(next(name for name in PROVIDER_RUNGS if provider_of(name) == provider), None)
+    def _books(self, provider: str) -> Provider | None:
+        rung = next(name for name in PROVIDER_RUNGS if provider_of(name) == provider)
+        access, make = self._access_to(rung), _KNOWN[provider].make
+        return make(rung, access, None) if make else None
 
-    def _provider(self, rung: str, session: int | None) -> Provider:
+    def _access_to(self, rung: str, own: OwnKey | None = None) -> Access:
         name = provider_of(rung)
+        if own is not None:
+            return replace(self._access.get(name, Access()), key=own.key)
         missing = self._missing(name)
         if missing:
             raise UserError(
@@ -139,21 +180,26 @@ class ProviderDesk:
                 f"The rung {rung} cannot be used here: {missing} is not set.",
                 hint="Set it in the environment, or choose another mode. See docs/howto/use-a-provider.md.",
             )
-        access = self._access[name]
-        return _KNOWN[name].make(rung, access.key, access.url, session)
+        return self._access[name]
 
     def _missing(self, provider: str) -> str:
         return _KNOWN[provider].missing(self._access.get(provider, Access()))
 
-    def _line(self, provider: str) -> Line:
-        line = self._lines.get(provider)
+    def _line(self, provider: str, own: OwnKey | None = None) -> Line:
+        name = _line_name(provider, own)
+        line = self._lines.get(name)
         if line is None:
-            access = self._access[provider]
+            access = self._access.get(provider, Access())
             most = min(self._at_once, access.at_once or self._at_once)
-            seats = Seats(self._places, f"provider:{provider}", self._holder, most)
+            seats = Seats(self._places, f"provider:{name}", self._holder, most)
             url = access.url or _KNOWN[provider].url
             self._runtime = self._runtime or Runtime(workers=1)
-            fuse = Fuse(self._breakers, provider, PROVIDER, self._clock, self._believed)
+            fuse = Fuse(self._breakers, name, PROVIDER, self._clock, self._believed)
             line = Line(seats, fuse, self._clock, url, most, self._runtime, proxy=self._proxy, trust=self._trust)
-            self._lines[provider] = line
+            self._lines[name] = line
         return line
+
+
+def _line_name(provider: str, own: OwnKey | None) -> str:
+    """As its seats and its breaker are called, and as the provider is in what these say."""
+    return f"{provider}:{own.whose}" if own else provider

@@ -45,6 +45,7 @@ class Firecrawl:
     name = "firecrawl"
     title = "Firecrawl"
     wraps = True
+    most = None  # no such limit can be named
 
     def __init__(self, rung: str, key: str, url: str = "", session: int | None = None) -> None:
         self._url = (url or URL).rstrip("/")
@@ -84,9 +85,6 @@ class Firecrawl:
         text = page.encode("utf-8", "replace") if isinstance(page, str) else b""
         headers = {"content-type": f"{kind}; charset=utf-8"}
         return Told(status, headers, credits, url if isinstance(url, str) else "", text)
-
-    def farewell(self) -> Call | None:
-        return None
 
     def ask_account(self) -> tuple[Call, ...]:
         return (

@@ -2,15 +2,20 @@
 
 It says 200 of every page and shows no headers. Error pages say by themselves what they are, so that a small one gets
 its status back; anything else is judged by what is in it. What it sends is the page as the browser holds it.
+
+Its browser follows redirects and pulls in what pages name, so it is told to go through our forward proxy, where the
+guard sees every destination. It has no sessions: one that is named again after a restart is made anew, without a proxy.
 """
 
 import re
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 
 from gossamer.fetch.errors import FetchError
+from gossamer.fetch.forward import Way
 from gossamer.fetch.providers.reading import document_in, failed
 from gossamer.fetch.providers.seam import Call, Head, Told
 from gossamer.model.trouble import Reason, Trouble
@@ -48,18 +53,21 @@ class FlareSolverr:
     title = "FlareSolverr"
     wraps = True
 
-    def __init__(self, rung: str, key: str, url: str, session: int | None = None) -> None:
+    def __init__(self, url: str, way: Way) -> None:
         self._url = url.rstrip("/").removesuffix("/v1") + "/v1"
-        self._session = f"gossamer-{session}" if session is not None else ""
-        self._used = False
+        self._way = way
+        self._host = ""  # of the page that was asked for
 
     def ask(self, url: str, timeout: timedelta) -> Call:
         theirs = max(_SHORTEST, timeout - _START)
-        asked: dict[str, Any] = {"cmd": "request.get", "url": url, "maxTimeout": theirs // timedelta(milliseconds=1)}
-        if self._session:
-            # One that is not there yet is made.
-            asked["session"] = self._session
-            self._used = True
+        self._host = urlsplit(url).hostname or ""
+        self._way.forget()
+        asked: dict[str, Any] = {
+            "cmd": "request.get",
+            "url": url,
+            "maxTimeout": theirs // timedelta(milliseconds=1),
+            "proxy": {"url": self._way.url, "username": self._way.name, "password": self._way.password},
+        }
         return Call(self._url, _JSON, orjson.dumps(asked))
 
     def peek(self, head: Head) -> Told | None:
@@ -80,26 +88,30 @@ class FlareSolverr:
         if isinstance(url, str) and url.startswith("chrome-error:"):
             # What the browser shows where there is no site.
             raise FetchError(Trouble(Reason.UNREACHABLE, self.title), 0)
+        if trouble := self._way.said_by_proxy(page):
+            raise FetchError(trouble, 0)
         body = page.encode("utf-8", "replace")
         return Told(status_of(page), _HTML, 0, url if isinstance(url, str) else "", body)
+
+    def _why_not(self) -> Trouble:
+        """What the proxy knows of a page it did not let through."""
+        return self._way.trouble_with(self._host) or Trouble(Reason.UNREACHABLE, self.title)
 
     def _failure(self, head: Head, said: str) -> FetchError:
         if found := _TIMEOUT.search(said):
             return FetchError(Trouble(Reason.TIMEOUT, f"{float(found[1]):g}s"), 0)
         if "Cloudflare has blocked this request" in said:
             return FetchError(Trouble(Reason.BLOCKED, "Cloudflare"), 0)
+        if "net::ERR_PROXY_CONNECTION_FAILED" in said:
+            # A matter of settings, and the same for every page.
+            return failed(self.name, self.title, Reason.PROVIDER_AWAY, why="it does not reach our forward proxy")
         if "net::ERR_" in said:
-            return FetchError(Trouble(Reason.UNREACHABLE, self.title), 0)
+            is_ours = "net::ERR_TUNNEL_CONNECTION_FAILED" in said
+            return FetchError(self._why_not() if is_ours else Trouble(Reason.UNREACHABLE, self.title), 0)
         if "Request parameter" in said:
             return failed(self.name, self.title, Reason.PROVIDER_REFUSED, head)
         reason = Reason.PROVIDER_AWAY if head.status > 500 else Reason.PROVIDER_FAILED
         return failed(self.name, self.title, reason, head)
-
-    def farewell(self) -> Call | None:
-        """Sessions keep a browser until they are told to end."""
-        if not self._used:
-            return None
-        return Call(self._url, _JSON, orjson.dumps({"cmd": "sessions.destroy", "session": self._session}))
 
 
 def status_of(page: str) -> int:

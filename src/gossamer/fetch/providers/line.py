@@ -140,6 +140,18 @@ class Line:
         except ValueError as error:
             raise Unread(str(error)) from error
 
+    async def meant_by(self, provider: Provider, error: FetchError) -> FetchError:
+        """What to raise for it. One who was told what a call may cost refuses dearer ones as if the credits were used
+        up: then its books say which of the two it is. If they do not, a person has to look."""
+        refused = error.trouble.reason is Reason.PROVIDER_CREDITS
+        if not refused or not isinstance(provider, Books) or provider.most is None:
+            return error
+        account = await self.account(provider)
+        if account is None or account.remaining is None or account.remaining < provider.most:
+            return error
+        why = f"it would cost more than {provider.most} credits, or the plan does not have it"
+        return failed(provider.name, provider.title, Reason.PROVIDER_REFUSED, why=why)
+
     async def _get(self, call: Call) -> bytes:
         async with self.send(call, _ACCOUNT_TIMEOUT) as arrived:
             status = arrived.status.as_int()

@@ -45,8 +45,10 @@ class ScraperApi:
     title = "ScraperAPI"
     wraps = False
 
-    def __init__(self, rung: str, key: str, url: str = "", session: int | None = None) -> None:
+    def __init__(self, rung: str, key: str, url: str = "", session: int | None = None, most: int | None = None) -> None:
+        """A call that would cost more than `most` credits is refused by them, for nothing."""
         self._way = WAYS[rung]
+        self.most = most
         self._url = (url or URL).rstrip("/")
         self._key = key
         self._session = session if rung in _STICKY else None
@@ -55,6 +57,8 @@ class ScraperApi:
         asked = {"url": url, **self._way}
         if urlsplit(url).path.lower().endswith(_FILES):
             asked["binary_target"] = "true"
+        if self.most is not None:
+            asked["max_cost"] = str(self.most)
         if self._session is not None:
             asked["session_number"] = str(self._session)
         return Call(f"{self._url}/?{urlencode(asked)}", {"x-sapi-api_key": self._key})
@@ -84,9 +88,6 @@ class ScraperApi:
             raise failed(self.name, self.title, Reason.PROVIDER_UNREADABLE, head, credits, "headers are missing")
         reason = Reason.PROVIDER_AWAY if head.status > 500 else _FAILURES.get(head.status, Reason.PROVIDER_REFUSED)
         raise failed(self.name, self.title, reason, head, credits or 0)
-
-    def farewell(self) -> Call | None:
-        return None
 
     def ask_account(self) -> tuple[Call, ...]:
         # Here the key is known to work in the address only.

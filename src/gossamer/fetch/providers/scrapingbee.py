@@ -50,6 +50,7 @@ class ScrapingBee:
     name = "scrapingbee"
     title = "ScrapingBee"
     wraps = False
+    most = None  # no such limit can be named
 
     def __init__(self, rung: str, key: str, url: str = "", session: int | None = None) -> None:
         self._way = WAYS[rung]
@@ -93,9 +94,6 @@ class ScrapingBee:
             raise failed(self.name, self.title, Reason.PROVIDER_UNREADABLE, head, credits, "headers are missing")
         reason = Reason.PROVIDER_AWAY if head.status > 500 else _FAILURES.get(head.status, Reason.PROVIDER_REFUSED)
         raise failed(self.name, self.title, reason, head, credits or 0)  # their own failures are free
-
-    def farewell(self) -> Call | None:
-        return None
 
     def ask_account(self) -> tuple[Call, ...]:
         return (Call(f"{self._url}/usage", self._headers),)

@@ -16,7 +16,7 @@ class Call:
 
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    body: bytes = b""  # POST where there is one
+    body: bytes = field(default=b"", repr=False)  # POST where there is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,13 @@ class Provider(Protocol):
         """What is said in all. Raises FetchError without a page, ProviderTrouble where that is not the page's fault."""
         ...
 
-    def farewell(self) -> Call | None:
-        """What the provider wants to hear when the visit is over."""
-        ...
-
 
 @runtime_checkable
 class Books(Protocol):
     """A provider that says how much is left, and how many calls may run at once."""
+
+    most: int | None
+    """Credits at which it is told to stop. It refuses what is dearer in the words in which it refuses everything."""
 
     def ask_account(self) -> tuple[Call, ...]: ...
 

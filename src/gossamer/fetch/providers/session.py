@@ -13,6 +13,7 @@ from wreq import Response as Arrived
 from gossamer.clock import Clock
 from gossamer.fetch.body import BodyLimit, read_body, read_headers
 from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProviderBusy, ProviderTrouble
+from gossamer.fetch.forward import Way
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.never import NeverVisit
 from gossamer.fetch.providers.line import Line, broken
@@ -27,7 +28,6 @@ from gossamer.telemetry import get_logger
 
 _FAILURE_BYTES = 65_536  # what a provider writes about a failure
 _WRAPPING = 4  # times as large as a page at the most is the document it comes in
-_FAREWELL_TIMEOUT = timedelta(seconds=5)
 _FOUND = 302
 
 log = get_logger(__name__)
@@ -45,8 +45,11 @@ class ProviderSession:
         never_send: NeverVisit,
         clock: Clock,
         patience: timedelta,
+        way: Way | None = None,
     ) -> None:
+        """`way` is what the provider's browser goes out on, and ends with the session."""
         self._rung = rung
+        self._way = way
         self._provider = provider
         self._line = line
         self._guard = guard
@@ -106,17 +109,9 @@ class ProviderSession:
             raise FetchError(Trouble(Reason.NEVER_SEND, entry))
 
     async def close(self) -> None:
-        if self._closed:
-            return
         self._closed = True
-        farewell = self._provider.farewell()
-        if farewell is None:
-            return
-        try:
-            async with self._line.send(farewell, _FAREWELL_TIMEOUT) as arrived:
-                await arrived.close()
-        except CLIENT_ERRORS as error:
-            log.warning("provider.session_left", provider=self._provider.name, error=type(error).__name__)
+        if self._way is not None:
+            self._way.close()
 
     async def _watched(
         self, url: str, timeout: timedelta, limit: BodyLimit, accept: Accept | None, sink: Sink | None
@@ -128,8 +123,9 @@ class ProviderSession:
         except FetchError as error:
             if isinstance(error, ProviderTrouble):
                 self._log(url, error)
-            raised = await fuse.failed(error, again=self._was_poor)
-            self._was_poor |= error.trouble.reason is Reason.PROVIDER_FAILED
+            meant = await self._line.meant_by(self._provider, error)
+            raised = await fuse.failed(meant, again=self._was_poor)
+            self._was_poor |= meant.trouble.reason is Reason.PROVIDER_FAILED
             if raised is error:
                 raise
             raise raised from error

@@ -7,9 +7,18 @@ import uuid
 from typing import Any
 
 import orjson
+from wreq import Client
 
 from gossamer.testing.providers.shop import Sale, Shop
-from gossamer.testing.providers.target import TooLarge, TooSlow, Unreachable, Visited
+from gossamer.testing.providers.target import (
+    NoProxy,
+    NoTunnel,
+    TooLarge,
+    TooSlow,
+    Unreachable,
+    Visited,
+    client_through,
+)
 from gossamer.testing.providers.wire import Answer, Request, json_answer
 from gossamer.testing.web.visitors import JS, PREMIUM
 
@@ -20,6 +29,7 @@ _CHALLENGES = frozenset({"just a moment...", "ddos-guard"})
 _BLOCKS = ("Access denied", "Attention Required! | Cloudflare")
 _BROWSER = frozenset((JS,))
 _SOLVED = frozenset((JS, PREMIUM))
+_NOBODY = object()
 _UNSOLVED = "Error solving the challenge. "
 _BANNED = "Cloudflare has blocked this request. Probably your IP is banned for this site, check in your web browser."
 
@@ -43,7 +53,7 @@ class FlareSolverrEmulator:
 
     def __init__(self, shop: Shop) -> None:
         self.shop = shop
-        self.sessions: dict[str, float] = {}  # browsers that are kept, and since when
+        self.sessions: dict[str, Any] = {}  # browsers that are kept, and the proxy each was made with
         # Calls beyond its threads wait; none is refused for being one too many.
         self._threads = asyncio.Semaphore(shop.at_once)
 
@@ -76,11 +86,11 @@ class FlareSolverrEmulator:
             case None:
                 raise _Failed("Request parameter 'cmd' is mandatory.")
             case "sessions.create":
-                return self._create(str(asked.get("session") or uuid.uuid1()))
+                return self._create(str(asked.get("session") or uuid.uuid1()), asked.get("proxy"))
             case "sessions.list":
                 return {"message": "", "sessions": list(self.sessions)}
             case "sessions.destroy":
-                if self.sessions.pop(str(asked.get("session")), None) is None:
+                if self.sessions.pop(str(asked.get("session")), _NOBODY) is _NOBODY:
                     raise _Failed("The session doesn't exist.")
                 return {"message": "The session has been removed."}
             case "request.get" | "request.post":
@@ -89,25 +99,37 @@ class FlareSolverrEmulator:
             case other:
                 raise _Failed(f"Request parameter 'cmd' = '{other}' is invalid.")
 
-    def _create(self, session: str) -> dict[str, Any]:
+    def _create(self, session: str, proxy: Any = None) -> dict[str, Any]:
         known = session in self.sessions
-        self.sessions.setdefault(session, time.time())
+        self.sessions.setdefault(session, proxy)
         said = "Session already exists." if known else "Session created successfully."
         return {"message": said, "session": session}
 
-    async def _solve(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def _browser_for(self, asked: dict[str, Any]) -> Client | None:
+        proxy = asked.get("proxy")
         if session := asked.get("session"):
             self._create(str(session))  # one that is not known is made
+            proxy = self.sessions[str(session)]  # and no other proxy is taken
+        return _browser(proxy) if proxy else None
+
+    async def _solve(self, asked: dict[str, Any]) -> dict[str, Any]:
+        through = self._browser_for(asked)
         limit = int(asked.get("maxTimeout") or 60_000)
         seconds = (limit if limit >= 1 else 60_000) / 1_000
         url = str(asked.get("url", ""))
         try:
-            visited = await self.shop.target.visit(url, _BROWSER, seconds=seconds)
+            visited = await self.shop.target.visit(url, _BROWSER, seconds=seconds, through=through)
             challenged = _title(visited).lower() in _CHALLENGES
             if challenged:
-                visited = await self.shop.target.visit(url, _SOLVED, seconds=seconds)
+                visited = await self.shop.target.visit(url, _SOLVED, seconds=seconds, through=through)
+            if through is not None:
+                await self.shop.target.pull(visited, seconds, through)
         except TooSlow:
             raise _Failed(f"{_UNSOLVED}Timeout after {seconds:g} seconds.") from None
+        except NoProxy:
+            raise _Failed(f"{_UNSOLVED}Message: unknown error: net::ERR_PROXY_CONNECTION_FAILED") from None
+        except NoTunnel:
+            raise _Failed(f"{_UNSOLVED}Message: unknown error: net::ERR_TUNNEL_CONNECTION_FAILED") from None
         except Unreachable:
             raise _Failed(f"{_UNSOLVED}Message: unknown error: net::ERR_NAME_NOT_RESOLVED") from None
         except TooLarge:
@@ -119,6 +141,13 @@ class FlareSolverrEmulator:
             raise _Failed(f"{_UNSOLVED}Timeout after {seconds:g} seconds.")
         message = "Challenge solved!" if challenged else "Challenge not detected!"
         return {"message": message, "solution": _solution(asked, visited)}
+
+
+def _browser(proxy: Any) -> Client:
+    known = {name: str(value) for name, value in proxy.items()} if isinstance(proxy, dict) else {}
+    if not known.get("url", "").startswith(("http://", "socks4://", "socks5://")):
+        raise _Failed("Invalid proxy URL. Must start with 'http://', 'socks4://' or 'socks5://'.")
+    return client_through(known["url"], known.get("username", ""), known.get("password", ""), _AGENT)
 
 
 def _check(asked: dict[str, Any]) -> None:

@@ -1,5 +1,8 @@
 """ScraperAPI as it is described and was measured: one text for all failures, and one header that tells them apart."""
 
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
 from gossamer.testing.providers.shop import Sale, Shop
 from gossamer.testing.providers.target import TooLarge, TooSlow, Unreachable, Visited
 from gossamer.testing.providers.wire import Answer, Request, json_answer
@@ -44,9 +47,11 @@ class ScraperApiEmulator:
 
     path = ""
 
-    def __init__(self, shop: Shop, *, longest: float = LONGEST) -> None:
+    def __init__(self, shop: Shop, *, longest: float = LONGEST, dearer: Mapping[str, int] | None = None) -> None:
+        """`dearer`: hosts whose class and protections cost so many credits more."""
         self.shop = shop
         self._longest = longest
+        self._dearer = dearer or {}
 
     async def answer(self, request: Request) -> Answer:
         in_address = request.query.get("api_key", "")
@@ -77,14 +82,18 @@ class ScraperApiEmulator:
 
     def _cost(self, request: Request) -> Answer:
         try:
-            return json_answer(200, {"credits": _price(request)[0]})
+            return json_answer(200, {"credits": self._price(request)[0]})
         except _Refused:
             return refuse(400)
+
+    def _price(self, request: Request) -> tuple[int, Visitor]:
+        price, visitor = _price(request)
+        return price + self._dearer.get(urlsplit(request.query["url"]).hostname or "", 0), visitor
 
     async def _sale(self, request: Request) -> Sale:
         url = request.query.get("url", "")
         try:
-            price, visitor = _price(request)
+            price, visitor = self._price(request)
         except _Refused:
             return Sale(refuse(400), url)
         way = ",".join(sorted(visitor)) or "plain"

@@ -1,0 +1,57 @@
+"""Other people's secrets that must be kept for a while: sealed with a key made of the installation's own secret.
+
+AES-256-GCM. A seal is for one purpose (whose it is and what it opens) and cannot be used for another: whoever could
+write rows, but does not have the secret, could not make one account's job spend another one's money.
+"""
+
+import secrets
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+_NONCE = 12  # bytes
+_VERSION = b"\x01"
+
+
+class BrokenSeal(Exception):
+    """Sealed with another secret, for another purpose, or damaged."""
+
+
+class Sealer:
+    """Seals and opens with one secret."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def seal(self, text: str, purpose: str) -> bytes:
+        nonce = secrets.token_bytes(_NONCE)
+        return _VERSION + nonce + self._cipher.encrypt(nonce, text.encode(), purpose.encode())
+
+    def open(self, sealed: bytes, purpose: str) -> str:
+        """What was sealed for this purpose. Raises BrokenSeal."""
+        from cryptography.exceptions import InvalidTag
+
+        nonce, hidden = sealed[1 : 1 + _NONCE], sealed[1 + _NONCE :]
+        if sealed[:1] != _VERSION or len(nonce) != _NONCE:
+            raise BrokenSeal
+        try:
+            return self._cipher.decrypt(nonce, hidden, purpose.encode()).decode()
+        except InvalidTag as error:
+            raise BrokenSeal from error
+
+    @cached_property
+    def _cipher(self) -> "AESGCM":
+        # Loaded where something is sealed: few jobs bring a key of their own.
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+        # Nobody can take it for what else is made of the same secret.
+        return AESGCM(HKDF(SHA256(), 32, salt=None, info=b"gossamer sealed keys 1").derive(self._secret))
+
+
+def purpose_of(account: str, provider: str) -> str:
+    """What a provider's key is sealed for that came with a job of an account."""
+    return f"{account}/{provider}"

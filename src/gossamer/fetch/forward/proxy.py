@@ -1,0 +1,266 @@
+"""Between a browser and the web: every destination is resolved and checked here, and connected to as it was checked.
+
+A browser looks up names, follows redirects and pulls in what pages name, all by itself. Behind this proxy it can do
+none of that: CONNECT and plain requests come here with a name, the guard says where that is at this very moment, and
+the connection goes to just those addresses. Without the name and password of an open Way nobody gets anywhere.
+
+One request per connection: what a browser sends next may be for another host, and is looked at anew.
+"""
+
+import asyncio
+import errno
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hmac import compare_digest
+from html import escape
+from http import HTTPStatus
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from gossamer.errors import UserError
+from gossamer.fetch.errors import FetchError, spell_seconds
+from gossamer.fetch.forward.dialing import Dialer, Line, Unreached
+from gossamer.fetch.forward.flow import Flow, first_of
+from gossamer.fetch.forward.head import Asked, BadHead, read_answer, read_request
+from gossamer.fetch.forward.ways import REFUSED, NoMore, ProxyLimits, Way
+from gossamer.fetch.guard import Clearance, Guard
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.telemetry import get_logger
+
+_MOST_HEAD = 65_536
+_AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}")
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_FAREWELL = 5.0  # seconds for the last bytes of an answer
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_GONE = (ConnectionError, asyncio.IncompleteReadError)
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Where the proxy listens, and what browsers call that place."""
+
+    address: str = "127.0.0.1"
+    ports: Sequence[int] = (0,)  # the first that is free; 0 is any
+    name: str = ""  # empty: the address
+
+
+class _Answer(Exception):
+    """What the proxy says by itself instead of a site."""
+
+    def __init__(self, status: HTTPStatus, trouble: Trouble | None = None, host: str = "") -> None:
+        super().__init__(status.phrase)
+        self.status = status
+        self.trouble = trouble
+        self.host = host
+
+
+class ForwardProxy:
+    """One per process and event loop; listens while its block is open."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        listen: Listen | None = None,
+        *,
+        dialer: Dialer | None = None,
+        limits: ProxyLimits | None = None,
+    ) -> None:
+        self._guard = guard
+        self._listen = listen or Listen()
+        self._dialer = dialer or Dialer()
+        self._limits = limits or ProxyLimits()
+        self._mark = secrets.token_hex(16)
+        self._ways: dict[str, Way] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self.url = ""
+
+    async def __aenter__(self) -> Self:
+        self._server, port = await _start(self._connected, self._listen)
+        name = self._listen.name or self._listen.address
+        self.url = f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+        log.info("forward_proxy.listening", address=self._listen.address, port=port, reached_at=self.url)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._server is None:
+            return
+        self._server.close()
+        self._ways.clear()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._server.wait_closed()
+
+    def open_way(self) -> Way:
+        """A new browser's leave to use the proxy."""
+        way = Way(self.url, self._mark, self._limits, _closed=self._forget)
+        self._ways[way.name] = way
+        return way
+
+    def _forget(self, way: Way) -> None:
+        self._ways.pop(way.name, None)
+
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(Line(reader, writer)))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        # A task that is cancelled before its first step never comes to its own end.
+        task.add_done_callback(lambda _: writer.transport.abort())
+
+    async def _serve(self, near: Line) -> None:
+        with suppress(TimeoutError, NoMore, *_GONE):
+            async with asyncio.timeout(self._limits.longest.total_seconds()):
+                try:
+                    await self._converse(near)
+                except _Answer as answer:
+                    near.writer.write(self._page(answer))
+            near.writer.close()
+            async with asyncio.timeout(_FAREWELL):
+                await near.writer.wait_closed()
+
+    async def _converse(self, near: Line) -> None:
+        if len(self._tasks) > self._limits.connections:
+            return  # who has not been heard is not answered
+        asked = await self._hear(near)
+        way = self._way_of(asked)
+        task = asyncio.current_task()
+        if way is None or task is None:
+            raise _Answer(HTTPStatus.PROXY_AUTHENTICATION_REQUIRED)
+        if len(way.tasks) >= self._limits.per_way or way.carried >= self._limits.bytes_per_way:
+            raise _Answer(HTTPStatus.SERVICE_UNAVAILABLE)
+        way.tasks.add(task)
+        try:
+            await (self._tunnel(way, asked, near) if asked.method == "CONNECT" else self._plain(way, asked, near))
+        finally:
+            way.tasks.discard(task)
+
+    async def _hear(self, near: Line) -> Asked:
+        try:
+            async with asyncio.timeout(self._limits.head.total_seconds()):
+                asked = read_request(await near.reader.readuntil(b"\r\n\r\n"))
+                length = asked.length or 0
+        except (BadHead, asyncio.LimitOverrunError):
+            raise _Answer(HTTPStatus.BAD_REQUEST) from None
+        if asked.is_coded:
+            raise _Answer(HTTPStatus.LENGTH_REQUIRED)
+        if length > self._limits.upload:
+            raise _Answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        return asked
+
+    def _way_of(self, asked: Asked) -> Way | None:
+        name, password = asked.credentials
+        way = self._ways.get(name)
+        right = way is not None and compare_digest(way.password.encode(), password.encode("latin-1", "replace"))
+        return way if right else None
+
+    async def _tunnel(self, way: Way, asked: Asked, near: Line) -> None:
+        if _AUTHORITY.fullmatch(asked.target) is None:
+            raise _Answer(HTTPStatus.BAD_REQUEST)
+        _, far = await self._open(way, f"https://{asked.target}/", is_tunnel=True)
+        try:
+            near.writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            flow = Flow(way, self._limits.idle)
+            await first_of(flow.pour(near.reader, far.writer), flow.pour(far.reader, near.writer), flow.rest())
+        finally:
+            far.writer.transport.abort()
+
+    async def _plain(self, way: Way, asked: Asked, near: Line) -> None:
+        if not asked.target.startswith("http://") or asked.method not in _METHODS:
+            raise _Answer(HTTPStatus.BAD_REQUEST)
+        clearance, far = await self._open(way, asked.target, is_tunnel=False)
+        try:
+            await first_of(self._exchange(way, asked, clearance, near, far), _until_gone(near.reader, asked))
+        except (BadHead, asyncio.LimitOverrunError):
+            raise _Answer(HTTPStatus.BAD_GATEWAY, Trouble(Reason.NOT_HTTP, "bad head")) from None
+        finally:
+            far.writer.transport.abort()
+
+    async def _exchange(self, way: Way, asked: Asked, clearance: Clearance, near: Line, far: Line) -> None:
+        there = urlsplit(clearance.send)
+        authority = clearance.authority or there.netloc
+        credentials = self._dialer.credentials_for(clearance)
+        target = clearance.send if credentials is not None else clearance.send.removeprefix(f"http://{there.netloc}")
+        flow = Flow(way, self._limits.idle)
+        far.writer.write(asked.onward(target, authority, *(credentials or ())))
+        await first_of(flow.pour(near.reader, far.writer, asked.length or 0), flow.rest())
+        async with asyncio.timeout(self._limits.idle.total_seconds()):
+            answered = read_answer(await far.reader.readuntil(b"\r\n\r\n"))
+            while answered.is_interim:
+                answered = read_answer(await far.reader.readuntil(b"\r\n\r\n"))
+        length = None if answered.is_coded else answered.length
+        near.writer.write(answered.onward())
+        if answered.has_body(asked.method):
+            await first_of(flow.pour(far.reader, near.writer, length), flow.rest())
+
+    async def _open(self, way: Way, url: str, *, is_tunnel: bool) -> tuple[Clearance, Line]:
+        """The guard's leave and a connection by it; a refusal is an answer, and is remembered."""
+        host = urlsplit(url).hostname or ""
+        limit = self._limits.connect
+        try:
+            async with asyncio.timeout(limit.total_seconds()):
+                clearance = await self._guard.admit(url)
+                there = urlsplit(clearance.send)
+                dial = self._dialer.tunnel if is_tunnel else self._dialer.plain
+                return clearance, await dial(clearance, there.port or _DEFAULT_PORTS[there.scheme])
+        except FetchError as error:
+            trouble = error.trouble
+            status = HTTPStatus.FORBIDDEN if trouble.reason in REFUSED else HTTPStatus.BAD_GATEWAY
+        except Unreached:
+            trouble, status = Trouble(Reason.UNREACHABLE), HTTPStatus.BAD_GATEWAY
+        except TimeoutError:
+            trouble, status = Trouble(Reason.TIMEOUT, spell_seconds(limit)), HTTPStatus.GATEWAY_TIMEOUT
+        # Once per host: a page can name one a thousand times.
+        if way.note(host, trouble) and status is HTTPStatus.FORBIDDEN:
+            log.info("forward_proxy.refused", host=host, error=trouble.reason.name, why=trouble.detail)
+        raise _Answer(status, trouble, host)
+
+    def _page(self, answer: _Answer) -> bytes:
+        status = answer.status
+        said = answer.trouble.sentence if answer.trouble else status.phrase
+        # The mark is only for who has shown a password.
+        mark = f' id="{self._mark}" data-host="{escape(answer.host)}"' if answer.trouble else ""
+        body = f"<!doctype html><title>{status.value} {status.phrase}</title><p{mark}>{escape(said)}</p>".encode()
+        asks = 'Proxy-Authenticate: Basic realm="gossamer"\r\n' if status is _WHO else ""
+        return (
+            f"HTTP/1.1 {status.value} {status.phrase}\r\n{asks}Content-Type: text/html; charset=utf-8\r\n"
+            f"Cache-Control: no-store\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        ).encode("latin-1") + body
+
+
+_WHO = HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
+
+
+async def _until_gone(reader: asyncio.StreamReader, asked: Asked) -> None:
+    """Until whoever has asked has hung up. Nobody listens to what else is said on the connection."""
+    if asked.length:
+        await asyncio.Event().wait()  # the body is read elsewhere
+    while await reader.read(_MOST_HEAD):
+        continue
+
+
+async def _start(
+    connected: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None], listen: Listen
+) -> tuple[asyncio.Server, int]:
+    for port in listen.ports:
+        try:
+            server = await asyncio.start_server(connected, listen.address, port, limit=_MOST_HEAD)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE and port != listen.ports[-1]:
+                continue
+            raise UserError(
+                "forward_proxy.no_place",
+                f"Nothing can listen on {listen.address}, port {port}: {error.strerror or error}.",
+                hint="Set GOSSAMER_FORWARD_PROXY_LISTEN to an address of this machine, with a port for every process.",
+            ) from error
+        return server, server.sockets[0].getsockname()[1]
+    raise ValueError("no port to listen on")

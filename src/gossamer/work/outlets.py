@@ -1,0 +1,63 @@
+"""What a job goes out on: the rungs of this machine, or with a key that it brought along."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from gossamer.access.sealing import BrokenSeal
+from gossamer.fetch import Fetcher, FetchError, ProviderUnusable
+from gossamer.model.fetching import Rung
+from gossamer.model.job import CrawlPolicy
+from gossamer.model.rungs import KEYED_BY_JOB, provider_of
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.store import job_keys
+from gossamer.telemetry import get_logger
+from gossamer.work.kit import Kit
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlets:
+    """Those of one job."""
+
+    kit: Kit
+    whose: str
+    keys: Mapping[str, str | None] = field(default_factory=dict, repr=False)  # by provider; None: it cannot be read
+
+    def open(self, rung: Rung, seed: int) -> Fetcher:
+        provider = provider_of(rung.name)
+        if provider in self.keys:
+            key = self.keys[provider]
+            if key is None:
+                # The operator's own would be somebody else's money.
+                raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"{rung.name}, whose key cannot be read here"))
+            return self.kit.own_ways.open(rung.name, self.whose, key)
+        if rung.name not in self.kit.rungs:
+            # It was to be had where the job was created.
+            raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"{rung.name}, on this machine"))
+        return self.kit.open_session(rung.name, seed)
+
+    def resting(self, rung: str) -> ProviderUnusable | None:
+        key = self.keys.get(provider_of(rung))
+        return self.kit.own_ways.resting(rung, self.whose, key) if key else self.kit.resting(rung)
+
+
+async def outlets_of(kit: Kit, job_id: UUID, policy: CrawlPolicy) -> Outlets:
+    """Read once per job and process, and not at all for a job whose ladder has no such rung."""
+    whose = job_id.hex
+    if KEYED_BY_JOB.isdisjoint(provider_of(rung.name) for rung in policy.ladder.rungs):
+        return Outlets(kit, whose)
+    account, sealed = await kit.database.read(job_keys.of_job, job_id)
+    keys: dict[str, str | None] = {}
+    for provider, one in sealed.items():
+        try:
+            keys[provider] = kit.own_ways.open_seal(one, account, provider)
+        except BrokenSeal:
+            log.error("job.key_unreadable", provider=provider)
+            keys[provider] = None
+    return Outlets(kit, whose, keys)
+
+
+def forget_outlets(kit: Kit, held: Collection[UUID]) -> None:
+    kit.own_ways.forget({job_id.hex for job_id in held})
