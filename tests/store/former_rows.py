@@ -54,7 +54,7 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
     return rows
 
 
-FILLED = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
+FILLED = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012", "0013")
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 
