@@ -65,6 +65,7 @@ SHAPES: dict[str, type[answers.Answer]] = {
     "Recipes": answers.Recipes,
     "Replayed": answers.Replayed,
     "ResultPage": answers.ResultPage,
+    "ResultView": answers.Result,
     "RetriedView": answers.Retried,
     "Scraped": answers.Scraped,
     "SiteCounts": answers.SiteCounts,
@@ -157,6 +158,9 @@ def test_single_pages_and_many(working: Server) -> None:
         with pytest.raises(NotAllowed) as refused:
             client.scrape("http://shop.town/private")
         assert refused.value.code == "robots-disallowed"
+        later = client.scrape_later("http://shop.town/lamp", formats=["text"])
+        assert later.urls == 1
+        assert client.wait(later.id).result is not None
         with pytest.raises(StillRunning) as slow:
             client.scrape("http://slow.town/slow", patience=0.3)
         assert client.wait(slow.value.job_id).state == "completed"

@@ -52,6 +52,7 @@ _ANSWERS: dict[str, tuple[int, dict[str, str], str | bytes]] = {
     "/broken": (503, {}, "<h1>Later</h1>"),
     "/here": (301, {"location": "/lamp"}, ""),
     "/gone": (404, {}, "<h1>Not found</h1>"),
+    "/large": (200, {}, _PAGE.format(title="Large").replace("</main>", f"<p>{WORDS * 100}</p></main>")),
     "/to-loopback": (302, {"location": "http://127.0.0.1:1/"}, ""),
     "/to-metadata": (302, {"location": "http://169.254.169.254/latest/meta-data/"}, ""),
 }

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import HTTPConnection
 
 from gossamer.api import cursors, views
 from gossamer.api.caller import Reader, Submitter
@@ -196,14 +197,20 @@ async def list_jobs(
 
 
 @router.get("/{job_id}", responses=declared(403, 404), summary="How a job stands")
-async def look(job_id: UUID, tenant: Reader) -> views.JobStatus:
+async def look(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection) -> views.JobStatus:
     found = await tenant.status(job_id)
+    result = None
+    if found.job.params.get("result_file"):
+        file = await tenant.result_file(found.job)
+        link = await parts.signed(connection, file) if file else None
+        result = views.result(found.job, file, link)
     return views.JobStatus(
         **views.job_fields(found.job, waiting=found.is_waiting),
         progress=views.counts(found.progress),
         params=found.job.params,
         spent_credits=found.spent.credits,
         spent_usd=found.spent.micros / 1_000_000,
+        result=result,
     )
 
 

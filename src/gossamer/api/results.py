@@ -94,15 +94,10 @@ async def errors(
 
 
 async def _shown(connection: HTTPConnection, parts: Parts, *some: Export) -> list[views.ExportView]:
-    """Each with a link that is signed now: none is ever stored."""
-    shelf, now = parts.app.shelf(), parts.app.clock.now()
-    shown = []
-    for one in some:
-        link = await shelf.signed(one, now)
-        ours = link is not None and link.startswith("/")
-        url = f"/v1/jobs/{one.job_id}/exports/{one.id}/file"
-        shown.append(views.export(one, url, parts.link(connection, link) if link and ours else link))
-    return shown
+    return [
+        views.export(one, f"/v1/jobs/{one.job_id}/exports/{one.id}/file", await parts.signed(connection, one))
+        for one in some
+    ]
 
 
 @router.post("/exports", status_code=202, responses=declared(403, 404, 410), summary="Make files of a job")

@@ -19,7 +19,7 @@ from gossamer.intake import control, quota
 from gossamer.intake.estimate import Asked, Forecast, forecast
 from gossamer.intake.submit import Submitted, submit_once
 from gossamer.model.account import Account, ApiKey, Bill, Quota, Right
-from gossamer.model.export import Export
+from gossamer.model.export import RESULT, Export
 from gossamer.model.job import Job, JobRequest, Progress
 from gossamer.model.money import Budget, Cap
 from gossamer.model.seat import Seat
@@ -236,6 +236,10 @@ class Tenant:
             f"Job {job.id} has no export {export_id}.",
             hint=f"See GET /v1/jobs/{job.id}/exports for the ones it has.",
         )
+
+    async def result_file(self, job: Job) -> Export | None:
+        """The file of what came of a scrape, the newest if there are several."""
+        return next((one for one in reversed(await self.files(job)) if one.type == RESULT), None)
 
     async def cancel_files(self, job: Job) -> int:
         return await self._of(job.id).write(exports.cancel, job.id)
