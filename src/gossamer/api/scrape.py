@@ -13,9 +13,10 @@ from starlette.responses import Response
 from gossamer.api import views
 from gossamer.api.answers import JsonAnswer
 from gossamer.api.caller import Reader, Submitter
+from gossamer.api.codes import ONCE, PAGES, ROOM, declared
 from gossamer.api.jobs import IdempotencyKey, Limits
 from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.problems import declared, problem, request_id
+from gossamer.api.problems import problem, request_id
 from gossamer.api.remembered import ReadAgain
 from gossamer.api.tenant import Tenant
 from gossamer.intake.addresses import MAX_ADDRESSES, AddressList, read_addresses
@@ -40,6 +41,7 @@ _STATUS = {
     Reason.NEVER_VISIT: (403, "address-forbidden"),
     Reason.BAD_URL: (400, "urls.bad"),
 }
+_FAILED = ("robots-disallowed", "address-forbidden", "page-failed")
 
 Url = Annotated[str, Field(min_length=1, max_length=8_000)]
 
@@ -142,7 +144,7 @@ class PageList(BaseModel):
     "/scrape",
     response_model=Scraped,
     responses={
-        **declared(402, 403, 409, 422),
+        **declared(*ROOM, *PAGES, *ONCE, *_FAILED),
         202: {"model": Accepted, "description": "It takes longer, or was not to be waited for: its job."},
     },
     summary="Scrape a page",
@@ -227,7 +229,11 @@ def _accepted(job: Job, listed: AddressList, headers: dict[str, str] | None = No
 
 
 @router.post(
-    "/batch", status_code=202, response_model=Accepted, responses=declared(402, 403, 409), summary="Scrape many pages"
+    "/batch",
+    status_code=202,
+    response_model=Accepted,
+    responses=declared(*ROOM, *PAGES, *ONCE),
+    summary="Scrape many pages",
 )
 async def batch(
     body: NewBatch, tenant: Submitter, parts: GivenParts, idempotency_key: IdempotencyKey = None
@@ -239,7 +245,9 @@ async def batch(
     return _accepted((await tenant.submit(wanted, "batch", len(listed.urls))).job, listed)
 
 
-@router.get("/jobs/{job_id}/urls", responses=declared(403, 404, 410), summary="What came of each address")
+@router.get(
+    "/jobs/{job_id}/urls", responses=declared("job.not_found", "results.deleted"), summary="What came of each address"
+)
 async def urls(
     job_id: UUID,
     tenant: Reader,
