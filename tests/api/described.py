@@ -37,7 +37,7 @@ class Operation:
 @cache
 def description() -> dict[str, Any]:
     parts = SimpleNamespace(app=SimpleNamespace(settings=Settings(home=Path(gettempdir()) / "nobody")))
-    return cast("dict[str, Any]", make_app(cast("Any", parts)).openapi())
+    return make_app(cast("Any", parts)).openapi()
 
 
 @cache

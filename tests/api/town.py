@@ -89,6 +89,9 @@ class _Answers(BaseHTTPRequestHandler):
         self.end_headers()
 
     def do_GET(self) -> None:
+        if self.headers.get("host", "").startswith("shut"):
+            self._say(404 if self.path == "/robots.txt" else 403, {}, b"<h1>Forbidden</h1>")
+            return
         if self.path == "/slow":
             sleep(3)
         if self.path.startswith("/to/"):
