@@ -10,6 +10,17 @@ from gossamer.api.problems import Problem
 
 _THEIRS = "HTTPValidationError"  # what the library promises for a body that cannot be read; here that is a 400
 
+_KEYLESS = ("post_v1_auth_login", "post_v1_auth_refresh")  # a 401 is what they say of a wrong password
+# Written here and not by the library, which would look for both in every request.
+_KEYS = {
+    "HTTPBearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An API key, or the access token of a login.",
+    },
+    "APIKeyHeader": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key."},
+}
+
 
 def describe(api: FastAPI) -> None:
     """Have the application describe itself so."""
@@ -31,9 +42,12 @@ def _finished(spec: dict[str, Any]) -> dict[str, Any]:
     schemas |= schema.pop("$defs", {}) | {"Problem": schema}
     for name, example in SHAPES.items():
         schemas[name]["example"] = example
+    spec["components"]["securitySchemes"] = _KEYS
     for verbs in spec["paths"].values():
         for operation in verbs.values():
             _put_right(operation)
+            if "401" in operation["responses"] and operation["operationId"] not in _KEYLESS:
+                operation["security"] = [{name: []} for name in _KEYS]
     return spec
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import HTTPConnection
 
 from gossamer.api import cursors, views
+from gossamer.api.answers import ShapedAnswer
 from gossamer.api.caller import Reader, Submitter
 from gossamer.api.codes import JOB, ONCE, ROOM, STEER, declared
 from gossamer.api.parts import GivenParts, Parts
@@ -196,15 +197,20 @@ async def list_jobs(
     return views.JobPage(items=items, next_cursor=cursors.cursor(found[limit - 1].id.bytes) if more else None)
 
 
-@router.get("/{job_id}", responses=declared("job.not_found"), summary="How a job stands")
-async def look(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection) -> views.JobStatus:
+@router.get(
+    "/{job_id}",
+    response_model=views.JobStatus,
+    responses=declared("job.not_found"),
+    summary="How a job stands",
+)
+async def look(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection) -> Response:
     found = await tenant.status(job_id)
     result = None
     if found.job.params.get("result_file"):
         file = await tenant.result_file(found.job)
         link = await parts.signed(connection, file) if file else None
         result = views.result(found.job, file, link)
-    return views.JobStatus(
+    status = views.JobStatus(
         **views.job_fields(found.job, waiting=found.is_waiting),
         progress=views.counts(found.progress),
         params=found.job.params,
@@ -212,6 +218,7 @@ async def look(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTP
         spent_usd=found.spent.micros / 1_000_000,
         result=result,
     )
+    return ShapedAnswer(status)
 
 
 async def _steered(tenant: Tenant, job_id: UUID) -> Steered:

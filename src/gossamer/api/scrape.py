@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gossamer.api import views
-from gossamer.api.answers import JsonAnswer
+from gossamer.api.answers import JsonAnswer, ShapedAnswer
 from gossamer.api.caller import Reader, Submitter
 from gossamer.api.codes import ONCE, PAGES, ROOM, declared
 from gossamer.api.jobs import IdempotencyKey, Limits
@@ -158,12 +158,12 @@ async def scrape(
     A page that cannot be had is a problem that says why; it takes no credits.
     """
     began = time.monotonic()
-    await tenant.check_quota(idempotency_key)
-    listed = read_addresses([body.url])
-    wanted = body.request(listed, parts, "", idempotency_key, result_file=body.is_async)
-    if body.is_async:
-        return _accepted((await tenant.submit(wanted, "scrape", 1)).job, listed)
-    job, page = await read_page(tenant, parts, wanted, "scrape", began + body.timeout)
+    async with tenant.room_first(idempotency_key):
+        listed = read_addresses([body.url])
+        wanted = body.request(listed, parts, "", idempotency_key, result_file=body.is_async)
+        if body.is_async:
+            return _accepted((await tenant.submit(wanted, "scrape", 1)).job, listed)
+        job, page = await read_page(tenant, parts, wanted, "scrape", began + body.timeout)
     if page is None:
         return _accepted(job, listed, {"Retry-After": "1"})
     if page.state is not PageState.DONE:
@@ -176,7 +176,9 @@ async def scrape(
         "X-Gossamer-Method": answer.method,
         "X-Gossamer-Job": str(job.id),
     }
-    return JsonAnswer(answer.model_dump(mode="json"), headers=headers)
+    shown = ShapedAnswer(answer)
+    shown.headers.update(headers)
+    return shown
 
 
 async def read_page(

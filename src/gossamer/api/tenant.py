@@ -5,7 +5,8 @@ database, which makes sure in the very transaction that the job is the account's
 """
 
 from asyncio import Future
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from uuid import UUID
 
@@ -89,6 +90,18 @@ class Tenant:
             if known:
                 return
         await self._app.database.read(quota.refuse, self.id, self._app.quota)
+
+    @asynccontextmanager
+    async def room_first(self, key: str | None = None) -> AsyncIterator[None]:
+        """`check_quota` before anything that is wrong with a request is said: so only where something is.
+
+        Whoever submits inside is asked for room and credits in the transaction that makes the job.
+        """
+        try:
+            yield
+        except UserError:
+            await self.check_quota(key)
+            raise
 
     async def submit(self, request: JobRequest, door: str, urls: int) -> Submitted:
         """Make a job of this account, as a request that came in by `door`. A page takes one credit at least."""
