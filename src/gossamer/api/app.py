@@ -52,6 +52,13 @@ _ROUTERS = (
     health,
 )
 
+# What a page of a listed origin may read of an answer, beside what browsers always show.
+_EXPOSED = (
+    *("X-Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "Location", "Idempotent-Replayed"),
+    *("X-Gossamer-Credits", "X-Gossamer-Final-Url", "X-Gossamer-Method", "X-Gossamer-Job", "X-Gossamer-Reason"),
+    *("X-Gossamer-As-Of", "X-Next-Cursor", "Age", "Warning"),
+)
+
 
 def make_api(parts: Parts, access_log: TextIO | None = None) -> Wire:
     """The whole as one ASGI application."""
@@ -87,7 +94,7 @@ def make_app(parts: Parts) -> FastAPI:
             allow_origins=list(origins),
             allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["Authorization", "X-API-Key", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
-            expose_headers=["X-Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "Location"],
+            expose_headers=_EXPOSED,
             max_age=600,
         )
     return api
