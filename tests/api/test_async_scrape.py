@@ -1,5 +1,6 @@
 """A scrape that nobody waits for: its job at once, its result in a file with a signed address, and a message."""
 
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -8,9 +9,9 @@ import orjson
 import pytest
 
 from gossamer.deliver.enclosed import LARGEST
-from tests.api.conftest import Server
+from tests.api.conftest import Server, server
 from tests.api.test_webhooks import add, read, until
-from tests.api.town import LETTERS
+from tests.api.town import LETTERS, town
 
 pytestmark = pytest.mark.xdist_group("api")  # they share a server
 
@@ -120,3 +121,28 @@ def test_a_job_that_ends_without_one_says_so(api: Server) -> None:
         assert client.get(f"/v1/jobs/{job}").json()["result"]["state"] == "none"
         waited = client.post("/v1/scrape", json={"url": "http://a.test/", "timeout": 0}).json()["id"]
         assert client.get(f"/v1/jobs/{waited}").json()["result"] is None
+
+
+def test_where_there_is_object_storage_the_result_lies_there(storage_server: str, tmp_path: Path) -> None:
+    """Its address leads there and not to us, and nothing of it stays on our disk."""
+    with town() as port:
+        settings = {
+            "GOSSAMER_CONNECT_TO": f"*.town=127.0.0.1:{port}",
+            "GOSSAMER_STORAGE_URL": "s3://tests/scraped",
+            "GOSSAMER_STORAGE_ENDPOINT": storage_server,
+            "GOSSAMER_STORAGE_ACCESS_KEY": "key",
+            "GOSSAMER_STORAGE_SECRET_KEY": "secret",
+        }
+        with server(tmp_path / "home", "--processes", "1", settings=settings) as one, one.client() as client:
+            path = f"/{uuid4().hex}"
+            hook = add(client, path, events=["result.ready"])
+            result = result_of(client, submit(client, "http://async.town/lamp", formats=["html", "text"])["id"])
+            assert result["url"].startswith(f"{storage_server}/tests/scraped/exports/")
+            page = httpx.get(result["url"]).json()
+            assert "<h1>Lamp lamp</h1>" in page["data"]["html"]
+            assert httpx.get(_file(result["url"])).status_code == 403
+            (letter,) = until(lambda: LETTERS.at(path), "the result was not told")
+            told = read(hook["secret"], letter)["data"]
+            assert told["result"] == page
+            assert httpx.get(told["url"]).json() == page
+            assert list((one.home / "files").rglob("*.jsonl")) == []

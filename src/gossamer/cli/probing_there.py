@@ -1,11 +1,13 @@
 """`--probe N` of a job that a server will run: the server looks, as a small job of its own that is deleted again."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gossamer.cli import words
 from gossamer.cli.probe_words import ALL_MET, looked
 from gossamer.cli.session import say
+from gossamer.client import ClientError
 from gossamer.client.answers import Failure, JobStatus
 from gossamer.judge.experience import lesson
 from gossamer.model.estimate import Probed
@@ -19,6 +21,7 @@ from gossamer.work.probe import choose
 if TYPE_CHECKING:
     from gossamer.cli.there import RemoteHome
 
+_PATIENCE = 600.0  # seconds
 _ONE_PAGE = {"formats": ["metadata"], "walk": {"max_pages": 1, "depth": 0}}
 # What is no answer of the site's, but of ours.
 _NOT_ASKED = {Reason.ROBOTS, Reason.NEVER_VISIT}
@@ -41,12 +44,13 @@ async def look_first(
         "scrape", f"A look at {homepages}", params=_ONE_PAGE, domains=domains, mode=str(Mode.FREE_ONLY)
     )
     try:
-        over = await client.wait(job.id)
+        over = await client.wait(job.id, patience=_PATIENCE)
         found = _counted(over, [failure async for failure in client.errors(job.id)])
     finally:
-        if not (await client.job(job.id)).is_over:
-            await client.cancel(job.id)
-        await client.delete(job.id)
+        with suppress(ClientError):  # then it stays in the list, as any other job
+            if not (await client.job(job.id)).is_over:
+                await client.cancel(job.id)
+            await client.delete(job.id)
     say(looked(found), quiet=quiet)
     return found if found.asked else None
 
