@@ -3,7 +3,8 @@
 Beside `--host`, the server's address, it goes by the environment: GOSSAMER_KEY is a key that may submit, LOAD_KIND says
 what is asked for, LOAD_URLS is a file of pages that may be scraped, LOAD_WEB is where these are answered (`direct` asks
 there, so that what a scrape takes can be told from what fetching takes), LOAD_JOBS is a file of jobs to look at.
-`-u` is how many requests are made per second.
+`-u` is how many requests are made per second. Beside scrapes a few of the same pages are fetched directly all the time,
+so that both are of the same moments and the same load.
 """
 
 import os
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 from locust import FastHttpUser, constant_throughput, task
 
 KIND = os.environ.get("LOAD_KIND", "scrape")
+BESIDE = int(os.environ.get("LOAD_BESIDE", "10"))
 KEY = {"Authorization": f"Bearer {os.environ.get('GOSSAMER_KEY', '')}"}
 
 
@@ -68,7 +70,8 @@ class Reader(Asking):
 class Fetcher(Asking):
     """The same pages from where they are, each over a connection of its own, as a visit has one."""
 
-    abstract = KIND != "direct"
+    abstract = KIND != "scrape"
+    fixed_count = BESIDE if KIND == "scrape" else 0
 
     @task
     def fetch(self) -> None:

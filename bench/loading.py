@@ -6,6 +6,7 @@ import os
 import statistics
 import subprocess
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from bench.server import Api, finished, hosts, serving
 LOCUST = ROOT / ".venv-load" / "bin" / "locust"
 ADDED, LOOK, SOCKETS_MB = 25.0, 50.0, 100.0
 SCRAPES, LOOKS = 50, 200  # requests per second
+BESIDE = 10  # pages per second that are fetched directly meanwhile
 PAGES, JOBS, SOCKETS = 1_000, 50, 500
 _SETTLES = 5.0  # seconds that a server is left alone between two measurements
 
@@ -48,22 +50,27 @@ def measure(folder: Path, quick: bool) -> list[Figure]:
             "LOAD_JOBS": str(write_lines(folder / "jobs.txt", jobs)),
             "LOAD_WEB": f"http://127.0.0.1:{web}",
         }
-        direct = _load(api, folder, "direct", scrapes, seconds / 2, files)
         cpu = api.cpu()
-        scraped = _load(api, folder, "scrape", scrapes, seconds, files)
+        both = _load(api, folder, "scrape", scrapes + BESIDE, seconds, files)
+        scraped, direct = both["scrape"], both["direct"]
         cpu = (api.cpu() - cpu) / max(1, scraped.requests) * 1000
-        looked = _load(api, folder, "look", looks, seconds / 2, files)
+        reading = api.cpu()
+        looked = _load(api, folder, "look", looks, seconds / 2, files)["look"]
+        reading = (api.cpu() - reading) / max(1, looked.requests) * 1000
         grown, all_of_it = asyncio.run(_follow(api, jobs[0], sockets))
         synced = _sync_times(folder)
     said = f"{scraped.requests:,} at {scraped.per_second:.0f}/s; median {scraped.median:.0f}, p99 {scraped.p99:.0f} ms"
-    alone = f"fetching alone: median {direct.median:.1f}, p95 {direct.p95:.1f} ms; a write to this disk: {synced}"
+    alone = (
+        f"fetched directly beside: median {direct.median:.1f}, p95 {direct.p95:.1f} ms; a write to this disk: {synced}"
+    )
     read = f"{looked.requests:,} at {looked.per_second:.0f}/s; median {looked.median:.0f}, p99 {looked.p99:.0f} ms"
-    added = scraped.p95 - direct.median
+    added = scraped.p95 - direct.p95
     return [
         Figure("scrape_added", "POST /v1/scrape beside its fetch, p95", added, "ms", ADDED, note=f"{said}; {alone}"),
         Figure("scrape_cpu", "CPU of a scrape, all processes of the server", cpu, "ms"),
         Figure("scrape_failed", "scrapes that failed", scraped.failures, "", 0),
         Figure("look", "GET /v1/jobs/{id}, p95", looked.p95, "ms", LOOK, note=read),
+        Figure("look_cpu", "CPU of a look, all processes of the server", reading, "ms"),
         Figure("look_failed", "looks that failed", looked.failures, "", 0),
         Figure(
             "sockets",
@@ -88,7 +95,7 @@ def _warm_up(api: Api, pages: list[str]) -> list[str]:
     return [*jobs, accepted["id"]]
 
 
-def _load(api: Api, folder: Path, kind: str, rate: int, seconds: float, files: dict[str, str]) -> Loaded:
+def _load(api: Api, folder: Path, kind: str, rate: int, seconds: float, files: dict[str, str]) -> dict[str, Loaded]:
     time.sleep(_SETTLES)
     table = folder / kind
     command = [
@@ -97,17 +104,21 @@ def _load(api: Api, folder: Path, kind: str, rate: int, seconds: float, files: d
         # What is seen while it begins is thrown away.
         *("--reset-stats", "--stop-timeout", "30", "--exit-code-on-error", "0", "--loglevel", "WARNING"),
     ]
-    env = {**os.environ, **files, "LOAD_KIND": kind, "GOSSAMER_KEY": api.key}
+    env = {**os.environ, **files, "LOAD_KIND": kind, "LOAD_BESIDE": str(BESIDE), "GOSSAMER_KEY": api.key}
     ran = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
     stats = Path(f"{table}_stats.csv")
     if ran.returncode or not stats.exists():
         raise BenchFailed(f"locust ended with {ran.returncode}: {ran.stderr[-500:]}")
     with stats.open(encoding="utf-8") as file:
-        found = next((row for row in csv.DictReader(file) if row["Name"] == kind), None)
-    if found is None:
+        found = {row["Name"]: _loaded(row) for row in csv.DictReader(file) if row["Name"] in ("direct", kind)}
+    if kind not in found:
         raise BenchFailed(f"nothing was asked: {ran.stderr[-500:]}")
-    shares = (float(found[name]) for name in ("Requests/s", "50%", "95%", "99%"))
-    return Loaded(int(found["Request Count"]), int(found["Failure Count"]), *shares)
+    return found
+
+
+def _loaded(row: Mapping[str, str]) -> Loaded:
+    shares = (float(row[name]) for name in ("Requests/s", "50%", "95%", "99%"))
+    return Loaded(int(row["Request Count"]), int(row["Failure Count"]), *shares)
 
 
 async def _follow(api: Api, job: str, sockets: int) -> tuple[int, int]:

@@ -57,6 +57,7 @@ def serving(folder: Path, web: int) -> Iterator[Api]:
         # Counted as ever, and never reached.
         GOSSAMER_API_KEY_RATE="10000000",
         GOSSAMER_API_IP_RATE="10000000",
+        GOSSAMER_ACCOUNT_JOBS="5000",
     )
     folder.mkdir(parents=True, exist_ok=True)
     told = folder / "told.txt"

@@ -159,6 +159,7 @@ class App:
     async def exporter(self, who: str, desk: Desk | None = None) -> AsyncIterator["Exporter"]:
         """What makes the files of this home, with a database connection of its own. `who` tells one from the others."""
         from gossamer.work.exporting import Exporter, worker_name
+        from gossamer.work.scrape_answers import ResultLines
 
         database = open_database(
             database_url(self.settings),
@@ -171,13 +172,15 @@ class App:
         database.patience.lasts = self.database.patience.lasts
         try:
             name = worker_name(self.home_name, who)
-            yield Exporter(database, self.shelf(), name, desk or self.desk(database, name), self.prices)
+            results = ResultLines(database, self.page_files(), credit_prices(self.settings.quota_prices))
+            yield Exporter(database, self.shelf(), name, desk or self.desk(database, name), self.prices, results)
         finally:
             await database.close()
 
     @asynccontextmanager
     async def sender(self, who: str) -> AsyncIterator["Sender"]:
         """What sends the messages of webhooks, in turns of its own: a file that takes long keeps none waiting."""
+        from gossamer.deliver.enclosed import Enclosures
         from gossamer.deliver.sender import Sender
         from gossamer.work.exporting import worker_name
 
@@ -189,7 +192,8 @@ class App:
                 return await stack.enter_async_context(open_poster(self.settings, self.clock))
 
             turn, patience = partial(desk.turn, DeskKind.WEBHOOK), self.settings.webhook_patience
-            yield Sender(self.database, self.clock, poster, name, turn, patience=patience)
+            enclosed = Enclosures(self.database, self.shelf(), self.clock, self.settings.api_url or "")
+            yield Sender(self.database, self.clock, poster, name, turn, patience=patience, enclose=enclosed.body)
 
     @property
     def desk_rules(self) -> Mapping[DeskKind, DeskRule]:

@@ -20,6 +20,7 @@ from gossamer.access.opening import find_account, issue_key, open_account
 from gossamer.clock import SystemClock
 from gossamer.model.account import Right
 from gossamer.store.schema import ready_database
+from tests.api.described import hold_against_it
 from tests.api.town import town
 from tests.stories.program import Web, sample_web
 
@@ -38,10 +39,14 @@ class Server:
 
     def client(self, account: str = "default", right: str = "admin", **headers: str) -> httpx.Client:
         token = self.keys[account][right]
-        return httpx.Client(base_url=self.url, headers={"Authorization": f"Bearer {token}", **headers}, timeout=600)
+        return self._client({"Authorization": f"Bearer {token}", **headers})
 
     def stranger(self) -> httpx.Client:
-        return httpx.Client(base_url=self.url, timeout=600)
+        return self._client({})
+
+    def _client(self, headers: dict[str, str]) -> httpx.Client:
+        hooks = {"response": [hold_against_it]}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=600, event_hooks=hooks)
 
 
 def make_keys(url: str) -> dict[str, dict[str, str]]:

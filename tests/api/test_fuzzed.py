@@ -26,6 +26,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.api.conftest import Server, new_job
+from tests.api.described import undeclared
 from tests.api.judging import DIALECTS, assert_no_mistake
 
 pytestmark = pytest.mark.xdist_group("api")  # they share a server
@@ -158,7 +159,10 @@ def _judge(case: AnyCase, answer: Any, who: str, owned: Owned) -> None:
     assert_no_mistake(case.operation.path, answer, said)
     case.validate_response(answer, checks=CHECKS)
     if answer.status_code >= 400 and not case.operation.path.startswith(DIALECTS):
-        assert answer.json()["request_id"] == answer.headers["x-request-id"][0], said
+        problem = answer.json()
+        assert problem["request_id"] == answer.headers["x-request-id"][0], said
+        path = case.formatted_path
+        assert not undeclared(case.method, path, answer.status_code, problem["code"]), said
     if who != "default":
         # What was sent comes back in some answers: that is no secret.
         sent = f"{case.formatted_path} {case.path_parameters}"

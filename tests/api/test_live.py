@@ -1,6 +1,7 @@
 """Following a job, and logging in to do so."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
@@ -105,6 +106,24 @@ def test_a_job_is_followed_by_events_and_gone_on_with(api: Server) -> None:
         assert rest[-1]["event"] == "end"
         kinds = [one["kind"] for said in rest for one in said["data"]["events"]]
         assert kinds == ["job.running", "job.cancelled"]
+
+
+def test_whatever_happens_there_are_four_updates_a_second_at_most(api: Server) -> None:
+    with api.client() as client, api.client() as reader:
+        path = f"/v1/jobs/{client.post('/v1/jobs', json=new_job()).json()['id']}"
+        began = time.monotonic()
+        with reader.stream("GET", f"{path}/live") as answer:
+            for _ in range(40):
+                client.post(f"{path}/pause")
+                client.post(f"{path}/resume")
+            client.post(f"{path}/cancel")
+            updates = list(events(answer.iter_lines()))
+        took = time.monotonic() - began
+        # The first comes at once; a slow machine only makes them fewer.
+        assert 2 <= len(updates) <= took / 0.25 + 2
+        changes = [one["kind"] for said in updates for one in said["data"]["events"]]
+        assert changes.count("job.pausing") == 40  # and none of what happened is left out
+        assert updates[-1]["event"] == "end"
 
 
 def test_a_job_is_followed_over_a_websocket(api: Server, ann: str) -> None:

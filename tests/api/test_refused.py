@@ -109,6 +109,25 @@ TABLE = {
         "Ask for less, wait for the next month, or have the account's credits raised.",
         who="poor",
     ),
+    "spent credits, before what is wrong": Refused(
+        402,
+        "account.credits",
+        "0 of 0 are left",
+        "Ask for less",
+        body={"url": "not an address"},
+        who="poor",
+    ),
+    "spent credits, before a bad rule": Refused(
+        402,
+        "account.credits",
+        "0 of 0 are left",
+        "Ask for less",
+        body={"url": PAGE, "extract": {"p": "p["}},
+        who="poor",
+    ),
+    "a full queue, before what is wrong": Refused(
+        429, "account.queue", "there is no room for another", "Wait until", body={"url": "ftp://x/"}, who="busy"
+    ),
     "too few credits for all of them": Refused(
         402,
         "account.credits",

@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from tests.api.conftest import Server
+from tests.api.described import description
 from tests.api.test_jobs import wait_for
 
 pytestmark = pytest.mark.xdist_group("api")  # they share a server
@@ -81,5 +82,22 @@ def test_no_job_without_pages(working: Server) -> None:
 def test_health_asks_the_database(working: Server) -> None:
     with working.stranger() as client:
         health = client.get("/api/health").json()
+        assert sorted(health) == ["database", "status", "version"]
         assert (health["status"], health["database"]) == ("ok", "ok")
-        assert client.get("/").json()["status"] == "ok"
+        assert client.get("/").json() == {"status": "ok", "service": "gossamer"}
+        people = client.get("/", headers={"Accept": "text/html"})
+        assert (people.status_code, people.headers["location"]) == (307, "/docs")
+
+
+def test_options_have_the_usual_values() -> None:
+    shape = description()["components"]["schemas"]["Options"]["properties"]
+    assert {name: one["default"] for name, one in shape.items() if "default" in one and name != "domain"} == {
+        "max_urls": 10_000,
+        "max_concurrency": 2,
+        "allow_residential": False,
+        "enable_firecrawl": False,
+        "traffic_budget_mb": 100,
+        "residential_limit_mb": 50,
+    }
+    listed = description()["paths"]["/api/jobs"]["get"]["parameters"]
+    assert {one["name"]: one["schema"].get("default") for one in listed} == {"domain": None, "limit": 50}

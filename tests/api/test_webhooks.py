@@ -72,6 +72,25 @@ def test_a_program_hears_of_a_job_and_can_have_it_said_again(working: Server) ->
         assert (client.get(place).status_code, client.get(place).json()["code"]) == (404, "webhook.not_found")
 
 
+def test_who_asks_for_pages_hears_of_them_in_batches(working: Server) -> None:
+    path = f"/{uuid4().hex}"
+    with working.client(right="submit") as client:
+        hook = add(client, path, events=["job.pages", "job.completed"])
+        urls = [f"http://batch{number}.town/lamp" for number in range(3)] + ["http://batch0.town/gone"]
+        job = client.post("/v1/batch", json={"urls": urls, "formats": ["text"]}).json()["id"]
+
+        def all_told() -> Any:
+            told = [read(hook["secret"], one) for one in LETTERS.at(path)]
+            mine = [one for one in told if one["data"]["job_id"] == job]
+            return mine if mine and mine[-1]["type"] == "job.completed" else None
+
+        *batches, _ = until(all_told, "the end was not told")
+        assert {one["type"] for one in batches} == {"job.pages"}
+        assert sum(one["data"]["batch"] for one in batches) == 4
+        assert batches[-1]["data"]["pages"] == {"done": 3, "failed": 1, "skipped": 0}
+        client.delete(f"/v1/webhooks/{hook['id']}")
+
+
 def _delivered(client: httpx.Client, place: str, delivery: str) -> dict[str, Any] | None:
     one: dict[str, Any] = client.get(f"{place}/deliveries/{delivery}").json()
     return one if one["state"] == "delivered" else None

@@ -6,7 +6,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import orjson
@@ -67,6 +69,17 @@ def test_pages_of_listed_origins_may_ask(strict: Server) -> None:
         ours, theirs = ({"Origin": origin} for origin in ("https://app.example.com", "https://evil.example"))
         assert client.get("/api/health", headers=ours).headers["access-control-allow-origin"] == ours["Origin"]
         assert "access-control-allow-origin" not in client.get("/api/health", headers=theirs).headers
+        wanted = {
+            "Access-Control-Request-Method": "DELETE",
+            "Access-Control-Request-Headers": "authorization,idempotency-key",
+        }
+        asked = client.options("/v1/jobs", headers={**ours, **wanted})
+        assert asked.status_code == 200
+        assert "DELETE" in asked.headers["access-control-allow-methods"]
+        assert "Idempotency-Key" in asked.headers["access-control-allow-headers"]
+        assert client.options("/v1/jobs", headers={**theirs, **wanted}).status_code == 400
+        shown = client.get("/v1/jobs", headers=ours).headers["access-control-expose-headers"]
+        assert {"X-Gossamer-Credits", "Retry-After", "X-Request-Id"} <= set(shown.split(", "))
 
 
 def test_the_description_is_whole_and_needs_nobody_else(strict: Server) -> None:
@@ -143,18 +156,34 @@ def test_room_and_credits_are_the_accounts(strict: Server) -> None:
         assert (account["credits"], account["running_jobs"]) == (3, 1)
 
 
-def test_the_access_log_is_json_without_secrets(strict: Server) -> None:
-    with strict.stranger() as client:
-        client.get("/api/health?access_token=do-not-log-me", headers={"X-Request-Id": "find-me-again"})
+def _logged(one: Server, request: str) -> dict[str, Any]:
+    """The line of the access log about a request."""
     end, said = time.monotonic() + 20, ""
-    while "find-me-again" not in said:  # written after the answer has gone out
+    while request not in said:  # written after the answer has gone out
         assert time.monotonic() < end, said
-        said = (strict.home / "said.txt").read_text()
+        said = (one.home / "said.txt").read_text()
         time.sleep(0.05)
     assert "do-not-log-me" not in said
     lines = [orjson.loads(text) for text in said.splitlines() if text.startswith("{")]
-    (line,) = (one for one in lines if one["request"] == "find-me-again")
+    (line,) = (found for found in lines if found["request"] == request)
+    return dict(line)
+
+
+def test_the_access_log_is_json_without_secrets(strict: Server) -> None:
+    with strict.stranger() as client:
+        client.get("/api/health?access_token=do-not-log-me", headers={"X-Request-Id": "find-me-again"})
+    line = _logged(strict, "find-me-again")
     assert (line["method"], line["path"], line["status"], line["ip"]) == ("GET", "/api/health", 200, "127.0.0.1")
+
+
+FORGED = {"X-Forwarded-For": "6.6.6.6, 10.1.0.7", "X-Forwarded-Proto": "https", "X-Request-Id": "who-is-it"}
+
+
+def test_a_trusted_proxy_says_who_asks_and_no_more_than_that(strict: Server) -> None:
+    with strict.stranger() as client:
+        answer = client.get("/api/health", headers=FORGED)
+    assert _logged(strict, "who-is-it")["ip"] == "10.1.0.7"  # what it has not written itself anybody may have
+    assert "strict-transport-security" in answer.headers
 
 
 def test_a_server_that_is_stopped_finishes_and_says_so(tmp_path: Path) -> None:
@@ -171,6 +200,37 @@ def test_a_server_that_is_stopped_finishes_and_says_so(tmp_path: Path) -> None:
         assert one.process.wait(timeout=300) == 0
         with pytest.raises(httpx.ConnectError):
             client.get("/api/health")
+
+
+def test_while_it_is_stopped_new_requests_are_sent_elsewhere(tmp_path: Path) -> None:
+    with (
+        server(tmp_path / "home", "--api-only", settings={"GOSSAMER_API_DRAIN": "60s"}) as one,
+        one.client() as client,
+        one.client() as waiter,
+        one.stranger() as balancer,
+        ThreadPoolExecutor(1) as beside,
+    ):
+        ready = balancer.get("/api/ready", headers=FORGED)
+        assert ready.json() == {"status": "ready"}
+        assert "strict-transport-security" not in ready.headers  # nobody is trusted here
+        assert _logged(one, "who-is-it")["ip"] == "127.0.0.1"
+        client.get("/v1/jobs")  # its connection is there
+        # Nobody works here: it is waited for, and answered though the server was told to stop meanwhile.
+        slow = beside.submit(waiter.post, "/v1/scrape", json={"url": "http://a.test/", "timeout": 6})
+        while not client.get("/v1/jobs").json()["items"]:
+            time.sleep(0.05)
+        one.process.send_signal(signal.SIGTERM)
+        refused = balancer.get("/api/ready")
+        while refused.status_code == 200:
+            refused = balancer.get("/api/ready")
+        assert (refused.status_code, refused.json()["code"]) == (503, "server.stopping")
+        assert int(refused.headers["retry-after"]) > 0
+        submitted = client.post("/v1/jobs", json=new_job())
+        assert (submitted.status_code, submitted.json()["code"]) == (503, "server.stopping")
+        assert int(submitted.headers["retry-after"]) > 0
+        answer = slow.result(timeout=300)
+        assert answer.status_code == 202, answer.text
+        assert one.process.wait(timeout=300) == 0
 
 
 async def test_the_first_key_is_printed_once(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ _ANSWERS: dict[str, tuple[int, dict[str, str], str | bytes]] = {
     "/broken": (503, {}, "<h1>Later</h1>"),
     "/here": (301, {"location": "/lamp"}, ""),
     "/gone": (404, {}, "<h1>Not found</h1>"),
+    "/large": (200, {}, _PAGE.format(title="Large").replace("</main>", f"<p>{WORDS * 100}</p></main>")),
     "/to-loopback": (302, {"location": "http://127.0.0.1:1/"}, ""),
     "/to-metadata": (302, {"location": "http://169.254.169.254/latest/meta-data/"}, ""),
 }
@@ -88,6 +89,9 @@ class _Answers(BaseHTTPRequestHandler):
         self.end_headers()
 
     def do_GET(self) -> None:
+        if self.headers.get("host", "").startswith("shut"):
+            self._say(404 if self.path == "/robots.txt" else 403, {}, b"<h1>Forbidden</h1>")
+            return
         if self.path == "/slow":
             sleep(3)
         if self.path.startswith("/to/"):

@@ -4,8 +4,10 @@ from datetime import timedelta
 
 from sqlalchemy import update
 
+from gossamer.model.job import Progress
+from gossamer.model.money import Amount
 from gossamer.settle.step import HandBack, Step
-from gossamer.store import counters, tables
+from gossamer.store import budgets, counters, ledger_tables, tables
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
@@ -41,3 +43,27 @@ async def test_only_the_pages_of_the_last_minutes_are_recent(database: AnyDataba
     progress = await database.read(counters.progress, job.id)
     assert (progress.pages_done, progress.pages_recently) == (4, 1)
     assert timedelta(minutes=3) <= progress.pages_window < timedelta(minutes=4)
+
+
+async def test_totals_are_the_same_sums_with_what_was_spent(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test", "b.test")
+    other = await database.write(make_job, "c.test")
+    visits = {visit.host: visit for visit in await database.write(claim_all)}
+    await settle(database, done(visits["a.test"], "http://a.test/"), done(visits["a.test"], "http://a.test/1"))
+
+    def spend(tx: Tx) -> None:
+        for one, credits in ((job, 7), (other, 900)):
+            budgets.hold(tx, [budgets.job_key(one.id)])
+            mine = ledger_tables.budgets.c.subject == one.id.hex
+            tx.run(update(ledger_tables.budgets).where(mine).values(spent_credits=credits, spent_micros=5))
+
+    nothing = await database.read(counters.totals, other.id)
+    assert nothing == (Progress(sites_total=1), Amount())
+    await database.write(spend)
+    totals, spent = await database.read(counters.totals, job.id)
+    assert spent == Amount(credits=7, micros=5)
+    followed = await database.read(counters.progress, job.id)
+    assert (totals.sites_total, totals.pages_done) == (2, 2)
+    assert {name: getattr(totals, name) for name in counters.NAMES} == {
+        name: getattr(followed, name) for name in counters.NAMES
+    }

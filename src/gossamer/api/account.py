@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from gossamer.api import cursors, views
 from gossamer.api.caller import Admin, Reader
-from gossamer.api.problems import declared
+from gossamer.api.codes import declared
 from gossamer.api.remembered import ReadAgain
 from gossamer.errors import UserError
 from gossamer.model.account import Right
@@ -55,7 +55,7 @@ class Keys(BaseModel):
     items: list[views.KeyView]
 
 
-@router.get("/account", responses=declared(403), summary="The account: limits and what is left")
+@router.get("/account", responses=declared(), summary="The account: limits and what is left")
 async def account(tenant: Reader) -> AccountView:
     found, limits, spent = await tenant.account(), await tenant.quota(), await tenant.spent()
     running, waiting = await tenant.at_work()
@@ -75,7 +75,7 @@ async def account(tenant: Reader) -> AccountView:
 
 @router.get(
     "/usage",
-    responses={**declared(403), 200: {"content": {"text/csv": {}}}},
+    responses={**declared("usage.span", "request.cursor"), 200: {"content": {"text/csv": {}}}},
     response_model=Usage,
     summary="What the account has used",
 )
@@ -119,19 +119,19 @@ def _csv(shape: type[BaseModel], rows: list[views.DayView] | list[views.UseView]
     return PlainTextResponse(text.getvalue(), media_type="text/csv")
 
 
-@router.get("/keys", responses=declared(403), summary="The keys of the account")
+@router.get("/keys", responses=declared(), summary="The keys of the account")
 async def list_keys(tenant: Admin) -> Keys:
     return Keys(items=[views.KeyView(**views.key_fields(one)) for one in await tenant.keys()])
 
 
-@router.post("/keys", status_code=201, responses=declared(403), summary="Make a key")
+@router.post("/keys", status_code=201, responses=declared("account.name"), summary="Make a key")
 async def create_key(body: NewKey, tenant: Admin) -> views.NewKeyView:
     """The key is in this answer, and nowhere else ever after."""
     new, kept = await tenant.add_key(body.name, body.scope)
     return views.NewKeyView(**views.key_fields(kept), key=new.text)
 
 
-@router.delete("/keys/{key_id}", responses=declared(403, 404), summary="Revoke a key")
+@router.delete("/keys/{key_id}", responses=declared("key.not_found"), summary="Revoke a key")
 async def revoke_key(key_id: UUID, tenant: Admin) -> views.KeyView:
     """From now on it is refused, for good."""
     return views.KeyView(**views.key_fields(await tenant.revoke_key(key_id)))

@@ -1,7 +1,6 @@
 """The server put together: endpoints, errors, and what lies around them."""
 
-from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import TextIO
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -25,6 +24,7 @@ from gossamer.api import (
     webhooks,
 )
 from gossamer.api.answers import JsonAnswer
+from gossamer.api.description import describe
 from gossamer.api.dialects import firecrawl, scrapingbee
 from gossamer.api.parts import Parts
 from gossamer.api.problems import install
@@ -51,12 +51,24 @@ _ROUTERS = (
     questions,
     health,
 )
-_DIALECTS = ("/api/v1", "/firecrawl/")  # whose errors are of another shape
+
+# What a page of a listed origin may read of an answer, beside what browsers always show.
+_EXPOSED = (
+    *("X-Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "Location", "Idempotent-Replayed"),
+    *("X-Gossamer-Credits", "X-Gossamer-Final-Url", "X-Gossamer-Method", "X-Gossamer-Job", "X-Gossamer-Reason"),
+    *("X-Gossamer-As-Of", "X-Next-Cursor", "Age", "Warning"),
+)
 
 
 def make_api(parts: Parts, access_log: TextIO | None = None) -> Wire:
     """The whole as one ASGI application."""
     settings = parts.app.settings
+    proxies = settings.api_trusted_proxies
+    return Wire(make_app(parts), max_body=settings.api_max_body, trusted=proxies, access_log=access_log)
+
+
+def make_app(parts: Parts) -> FastAPI:
+    """The endpoints and their errors."""
     api = FastAPI(
         title="Gossamer",
         description=_ABOUT,
@@ -74,48 +86,21 @@ def make_api(parts: Parts, access_log: TextIO | None = None) -> Wire:
     api.include_router(scrapingbee.router)
     api.include_router(firecrawl.router, prefix="/firecrawl/v2")
     api.include_router(firecrawl.router, prefix="/v2", include_in_schema=False)
-    _without_422(api)
-    if settings.api_cors:
+    describe(api)
+    origins = parts.app.settings.api_cors
+    if origins:
         api.add_middleware(
             CORSMiddleware,
-            allow_origins=list(settings.api_cors),
+            allow_origins=list(origins),
             allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["Authorization", "X-API-Key", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
-            expose_headers=["X-Request-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "Location"],
+            expose_headers=_EXPOSED,
             max_age=600,
         )
-    proxies = settings.api_trusted_proxies
-    return Wire(api, max_body=settings.api_max_body, trusted=proxies, access_log=access_log)
+    return api
 
 
 def _operation_name(route: APIRoute) -> str:
     verb = next(iter(sorted(route.methods or ())), "get").lower()
     words = [part.strip("{}").replace("-", "_") for part in route.path.split("/") if part]
     return "_".join([verb, *words])
-
-
-def _without_422(api: FastAPI) -> None:
-    """What cannot be read is a 400 here: the library's own 422 is never sent, and should not be promised."""
-    written = api.openapi
-
-    def openapi() -> dict[str, Any]:
-        if api.openapi_schema is None:
-            spec = written()
-            for path, verbs in spec["paths"].items():
-                for operation in verbs.values():
-                    operation["responses"].pop("422", None)
-                    if not path.startswith(_DIALECTS):
-                        _as_problems(operation["responses"])
-            for name in ("HTTPValidationError", "ValidationError"):
-                spec["components"]["schemas"].pop(name, None)
-            api.openapi_schema = spec
-        return api.openapi_schema
-
-    api.openapi = openapi  # type: ignore[method-assign]
-
-
-def _as_problems(responses: Mapping[str, Any]) -> None:
-    """Errors are of one media type only."""
-    for status, answer in responses.items():
-        if status.startswith(("4", "5")):
-            answer.get("content", {}).pop("application/json", None)

@@ -7,7 +7,6 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import Depends
-from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.requests import HTTPConnection
 
 from gossamer.access.secret_keys import digest_of, looks_like_key
@@ -27,11 +26,6 @@ class Caller:
     name: str  # what limits are counted by
     key: UUID | None = None
     session: UUID | None = None
-
-
-# Only for the description of the interface: the headers are read below, for WebSockets as well.
-_BEARER = HTTPBearer(auto_error=False, description="An API key, or the access token of a login.")
-_HEADER = APIKeyHeader(name="X-API-Key", auto_error=False, description="An API key.")
 
 
 async def recognise(connection: HTTPConnection, parts: Parts, *, in_query: bool = False, otherwise: str = "") -> Caller:
@@ -112,12 +106,7 @@ async def _by_token(given: str, parts: Parts) -> Caller:
 def may(right: Right) -> Callable[..., Awaitable[Caller]]:
     """For an endpoint: whoever calls it has this right, and does not call too often."""
 
-    async def checked(
-        connection: HTTPConnection,
-        parts: GivenParts,
-        _bearer: Annotated[object, Depends(_BEARER)] = None,
-        _header: Annotated[object, Depends(_HEADER)] = None,
-    ) -> Caller:
+    async def checked(connection: HTTPConnection, parts: GivenParts) -> Caller:
         caller = await recognise(connection, parts)
         await admit(connection, parts, caller, right)
         return caller

@@ -73,8 +73,10 @@ def _answers(operation: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
     rows: _Rows = [(status, answer["description"]) for status, answer in sorted(operation["responses"].items())]
     good = [answer for status, answer in operation["responses"].items() if status.startswith("2")]
     content = good[0].get("content", {}).get("application/json", {}) if good else {}
-    fields = _fields(_resolved(content["schema"], spec), spec) if "schema" in content else ""
-    return f"<p>Answers</p>{_table(('Status', ''), rows)}{fields}"
+    schema = _resolved(content.get("schema", {}), spec)
+    example = content.get("example", schema.get("example"))
+    shown = "" if example is None else _shown(example)
+    return f"<p>Answers</p>{_table(('Status', ''), rows)}{_fields(schema, spec)}{shown}"
 
 
 def _fields(schema: Mapping[str, Any], spec: Mapping[str, Any]) -> str:

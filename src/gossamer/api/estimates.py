@@ -6,9 +6,9 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from gossamer.api.caller import Reader
+from gossamer.api.codes import JOB, declared
 from gossamer.api.jobs import NewJob, asked_of, job_request
 from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.problems import declared
 from gossamer.api.tenant import Tenant
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES
@@ -45,14 +45,18 @@ class EstimateView(BaseModel):
     account_credits: AccountCredits
 
 
-@router.get("", responses=declared(403), summary="What a job would cost")
+@router.get("", responses=declared(*JOB), summary="What a job would cost")
 async def estimate(
     tenant: Reader,
     parts: GivenParts,
     recipe: Annotated[str, Query(max_length=40)] = "prospect",
-    domains: Annotated[list[str] | None, Query(max_length=_MOST_NAMED, description="Sites, each by its name.")] = None,
+    domains: Annotated[
+        list[Annotated[str, Field(max_length=2_000)]] | None,
+        Query(max_length=_MOST_NAMED, description="Sites, each by its name."),
+    ] = None,
     urls: Annotated[
-        list[str] | None, Query(max_length=_MOST_NAMED, description="Pages, for the recipe scrape.")
+        list[Annotated[str, Field(max_length=8_000)]] | None,
+        Query(max_length=_MOST_NAMED, description="Pages, for the recipe scrape."),
     ] = None,
     count: Annotated[int, Query(ge=0, le=MAX_ADDRESSES, description="So many more that are not named.")] = 0,
     mode: Annotated[str | None, Query(max_length=40, description="free-only, hybrid or premium-only.")] = None,
@@ -79,7 +83,7 @@ async def estimate(
     return await _estimated(tenant, parts, job_request(body, parts, None, needs_targets=not count), count)
 
 
-@router.post("", responses=declared(403), summary="What this very job would cost")
+@router.post("", responses=declared(*JOB), summary="What this very job would cost")
 async def estimate_job(body: NewJob, tenant: Reader, parts: GivenParts) -> EstimateView:
     """Takes what `POST /v1/jobs` takes, and makes no job of it."""
     return await _estimated(tenant, parts, job_request(body, parts, None), 0)

@@ -8,8 +8,8 @@ from fastapi.responses import FileResponse, RedirectResponse
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
+from gossamer.api.codes import declared
 from gossamer.api.parts import GivenParts
-from gossamer.api.problems import declared
 from gossamer.blobs.folder import SERVED
 from gossamer.blobs.seam import MAX_KEY
 from gossamer.errors import UserError
@@ -20,7 +20,7 @@ router = APIRouter(tags=["results"])
 @router.get(
     f"{SERVED}{{key:path}}",
     responses={
-        **{status: told for status, told in declared(403, 404, 410).items() if status != 401},
+        **declared("link.refused", "link.gone", "not_found", keyless=True),
         200: {"description": "The file.", "content": {"application/octet-stream": {}}},
         307: {"description": "Where it lies in object storage by now."},
     },

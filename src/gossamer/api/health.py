@@ -9,9 +9,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from gossamer import __version__
 from gossamer.api.answers import JsonAnswer
 from gossamer.api.caller import Reader
+from gossamer.api.codes import declared, only
 from gossamer.api.docs_page import docs_page
 from gossamer.api.parts import GivenParts
-from gossamer.api.problems import AWAY, declared, problem, request_id
+from gossamer.api.problems import AWAY, problem, request_id
 from gossamer.errors import StorageAway
 from gossamer.store.health import database_time
 
@@ -35,14 +36,16 @@ class Recipes(BaseModel):
     items: list[RecipeView]
 
 
-@router.get("/api/health", responses={503: declared(503)[503]}, summary="Whether the server is alive")
+@router.get("/api/health", responses=only("database.away"), summary="Whether the server is alive")
 async def health(request: Request, parts: GivenParts) -> Health:
     """Asks the database. Needs no key."""
     await parts.app.database.read(database_time)
     return Health(status="ok", database="ok", version=__version__)
 
 
-@router.get("/api/ready", responses={503: declared(503)[503]}, summary="Whether the server takes requests")
+@router.get(
+    "/api/ready", responses=only("database.away", "server.stopping"), summary="Whether the server takes requests"
+)
 async def ready(request: Request, parts: GivenParts) -> Response:
     """503 while it is being stopped, or without its database: send requests elsewhere."""
     again = {"Retry-After": str(AWAY)}
@@ -57,7 +60,7 @@ async def ready(request: Request, parts: GivenParts) -> Response:
     return JsonAnswer({"status": "ready"})
 
 
-@router.get("/v1/recipes", responses=declared(403), summary="The recipes there are")
+@router.get("/v1/recipes", responses=declared(), summary="The recipes there are")
 async def recipes(tenant: Reader, parts: GivenParts) -> Recipes:
     return Recipes(
         items=[

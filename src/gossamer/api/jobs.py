@@ -7,11 +7,13 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import HTTPConnection
 
 from gossamer.api import cursors, views
+from gossamer.api.answers import ShapedAnswer
 from gossamer.api.caller import Reader, Submitter
+from gossamer.api.codes import JOB, ONCE, ROOM, STEER, declared
 from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.problems import declared
 from gossamer.api.remembered import ReadAgain
 from gossamer.api.tenant import Tenant
 from gossamer.errors import UserError
@@ -102,7 +104,7 @@ class Deleted(Steered):
     rows: int = Field(description="Rows that were deleted.")
 
 
-@router.post("", status_code=201, responses=declared(402, 403, 409), summary="Submit a job")
+@router.post("", status_code=201, responses=declared(*ROOM, *JOB, *ONCE), summary="Submit a job")
 async def submit(
     body: NewJob, tenant: Submitter, parts: GivenParts, response: Response, idempotency_key: IdempotencyKey = None
 ) -> views.JobView:
@@ -180,7 +182,7 @@ def _targets(domains: list[str]) -> tuple[Target, ...]:
     return tuple(found.values())
 
 
-@router.get("", responses=declared(403), summary="List jobs")
+@router.get("", responses=declared("request.cursor"), summary="List jobs")
 async def list_jobs(
     tenant: Reader,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
@@ -195,16 +197,28 @@ async def list_jobs(
     return views.JobPage(items=items, next_cursor=cursors.cursor(found[limit - 1].id.bytes) if more else None)
 
 
-@router.get("/{job_id}", responses=declared(403, 404), summary="How a job stands")
-async def look(job_id: UUID, tenant: Reader) -> views.JobStatus:
+@router.get(
+    "/{job_id}",
+    response_model=views.JobStatus,
+    responses=declared("job.not_found"),
+    summary="How a job stands",
+)
+async def look(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection) -> Response:
     found = await tenant.status(job_id)
-    return views.JobStatus(
+    result = None
+    if found.job.params.get("result_file"):
+        file = await tenant.result_file(found.job)
+        link = await parts.signed(connection, file) if file else None
+        result = views.result(found.job, file, link)
+    status = views.JobStatus(
         **views.job_fields(found.job, waiting=found.is_waiting),
         progress=views.counts(found.progress),
         params=found.job.params,
         spent_credits=found.spent.credits,
         spent_usd=found.spent.micros / 1_000_000,
+        result=result,
     )
+    return ShapedAnswer(status)
 
 
 async def _steered(tenant: Tenant, job_id: UUID) -> Steered:
@@ -212,21 +226,23 @@ async def _steered(tenant: Tenant, job_id: UUID) -> Steered:
     return Steered(id=str(job_id), state=now.state)
 
 
-@router.post("/{job_id}/pause", status_code=202, responses=declared(403, 404, 409), summary="Pause a job")
+@router.post("/{job_id}/pause", status_code=202, responses=declared(*STEER), summary="Pause a job")
 async def pause(job_id: UUID, tenant: Submitter) -> Steered:
     """No new request is made; those in flight finish. It is `pausing` until they have."""
     await tenant.pause(await tenant.job(job_id))
     return await _steered(tenant, job_id)
 
 
-@router.post("/{job_id}/resume", status_code=202, responses=declared(402, 403, 404, 409), summary="Go on with a job")
+@router.post(
+    "/{job_id}/resume", status_code=202, responses=declared(*ROOM, *STEER, "budget.too_low"), summary="Go on with a job"
+)
 async def resume(job_id: UUID, tenant: Submitter, limits: Limits | None = None) -> Steered:
     """Exactly where it was; with other limits, if some are given. Also starts one that was made with `start: false`."""
     await tenant.resume(await tenant.job(job_id), (limits or Limits()).cap())
     return await _steered(tenant, job_id)
 
 
-@router.post("/{job_id}/cancel", status_code=202, responses=declared(403, 404, 409), summary="Cancel a job")
+@router.post("/{job_id}/cancel", status_code=202, responses=declared(*STEER), summary="Cancel a job")
 async def cancel(job_id: UUID, tenant: Submitter) -> Steered:
     """Its results so far are kept, and it can still be resumed."""
     await tenant.cancel(await tenant.job(job_id))
@@ -234,7 +250,7 @@ async def cancel(job_id: UUID, tenant: Submitter) -> Steered:
 
 
 @router.post(
-    "/{job_id}/retry-failed", status_code=202, responses=declared(402, 403, 404, 409), summary="Try again what failed"
+    "/{job_id}/retry-failed", status_code=202, responses=declared(*ROOM, *STEER), summary="Try again what failed"
 )
 async def retry_failed(job_id: UUID, tenant: Submitter) -> RetriedView:
     """What failed for good is left alone: it would come to the same."""
@@ -243,7 +259,7 @@ async def retry_failed(job_id: UUID, tenant: Submitter) -> RetriedView:
     return RetriedView(id=str(job_id), state=now.state, sites=done.sites, pages=done.pages)
 
 
-@router.delete("/{job_id}", responses=declared(403, 404, 409), summary="Delete what a job has found")
+@router.delete("/{job_id}", responses=declared(*STEER), summary="Delete what a job has found")
 async def delete(job_id: UUID, tenant: Submitter) -> Deleted:
     """At once and for good, files included. That it was run, and what it took, is kept."""
     rows = await tenant.delete(await tenant.job(job_id))

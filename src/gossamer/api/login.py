@@ -10,8 +10,8 @@ from starlette.responses import Response
 from gossamer.access import passwords, tokens
 from gossamer.access.secret_keys import digest_of
 from gossamer.api.caller import recognise
+from gossamer.api.codes import declared
 from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.problems import declared
 from gossamer.errors import UserError
 from gossamer.store import users
 
@@ -42,7 +42,7 @@ class Tokens(BaseModel):
     expires_in: int = Field(description="Seconds for which the access token is good.")
 
 
-@router.post("/login", responses=declared(), summary="Log in")
+@router.post("/login", responses=declared("auth.login", keyless=True), summary="Log in")
 async def log_in(body: Login, request: Request, parts: GivenParts) -> Tokens:
     await parts.rates.take("login", request.scope["state"]["ip"], TRIES)
     found = await parts.app.database.read(users.by_email, body.email.strip().lower())
@@ -59,7 +59,7 @@ async def log_in(body: Login, request: Request, parts: GivenParts) -> Tokens:
     return _pair(parts, tokens.refresh_token(session, secret))
 
 
-@router.post("/refresh", responses=declared(), summary="Get a new pair of tokens")
+@router.post("/refresh", responses=declared("auth.login", keyless=True), summary="Get a new pair of tokens")
 async def refresh(body: Refresh, request: Request, parts: GivenParts) -> Tokens:
     await parts.rates.take("login", request.scope["state"]["ip"], TRIES * 6)
     session, secret = tokens.read_refresh(body.refresh_token)

@@ -13,6 +13,7 @@ from gossamer.api.live import Live
 from gossamer.api.remembered import Remembered
 from gossamer.assembly import App
 from gossamer.model.account import Quota, credit_prices
+from gossamer.model.export import Export
 from gossamer.recipe import Recipe
 from gossamer.work.express import Express
 
@@ -43,6 +44,11 @@ class Parts:
         """An address of ours as people outside reach it."""
         said = self.app.settings.api_url
         return f"{said}{path}" if said else f"{str(connection.base_url).rstrip('/')}{path}"
+
+    async def signed(self, connection: HTTPConnection, export: Export) -> str | None:
+        """A link to a file for people without a key, signed now: none is ever stored."""
+        link = await self.app.shelf().signed(export, self.app.clock.now())
+        return self.link(connection, link) if link and link.startswith("/") else link
 
 
 async def parts_of(connection: HTTPConnection) -> Parts:

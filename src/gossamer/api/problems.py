@@ -11,46 +11,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
+from gossamer.api.codes import MEDIA, status_of
 from gossamer.errors import GossamerError, StorageAway, UserError
 from gossamer.store.owned import NotTheirs
 from gossamer.telemetry import get_logger
 
 log = get_logger(__name__)
 
-MEDIA = "application/problem+json"
 AWAY = 5  # seconds after which a database that is away is worth another try
-
-# Everything else that a person can mend is a 400.
-_STATUS: Mapping[str, int] = {
-    "auth.missing": 401,
-    "auth.wrong": 401,
-    "auth.login": 401,
-    "auth.forbidden": 403,
-    "link.refused": 403,
-    "auth.operator": 403,
-    "account.credits": 402,
-    "account.queue": 429,
-    "rate.exceeded": 429,
-    "lane-missing": 400,
-    "job.not_found": 404,
-    "key.not_found": 404,
-    "export.not_found": 404,
-    "webhook.not_found": 404,
-    "webhook.no_delivery": 404,
-    "question.unknown": 404,
-    "job.state": 409,
-    "job.key_taken": 409,
-    "sitemap.status": 409,
-    "export.not_ready": 409,
-    "webhook.off": 409,
-    "webhook.too_many": 409,
-    "results.deleted": 410,
-    "results.hidden": 410,
-    "link.gone": 410,
-    "request.too_large": 413,
-    "recipe.missing": 501,
-    "server.stopping": 503,
-}
 
 
 class Detail(BaseModel):
@@ -96,23 +64,6 @@ class Limited(GossamerError):
         self.headers = headers
 
 
-def status_of(error: UserError) -> int:
-    return _STATUS.get(error.code, 400)
-
-
-def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The errors an endpoint may answer with, for the description of the interface."""
-    all_statuses = sorted({400, 401, 413, 429, 500, 503, *statuses})
-    return {
-        status: {
-            "model": Problem,
-            "description": HTTPStatus(status).phrase,
-            "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-        }
-        for status in all_statuses
-    }
-
-
 def problem(
     request_id: str,
     status: int,
@@ -139,7 +90,7 @@ def problem(
 
 
 def of_user_error(request_id: str, error: UserError, headers: Mapping[str, str] | None = None) -> Response:
-    status = status_of(error)
+    status = status_of(error.code)
     if status in (429, 503) and not (headers or {}).get("Retry-After"):
         headers = {**(headers or {}), "Retry-After": str(AWAY)}
     return problem(request_id, status, error.code, error.message, hint=error.hint, headers=headers)

@@ -15,8 +15,8 @@ from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
 from gossamer.api.caller import Caller, may
+from gossamer.api.codes import LADDER, declared
 from gossamer.api.parts import GivenParts
-from gossamer.api.problems import declared
 from gossamer.errors import UserError
 from gossamer.model.account import Right
 from gossamer.questions.table import QUESTIONS
@@ -24,6 +24,36 @@ from gossamer.questions.view import Asker, View
 from gossamer.questions.wire import pack
 
 router = APIRouter(prefix="/v1/questions", tags=["command line"])
+
+
+_CODES = (
+    *(
+        "question.unknown",
+        "auth.operator",
+        "job.not_found",
+        "job.ambiguous",
+        "job.bad_id",
+        "job.recipe",
+        "job.unusable",
+    ),
+    *("results.deleted", "results.hidden", "results.domain", "results.keyword", "results.no_client", "results.recipe"),
+    *("results.verdict", "export.column", "export.filter", "export.format", "export.since", "export.type"),
+    *("dead_letters.ambiguous", "dead_letters.archived", "dead_letters.bad_id", "dead_letters.not_found"),
+    *(
+        "explain.url",
+        "history.site",
+        "pages.site",
+        "summary.recipe",
+        "usage",
+        "key.not_found",
+        "job.domain",
+        "job.probed",
+        "account.name",
+        *LADDER,
+    ),
+    *("webhook.not_found", "webhook.no_delivery", "webhook.bad_id", "webhook.bad_message", "webhook.ambiguous"),
+    *("webhook.url", "webhook.address", "webhook.event", "webhook.too_many", "webhook.overlap", "webhook.off"),
+)
 
 
 class Asked(BaseModel):
@@ -35,7 +65,7 @@ class Asked(BaseModel):
     given: dict[str, Any] = Field(default_factory=dict, description="What it is about, by name.")
 
 
-@router.post("", responses=declared(403, 404, 409, 410), summary="What the command line asks")
+@router.post("", responses=declared(*_CODES), summary="What the command line asks")
 async def ask(body: Asked, parts: GivenParts, caller: Annotated[Caller, Depends(may(Right.READ))]) -> Response:
     """Each is answered with what the account may see. Those about the whole server are the operator's, who has an admin
     key of the account `default`.

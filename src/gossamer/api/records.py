@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from gossamer.api.caller import Submitter
-from gossamer.api.problems import declared
+from gossamer.api.codes import declared
 from gossamer.errors import UserError
 from gossamer.work.forget import Found
 from gossamer.work.mentioned import domain_named, page_named
@@ -28,7 +28,11 @@ class Forgotten(BaseModel):
     jobs: list[ForgottenIn]
 
 
-@router.delete("", responses=declared(403, 404, 409), summary="Forget a page or a domain")
+@router.delete(
+    "",
+    responses=declared("forget.what", "forget.url", "forget.domain", "job.not_found", "job.state"),
+    summary="Forget a page or a domain",
+)
 async def forget(
     tenant: Submitter,
     url: Annotated[str | None, Query(max_length=2_000)] = None,

@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from gossamer.api import cursors, views
 from gossamer.api.caller import Reader, Submitter
+from gossamer.api.codes import FILES, declared
 from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.problems import declared
 from gossamer.api.remembered import ReadAgain
 from gossamer.errors import UserError
 from gossamer.export.asking import Wish
@@ -48,7 +48,9 @@ class Exports(BaseModel):
     items: list[views.ExportView]
 
 
-@router.get("/results", responses=declared(403, 404, 410), summary="What a job has found")
+@router.get(
+    "/results", responses=declared("job.not_found", "results.deleted", "request.cursor"), summary="What a job has found"
+)
 async def results(
     job_id: UUID,
     tenant: Reader,
@@ -74,7 +76,7 @@ def _first_kind(job: Job, parts: Parts) -> str:
     return recipe.kinds[0].name if recipe and recipe.kinds else ""
 
 
-@router.get("/errors", responses=declared(403, 404), summary="Where a job failed")
+@router.get("/errors", responses=declared("job.not_found", "request.cursor"), summary="Where a job failed")
 async def errors(
     job_id: UUID,
     tenant: Reader,
@@ -94,18 +96,13 @@ async def errors(
 
 
 async def _shown(connection: HTTPConnection, parts: Parts, *some: Export) -> list[views.ExportView]:
-    """Each with a link that is signed now: none is ever stored."""
-    shelf, now = parts.app.shelf(), parts.app.clock.now()
-    shown = []
-    for one in some:
-        link = await shelf.signed(one, now)
-        ours = link is not None and link.startswith("/")
-        url = f"/v1/jobs/{one.job_id}/exports/{one.id}/file"
-        shown.append(views.export(one, url, parts.link(connection, link) if link and ours else link))
-    return shown
+    return [
+        views.export(one, f"/v1/jobs/{one.job_id}/exports/{one.id}/file", await parts.signed(connection, one))
+        for one in some
+    ]
 
 
-@router.post("/exports", status_code=202, responses=declared(403, 404, 410), summary="Make files of a job")
+@router.post("/exports", status_code=202, responses=declared(*FILES), summary="Make files of a job")
 async def export(
     job_id: UUID, body: NewExport, tenant: Reader, parts: GivenParts, connection: HTTPConnection
 ) -> Exports:
@@ -118,19 +115,23 @@ async def export(
     return Exports(items=await _shown(connection, parts, *await tenant.order_files(job, wish)))
 
 
-@router.get("/exports", responses=declared(403, 404), summary="The files of a job")
+@router.get("/exports", responses=declared("job.not_found"), summary="The files of a job")
 async def exports(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection) -> Exports:
     return Exports(items=await _shown(connection, parts, *await tenant.files(await tenant.job(job_id))))
 
 
-@router.post("/exports/cancel", status_code=202, responses=declared(403, 404), summary="Stop making files of a job")
+@router.post(
+    "/exports/cancel", status_code=202, responses=declared("job.not_found"), summary="Stop making files of a job"
+)
 async def cancel_exports(job_id: UUID, tenant: Submitter, parts: GivenParts, connection: HTTPConnection) -> Exports:
     job = await tenant.job(job_id)
     await tenant.cancel_files(job)
     return Exports(items=await _shown(connection, parts, *await tenant.files(job)))
 
 
-@router.get("/exports/{export_id}", responses=declared(403, 404), summary="How far a file is")
+@router.get(
+    "/exports/{export_id}", responses=declared("job.not_found", "export.not_found"), summary="How far a file is"
+)
 async def look(
     job_id: UUID, export_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection
 ) -> views.ExportView:
@@ -141,7 +142,7 @@ async def look(
 @router.get(
     "/exports/{export_id}/file",
     responses={
-        **declared(403, 404, 409),
+        **declared("job.not_found", "export.not_found", "export.not_ready"),
         200: {"description": "The file.", "content": {"application/octet-stream": {}}},
         307: {"description": "Where it lies in object storage, for a short time."},
     },

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from base64 import b64encode
 from collections.abc import Iterable
 from typing import Annotated, Any
 from uuid import UUID
@@ -13,11 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gossamer.api import views
-from gossamer.api.answers import JsonAnswer
+from gossamer.api.answers import JsonAnswer, ShapedAnswer
 from gossamer.api.caller import Reader, Submitter
+from gossamer.api.codes import ONCE, PAGES, ROOM, declared
 from gossamer.api.jobs import IdempotencyKey, Limits
 from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.problems import declared, problem, request_id
+from gossamer.api.problems import problem, request_id
 from gossamer.api.remembered import ReadAgain
 from gossamer.api.tenant import Tenant
 from gossamer.intake.addresses import MAX_ADDRESSES, AddressList, read_addresses
@@ -27,6 +27,7 @@ from gossamer.model.job import Job, JobRequest
 from gossamer.model.money import Scope
 from gossamer.model.states import OVER, JobState, PageState
 from gossamer.model.trouble import Reason
+from gossamer.work.scrape_answers import page_answer, whole_answer
 from gossamer.work.scraped import ScrapedPage
 
 router = APIRouter(prefix="/v1", tags=["scrape"], route_class=ReadAgain)
@@ -41,6 +42,7 @@ _STATUS = {
     Reason.NEVER_VISIT: (403, "address-forbidden"),
     Reason.BAD_URL: (400, "urls.bad"),
 }
+_FAILED = ("robots-disallowed", "address-forbidden", "page-failed")
 
 Url = Annotated[str, Field(min_length=1, max_length=8_000)]
 
@@ -61,7 +63,14 @@ class Wanted(BaseModel):
     limits: Limits = Field(default_factory=Limits)
 
     def request(
-        self, listed: AddressList, parts: Parts, name: str, key: str | None, more: Iterable[str] = ()
+        self,
+        listed: AddressList,
+        parts: Parts,
+        name: str,
+        key: str | None,
+        more: Iterable[str] = (),
+        *,
+        result_file: bool = False,
     ) -> JobRequest:
         """`more` are rungs that this job has beside those of the installation."""
         if key:
@@ -76,6 +85,7 @@ class Wanted(BaseModel):
             name=name,
             submit_key=key or "",
             cap=self.limits.cap(),
+            result_file=result_file,
         )
         return with_usual_cap(request, parts.app.caps[Scope.JOB])
 
@@ -88,6 +98,12 @@ class NewScrape(Wanted):
 
     url: Url
     timeout: float = Field(60.0, ge=0, le=LONGEST_WAIT, description="Seconds to wait for it; then you get its job.")
+    is_async: bool = Field(
+        False,
+        alias="async",
+        description="Do not wait at all: answer 202 with its job at once. Its `result` there says where the result is, "
+        "and webhooks are told `result.ready`.",
+    )
 
 
 class NewBatch(Wanted):
@@ -136,41 +152,42 @@ class PageList(BaseModel):
 @router.post(
     "/scrape",
     response_model=Scraped,
-    responses={**declared(402, 403, 409, 422), 202: {"model": Accepted, "description": "It takes longer: its job."}},
+    responses={
+        **declared(*ROOM, *PAGES, *ONCE, *_FAILED),
+        202: {"model": Accepted, "description": "It takes longer, or was not to be waited for: its job."},
+    },
     summary="Scrape a page",
 )
 async def scrape(
     body: NewScrape, request: Request, tenant: Submitter, parts: GivenParts, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """Waits for the page, up to `timeout`; then answers 202 with the job, which goes on.
+    """Waits for the page, up to `timeout`; then answers 202 with the job, which goes on. With `async` it does not wait,
+    and the result is put into a file: GET /v1/jobs/{id} has its address, which is signed and good for a day.
 
     A page that cannot be had is a problem that says why; it takes no credits.
     """
     began = time.monotonic()
-    await tenant.check_quota(idempotency_key)
-    listed = read_addresses([body.url])
-    wanted = body.request(listed, parts, "", idempotency_key)
-    job, page = await read_page(tenant, parts, wanted, "scrape", began + body.timeout)
+    async with tenant.room_first(idempotency_key):
+        listed = read_addresses([body.url])
+        wanted = body.request(listed, parts, "", idempotency_key, result_file=body.is_async)
+        if body.is_async:
+            return _accepted((await tenant.submit(wanted, "scrape", 1)).job, listed)
+        job, page = await read_page(tenant, parts, wanted, "scrape", began + body.timeout)
     if page is None:
         return _accepted(job, listed, {"Retry-After": "1"})
     if page.state is not PageState.DONE:
         return _failed(request, job, page)
     page = await tenant.with_files(job, page)
-    method = str(page.data.get("crawl_method") or "")
-    answer = Scraped(
-        **_shown(page),
-        job_id=str(job.id),
-        final_url=str(page.data.get("final_url") or page.url),
-        method=method,
-        credits=parts.prices.get(method, 1),
-    )
+    answer = Scraped(**whole_answer(page, job.id, parts.prices))
     headers = {
         "X-Gossamer-Credits": str(answer.credits),
         "X-Gossamer-Final-Url": answer.final_url.encode("ascii", "replace").decode(),
         "X-Gossamer-Method": answer.method,
         "X-Gossamer-Job": str(job.id),
     }
-    return JsonAnswer(answer.model_dump(mode="json"), headers=headers)
+    shown = ShapedAnswer(answer)
+    shown.headers.update(headers)
+    return shown
 
 
 async def read_page(
@@ -223,7 +240,11 @@ def _accepted(job: Job, listed: AddressList, headers: dict[str, str] | None = No
 
 
 @router.post(
-    "/batch", status_code=202, response_model=Accepted, responses=declared(402, 403, 409), summary="Scrape many pages"
+    "/batch",
+    status_code=202,
+    response_model=Accepted,
+    responses=declared(*ROOM, *PAGES, *ONCE),
+    summary="Scrape many pages",
 )
 async def batch(
     body: NewBatch, tenant: Submitter, parts: GivenParts, idempotency_key: IdempotencyKey = None
@@ -235,7 +256,9 @@ async def batch(
     return _accepted((await tenant.submit(wanted, "batch", len(listed.urls))).job, listed)
 
 
-@router.get("/jobs/{job_id}/urls", responses=declared(403, 404, 410), summary="What came of each address")
+@router.get(
+    "/jobs/{job_id}/urls", responses=declared("job.not_found", "results.deleted"), summary="What came of each address"
+)
 async def urls(
     job_id: UUID,
     tenant: Reader,
@@ -244,22 +267,5 @@ async def urls(
 ) -> PageList:
     """Of a scrape job: the addresses it was given, and how it stands with each."""
     listing = await tenant.scraped_after(await tenant.job(job_id), cursor or "", limit)
-    items = [PageView(**_shown(page)) for page in listing.pages]
+    items = [PageView(**page_answer(page)) for page in listing.pages]
     return PageList(items=items, has_more=bool(listing.next), next_cursor=listing.next or None)
-
-
-def _shown(page: ScrapedPage) -> dict[str, Any]:
-    return {
-        "url": page.url,
-        "status": str(page.state),
-        "error": page.error,
-        "code": page.reason.lower(),
-        "http_status": page.http_status,
-        "tries": page.tries,
-        "data": {name: _as_text(value) for name, value in page.data.items()},
-    }
-
-
-def _as_text(value: Any) -> Any:
-    """Bytes that are no text go as base64."""
-    return b64encode(value).decode() if isinstance(value, bytes) else value

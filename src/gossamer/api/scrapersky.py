@@ -7,8 +7,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from gossamer.api.caller import Reader, Submitter
+from gossamer.api.codes import PAGES, ROOM, STEER, declared
 from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.problems import declared
 from gossamer.api.remembered import ReadAgain
 from gossamer.api.scrape import Url, Wanted
 from gossamer.api.tenant import Tenant
@@ -72,25 +72,27 @@ class RetriedBatch(BatchAccepted):
     retried: int
 
 
-@router.post("", status_code=202, responses=declared(402, 403), summary="Scan an address")
+@router.post("", status_code=202, responses=declared(*ROOM, *PAGES), summary="Scan an address")
 async def scan(body: One, tenant: Submitter, parts: GivenParts) -> JobAccepted:
     job = await _submit([body.url], tenant, parts)
     return JobAccepted(job_id=str(job.id), status="pending", status_url=f"/scrapersky/status/{job.id}")
 
 
-@router.get("/status/{job_id}", responses=declared(403, 404, 410), summary="How a scan stands")
+@router.get("/status/{job_id}", responses=declared("job.not_found", "results.deleted"), summary="How a scan stands")
 async def status(job_id: UUID, tenant: Reader) -> SingleStatus:
     job = await tenant.job(job_id)
     (page,) = (await tenant.scraped_after(job, "", 1)).pages or (ScrapedPage("", PageState.PENDING),)
     return SingleStatus(job_id=str(job.id), **_shown(page).model_dump())
 
 
-@router.post("/batch", status_code=202, responses=declared(402, 403), summary="Scan many addresses")
+@router.post("/batch", status_code=202, responses=declared(*ROOM, *PAGES), summary="Scan many addresses")
 async def scan_batch(body: Many, tenant: Submitter, parts: GivenParts) -> BatchAccepted:
     return _batch(await _submit(body.urls, tenant, parts))
 
 
-@router.get("/batch/status/{batch_id}", responses=declared(403, 404, 410), summary="How a batch stands")
+@router.get(
+    "/batch/status/{batch_id}", responses=declared("job.not_found", "results.deleted"), summary="How a batch stands"
+)
 async def batch_status(batch_id: UUID, tenant: Reader) -> BatchStatus:
     job = await tenant.job(batch_id)
     found: list[UrlStatus] = []
@@ -105,9 +107,7 @@ async def batch_status(batch_id: UUID, tenant: Reader) -> BatchStatus:
     return BatchStatus(batch_id=str(job.id), status=_overall(job, counts), total=len(found), **counts, results=found)
 
 
-@router.post(
-    "/batch/{batch_id}/retry-failed", status_code=202, responses=declared(402, 403, 404, 409), summary="Try again"
-)
+@router.post("/batch/{batch_id}/retry-failed", status_code=202, responses=declared(*ROOM, *STEER), summary="Try again")
 async def retry_failed(batch_id: UUID, tenant: Submitter) -> RetriedBatch:
     """What failed and may work by now is tried again."""
     job = await tenant.job(batch_id)

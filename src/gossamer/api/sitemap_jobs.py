@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from starlette.responses import Response
 
 from gossamer.api.caller import Reader, Submitter
+from gossamer.api.codes import PAGES, ROOM, declared
 from gossamer.api.live import Update
 from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.problems import declared
 from gossamer.api.remembered import ReadAgain
 from gossamer.api.scrape import Url, Wanted
 from gossamer.api.streams import EventStream, reader_of
@@ -107,7 +107,12 @@ class Ok(BaseModel):
     ok: bool = True
 
 
-@router.post("", status_code=201, responses=declared(402, 403), summary="Scrape the pages of a sitemap")
+@router.post(
+    "",
+    status_code=201,
+    responses=declared(*ROOM, *PAGES, "sitemap.missing", "sitemap.empty"),
+    summary="Scrape the pages of a sitemap",
+)
 async def create(body: NewSitemapJob, tenant: Submitter, parts: GivenParts) -> SitemapJob:
     """The sitemap is read first, nested and packed ones too, for up to a minute; without pages there is no job."""
     await tenant.check_quota()
@@ -176,7 +181,7 @@ async def _bodies(tenant: Tenant, parts: Parts, files: list[str], until: float) 
     return [body for body in bodies if body is not None]
 
 
-@router.get("", responses=declared(403), summary="List jobs of sitemaps")
+@router.get("", responses=declared(), summary="List jobs of sitemaps")
 async def list_jobs(
     tenant: Reader,
     domain: Annotated[str | None, Query(max_length=300)] = None,
@@ -185,12 +190,17 @@ async def list_jobs(
     return [await _shown(tenant, job) for job in await tenant.jobs_by(DOOR, domain or "", limit)]
 
 
-@router.get("/{job_id}", responses=declared(403, 404), summary="How a job of a sitemap stands")
+@router.get("/{job_id}", responses=declared("job.not_found"), summary="How a job of a sitemap stands")
 async def look(job_id: UUID, tenant: Reader) -> SitemapJob:
     return await _shown(tenant, await tenant.job(job_id))
 
 
-@router.post("/{job_id}/cancel", status_code=202, responses=declared(403, 404, 409), summary="Cancel it")
+@router.post(
+    "/{job_id}/cancel",
+    status_code=202,
+    responses=declared("job.not_found", "sitemap.status", "job.state"),
+    summary="Cancel it",
+)
 async def cancel(job_id: UUID, tenant: Submitter) -> Ok:
     job = await tenant.job(job_id)
     status = _STATUS[job.state]
@@ -200,7 +210,7 @@ async def cancel(job_id: UUID, tenant: Submitter) -> Ok:
     return Ok()
 
 
-@router.get("/{job_id}/exports", responses=declared(403, 404, 501), summary="Its tables")
+@router.get("/{job_id}/exports", responses=declared("job.not_found", "recipe.missing"), summary="Its tables")
 async def exports(job_id: UUID, tenant: Reader) -> Response:
     """The tables full, seo and diff are made by the recipe `site`, which is not there yet."""
     job = await tenant.job(job_id)
@@ -214,7 +224,7 @@ async def exports(job_id: UUID, tenant: Reader) -> Response:
 @router.get(
     "/{job_id}/stream",
     response_class=Response,
-    responses={**declared(403, 404), 200: {"description": "Progress.", "content": {"text/event-stream": {}}}},
+    responses={**declared("job.not_found"), 200: {"description": "Progress.", "content": {"text/event-stream": {}}}},
     summary="Follow it",
 )
 async def stream(job_id: UUID, request: Request, parts: GivenParts) -> Response:

@@ -13,9 +13,10 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
 from gossamer.api.caller import Caller, admit, recognise
+from gossamer.api.codes import declared
 from gossamer.api.live import Live, TooSlow, Update
 from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.problems import Limited, declared, of_user_error, problem
+from gossamer.api.problems import Limited, of_user_error, problem
 from gossamer.errors import GossamerError, UserError
 from gossamer.model.account import Right
 from gossamer.store import owned
@@ -101,7 +102,7 @@ async def _left(receive: Receive) -> None:
 @router.get(
     "/live",
     response_class=Response,
-    responses={**declared(403, 404), 200: {"description": "Updates.", "content": {"text/event-stream": {}}}},
+    responses={**declared("job.not_found"), 200: {"description": "Updates.", "content": {"text/event-stream": {}}}},
     summary="Follow a job (server-sent events)",
 )
 async def follow(

@@ -5,7 +5,8 @@ database, which makes sure in the very transaction that the job is the account's
 """
 
 from asyncio import Future
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from gossamer.intake import control, quota
 from gossamer.intake.estimate import Asked, Forecast, forecast
 from gossamer.intake.submit import Submitted, submit_once
 from gossamer.model.account import Account, ApiKey, Bill, Quota, Right
-from gossamer.model.export import Export
+from gossamer.model.export import RESULT, Export
 from gossamer.model.job import Job, JobRequest, Progress
 from gossamer.model.money import Budget, Cap
 from gossamer.model.seat import Seat
@@ -89,6 +90,18 @@ class Tenant:
             if known:
                 return
         await self._app.database.read(quota.refuse, self.id, self._app.quota)
+
+    @asynccontextmanager
+    async def room_first(self, key: str | None = None) -> AsyncIterator[None]:
+        """`check_quota` before anything that is wrong with a request is said: so only where something is.
+
+        Whoever submits inside is asked for room and credits in the transaction that makes the job.
+        """
+        try:
+            yield
+        except UserError:
+            await self.check_quota(key)
+            raise
 
     async def submit(self, request: JobRequest, door: str, urls: int) -> Submitted:
         """Make a job of this account, as a request that came in by `door`. A page takes one credit at least."""
@@ -236,6 +249,10 @@ class Tenant:
             f"Job {job.id} has no export {export_id}.",
             hint=f"See GET /v1/jobs/{job.id}/exports for the ones it has.",
         )
+
+    async def result_file(self, job: Job) -> Export | None:
+        """The file of what came of a scrape, the newest if there are several."""
+        return next((one for one in reversed(await self.files(job)) if one.type == RESULT), None)
 
     async def cancel_files(self, job: Job) -> int:
         return await self._of(job.id).write(exports.cancel, job.id)

@@ -10,7 +10,7 @@ from gossamer.model.account import ApiKey, Right
 from gossamer.model.export import Export, ExportState
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
-from gossamer.model.states import JobState
+from gossamer.model.states import OVER, JobState
 from gossamer.store.listings import Failure
 from gossamer.store.usage import Day, Use
 
@@ -55,6 +55,17 @@ class JobView(BaseModel):
     links: Mapping[str, str] = Field(default_factory=dict)
 
 
+class ResultView(BaseModel):
+    """Where the result of a scrape is that nobody waited for: as POST /v1/scrape would have answered it."""
+
+    state: str = Field(description="pending, done, failed or expired; none: its job ended without one.")
+    reason: str = Field("", description="Why it could not be put there.")
+    url: str | None = Field(None, description="Where it can be fetched without a key until then: keep it secret.")
+    expires_at: datetime | None = None
+    size_bytes: int | None = None
+    sha256: str | None = None
+
+
 class JobStatus(JobView):
     """A job and how far it is."""
 
@@ -62,6 +73,7 @@ class JobStatus(JobView):
     params: Mapping[str, Any] = Field(default_factory=dict, description="What the recipe was told.")
     spent_credits: int = Field(0, description="Provider credits spent so far.")
     spent_usd: float = Field(0.0, description="Dollars paid to providers so far.")
+    result: ResultView | None = Field(None, description="Of POST /v1/scrape with `async`.")
     as_of: datetime | None = Field(None, description="If the database is away: when this was so. Else null.")
 
 
@@ -222,6 +234,22 @@ def export(one: Export, url: str | None, link: str | None = None) -> ExportView:
         expires_at=one.expires_at,
         url=url if one.is_there else None,
         link=link,
+    )
+
+
+def result(job: Job, one: Export | None, link: str | None) -> ResultView:
+    """The file of a job that makes one by itself, as far as it is."""
+    if one is None:
+        return ResultView(state="none" if job.state in OVER else "pending")
+    shown = export(one, None)
+    state = "pending" if one.is_open else shown.state
+    return ResultView(
+        state=state,
+        reason=one.reason,
+        url=link,
+        expires_at=one.expires_at,
+        size_bytes=one.size if link else None,
+        sha256=one.sha256 if link else None,
     )
 
 

@@ -9,13 +9,15 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from gossamer.api import cursors
 from gossamer.api.caller import Reader, Submitter
-from gossamer.api.problems import declared
+from gossamer.api.codes import declared
 from gossamer.deliver.webhooks import LONGEST_OVERLAP, LONGEST_URL, OVERLAP, read_events
 from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint, EndpointState, EventType
 
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"])
 
 _HOOK = "https://example.com/hooks"
+_ADDRESS = ("webhook.url", "webhook.address", "webhook.event")
+_MESSAGE = ("webhook.not_found", "webhook.no_delivery")
 
 
 class NewWebhook(BaseModel):
@@ -135,12 +137,12 @@ def _shown(one: Delivery) -> DeliveryView:
     )
 
 
-@router.get("", responses=declared(403), summary="The webhooks of the account")
+@router.get("", responses=declared(), summary="The webhooks of the account")
 async def list_webhooks(tenant: Reader) -> Webhooks:
     return Webhooks(items=[WebhookView(**_fields(one)) for one in await tenant.webhooks.all()])
 
 
-@router.post("", status_code=201, responses=declared(403, 409), summary="Add a webhook")
+@router.post("", status_code=201, responses=declared(*_ADDRESS, "webhook.too_many"), summary="Add a webhook")
 async def add(body: NewWebhook, tenant: Submitter, response: Response) -> NewWebhookView:
     """An account has up to 50. Messages follow Standard Webhooks; where they are sent must be a public address.
 
@@ -151,12 +153,16 @@ async def add(body: NewWebhook, tenant: Submitter, response: Response) -> NewWeb
     return NewWebhookView(**_fields(made.endpoint), secret=made.secret)
 
 
-@router.get("/{webhook_id}", responses=declared(403, 404), summary="One webhook, and how it does")
+@router.get("/{webhook_id}", responses=declared("webhook.not_found"), summary="One webhook, and how it does")
 async def look(webhook_id: UUID, tenant: Reader) -> WebhookView:
     return WebhookView(**_fields(await tenant.webhooks.get(webhook_id)))
 
 
-@router.patch("/{webhook_id}", responses=declared(403, 404), summary="Change a webhook, or switch it on or off")
+@router.patch(
+    "/{webhook_id}",
+    responses=declared("webhook.not_found", *_ADDRESS),
+    summary="Change a webhook, or switch it on or off",
+)
 async def change(webhook_id: UUID, body: ChangedWebhook, tenant: Submitter) -> WebhookView:
     """One that was switched off for taking nothing is switched on again with `enabled`."""
     one = await tenant.webhooks.get(webhook_id)
@@ -168,14 +174,18 @@ async def change(webhook_id: UUID, body: ChangedWebhook, tenant: Submitter) -> W
     return WebhookView(**_fields(one))
 
 
-@router.delete("/{webhook_id}", status_code=204, responses=declared(403, 404), summary="Remove a webhook")
+@router.delete("/{webhook_id}", status_code=204, responses=declared("webhook.not_found"), summary="Remove a webhook")
 async def remove(webhook_id: UUID, tenant: Submitter) -> Response:
     """With the log of what was sent to it."""
     await tenant.webhooks.remove(webhook_id)
     return Response(status_code=204)
 
 
-@router.post("/{webhook_id}/rotate", responses=declared(403, 404), summary="Give a webhook a new secret")
+@router.post(
+    "/{webhook_id}/rotate",
+    responses=declared("webhook.not_found", "webhook.overlap"),
+    summary="Give a webhook a new secret",
+)
 async def rotate(webhook_id: UUID, tenant: Submitter, body: Rotation | None = None) -> NewWebhookView:
     """For a while messages are signed with both."""
     overlap = timedelta(hours=(body or Rotation.model_validate({})).overlap_hours)
@@ -183,13 +193,22 @@ async def rotate(webhook_id: UUID, tenant: Submitter, body: Rotation | None = No
     return NewWebhookView(**_fields(await tenant.webhooks.get(webhook_id)), secret=secret)
 
 
-@router.post("/{webhook_id}/test", status_code=202, responses=declared(403, 404, 409), summary="Send a test message")
+@router.post(
+    "/{webhook_id}/test",
+    status_code=202,
+    responses=declared("webhook.not_found", "webhook.off"),
+    summary="Send a test message",
+)
 async def test(webhook_id: UUID, tenant: Submitter) -> DeliveryView:
     """It goes out within a second or two where jobs are worked; look at its delivery for what came back."""
     return _shown(await tenant.webhooks.send_test(webhook_id))
 
 
-@router.get("/{webhook_id}/deliveries", responses=declared(403, 404), summary="What was sent, and what came back")
+@router.get(
+    "/{webhook_id}/deliveries",
+    responses=declared("webhook.not_found", "request.cursor"),
+    summary="What was sent, and what came back",
+)
 async def deliveries(
     webhook_id: UUID,
     tenant: Reader,
@@ -204,7 +223,7 @@ async def deliveries(
     return DeliveryPage(items=[_shown(one) for one in found[:limit]], has_more=more, next_cursor=after)
 
 
-@router.get("/{webhook_id}/deliveries/{delivery_id}", responses=declared(403, 404), summary="One message")
+@router.get("/{webhook_id}/deliveries/{delivery_id}", responses=declared(*_MESSAGE), summary="One message")
 async def delivery(webhook_id: UUID, delivery_id: UUID, tenant: Reader) -> DeliveryView:
     return _shown(await tenant.webhooks.delivery(webhook_id, delivery_id))
 
@@ -212,7 +231,7 @@ async def delivery(webhook_id: UUID, delivery_id: UUID, tenant: Reader) -> Deliv
 @router.post(
     "/{webhook_id}/deliveries/{delivery_id}/replay",
     status_code=202,
-    responses=declared(403, 404, 409),
+    responses=declared(*_MESSAGE, "webhook.off"),
     summary="Send a message once more",
 )
 async def replay(webhook_id: UUID, delivery_id: UUID, tenant: Submitter) -> DeliveryView:
@@ -221,7 +240,10 @@ async def replay(webhook_id: UUID, delivery_id: UUID, tenant: Submitter) -> Deli
 
 
 @router.post(
-    "/{webhook_id}/replay-failed", status_code=202, responses=declared(403, 404, 409), summary="Send what was given up"
+    "/{webhook_id}/replay-failed",
+    status_code=202,
+    responses=declared("webhook.not_found", "webhook.off"),
+    summary="Send what was given up",
 )
 async def replay_failed(
     webhook_id: UUID,

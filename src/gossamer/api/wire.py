@@ -8,7 +8,7 @@ import asyncio
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_address
@@ -16,7 +16,7 @@ from typing import TextIO
 from uuid import uuid4
 
 import orjson
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gossamer.api.problems import AWAY, problem
@@ -26,16 +26,19 @@ from gossamer.telemetry import get_logger
 log = get_logger(__name__)
 
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
+# As they go out, in small letters: they are put into every answer.
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
 # A zero character, or half of a pair of surrogates, as JSON writes them.
 _NO_TEXT = re.compile(
     rb"\\u0000|\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
@@ -187,12 +190,7 @@ class _Exchange:
             return
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = MutableHeaders(scope=message)
-            for name, value in {**_HEADERS, **self._state.get("headers", {})}.items():
-                headers.setdefault(name, value)
-            if self.secure:
-                headers["Strict-Transport-Security"] = "max-age=31536000"
-            headers["X-Request-Id"] = self.id
+            message = {**message, "headers": self._headers(message.get("headers", ()))}
         elif message["type"] == "http.response.body":
             self.size += len(message.get("body", b""))
         elif message["type"] == "websocket.accept":
@@ -200,6 +198,17 @@ class _Exchange:
         elif message["type"] == "websocket.close" and not self.status:
             self.status = 403
         await self._send(message)
+
+    def _headers(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        """Those of the answer, and what it does not say itself of those that every answer has."""
+        headers = [(name, value) for name, value in given if name.lower() != b"x-request-id"]
+        said = {name.lower() for name, _ in headers}
+        more = [(name.lower().encode(), value.encode()) for name, value in self._state.get("headers", {}).items()]
+        headers += [pair for pair in (*_HEADERS, *more) if pair[0] not in said]
+        if self.secure:
+            headers.append((b"strict-transport-security", b"max-age=31536000"))
+        headers.append((b"x-request-id", self.id.encode()))
+        return headers
 
 
 def _within(ip: str, networks: Sequence[IPv4Network | IPv6Network]) -> bool:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gossamer.export.make import Order
     from gossamer.intake.estimate import Forecast
     from gossamer.intake.submit import Submitted
+    from gossamer.model.webhook import Delivery
     from gossamer.questions.submitting import Walk
 
 _LOOK = 0.2  # seconds between looks at the rows
@@ -139,6 +140,10 @@ class LocalHome:
         total = await expected(self._database, order)
         async for chunk in make_file(self._database, order, told, lines_expected=total, prices=self.app.prices):
             yield chunk
+
+    async def send(self, message: "Delivery") -> bool:
+        async with self.app.sender("command") as sender:
+            return bool(await sender.send_to(message.endpoint_id, message.id))
 
     async def delete(self, job: Job) -> tuple[int, int]:
         from gossamer.cli.traces_here import remove_files

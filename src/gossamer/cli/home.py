@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gossamer.intake.submit import Submitted
     from gossamer.model.job import Job, JobRequest, Target
     from gossamer.model.money import Cap
+    from gossamer.model.webhook import Delivery
     from gossamer.questions.submitting import Walk
     from gossamer.questions.view import View
 
@@ -115,6 +116,12 @@ class Home(Protocol):
 
     def write(self, order: "Order", told: Callable[[int], None]) -> AsyncIterator[bytes]:
         """The bytes of a file; `told` hears how many rows it has."""
+        ...
+
+    # Messages.
+
+    async def send(self, message: "Delivery") -> bool:
+        """Try one now, if that is up to us and nobody else is at it: whether it was tried."""
         ...
 
     # What is to be no more.

@@ -15,7 +15,7 @@ BAD_INPUT = 2
 FAILED = 1
 
 # About a machine, not about jobs: a server does not do these for others.
-_LOCAL_ONLY = frozenset({"account", "db", "doctor", "serve", "webhook", "worker"})
+_LOCAL_ONLY = frozenset({"account", "db", "doctor", "serve", "worker"})
 
 app = typer.Typer(
     name="gossamer",

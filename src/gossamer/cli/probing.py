@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from gossamer.assembly import App, open_kit
 from gossamer.cli import words
+from gossamer.cli.probe_words import ALL_MET, looked
 from gossamer.cli.session import say
 from gossamer.intake.estimate import Asked, not_known
 from gossamer.model.estimate import Probed
@@ -18,7 +19,7 @@ async def look_first(app: App, asked: Asked, number: int, *, quiet: bool) -> Pro
     """What a plain request gets of so many of the job's sites; None if there is none to look at."""
     unknown = await not_known(app.database, asked)
     if not unknown:
-        say("All domains were met before, so no homepage was looked at.", quiet=quiet)
+        say(ALL_MET, quiet=quiet)
         return None
     with _working(app):
         chosen = choose(await _left_alone(app, unknown), number)
@@ -28,18 +29,8 @@ async def look_first(app: App, asked: Asked, number: int, *, quiet: bool) -> Pro
         say(f"Looking at {words.several(len(chosen), 'homepage')}...", quiet=quiet)
         async with open_kit(app.settings, 1, app.clock, pool=2) as kit:
             found = await Probe(kit).look(chosen)
-    say(_said(found), quiet=quiet)
+    say(looked(found), quiet=quiet)
     return found if found.asked else None
-
-
-def _said(found: Probed) -> str:
-    if not found.asked:
-        return "None of them could be looked at."
-    plain = found.asked - found.climbing - found.gone
-    parts = [f"{plain:,} can be read with a plain request", f"{found.climbing:,} need more than that"]
-    if found.gone:
-        parts.append(f"{found.gone:,} cannot be read at all")
-    return f"Looked at {words.several(found.asked, 'homepage')}: {', '.join(parts)}"
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from gossamer.intake.estimate import Forecast
 from gossamer.intake.submit import Submitted
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.money import MEGABYTE, MICROS, Cap
+from gossamer.model.webhook import Delivery
 from gossamer.questions import jobs
 from gossamer.questions.submitting import Walk, foreseen
 from gossamer.questions.view import View
@@ -59,13 +60,12 @@ class RemoteHome:
     async def foresee(
         self, walk: Walk, targets: Sequence[Target], probe: int | None, *, quiet: bool
     ) -> Forecast | None:
+        probed = None
         if probe:
-            raise UserError(
-                "remote.probe",
-                f"--probe looks at homepages from this machine, and the job would be run by {self.client.url}.",
-                hint="Leave it out.",
-            )
-        return await self.ask(foreseen, walk, [target.given for target in targets])
+            from gossamer.cli.probing_there import look_first
+
+            probed = await look_first(self, walk, targets, probe, quiet=quiet)
+        return await self.ask(foreseen, walk, [target.given for target in targets], probed)
 
     async def submit(self, request: JobRequest) -> Submitted:
         urls = [page for target in request.targets for page in target.pages]
@@ -148,6 +148,9 @@ class RemoteHome:
         told(made.rows)
         async for piece in self.client.read(made):
             yield piece
+
+    async def send(self, message: Delivery) -> bool:
+        return False
 
     async def delete(self, job: Job) -> tuple[int, int]:
         return (await self.client.delete(job.id)).rows, 0

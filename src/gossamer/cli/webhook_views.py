@@ -1,64 +1,21 @@
 """Webhooks and what was sent to them, as people and scripts see them."""
 
 from typing import Any
-from uuid import UUID
 
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.assembly import App
 from gossamer.cli import tables, words
+from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
-from gossamer.deliver import webhooks
 from gossamer.errors import UserError
-from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id
 from gossamer.model.ids import short
-from gossamer.model.money import ACCOUNT
 from gossamer.model.webhook import Delivery, DeliveryState, Endpoint
-from gossamer.store import deliveries, endpoints
-from gossamer.store.tx import Tx
+from gossamer.questions import webhooks
 
 
-async def find_endpoint(app: App, text: str) -> Endpoint:
-    """The webhook a person means by what they typed."""
-
-    def matching(tx: Tx, digits: str) -> list[UUID]:
-        return endpoints.matching(tx, ACCOUNT, digits)
-
-    match await find_id(app.database, text, matching):
-        case NotAnId():
-            hint = f"Give {WRITTEN_IN} 'gossamer webhook list'."
-            raise UserError("webhook.bad_id", f"{text!r} is not the id of a webhook.", hint=hint)
-        case Several(some):
-            hint = "Give more characters."
-            raise UserError("webhook.ambiguous", f"{text!r} fits more than one webhook: {some}.", hint=hint)
-        case UUID() as identifier:
-            return await webhooks.get(app.database, ACCOUNT, identifier)
-    hint = "See 'gossamer webhook list' for the ones there are."
-    raise UserError("webhook.not_found", f"There is no webhook {text!r} here.", hint=hint)
-
-
-async def find_delivery(app: App, text: str) -> Delivery:
-    """The message a person means by what they typed; also as receivers know it."""
-
-    def matching(tx: Tx, digits: str) -> list[UUID]:
-        return deliveries.matching(tx, ACCOUNT, digits)
-
-    match await find_id(app.database, text.strip().removeprefix("msg_"), matching):
-        case NotAnId():
-            hint = f"Give {WRITTEN_IN} 'gossamer webhook deliveries'."
-            raise UserError("webhook.bad_message", f"{text!r} is not the id of a message.", hint=hint)
-        case Several(some):
-            hint = "Give more characters."
-            raise UserError("webhook.ambiguous", f"{text!r} fits more than one message: {some}.", hint=hint)
-        case UUID() as identifier:
-            return await webhooks.delivery(app.database, ACCOUNT, identifier)
-    hint = "See 'gossamer webhook deliveries' for those of the last 30 days."
-    raise UserError("webhook.no_delivery", f"There is no message {text!r} here.", hint=hint)
-
-
-async def show_endpoints(app: App, *, as_json: bool) -> int:
-    found = await webhooks.everything(app.database, ACCOUNT)
+async def show_endpoints(home: Home, *, as_json: bool) -> int:
+    found = await home.ask(webhooks.hooks)
     if as_json:
         say_json([endpoint_json(endpoint) for endpoint in found])
         return 0
@@ -83,10 +40,8 @@ def _health(endpoint: Endpoint) -> str:
     return f"{words.several(endpoint.failures, 'failure')} since {words.moment(endpoint.failing_since)[:19]}"
 
 
-async def show_deliveries(app: App, endpoint: str, state: str, limit: int, *, as_json: bool) -> int:
-    chosen = await find_endpoint(app, endpoint) if endpoint else None
-    wanted = _state(state) if state else None
-    found = await webhooks.log(app.database, ACCOUNT, chosen.id if chosen else None, state=wanted, limit=limit)
+async def show_deliveries(home: Home, endpoint: str, state: str, limit: int, *, as_json: bool) -> int:
+    found = await home.ask(webhooks.hook_log, endpoint or None, _state(state) if state else None, limit)
     if as_json:
         say_json([delivery_json(one) for one in found])
         return 0

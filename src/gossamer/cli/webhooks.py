@@ -27,10 +27,10 @@ def add(
 
         gossamer webhook add https://example.com/hooks --events job.completed,job.failed,export.ready
     """
-    from gossamer.cli.session import run_here as run_command
+    from gossamer.cli.session import run as run_command
     from gossamer.cli.webhook_work import add_endpoint
 
-    run_command(lambda app: add_endpoint(app, url, events, as_json=as_json))
+    run_command(lambda home: add_endpoint(home, url, events, as_json=as_json))
 
 
 @app.command("list", cls=StrictCommand)
@@ -42,10 +42,10 @@ def list_endpoints(as_json: bool = JSON) -> None:
     \b
         gossamer webhook list
     """
-    from gossamer.cli.session import run_here as run_command
+    from gossamer.cli.session import run as run_command
     from gossamer.cli.webhook_views import show_endpoints
 
-    run_command(lambda app: show_endpoints(app, as_json=as_json))
+    run_command(lambda home: show_endpoints(home, as_json=as_json))
 
 
 @app.command("test", cls=StrictCommand)
@@ -57,10 +57,10 @@ def try_endpoint(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
     \b
         gossamer webhook test 3f9a2c71
     """
-    from gossamer.cli.session import run_here as run_command
+    from gossamer.cli.session import run as run_command
     from gossamer.cli.webhook_work import send_test
 
-    run_command(lambda app: send_test(app, endpoint, as_json=as_json))
+    run_command(lambda home: send_test(home, endpoint, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -79,10 +79,10 @@ def deliveries(
 
         gossamer webhook deliveries 3f9a2c71 --state failed
     """
-    from gossamer.cli.session import run_here as run_command
+    from gossamer.cli.session import run as run_command
     from gossamer.cli.webhook_views import show_deliveries
 
-    run_command(lambda app: show_deliveries(app, endpoint, state, limit, as_json=as_json))
+    run_command(lambda home: show_deliveries(home, endpoint, state, limit, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -104,7 +104,7 @@ def replay(
 
         gossamer webhook replay --failed 3f9a2c71
     """
-    from gossamer.cli.session import run_here as run_command
+    from gossamer.cli.session import run as run_command
     from gossamer.cli.webhook_work import replay_failed, replay_one
     from gossamer.errors import UserError
 
@@ -113,7 +113,7 @@ def replay(
             "usage", "Give one message, or a webhook with --failed.", hint="See 'gossamer webhook replay --help'."
         )
     work = replay_failed if failed else replay_one
-    run_command(lambda app: work(app, failed or delivery, as_json=as_json))
+    run_command(lambda home: work(home, failed or delivery, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -125,10 +125,10 @@ def send(as_json: bool = JSON) -> None:
     \b
         gossamer webhook send
     """
-    from gossamer.cli.session import run_here as run_command
+    from gossamer.cli.session import run as run_command
     from gossamer.cli.webhook_work import send_due
 
-    run_command(lambda app: send_due(app, as_json=as_json))
+    run_command(lambda home: send_due(home, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -144,10 +144,10 @@ def rotate(
     \b
         gossamer webhook rotate 3f9a2c71 --overlap 2d
     """
-    from gossamer.cli.session import run_here as run_command
+    from gossamer.cli.session import run as run_command
     from gossamer.cli.webhook_work import rotate_secret
 
-    run_command(lambda app: rotate_secret(app, endpoint, overlap, as_json=as_json))
+    run_command(lambda home: rotate_secret(home, endpoint, overlap, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -159,10 +159,10 @@ def enable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
     \b
         gossamer webhook enable 3f9a2c71
     """
-    from gossamer.cli.session import run_here as run_command
+    from gossamer.cli.session import run as run_command
     from gossamer.cli.webhook_work import switch
 
-    run_command(lambda app: switch(app, endpoint, on=True, as_json=as_json))
+    run_command(lambda home: switch(home, endpoint, on=True, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -174,10 +174,10 @@ def disable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
     \b
         gossamer webhook disable 3f9a2c71
     """
-    from gossamer.cli.session import run_here as run_command
+    from gossamer.cli.session import run as run_command
     from gossamer.cli.webhook_work import switch
 
-    run_command(lambda app: switch(app, endpoint, on=False, as_json=as_json))
+    run_command(lambda home: switch(home, endpoint, on=False, as_json=as_json))
 
 
 @app.command(cls=StrictCommand)
@@ -189,7 +189,7 @@ def remove(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
     \b
         gossamer webhook remove 3f9a2c71
     """
-    from gossamer.cli.session import run_here as run_command
+    from gossamer.cli.session import run as run_command
     from gossamer.cli.webhook_work import remove_endpoint
 
-    run_command(lambda app: remove_endpoint(app, endpoint, as_json=as_json))
+    run_command(lambda home: remove_endpoint(home, endpoint, as_json=as_json))

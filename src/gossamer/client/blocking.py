@@ -99,6 +99,7 @@ class Client:
         return self._inner.url
 
     scrape = _waited(AsyncClient.scrape)
+    scrape_later = _waited(AsyncClient.scrape_later)
     batch = _waited(AsyncClient.batch)
     submit = _waited(AsyncClient.submit)
     estimate = _waited(AsyncClient.estimate)

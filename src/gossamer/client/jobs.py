@@ -52,6 +52,25 @@ class JobCalls:
             if not left or state not in ("pending", "running"):
                 raise StillRunning(f"The page is not there yet: its job {job.id} is {state}.", job.id)
 
+    async def scrape_later(
+        self,
+        url: str,
+        *,
+        formats: Sequence[str] = (),
+        extract: Mapping[str, Any] | None = None,
+        mode: str | None = None,
+        ladder: str | None = None,
+        limits: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+    ) -> answers.Accepted:
+        """One page that is not waited for: `job(id).result` says where its result is, and webhooks are told."""
+        wanted = _without_nothing(
+            url=url, formats=list(formats), extract=extract, mode=mode, ladder=ladder, limits=limits
+        )
+        body = {**wanted, "async": True}
+        call = Call("POST", "/v1/scrape", answers.Accepted, body=body, headers=_once(idempotency_key))
+        return await self._transport.answer(call)
+
     async def batch(
         self,
         urls: Sequence[str],

@@ -57,8 +57,15 @@ class Parcel:
     messages: tuple[Delivery, ...]
 
 
+Enclose = Callable[[Delivery], Awaitable[str]]
+
+
+async def _as_it_is(message: Delivery) -> str:
+    return message.body
+
+
 class Sender:
-    """Of one process. `turn` is waited for before an endpoint is sent to."""
+    """Of one process. `turn` is waited for before an endpoint is sent to; `enclose` says what a message carries."""
 
     def __init__(
         self,
@@ -70,7 +77,9 @@ class Sender:
         *,
         patience: timedelta = timedelta(days=3),
         lease: timedelta = _LEASE,
+        enclose: Enclose = _as_it_is,
     ) -> None:
+        self._enclose = enclose
         self._call_carrier = carrier  # not before there is something to carry: many never have anything
         self._carrier: Carrier | None = None
         self._database = database
@@ -158,13 +167,15 @@ class Sender:
         return ours and verdict.state is DeliveryState.DELIVERED
 
     async def _heard(self, parcel: Parcel, message: Delivery) -> Heard:
-        body = message.body.encode()
-        headers = headers_for(message.message_id, self._clock.now(), body, parcel.keys)
-        headers |= {"content-type": "application/json"}
         try:
+            body = (await self._enclose(message)).encode()
+            headers = headers_for(message.message_id, self._clock.now(), body, parcel.keys)
+            headers |= {"content-type": "application/json"}
             if self._carrier is None:
                 self._carrier = await self._call_carrier()
             return await self._carrier.post(parcel.endpoint.url, headers, body)
+        except StorageAway:
+            raise  # the receiver is not to blame
         except Exception as error:
             # A mistake of ours with one message must not keep the others, nor any job, from going on.
             log.exception("webhook.crashed", endpoint=short(parcel.endpoint.id), message=message.message_id)

@@ -1,7 +1,9 @@
 """Between people and files: what was asked for, as a row keeps it and as the file is made by it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
 
 from gossamer.errors import UserError
 from gossamer.export.formats import FORMATS, Format
@@ -10,7 +12,7 @@ from gossamer.export.prospects import NEW
 from gossamer.export.results import UNLINKED
 from gossamer.export.table import Looks
 from gossamer.export.types import table_named
-from gossamer.model.export import Export, ExportRequest
+from gossamer.model.export import RESULT, Export, ExportRequest
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
@@ -98,7 +100,11 @@ def file_name(order: Order) -> str:
 _FAILED_DOMAINS = tuple(ExportRequest("errors", form, f"failed_domains.{form}", {}) for form in ("csv", "json"))
 
 
-def by_itself(recipe: str) -> tuple[ExportRequest, ...]:
+def by_itself(job_id: UUID, recipe: str, params: Mapping[str, Any]) -> tuple[ExportRequest, ...]:
     """What is made when a job is completed, without anybody asking: nothing of single pages, which may be thousands
-    of jobs a day."""
-    return () if recipe == "scrape" else _FAILED_DOMAINS
+    of jobs a day, unless whoever wanted them did not wait."""
+    if recipe != "scrape":
+        return _FAILED_DOMAINS
+    if not params.get("result_file"):
+        return ()
+    return (ExportRequest(RESULT, "jsonl", f"{RESULT}-{short(job_id)}.jsonl", {}),)

@@ -40,6 +40,7 @@ def scrape_request(
     submit_key: str = "",
     priority: Priority = Priority.NORMAL,
     cap: Cap = _NO_LIMIT,
+    result_file: bool = False,
 ) -> JobRequest:
     """A job for these pages and no others. `here` are the names of the rungs configured here."""
     wanted = check_formats(formats, here)
@@ -50,6 +51,8 @@ def scrape_request(
         # Pictures are taken where pages are shown, and nowhere else.
         rungs = {"mode": Mode.OWN, "ladder": [one for one in here if RUNGS[one].lane in SHOOTING_LANES]}
     params = {"formats": wanted, **({"extract": dict(rules)} if rules is not None else {}), **rungs}
+    if result_file:
+        params["result_file"] = True
     # Params without formats have the recipe's own default.
     if not wanted:
         del params["formats"]

@@ -12,6 +12,12 @@ from gossamer.model.ids import short
 KEPT = timedelta(days=7)
 """How long a file is there to be fetched."""
 
+RESULT = "result"
+"""The type of the file that is made of a scrape by itself, for whoever did not wait: nobody asks for it by name."""
+
+RESULT_KEPT = timedelta(hours=24)
+"""Such a file may hold whole pages, which are kept no longer."""
+
 
 class ExportState(StrEnum):
     PENDING = "pending"
@@ -61,6 +67,11 @@ class Export:
     def key_of(self, token: UUID) -> str:
         """Where a try puts its file: a place of its own, so that two never meet and it has the name people expect."""
         return f"exports/{short(self.job_id)}/{short(self.id)}/{token.hex}/{self.name}"
+
+    @property
+    def kept(self) -> timedelta:
+        """How long its file is there, once it is."""
+        return RESULT_KEPT if self.type == RESULT else KEPT
 
     @property
     def is_open(self) -> bool:

@@ -18,6 +18,7 @@ class EventType(StrEnum):
     JOB_FAILED = "job.failed"
     JOB_CANCELLED = "job.cancelled"
     EXPORT_READY = "export.ready"
+    RESULT_READY = "result.ready"  # of a scrape that nobody waited for; it carries the result, or where that is
     BUDGET_REACHED = "budget.reached"  # 50, 80 or 100 per cent of it
     ALERT_FIRED = "alert.fired"
     TEST = "webhook.test"

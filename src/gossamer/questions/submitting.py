@@ -11,6 +11,7 @@ from gossamer.intake.domain import Refusal, clean, read_domain, target_of
 from gossamer.intake.estimate import Asked, Forecast
 from gossamer.intake.targets import MAX_TARGETS
 from gossamer.ledger.prices import PriceList
+from gossamer.model.estimate import Probed
 from gossamer.model.job import CrawlPolicy, Target
 from gossamer.model.ladders import RUNGS, Mode, ladder_of
 from gossamer.model.money import Scope
@@ -53,10 +54,18 @@ async def house_rules(view: View) -> House:
     return House(view.rungs, view.caps[Scope.JOB].credits, settings.confirm_usd, settings.processes)
 
 
-async def foreseen(view: View, walk: Walk, domains: Texts) -> Forecast | None:
-    """What a job will cost; None if it can cost nothing."""
+async def foreseen(view: View, walk: Walk, domains: Texts, probed: Probed | None) -> Forecast | None:
+    """What a job will cost, after a look at some homepages if there was one; None if it can cost nothing."""
     asked = walk.asked([_target(text) for text in domains], view.prices)
-    return await view.forecast(asked) if asked.costs_something else None
+    if probed and not 0 <= probed.climbing + probed.gone <= probed.asked <= MAX_TARGETS:
+        raise UserError("job.probed", "What was seen of homepages does not add up.", hint="Look once more.")
+    return await view.forecast(asked, probed) if asked.costs_something else None
+
+
+async def unmet(view: View, walk: Walk, domains: Texts) -> tuple[str, ...]:
+    """Those of which nothing is known that would say what they cost; none of a job that can cost nothing."""
+    asked = walk.asked([_target(text) for text in domains], view.prices)
+    return tuple(target.given for target in await view.not_known(asked)) if asked.costs_something else ()
 
 
 def _target(text: str) -> Target:

@@ -3,7 +3,20 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from gossamer.questions import files, found, history, jobs, keys, pages, proofs, spending, status, submitting, system
+from gossamer.questions import (
+    files,
+    found,
+    history,
+    jobs,
+    keys,
+    pages,
+    proofs,
+    spending,
+    status,
+    submitting,
+    system,
+    webhooks,
+)
 
 Question = Callable[..., Awaitable[Any]]
 
@@ -30,6 +43,7 @@ _ALL: tuple[Question, ...] = (
     pages.scraped,
     submitting.house_rules,
     submitting.foreseen,
+    submitting.unmet,
     system.workers,
     system.waiting,
     system.backlog,
@@ -45,6 +59,17 @@ _ALL: tuple[Question, ...] = (
     keys.keys,
     keys.make_key,
     keys.revoke_key,
+    webhooks.hooks,
+    webhooks.hook_log,
+    webhooks.message,
+    webhooks.add_hook,
+    webhooks.rotate_hook,
+    webhooks.switch_hook,
+    webhooks.remove_hook,
+    webhooks.test_hook,
+    webhooks.replay_message,
+    webhooks.replay_given_up,
+    webhooks.send_messages,
 )
 
 QUESTIONS: Mapping[str, Question] = {question.__name__: question for question in _ALL}

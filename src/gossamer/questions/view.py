@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gossamer.assembly import App
+from gossamer.clock import SteadyClock
 from gossamer.errors import UserError
 from gossamer.intake.control import find_job
 from gossamer.ledger.prices import PriceList
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from gossamer.blobs.page_files import PageFiles
     from gossamer.blobs.shelf import Shelf
     from gossamer.intake.estimate import Asked, Forecast
+    from gossamer.model.estimate import Probed
+    from gossamer.model.job import Target
 
 T = TypeVar("T")
 
@@ -80,12 +83,15 @@ class View:
         if asker and meant != asker.account:
             self.house()
         if asker and not asker.right.includes(Right.ADMIN):
-            raise UserError(
-                "auth.forbidden",
-                f"This key may {asker.right}, and this takes one that may {Right.ADMIN}.",
-                hint="Use another key, or have one made with that scope.",
-            )
+            raise _may_not(asker, Right.ADMIN)
         return meant, self._app.database
+
+    def own(self, right: Right) -> tuple[str, Database]:
+        """The asker's account, if their key may do so much there; and the database it is in."""
+        asker = self._asker
+        if asker and not asker.right.includes(right):
+            raise _may_not(asker, right)
+        return asker.account if asker else DEFAULT, self._app.database
 
     async def keys(self, digits: str) -> list[ApiKey]:
         """Those whose id fits, of the accounts whose keys the asker may look after."""
@@ -93,12 +99,20 @@ class View:
         asker = self._asker
         return [key for key in found if asker is None or asker.is_operator or key.account == asker.account]
 
-    async def forecast(self, asked: "Asked") -> "Forecast":
+    async def forecast(self, asked: "Asked", probed: "Probed | None" = None) -> "Forecast":
         """By what the asker's own jobs have cost."""
         from gossamer.intake.estimate import forecast
 
-        account = self._asker.account if self._asker else None
-        return await forecast(self._app.database, replace(asked, account=account))
+        return await forecast(self._app.database, self._asked(asked), probed)
+
+    async def not_known(self, asked: "Asked") -> "list[Target]":
+        """The sites of which the asker's own jobs say nothing."""
+        from gossamer.intake.estimate import not_known
+
+        return await not_known(self._app.database, self._asked(asked))
+
+    def _asked(self, asked: "Asked") -> "Asked":
+        return replace(asked, account=self._asker.account if self._asker else None)
 
     def house(self) -> App:
         """Everything, for who may see it."""
@@ -124,6 +138,10 @@ class View:
     @property
     def now(self) -> datetime:
         return self._app.clock.now()
+
+    @property
+    def clock(self) -> SteadyClock:
+        return self._app.clock
 
     @property
     def settings(self) -> Settings:
@@ -154,3 +172,11 @@ class View:
 
     def page_files(self) -> "PageFiles":
         return self._app.page_files()
+
+
+def _may_not(asker: Asker, right: Right) -> UserError:
+    return UserError(
+        "auth.forbidden",
+        f"This key may {asker.right}, and this takes one that may {right}.",
+        hint="Use another key, or have one made with that scope.",
+    )

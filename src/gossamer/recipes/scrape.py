@@ -87,6 +87,11 @@ class ScrapeParams(FetchingParams):
         default=None, description="Read the sites from where they begin on; nothing: exactly the pages that are listed."
     )
 
+    result_file: bool = Field(
+        default=False,
+        description="When the job is over, put what came of its pages into a file for a day: a line of JSON for each.",
+    )
+
     @field_validator("extract")
     @classmethod
     def _is_wanted(cls, rules: dict[str, Any] | None, info: ValidationInfo) -> dict[str, Any] | None:

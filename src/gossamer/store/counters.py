@@ -10,8 +10,10 @@ from uuid import UUID
 from sqlalchemy import Executable, bindparam, case, exists, func, insert, select, update
 
 from gossamer.model.job import Progress
+from gossamer.model.money import Amount, Scope
 from gossamer.model.states import VisitState
 from gossamer.store.dialect import Dialect
+from gossamer.store.ledger_tables import PARTS, budgets
 from gossamer.store.many import Many
 from gossamer.store.tables import counters, jobs, minutes, visits
 from gossamer.store.tx import Tx
@@ -156,6 +158,24 @@ def progress(tx: Tx, job_id: UUID) -> Progress:
         last_activity=sums.last_at,
         **{name: int(getattr(sums, name)) for name in NAMES},
     )
+
+
+_BUDGET = (  # as its primary key has it
+    (budgets.c.scope == Scope.JOB) & (budgets.c.subject == bindparam("subject")) & (budgets.c.period == "")
+)
+_TOTALS = _SUMS.with_only_columns(
+    *(func.coalesce(func.sum(counters.c[name]), 0).label(name) for name in NAMES),
+    func.max(jobs.c.sites_total).label("sites_total"),
+    *(func.coalesce(func.max(budgets.c[f"spent_{part}"]), 0).label(part) for part in PARTS),
+).select_from(counters.join(jobs, jobs.c.id == counters.c.job_id).outerjoin(budgets, _BUDGET))
+
+
+def totals(tx: Tx, job_id: UUID) -> tuple[Progress, Amount]:
+    """How far a job has come and what it has spent, in one statement: without how fast it goes."""
+    row = tx.run(_TOTALS, {"job": job_id, "subject": job_id.hex}).one()
+    done: dict[str, Any] = {name: int(getattr(row, name)) for name in NAMES}
+    spent = Amount(**{part: int(getattr(row, part)) for part in PARTS})
+    return Progress(sites_total=int(row.sites_total or 0), **done), spent
 
 
 def _window(now: datetime, since: datetime | None, started: datetime | None) -> timedelta:

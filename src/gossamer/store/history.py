@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, bindparam, select
 
 from gossamer.model.page import Attempt, Errand
 from gossamer.model.states import PageState, SiteState
@@ -87,9 +87,17 @@ def site(tx: Tx, job_id: UUID, host: str) -> SiteHistory | None:
     )
 
 
+# Prepared once: whoever waits for a page asks for it.
+_AT = (
+    select(pages)
+    .where(pages.c.job_id == bindparam("job"), pages.c.key.in_(bindparam("keys", expanding=True)))
+    .order_by(pages.c.key)
+)
+
+
 def pages_at(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> list[PageHistory]:
     """Those of the pages that exist, in no particular order."""
-    return _found(tx, job_id, pages.c.key.in_(keys))
+    return [_page(row) for row in tx.run(_AT, {"job": job_id, "keys": keys})]
 
 
 def pages_by_key(

@@ -1,6 +1,7 @@
 """Jobs: created, found, moved from state to state."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -161,19 +162,28 @@ def complete(tx: Tx, identifier: UUID, why: str = "") -> bool:
 _OPEN_SITE = exists().where(sites.c.job_id == jobs.c.id, sites.c.state == SiteState.OPEN)
 
 
-_MAY_CLOSE = select(jobs.c.recipe, jobs.c.account_id).where(
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What the end of a job needs to know of it."""
+
+    recipe: str
+    params: Mapping[str, Any]
+    account: str
+
+
+_MAY_CLOSE = select(jobs.c.recipe, jobs.c.params, jobs.c.account_id).where(
     jobs.c.id == bindparam("job"), jobs.c.state == JobState.RUNNING, ~_OPEN_SITE
 )
 
 
-def may_close_now(tx: Tx, identifier: UUID) -> tuple[str, str] | None:
-    """The recipe and the account of a job, if it runs, has no open site, and nobody else is about to change it.
+def may_close_now(tx: Tx, identifier: UUID) -> Closing | None:
+    """A job that can be closed: it runs, has no open site, and nobody else is about to change it.
 
     Whoever asks this has locked sites, which come after jobs: so nobody is waited for.
     """
     runs = _MAY_CLOSE.with_for_update(key_share=True, skip_locked=True) if tx.dialect.row_locks else _MAY_CLOSE
     found = tx.run(runs, {"job": identifier}).first()
-    return (found.recipe, found.account_id) if found else None
+    return Closing(found.recipe, found.params, found.account_id) if found else None
 
 
 _BUSY = exists().where(visits.c.job_id == jobs.c.id, visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING)))

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, bindparam, insert, select, update
 
 from gossamer.model.account import ApiKey, Right
 from gossamer.model.ids import new_id
@@ -22,13 +22,17 @@ def add(tx: Tx, account: str, name: str, right: Right, start: str, digest: bytes
     return key
 
 
-_BY_DIGEST = select(api_keys).join(accounts, accounts.c.id == api_keys.c.account_id)
+# Prepared once: every request asks for it.
+_HOLDER = (
+    select(api_keys)
+    .join(accounts, accounts.c.id == api_keys.c.account_id)
+    .where(api_keys.c.digest == bindparam("given"), api_keys.c.revoked_at.is_(None), accounts.c.closed_at.is_(None))
+)
 
 
 def holder(tx: Tx, digest: bytes) -> ApiKey | None:
     """The key of this digest, if it is good and so is its account."""
-    good = api_keys.c.revoked_at.is_(None) & accounts.c.closed_at.is_(None)
-    row = tx.run(_BY_DIGEST.where(api_keys.c.digest == digest, good)).first()
+    row = tx.run(_HOLDER, {"given": digest}).first()
     return _key(row) if row else None
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Row, bindparam, delete, insert, select, update
 
-from gossamer.model.export import Export
+from gossamer.model.export import RESULT, Export
 from gossamer.model.ids import new_id
 from gossamer.model.money import ACCOUNT, Budget, Scope
 from gossamer.model.states import JobState
@@ -76,7 +76,8 @@ def export_ready(tx: Tx, export: Export, *, rows: int, size: int, sha256: str, e
         "sha256": sha256,
         "expires_at": stamp(expires_at),
     }
-    tell(tx, account_of(tx, export.job_id), EventType.EXPORT_READY, data, export.job_id)
+    kind = EventType.RESULT_READY if export.type == RESULT else EventType.EXPORT_READY
+    tell(tx, account_of(tx, export.job_id), kind, data, export.job_id)
 
 
 def budget_reached(tx: Tx, budget: Budget, sentence: str) -> None:

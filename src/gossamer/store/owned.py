@@ -19,7 +19,7 @@ from gossamer.model.ids import fits
 from gossamer.model.job import Job, Progress
 from gossamer.model.money import Amount
 from gossamer.model.states import JobState
-from gossamer.store import budgets, counters
+from gossamer.store import counters
 from gossamer.store import jobs as all_jobs
 from gossamer.store import usage as waiting
 from gossamer.store.access_tables import usage
@@ -70,7 +70,8 @@ def status(tx: Tx, account: str, job_id: UUID) -> Status | None:
     if found is None:
         return None
     waits = found.state is JobState.PENDING and waiting.is_waiting(tx, account, job_id)
-    return Status(found, counters.progress(tx, job_id), budgets.of_job(tx, job_id).spent, waits)
+    progress, spent = counters.totals(tx, job_id)
+    return Status(found, progress, spent, waits)
 
 
 def page(

@@ -4,9 +4,9 @@ import asyncio
 import errno
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -46,6 +46,7 @@ class SqliteDatabase:
         _make_private(path)
         self._writer = _engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints, cache_kb=cache_kb)
         self._reader = _engine(path, begin="BEGIN", checkpoints=checkpoints, cache_kb=cache_kb)
+        self._open: dict[Engine, Connection] = {}  # each used by one thread only
         self._turn = Turn(path)
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
         self._read_thread = ThreadPoolExecutor(1, thread_name_prefix="store-read")
@@ -98,13 +99,28 @@ class SqliteDatabase:
         **kwargs: P.kwargs,
     ) -> T:
         def whole() -> T:
-            with turn, engine.begin() as conn:
+            with turn, self._lent(engine) as conn:
                 return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
 
         async def once() -> T:
             return await self._once(thread, whole)
 
         return await self.patience.lend(once)
+
+    @contextmanager
+    def _lent(self, engine: Engine) -> Iterator[Connection]:
+        """A transaction on the connection of an engine, which stays open: to take it from the pool takes as long as a
+        small question does. After whatever has gone wrong it is taken anew.
+        """
+        conn = self._open.get(engine)
+        if conn is None:
+            conn = self._open[engine] = engine.connect()
+        try:
+            with conn.begin():
+                yield conn
+        except BaseException:
+            self._open.pop(engine).close()
+            raise
 
     async def _once(self, thread: ThreadPoolExecutor, whole: Callable[[], T]) -> T:
         try:
@@ -134,6 +150,8 @@ class SqliteDatabase:
     async def close(self) -> None:
         await asyncio.to_thread(self._write_thread.shutdown)
         await asyncio.to_thread(self._read_thread.shutdown)
+        for conn in self._open.values():
+            conn.close()
         self._writer.dispose()
         self._reader.dispose()
         self._turn.close()
@@ -180,7 +198,12 @@ def _engine(path: Path, *, begin: str, checkpoints: bool = True, cache_kb: int =
         cursor.close()
 
     @event.listens_for(engine, "begin")
-    def _begin(connection: Any) -> None:
-        connection.exec_driver_sql(begin)
+    def _begin(connection: Connection) -> None:
+        # Past the library, which has much to do around a statement: this one goes before every transaction.
+        try:
+            connection.connection.driver_connection.execute(begin)  # type: ignore[union-attr]
+        except sqlite3.Error as error:
+            kind = OperationalError if isinstance(error, sqlite3.OperationalError) else DatabaseError
+            raise kind(begin, None, error) from error
 
     return engine

@@ -77,11 +77,10 @@ def close_at_once(
     try:
         with tx.aside():
             if whose := jobs.may_close_now(tx, job_id):
-                recipe, account = whose
                 why = _said(audit_now(tx, job_id, recipes))
-                if jobs.move(tx, job_id, JobState.COMPLETED, why, account=account):
-                    _completed(tx, job_id, recipe, why, files_of)
-                usage.close(tx, account, job_id, credits)
+                if jobs.move(tx, job_id, JobState.COMPLETED, why, account=whose.account):
+                    _completed(tx, job_id, whose.recipe, whose.params, why, files_of)
+                usage.close(tx, whose.account, job_id, credits)
     except Exception:
         log.exception("job.not_closed", job=short(job_id))
 
@@ -96,11 +95,11 @@ def _said(report: AuditReport) -> str:
 def _complete(tx: Tx, job_id: UUID, why: str, files_of: str) -> None:
     job = jobs.get(tx, job_id)
     if job and jobs.complete(tx, job_id, why):
-        _completed(tx, job_id, job.recipe, why, files_of)
+        _completed(tx, job_id, job.recipe, job.params, why, files_of)
 
 
-def _completed(tx: Tx, job_id: UUID, recipe: str, why: str, files_of: str) -> None:
-    files = by_itself(recipe)
+def _completed(tx: Tx, job_id: UUID, recipe: str, params: Mapping[str, Any], why: str, files_of: str) -> None:
+    files = by_itself(job_id, recipe, params)
     if files:
         exports.add(tx, job_id, files, files_of)
     if why:

@@ -4,10 +4,11 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from gossamer.blobs.seam import BlobsAway
@@ -17,7 +18,7 @@ from gossamer.export.asking import order_of
 from gossamer.export.make import USUAL, Order, expected, make_file
 from gossamer.ledger.prices import PriceList
 from gossamer.model.desk import DeskKind
-from gossamer.model.export import KEPT, Export, ExportState
+from gossamer.model.export import RESULT, Export, ExportState
 from gossamer.model.ids import short
 from gossamer.model.states import JobState
 from gossamer.store import exports, jobs
@@ -25,6 +26,9 @@ from gossamer.store.database import Database, SqliteDatabase
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work.desk import Desk
+
+if TYPE_CHECKING:
+    from gossamer.work.scrape_answers import ResultLines
 
 LEASE = timedelta(seconds=20)
 """Without a sign of life for so long, a maker is gone. Nothing else tells: a process's number may be from elsewhere."""
@@ -41,13 +45,20 @@ class Exporter:
     """Makes the files of a home, on a database connection of its own."""
 
     def __init__(
-        self, database: Database, shelf: Shelf, worker: str, desk: Desk | None = None, prices: PriceList = USUAL
+        self,
+        database: Database,
+        shelf: Shelf,
+        worker: str,
+        desk: Desk | None = None,
+        prices: PriceList = USUAL,
+        results: "ResultLines | None" = None,
     ) -> None:
         self._database = database
         self._shelf = shelf
         self._worker = worker
         self._desk = desk or Desk(database, worker)
         self._prices = prices
+        self._results = results
         self._rows_done: dict[UUID, int] = {}  # by lease, of those being made
         self._asking = 0  # turns that have not become a file yet
 
@@ -150,14 +161,10 @@ class Exporter:
 
     async def _made(self, export: Export) -> Kept | None:
         """The file, complete; None if nobody wants it any more."""
-        order = await self._order(export)
-        total = await expected(self._database, order)
+        chunks, total = await self._content(export)
         self._count(_lease(export), 0)
         if not await self._beat(export, total):
             return None
-        count = partial(self._count, _lease(export))
-        workroom = self._shelf.local.workroom()
-        chunks = make_file(self._database, order, count, lines_expected=total, folder=workroom, prices=self._prices)
         making = asyncio.ensure_future(self._shelf.keep(_key(export), chunks))
         try:
             while not (await asyncio.wait([making], timeout=_BEAT))[0]:
@@ -168,6 +175,19 @@ class Exporter:
             if not making.done():
                 making.cancel()
                 await asyncio.wait([making])
+
+    async def _content(self, export: Export) -> tuple[AsyncIterator[bytes], int]:
+        """What will be in the file, and how many rows there are as far as is quick to say."""
+        count = partial(self._count, _lease(export))
+        if export.type == RESULT:
+            if self._results is None:
+                raise UserError("export.type", "Files of single pages are not made here.")
+            return self._results.lines(export.job_id, count), 1
+        order = await self._order(export)
+        total = await expected(self._database, order)
+        workroom = self._shelf.local.workroom()
+        made = make_file(self._database, order, count, lines_expected=total, folder=workroom, prices=self._prices)
+        return made, total
 
     async def _order(self, export: Export) -> Order:
         job = await self._database.read(jobs.get, export.job_id)
@@ -197,7 +217,7 @@ class Exporter:
             sha256=kept.blob.sha256,
             home=kept.home,
             spooled=kept.spooled,
-            kept=KEPT,
+            kept=export.kept,
         )
         if done:
             return True

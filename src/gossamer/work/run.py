@@ -36,6 +36,7 @@ from gossamer.work.walks import Claimed, Walks, claim_and_load
 log = get_logger(__name__)
 
 _LOOK_AROUND = 0.2  # seconds between looks for new rows
+_GATHERED = 0.02  # seconds in which visits that end are looked at together
 _STEER = 1.0  # seconds between looks at the states of jobs
 _CLAIM_MOST = 50
 GRACE = 3.0  # seconds that requests in flight get when a walk is stopped
@@ -135,6 +136,8 @@ class Shard:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_AROUND):
                     await self._room.wait()
+                    # A visit that ends is heard of twice, and others end beside it: one look is for all of them.
+                    await asyncio.sleep(_GATHERED)
 
     async def _issue_lane(self, lane: str) -> int:
         """Fill the free slots of a lane; how many there were visits for."""

@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from uuid import UUID
@@ -14,7 +14,7 @@ from gossamer.judge.experience import begin_with
 from gossamer.model.breaker import SITE
 from gossamer.model.fetching import Rung
 from gossamer.model.ids import short
-from gossamer.model.job import CrawlPolicy
+from gossamer.model.job import CrawlPolicy, Job
 from gossamer.model.page import Page, Visit
 from gossamer.model.url import origin_of, url_key
 from gossamer.recipe import Bound
@@ -52,6 +52,7 @@ class Claimed:
     ended: list[Known]
     elsewhere: list[Page]  # that wait in other lanes of the site
     shared: dict[str, RobotsAnswer | None]  # other jobs' robots.txt answers for its ways in
+    job: Job | None = None  # where it was read along
 
 
 def claim_and_load(
@@ -63,7 +64,8 @@ def claim_and_load(
 
 def load_held(tx: Tx, visit_id: UUID, token: UUID) -> Claimed | None:
     """What was leased for us by somebody else, if it still is under this token."""
-    return next(iter(_load(tx, [visit for visit in leased.load(tx, [visit_id]) if visit.lease == token])), None)
+    held = [visit for visit in leased.load(tx, [visit_id]) if visit.lease == token]
+    return next((replace(one, job=jobs.get(tx, one.visit.job_id)) for one in _load(tx, held)), None)
 
 
 def _load(tx: Tx, held: Sequence[Visit]) -> list[Claimed]:
@@ -143,7 +145,7 @@ class Walks:
             self._kit.resting,
         )
         try:
-            bound_to = await self._recipe(visit.job_id)
+            bound_to = await self._recipe(visit.job_id, claimed.job)
             recipe, policy, outlets = bound_to.recipe, bound_to.policy, bound_to.outlets
             courier.open, courier.resting = partial(outlets.open, seed=seed), outlets.resting
             courier.timeout = policy.timeout or limits.timeout
@@ -200,11 +202,11 @@ class Walks:
         if not hold.lost:
             self._settler.put(Step(hold.visit, ending=HandBack(self._kit.clock.now())))
 
-    async def _recipe(self, job_id: UUID) -> _Bound:
+    async def _recipe(self, job_id: UUID, read: Job | None) -> _Bound:
         """The job's recipe with its parameters, built once per process."""
         known = self._bound.get(job_id)
         if known is None:
-            job = await self._kit.database.read(jobs.get, job_id)
+            job = read or await self._kit.database.read(jobs.get, job_id)
             if job is None:
                 raise LookupError(f"job {job_id} is gone")
             if job.recipe not in self._kit.recipes:

@@ -41,7 +41,7 @@ router = APIRouter(
 )
 
 
-class Usage(BaseModel):
+class BeeUsage(BaseModel):
     max_api_credit: int | None
     used_api_credit: int
     max_concurrency: int | None
@@ -61,11 +61,11 @@ def _tenant(right: Right) -> Any:
 
 
 @router.get("/usage", responses=_RESPONSES, summary="What is left")
-async def usage(tenant: Annotated[Tenant, _tenant(Right.READ)]) -> Usage:
+async def usage(tenant: Annotated[Tenant, _tenant(Right.READ)]) -> BeeUsage:
     limits, running = await tenant.quota(), (await tenant.at_work())[0]
     now = datetime.now(UTC)
     renewed = (now.replace(day=1, hour=0, minute=0, second=0, microsecond=0) + timedelta(days=32)).replace(day=1)
-    return Usage(
+    return BeeUsage(
         max_api_credit=limits.credits,
         used_api_credit=await tenant.spent(),
         max_concurrency=limits.running,

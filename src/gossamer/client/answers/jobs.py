@@ -48,11 +48,23 @@ class Job(Answer):
         return self.state in ("completed", "failed", "cancelled", "archived")
 
 
+class Result(Answer):
+    """Where the result of a scrape is that nobody waited for."""
+
+    state: str
+    reason: str = ""
+    url: str | None = None
+    expires_at: datetime | None = None
+    size_bytes: int | None = None
+    sha256: str | None = None
+
+
 class JobStatus(Job):
     progress: Counts
     params: Mapping[str, Any] = {}
     spent_credits: int = 0
     spent_usd: float = 0.0
+    result: Result | None = None
     as_of: datetime | None = None  # when it was like this, where the server's database is away just now
 
 

@@ -1,0 +1,153 @@
+"""Questions about who is told what happens to the jobs of an account, and orders: for keys that may submit."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from gossamer.assembly import open_poster
+from gossamer.deliver import webhooks
+from gossamer.errors import UserError
+from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id
+from gossamer.model.account import Right
+from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint
+from gossamer.questions.limits import Few, Text
+from gossamer.questions.view import View
+from gossamer.store import deliveries, endpoints
+from gossamer.store.tx import Tx
+
+Events = Annotated[list[Annotated[str, Field(max_length=40)]], Field(max_length=2 * len(WANTED))]
+Seconds = Annotated[int, Field(ge=0, le=10_000_000)]
+_ALL = timedelta(minutes=10)
+_WHILE_ASKED = timedelta(seconds=30)  # of somebody whose request is not to stay open for ever
+
+
+@dataclass(frozen=True, slots=True)
+class MadeHook:
+    """A webhook, and its secret in the only moment at which it is known."""
+
+    endpoint: Endpoint
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Messages that will be sent once more, if anybody is there to send them."""
+
+    messages: int
+    is_worked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    tried: int
+    waiting: int
+
+
+async def hooks(view: View) -> tuple[Endpoint, ...]:
+    account, database = view.own(Right.READ)
+    return tuple(await webhooks.everything(database, account))
+
+
+async def hook_log(view: View, text: Text | None, state: DeliveryState | None, limit: Few) -> tuple[Delivery, ...]:
+    """What was sent to one webhook, or to all."""
+    account, database = view.own(Right.READ)
+    chosen = (await _hook(view, text)).id if text else None
+    return tuple(await webhooks.log(database, account, chosen, state=state, limit=limit))
+
+
+async def message(view: View, text: Text) -> Delivery:
+    """The one that somebody means; also as receivers know it."""
+    account, database = view.own(Right.READ)
+
+    def matching(tx: Tx, digits: str) -> list[UUID]:
+        return deliveries.matching(tx, account, digits)
+
+    match await find_id(database, text.strip().removeprefix("msg_"), matching):
+        case NotAnId():
+            hint = f"Give {WRITTEN_IN} 'gossamer webhook deliveries'."
+            raise UserError("webhook.bad_message", f"{text!r} is not the id of a message.", hint=hint)
+        case Several(some):
+            hint = "Give more characters."
+            raise UserError("webhook.ambiguous", f"{text!r} fits more than one message: {some}.", hint=hint)
+        case UUID() as identifier:
+            return await webhooks.delivery(database, account, identifier)
+    hint = "See 'gossamer webhook deliveries' for those of the last 30 days."
+    raise UserError("webhook.no_delivery", f"There is no message {text!r} here.", hint=hint)
+
+
+async def _hook(view: View, text: str) -> Endpoint:
+    """The webhook that somebody means by what they typed."""
+    account, database = view.own(Right.READ)
+
+    def matching(tx: Tx, digits: str) -> list[UUID]:
+        return endpoints.matching(tx, account, digits)
+
+    match await find_id(database, text, matching):
+        case NotAnId():
+            hint = f"Give {WRITTEN_IN} 'gossamer webhook list'."
+            raise UserError("webhook.bad_id", f"{text!r} is not the id of a webhook.", hint=hint)
+        case Several(some):
+            hint = "Give more characters."
+            raise UserError("webhook.ambiguous", f"{text!r} fits more than one webhook: {some}.", hint=hint)
+        case UUID() as identifier:
+            return await webhooks.get(database, account, identifier)
+    hint = "See 'gossamer webhook list' for the ones there are."
+    raise UserError("webhook.not_found", f"There is no webhook {text!r} here.", hint=hint)
+
+
+# What follows changes something.
+
+
+async def add_hook(view: View, url: Text, events: Events) -> MadeHook:
+    account, database = view.own(Right.SUBMIT)
+    wanted = webhooks.read_events(events)
+    async with open_poster(view.settings, view.clock) as addresses:
+        made = await webhooks.add(database, addresses, account, url, wanted)
+    return MadeHook(made.endpoint, made.secret)
+
+
+async def rotate_hook(view: View, text: Text, overlap_seconds: Seconds) -> MadeHook:
+    account, database = view.own(Right.SUBMIT)
+    endpoint = await _hook(view, text)
+    return MadeHook(endpoint, await webhooks.rotate(database, account, endpoint.id, timedelta(seconds=overlap_seconds)))
+
+
+async def switch_hook(view: View, text: Text, on: bool) -> Endpoint:
+    account, database = view.own(Right.SUBMIT)
+    endpoint = await _hook(view, text)
+    return await (webhooks.enable if on else webhooks.disable)(database, account, endpoint.id)
+
+
+async def remove_hook(view: View, text: Text) -> Endpoint:
+    account, database = view.own(Right.SUBMIT)
+    endpoint = await _hook(view, text)
+    await webhooks.remove(database, account, endpoint.id)
+    return endpoint
+
+
+async def test_hook(view: View, text: Text) -> Delivery:
+    """The message waits like any other for whoever sends."""
+    account, database = view.own(Right.SUBMIT)
+    return await webhooks.send_test(database, account, (await _hook(view, text)).id)
+
+
+async def replay_message(view: View, text: Text) -> Delivery:
+    account, database = view.own(Right.SUBMIT)
+    return await webhooks.replay(database, account, (await message(view, text)).id)
+
+
+async def replay_given_up(view: View, text: Text) -> Again:
+    account, database = view.own(Right.SUBMIT)
+    again = await webhooks.replay_failed(database, account, (await _hook(view, text)).id)
+    return Again(again, await view.runner() is not None)
+
+
+async def send_messages(view: View) -> Sent:
+    """Everything that is due, of everybody: for the operator."""
+    app = view.house()
+    async with app.sender("command") as sender:
+        tried = await sender.send_due(_WHILE_ASKED if view.is_remote else _ALL)
+    return Sent(tried, await app.database.read(deliveries.count_pending))
