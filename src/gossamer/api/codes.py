@@ -68,6 +68,8 @@ CODES: Mapping[str, Code] = {
     "job.targets": Code(400, "The recipe prospect is not given urls.", "Name what you want in `domains`."),
     "job.unusable": Code(400, "The parameters of the job are of another version."),
     "key.not_found": Code(404, f"There is no key {_ID}.", "See GET /v1/keys."),
+    "keys.no_secret": Code(400, "This server cannot take a key with a job: it has no secret that its workers know."),
+    "keys.unusable": Code(400, "options.firecrawl_api_key is no key."),
     "lane-missing": Code(400, "A screenshot needs the browser lane, and no browser is configured here."),
     "link.gone": Code(410, "The file of this link was deleted.", "Have it made anew."),
     "link.refused": Code(403, "This link is over, was changed, or was never one of ours."),

@@ -110,7 +110,7 @@ class Ok(BaseModel):
 @router.post(
     "",
     status_code=201,
-    responses=declared(*ROOM, *PAGES, "sitemap.missing", "sitemap.empty"),
+    responses=declared(*ROOM, *PAGES, "sitemap.missing", "sitemap.empty", "keys.no_secret", "keys.unusable"),
     summary="Scrape the pages of a sitemap",
 )
 async def create(body: NewSitemapJob, tenant: Submitter, parts: GivenParts) -> SitemapJob:
