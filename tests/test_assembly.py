@@ -117,7 +117,7 @@ def test_a_worker_without_redis_does_not_load_it(tmp_path: Path) -> None:
 async def test_an_address_of_redis_without_its_package_is_refused_with_the_next_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gossamer.assembly.find_spec", lambda _: None)
+    monkeypatch.setattr("gossamer.assembly.lights.find_spec", lambda _: None)
     async with open_app(Settings(home=tmp_path, redis_url="redis://127.0.0.1")) as app:
         with pytest.raises(UserError) as caught:
             app.check()

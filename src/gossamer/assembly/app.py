@@ -1,0 +1,255 @@
+"""What a door holds: a home or a database, and the means to put its parts together."""
+
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gossamer.access.sealing import purpose_of
+from gossamer.assembly.kept import agree, database_url, log_path, object_storage, page_files, sealer
+from gossamer.assembly.lights import require_redis
+from gossamer.assembly.money import caps_of, prices_of
+from gossamer.assembly.ways import check_way_back, never_send, open_poster, rungs_here
+from gossamer.clock import SteadyClock
+from gossamer.deliver.alerts import LogChannel
+from gossamer.errors import UserError
+from gossamer.ledger.prices import PriceList
+from gossamer.model.account import Quota, credit_prices
+from gossamer.model.desk import DeskKind, DeskRule, desk_rules
+from gossamer.model.money import Cap, Scope
+from gossamer.recipe import Recipe
+from gossamer.recipes.prospect import Prospect
+from gossamer.recipes.scrape import Scrape
+from gossamer.retain.classes import Terms
+from gossamer.settings import Settings
+from gossamer.store.database import Database, PostgresDatabase, SqliteDatabase, open_database
+from gossamer.store.schema import ready_database
+from gossamer.work import surrender
+from gossamer.work.desk import SEATS, Desk
+from gossamer.work.home import HomeLock, home_name
+
+if TYPE_CHECKING:
+    from gossamer.blobs.page_files import PageFiles
+    from gossamer.blobs.shelf import Shelf
+    from gossamer.deliver.sender import Sender
+    from gossamer.fetch.never import NeverVisit
+    from gossamer.fetch.post import Poster
+    from gossamer.work.exporting import Exporter
+    from gossamer.work.express import Express
+    from gossamer.work.runner import Runner
+
+_READ_ONCE = 2_000  # KB of cache for who reads everything once
+
+EXPORTERS_POOL = 2  # connections: it reads, and says how far it is
+
+RECIPES: Mapping[str, Recipe[Any]] = {Prospect.name: Prospect(), Scrape.name: Scrape()}
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """What a door holds: the home, its database, and the means to become its runner."""
+
+    settings: Settings
+    clock: SteadyClock
+    database: SqliteDatabase | PostgresDatabase
+    recipes: Mapping[str, Recipe[Any]]
+    lock: HomeLock
+
+    @property
+    def home_name(self) -> str:
+        return home_name(self.settings.home)
+
+    @property
+    def rungs(self) -> tuple[str, ...]:
+        """The names of the ways to fetch that can be used here."""
+        return tuple(rungs_here(self.settings))
+
+    @property
+    def terms(self) -> Terms:
+        """How long results are kept here."""
+        return Terms(self.settings.retention, self.settings.retention_grace)
+
+    @property
+    def prices(self) -> PriceList:
+        """What requests cost here."""
+        return prices_of(self.settings)
+
+    @property
+    def caps(self) -> Mapping[Scope, Cap]:
+        """What may be spent here."""
+        return caps_of(self.settings)
+
+    @property
+    def quota(self) -> Quota:
+        """What an account may have that was given nothing of its own."""
+        settings = self.settings
+        return Quota(settings.quota_credits, settings.account_jobs, settings.account_queue)
+
+    def seal_key(self, key: str, account: str, provider: str) -> bytes:
+        """A provider's key that comes with a job, as it is kept for it. Refused where workers could not read it."""
+        if (self.settings.redis_url or self.settings.broker_url) and not self.settings.api_secret:
+            raise UserError(
+                "keys.no_secret",
+                "This server cannot take a key with a job: it has no secret that its workers know.",
+                hint="Its operator sets GOSSAMER_API_SECRET, the same on all machines.",
+            )
+        return sealer(self.settings).seal(key, purpose_of(account, provider))
+
+    def check(self) -> None:
+        """Refuse, before anything is created, settings that only a worker would stumble over."""
+        if self.settings.connect_to:
+            from gossamer.fetch.connect_to import parse_connect_to
+
+            parse_connect_to(self.settings.connect_to)
+        if self.settings.ca_file:
+            from gossamer.fetch.http import read_trust
+
+            read_trust(self.settings.ca_file)
+        if self.settings.redis_url:
+            require_redis()
+        rungs_here(self.settings)
+        check_way_back(self.settings)
+        self.never_visit()
+        if self.settings.never_send:
+            never_send(self.settings, self.clock)
+
+    def never_visit(self) -> "NeverVisit | None":
+        """What no job may visit, as the operator's file says now; None where there is no such file."""
+        if self.settings.never_visit is None:
+            return None
+        from gossamer.fetch.never import NeverVisit
+
+        return NeverVisit(self.settings.never_visit, self.clock)
+
+    def shelf(self) -> "Shelf":
+        """Where exported files are kept."""
+        from gossamer.blobs.folder import FolderBlobs
+        from gossamer.blobs.private import make_secret
+        from gossamer.blobs.shelf import Shelf
+
+        home = self.settings.home
+        local = FolderBlobs(home / "files", make_secret(home / "secret"), self.clock)
+        return Shelf(self.home_name, local, object_storage(self.settings))
+
+    def page_files(self) -> "PageFiles":
+        """Where files of single pages are kept."""
+        return page_files(self.settings, self.clock)
+
+    @asynccontextmanager
+    async def exporter(self, who: str, desk: Desk | None = None) -> AsyncIterator["Exporter"]:
+        """What makes the files of this home, with a database connection of its own. `who` tells one from the others."""
+        from gossamer.work.exporting import Exporter, worker_name
+        from gossamer.work.scrape_answers import ResultLines
+
+        database = open_database(
+            database_url(self.settings),
+            self.clock,
+            checkpoints=False,
+            cache_kb=_READ_ONCE,
+            pool=EXPORTERS_POOL,
+            pooled=self.settings.pooled,
+        )
+        database.patience.lasts = self.database.patience.lasts
+        try:
+            name = worker_name(self.home_name, who)
+            results = ResultLines(database, self.page_files(), credit_prices(self.settings.quota_prices))
+            yield Exporter(database, self.shelf(), name, desk or self.desk(database, name), self.prices, results)
+        finally:
+            await database.close()
+
+    @asynccontextmanager
+    async def sender(self, who: str) -> AsyncIterator["Sender"]:
+        """What sends the messages of webhooks, in turns of its own: a file that takes long keeps none waiting."""
+        from gossamer.deliver.enclosed import Enclosures
+        from gossamer.deliver.sender import Sender
+        from gossamer.work.exporting import worker_name
+
+        name = worker_name(self.home_name, who)
+        desk = self.desk(self.database, name, self.desk_rules[DeskKind.WEBHOOK].limit)
+        async with AsyncExitStack() as stack:
+
+            async def poster() -> "Poster":
+                return await stack.enter_async_context(open_poster(self.settings, self.clock))
+
+            turn, patience = partial(desk.turn, DeskKind.WEBHOOK), self.settings.webhook_patience
+            enclosed = Enclosures(self.database, self.shelf(), self.clock, self.settings.api_url or "")
+            yield Sender(self.database, self.clock, poster, name, turn, patience=patience, enclose=enclosed.body)
+
+    @property
+    def desk_rules(self) -> Mapping[DeskKind, DeskRule]:
+        return desk_rules_of(self.settings)
+
+    def desk(self, database: Database, holder: str, seats: int = SEATS) -> Desk:
+        """Turns at desk work, under the limits that hold for all who share the database."""
+        return Desk(database, holder, self.desk_rules, seats)
+
+    def express(self) -> "Express":
+        """What hands visits that somebody waits for straight to the processes of a runner of ours."""
+        from gossamer.work.express import Express
+
+        return Express(self.database, self.clock, self.settings.lease)
+
+    def runner(self, processes: int | None = None, express: "Express | None" = None) -> "Runner":
+        """The runner of this home; it may be started once the lock is held."""
+        from gossamer.retain.files import FileSweeper
+        from gossamer.retain.retainer import Retainer
+        from gossamer.work.exporting import worker_name
+        from gossamer.work.runner import Rules, Runner
+
+        desk = self.desk(self.database, worker_name(self.home_name, "runner"))
+        return Runner(
+            self.database,
+            self.clock,
+            self.lock,
+            self.home_name,
+            self.settings.home,
+            (sys.executable, "-m", "gossamer.worker"),
+            log_path(self.settings),
+            Rules(
+                processes=processes or self.settings.processes,
+                lease=self.settings.lease,
+                job_time=self.settings.job_time,
+                min_free_disk=self.settings.min_free_disk,
+                patience=self.settings.database_patience,
+            ),
+            (LogChannel(),),
+            Retainer(self.database, self.terms),
+            FileSweeper(self.database, self.shelf(), self.page_files()),
+            lambda: self.exporter("runner", desk),
+            lambda: self.sender("runner"),
+            desk,
+            express,
+        )
+
+
+@asynccontextmanager
+async def open_app(settings: Settings, patience: timedelta = timedelta()) -> AsyncIterator[App]:
+    """An app on a database that is up to date. `patience` is with one that is away just now."""
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = HomeLock(settings.home)
+    # By the runner's clock while there is one: what we write is due by it.
+    clock = SteadyClock(lock.holders_clock())
+    database = await ready_database(
+        database_url(settings),
+        clock,
+        longest=settings.statement_timeout,
+        pool=settings.database_pool_size,
+        pooled=settings.pooled,
+        patience=patience,
+    )
+    try:
+        await agree(clock, database)
+        lock.clock = clock.offset
+        if lock.holder() is None:
+            await surrender.recall(settings.home, database)
+        yield App(settings, clock, database, RECIPES, lock)
+    finally:
+        lock.release()
+        await database.close()
+
+
+def desk_rules_of(settings: Settings) -> Mapping[DeskKind, DeskRule]:
+    return desk_rules(settings.desk_limits, settings.desk_priorities)

@@ -1,0 +1,100 @@
+"""Where this installation keeps what it must not lose: rows, files, its log and its secret."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+from urllib.parse import unquote, urlsplit
+
+from gossamer.access.sealing import Sealer
+from gossamer.clock import SteadyClock
+from gossamer.errors import UserError
+from gossamer.settings import Settings
+from gossamer.store.database import PostgresDatabase, SqliteDatabase
+from gossamer.store.health import database_time
+from gossamer.telemetry import configure
+
+if TYPE_CHECKING:
+    from gossamer.blobs.objects import ObjectBlobs
+    from gossamer.blobs.page_files import PageFiles
+
+
+def database_url(settings: Settings) -> str:
+    if settings.database_url:
+        return settings.database_url.get_secret_value()
+    return f"sqlite:///{settings.home / 'gossamer.db'}"
+
+
+async def agree(clock: SteadyClock, database: SqliteDatabase | PostgresDatabase) -> None:
+    """With a server, its clock is everybody's: what a worker wants to happen later is written by it and read by it."""
+    if database.dialect.own_clock:
+        clock.go_by(await database.read(database_time))
+
+
+def object_storage(settings: Settings) -> "ObjectBlobs | None":
+    """Object storage, if the operator has named one; its library is loaded only then."""
+    if not settings.storage_url:
+        return None
+    from gossamer.blobs.objects import Access, open_objects
+
+    keys = (settings.storage_access_key, settings.storage_secret_key)
+    access, secret = (key.get_secret_value() if key else "" for key in keys)
+    return open_objects(
+        Access(settings.storage_url, settings.storage_endpoint or "", settings.storage_region, access, secret)
+    )
+
+
+def page_files(settings: Settings, clock: SteadyClock) -> "PageFiles":
+    """Beside the exported files: where all workers find them."""
+    from gossamer.blobs.folder import FolderBlobs
+    from gossamer.blobs.page_files import PageFiles
+    from gossamer.blobs.private import make_secret
+
+    remote = object_storage(settings)
+    return PageFiles(remote or FolderBlobs(settings.home / "files", make_secret(settings.home / "secret"), clock))
+
+
+def sealer(settings: Settings) -> Sealer:
+    """What seals other people's secrets here."""
+    return Sealer(installation_secret(settings))
+
+
+def installation_secret(settings: Settings) -> bytes:
+    """What everything is made of that only this installation may sign or open."""
+    from gossamer.blobs.private import make_secret
+
+    given = settings.api_secret
+    return given.get_secret_value().encode() if given else make_secret(settings.home / "secret")
+
+
+def log_path(settings: Settings) -> Path:
+    return settings.log_file or settings.home / "logs" / "gossamer.log"
+
+
+def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
+    """Send the log to a stream, or to the home's file; no secret of the settings appears in it."""
+    kept = (settings.database_url, settings.proxy, settings.redis_url, settings.broker_url)
+    passwords = [urlsplit(secret.get_secret_value()).password or "" for secret in kept if secret]
+    secrets = [spelling for password in passwords for spelling in (password, unquote(password))]
+    keys = (
+        settings.admin_token,
+        settings.api_key,
+        settings.api_secret,
+        settings.storage_secret_key,
+        settings.scrapingbee_key,
+        settings.scraperapi_key,
+        settings.firecrawl_key,
+    )
+    secrets += [key.get_secret_value() for key in keys if key]
+    if stream is not None:
+        configure(settings.log_format, settings.log_level, stream=stream, secrets=secrets)
+        return
+    path = log_path(settings)
+    try:
+        for folder in (settings.home, path.parent):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        configure(settings.log_format, settings.log_level, file=path, secrets=secrets)
+    except OSError as error:
+        raise UserError(
+            "home.unwritable",
+            f"Cannot write to {path}: {error.strerror or error}.",
+            hint="Point GOSSAMER_HOME at a folder of your own.",
+        ) from error

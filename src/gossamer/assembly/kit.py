@@ -1,0 +1,145 @@
+"""What a working process needs, put together."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from gossamer.assembly.app import RECIPES, desk_rules_of
+from gossamer.assembly.kept import agree, database_url, page_files
+from gossamer.assembly.lights import open_gate
+from gossamer.assembly.money import caps_of, prices_of
+from gossamer.assembly.ways import forward_proxy, lanes_here, own_ways, provider_desk, provider_rungs
+from gossamer.clock import SteadyClock
+from gossamer.model.account import credit_prices
+from gossamer.model.fetching import DIRECT, HOME_LANE
+from gossamer.model.ladders import RUNGS
+from gossamer.model.rungs import provider_of
+from gossamer.settings import Settings
+from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
+from gossamer.work.home import home_name
+
+if TYPE_CHECKING:
+    from gossamer.fetch import Fetcher
+    from gossamer.work.kit import Kit
+
+_OF_OTHER_LANES = 8  # visits at a time of one process: what renders pages takes memory
+
+
+@asynccontextmanager
+async def open_kit(
+    settings: Settings,
+    shards: int,
+    clock: SteadyClock | None = None,
+    *,
+    pool: int = 4,
+) -> AsyncIterator["Kit"]:
+    """What one of `shards` working processes needs; all of them go by one clock.
+
+    `pool` is how many connections it has to a server.
+    """
+    # What only a worker uses is loaded only by a worker: commands stay quick.
+    from gossamer.dispatch.local import LocalDispatcher
+    from gossamer.fetch.connect_to import parse_connect_to
+    from gossamer.fetch.forward import ProxyLimits
+    from gossamer.fetch.guard import Guard
+    from gossamer.fetch.http import HttpRung, read_trust
+    from gossamer.fetch.limits import capacity, raise_open_files
+    from gossamer.fetch.never import NeverVisit
+    from gossamer.fetch.providers import open_provider
+    from gossamer.fetch.resolve import Resolver
+    from gossamer.ledger.treasurer import Treasurer
+    from gossamer.work.kit import Kit, Limits, OpenRung
+
+    clock = clock or SteadyClock()
+
+    def open_rows(pool: int = 4) -> SqliteDatabase | PostgresDatabase:
+        longest = settings.statement_timeout
+        url = database_url(settings)
+        return open_database(url, clock, checkpoints=False, pool=pool, longest=longest, pooled=settings.pooled)
+
+    database = open_rows(pool)
+    database.patience.lasts = settings.database_patience
+    resolver = Resolver(clock, servers=settings.dns_servers)
+    guard = Guard(
+        resolver,
+        rules=parse_connect_to(settings.connect_to),
+        allow=settings.allow_networks,
+        never=NeverVisit(settings.never_visit, clock),
+    )
+    rung = HttpRung(
+        guard,
+        clock,
+        connect_timeout=settings.connect_timeout,
+        read_timeout=settings.read_timeout,
+        trust=read_trust(settings.ca_file) if settings.ca_file else None,
+        proxy=settings.proxy.get_secret_value() if settings.proxy else "",
+    )
+    opened = {DIRECT.name: OpenRung(DIRECT, rung.session)}
+    if settings.test_rungs:
+        # Loaded by name: what is shipped for tests is no part of what works.
+        stand_in = import_module("gossamer.testing.rungs").stand_in
+        for name, place in settings.test_rungs.items():
+            opened[name] = OpenRung(RUNGS[name], stand_in(name, place, rung))
+    # Those of tests stand in for providers too.
+    offered = [name for name in provider_rungs(settings) if name not in opened]
+    wanted = -(-settings.max_concurrency // shards)
+    browses = any(provider_of(name) == "flaresolverr" for name in offered)
+    sockets = raise_open_files() - (2 * ProxyLimits().connections if browses else 0)
+    home = max(1, min(wanted, capacity(sockets)))
+    rooms = {lane: home if lane == HOME_LANE else min(home, _OF_OTHER_LANES) for lane in lanes_here(settings)}
+    limits = Limits(
+        spacing=timedelta(seconds=1 / settings.domain_rate),
+        timeout=settings.http_timeout,
+        max_page_bytes=settings.max_page_bytes,
+        lease=settings.lease,
+        settle_patience=settings.settle_patience,
+        proxy_patience=settings.proxy_patience,
+        provider_patience=settings.provider_patience,
+        checkpoint_visits=settings.checkpoint_visits,
+        per_job=settings.job_concurrency,
+        named_spacing={domain: timedelta(seconds=1 / rate) for domain, rate in settings.domain_rates.items()},
+    )
+    treasurer = Treasurer(database, clock, prices_of(settings), caps_of(settings))
+    try:
+        await agree(clock, database)
+        async with AsyncExitStack() as stack:
+            lights = await stack.enter_async_context(open_gate(settings, clock, database))
+            forward = await stack.enter_async_context(forward_proxy(settings, guard)) if browses else None
+            desk = provider_desk(settings, clock, lights.gate, uuid4().hex, lights.breakers, forward)
+            for name in offered:
+                opened[name] = OpenRung(RUNGS[name], _through(partial(open_provider, name, desk, guard)))
+            yield Kit(
+                clock=clock,
+                database=database,
+                reopen_database=open_rows,
+                gate=lights.gate,
+                gate_outage=lights.outage,
+                breakers=lights.breakers,
+                site_breakers=lights.site_breakers,
+                dispatcher=LocalDispatcher(),
+                recipes=RECIPES,
+                rungs=opened,
+                resting=desk.resting,
+                own_ways=own_ways(settings, desk, guard),
+                outage=rung.outage,
+                treasurer=treasurer,
+                limits=limits,
+                files=page_files(settings, clock),
+                lanes=rooms,
+                files_of="" if settings.storage_url else home_name(settings.home),
+                desk_rules=desk_rules_of(settings),
+                credits=credit_prices(settings.quota_prices),
+            )
+    finally:
+        await treasurer.close()
+        await resolver.close()
+        await database.close()
+
+
+def _through(provider: "Callable[[], Fetcher]") -> "Callable[[int], Fetcher]":
+    """Which browser a visit is does not matter to somebody else's machines."""
+    return lambda _: provider()

@@ -1,0 +1,189 @@
+"""The ways out that can be used here: rungs, providers, the browsers' proxy, and messages."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from ipaddress import ip_address
+from socket import gethostname
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from gossamer.access.sealing import purpose_of
+from gossamer.assembly.kept import sealer
+from gossamer.assembly.money import prices_of
+from gossamer.clock import SteadyClock
+from gossamer.errors import UserError
+from gossamer.model.fetching import DIRECT, Rung
+from gossamer.model.ladders import RUNGS
+from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
+from gossamer.settings import Settings
+from gossamer.settings.forms import listener_of
+
+if TYPE_CHECKING:
+    from gossamer.fetch.forward import ForwardProxy
+    from gossamer.fetch.guard import Guard
+    from gossamer.fetch.never import NeverVisit
+    from gossamer.fetch.post import Poster
+    from gossamer.fetch.providers import ProviderDesk
+    from gossamer.gate import Breakers, Places
+    from gossamer.work.kit import OwnWays
+
+
+def rungs_here(settings: Settings) -> dict[str, Rung]:
+    """What this installation can fetch with, by name, cheapest first: the one list that everything else goes by."""
+    unknown = [name for name in settings.test_rungs if name not in RUNGS or name == DIRECT.name]
+    outside = [place for place in settings.test_rungs.values() if not _is_ours(place, settings)]
+    if unknown or outside:
+        raise UserError(
+            "settings.invalid",
+            f"GOSSAMER_TEST_RUNGS has {(unknown + outside)[0]!r}, expected a rung and an address of this machine.",
+            hint="It is for tests: elsewhere than on this machine an address must be in GOSSAMER_ALLOW_NETWORKS.",
+        )
+    usable = {DIRECT.name, *settings.test_rungs, *provider_rungs(settings)}
+    return {name: rung for name, rung in RUNGS.items() if name in usable}
+
+
+def _is_ours(place: str, settings: Settings) -> bool:
+    address = ip_address(urlsplit(f"//{place}").hostname or "")
+    return address.is_loopback or any(address in network for network in settings.allow_networks)
+
+
+def lanes_here(settings: Settings) -> tuple[str, ...]:
+    """The lanes this installation has a rung for."""
+    return tuple(dict.fromkeys(rung.lane for rung in rungs_here(settings).values()))
+
+
+def provider_rungs(settings: Settings) -> tuple[str, ...]:
+    """The names of the providers' rungs that are set up here; what speaks to them is not loaded for that."""
+    given = {
+        "scrapingbee": settings.scrapingbee_key,
+        "scraperapi": settings.scraperapi_key,
+        "flaresolverr": settings.flaresolverr_url,
+        "firecrawl": settings.firecrawl_key,
+    }
+    return tuple(rung for rung in PROVIDER_RUNGS if given[provider_of(rung)])
+
+
+def provider_desk(
+    settings: Settings,
+    clock: SteadyClock,
+    places: "Places",
+    holder: str,
+    breakers: "Breakers | None" = None,
+    forward: "ForwardProxy | None" = None,
+) -> "ProviderDesk":
+    """The providers of this installation; `holder` tells this process from the others that share its places.
+
+    Without `forward`, accounts can be asked for, and no page of FlareSolverr.
+    """
+    from gossamer.fetch.http import read_trust
+    from gossamer.fetch.providers import Access, ProviderDesk
+
+    keys = {
+        "scrapingbee": (settings.scrapingbee_key, settings.scrapingbee_url),
+        "scraperapi": (settings.scraperapi_key, settings.scraperapi_url),
+        "firecrawl": (settings.firecrawl_key, settings.firecrawl_url),
+    }
+    worst = {rung: price.worst for rung, price in prices_of(settings).prices.items()}
+    access = {
+        name: Access(key.get_secret_value() if key else "", url or "", worst=worst) for name, (key, url) in keys.items()
+    }
+    access["flaresolverr"] = Access(url=settings.flaresolverr_url or "", at_once=settings.flaresolverr_concurrency)
+    return ProviderDesk(
+        access,
+        clock,
+        places,
+        holder=holder,
+        breakers=breakers,
+        at_once=settings.provider_concurrency,
+        never_send=never_send(settings, clock),
+        # Not before jobs have paused for it: whoever resumes them has looked.
+        believed=settings.provider_patience * 1.5,
+        proxy=settings.proxy.get_secret_value() if settings.proxy else "",
+        trust=read_trust(settings.ca_file) if settings.ca_file else None,
+        forward=forward,
+    )
+
+
+def own_ways(settings: Settings, desk: "ProviderDesk", guard: "Guard") -> "OwnWays":
+    """For jobs that bring a key to a provider along."""
+    from gossamer.fetch.providers import OwnKey
+    from gossamer.work.kit import OwnWays
+
+    return OwnWays(
+        open_seal=lambda sealed, account, provider: sealer(settings).open(sealed, purpose_of(account, provider)),
+        open=lambda rung, whose, key: desk.session(rung, guard, own=OwnKey(whose, key)),
+        resting=lambda rung, whose, key: desk.resting(rung, OwnKey(whose, key)),
+        forget=desk.forget,
+    )
+
+
+def never_send(settings: Settings, clock: SteadyClock) -> "NeverVisit":
+    from gossamer.fetch.never import NeverVisit
+
+    return NeverVisit(settings.never_send, clock, "GOSSAMER_NEVER_SEND")
+
+
+def forward_proxy(settings: Settings, guard: "Guard") -> "ForwardProxy":
+    """What browsers have to go out through; listens once it is entered."""
+    from gossamer.fetch.forward import ForwardProxy, Listen
+    from gossamer.fetch.forward.dialing import Dialer
+
+    address, ports = listener_of(settings.forward_proxy_listen)
+    everywhere = ip_address(address).is_unspecified
+    name = settings.forward_proxy_name or (gethostname() if everywhere else address)
+    trust = None
+    if settings.ca_file:
+        from ssl import create_default_context
+
+        trust = create_default_context()
+        trust.load_verify_locations(settings.ca_file)
+    dialer = Dialer(settings.proxy.get_secret_value() if settings.proxy else "", trust)
+    return ForwardProxy(guard, Listen(address, ports, name), dialer=dialer)
+
+
+def check_way_back(settings: Settings) -> None:
+    """Refuse a FlareSolverr on another machine that could not reach the proxy it has to go out through."""
+    address = ip_address(listener_of(settings.forward_proxy_listen)[0])
+    host = urlsplit(settings.flaresolverr_url or "//localhost").hostname or ""
+    if not address.is_loopback or host == "localhost" or _is_loopback(host):
+        return
+    raise UserError(
+        "forward_proxy.out_of_reach",
+        f"FlareSolverr at {settings.flaresolverr_url} could not reach the forward proxy it has to go out through, "
+        f"which listens on {address}.",
+        hint="Set GOSSAMER_FORWARD_PROXY_LISTEN to an address it reaches, such as 0.0.0.0. "
+        "See docs/howto/use-a-provider.md.",
+    )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@asynccontextmanager
+async def open_poster(settings: Settings, clock: SteadyClock) -> AsyncIterator["Poster"]:
+    """What carries messages to addresses that people have named.
+
+    What no job may visit can be told all the same: an operator's own server may be on that list.
+    """
+    from gossamer.fetch.connect_to import parse_connect_to
+    from gossamer.fetch.guard import Guard
+    from gossamer.fetch.http import read_trust
+    from gossamer.fetch.post import Poster
+    from gossamer.fetch.resolve import Resolver
+
+    resolver = Resolver(clock, servers=settings.dns_servers)
+    guard = Guard(resolver, rules=parse_connect_to(settings.connect_to), allow=settings.allow_networks)
+    try:
+        yield Poster(
+            guard,
+            clock,
+            timeout=settings.webhook_timeout,
+            trust=read_trust(settings.ca_file) if settings.ca_file else None,
+            proxy=settings.proxy.get_secret_value() if settings.proxy else "",
+        )
+    finally:
+        await resolver.close()
