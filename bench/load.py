@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-from locust import FastHttpUser, constant_throughput, task
+from locust import FastHttpUser, task
 
 KIND = os.environ.get("LOAD_KIND", "scrape")
 BESIDE = int(os.environ.get("LOAD_BESIDE", "10"))
@@ -35,12 +35,19 @@ class Asking(FastHttpUser):
     """One request per second each."""
 
     abstract: ClassVar[bool] = True
-    wait_time = constant_throughput(1)
     connection_timeout = network_timeout = 60.0
+
+    due = 0.0
 
     def on_start(self) -> None:
         # Each at a moment of its own: all of them start at once, and would ask at once in every second that follows.
-        time.sleep(random.random())
+        # Locust's own pacing counts from when a user was made, and so puts them back in step after the first request.
+        self.due = time.perf_counter() + random.random()
+        time.sleep(self.due - time.perf_counter())
+
+    def wait_time(self) -> float:
+        self.due = max(self.due + 1.0, time.perf_counter())
+        return max(0.0, self.due - time.perf_counter())
 
 
 class Scraper(Asking):

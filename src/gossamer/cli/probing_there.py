@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _PATIENCE = 600.0  # seconds
 _ONE_PAGE = {"formats": ["metadata"], "walk": {"max_pages": 1, "depth": 0}}
-# What is no answer of the site's, but of ours.
-_NOT_ASKED = {Reason.ROBOTS, Reason.NEVER_VISIT}
 
 
 async def look_first(
@@ -56,10 +54,8 @@ async def look_first(
 
 
 def _counted(job: JobStatus, failures: Sequence[Failure]) -> Probed:
-    """By what the sites that failed have failed of. One that was paused on the way is none of these."""
+    """By what the sites that failed have failed of, as a look from here would. What has not ended is left out."""
     reasons = [Reason[one.code.upper()] for one in failures if one.code.upper() in Reason.__members__]
     climbing = sum(lesson(Attempt("direct", None, reason.name, 0, 0)) is False for reason in reasons)
-    not_asked = sum(reason in _NOT_ASKED for reason in reasons)
     sites = job.progress.sites
-    asked = sites.done + sites.partial + sites.failed - not_asked
-    return Probed(asked, climbing, sites.failed - climbing - not_asked)
+    return Probed(sites.done + sites.partial + sites.failed, climbing, sites.failed - climbing)
