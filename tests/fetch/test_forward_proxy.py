@@ -274,6 +274,7 @@ async def _rest(reader: asyncio.StreamReader) -> bytes:
         b"GET / HTTP/1.1\r\n\r\n",
         b"GET ftp://shop.test/ HTTP/1.1\r\n\r\n",
         b"GET https://shop.test/ HTTP/1.1\r\n\r\n",
+        b"GET http://[x/ HTTP/1.1\r\n\r\n",
         b"BREW http://shop.test/ HTTP/1.1\r\n\r\n",
         b"CONNECT shop.test HTTP/1.1\r\n\r\n",
         b"CONNECT http://shop.test/ HTTP/1.1\r\n\r\n",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 from uuid import UUID, uuid4
 
@@ -13,6 +14,7 @@ from sqlalchemy import select, update
 
 from gossamer.assembly import RECIPES
 from gossamer.clock import SystemClock
+from gossamer.errors import StorageAway
 from gossamer.intake.addresses import read_addresses
 from gossamer.intake.scrape import scrape_request
 from gossamer.intake.submit import Submitted, submit_once
@@ -24,6 +26,7 @@ from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import accounts, checkpoints, counters, events, tables, usage, visits
+from gossamer.store.schema import ready_database
 from gossamer.store.tx import Tx
 from gossamer.work.closing import close_at_once
 from gossamer.work.express import Express, Guests
@@ -165,6 +168,7 @@ async def test_a_visit_goes_over_the_line_and_its_end_comes_back(database: AnyDa
     await until(lambda: express.seat("b.test"))
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
+    await hang_up(guests)
 
 
 async def test_whose_line_breaks_is_ready_again(database: AnyDatabase) -> None:
@@ -185,6 +189,80 @@ async def test_whose_line_breaks_is_ready_again(database: AnyDatabase) -> None:
     for visit in (one.visit, other.visit):
         while await visit_state(database, visit) != (VisitState.READY, None):
             await asyncio.sleep(0.01)
+
+
+async def test_a_visit_that_is_still_walked_is_not_taken_away_by_stopping(database: AnyDatabase) -> None:
+    ours, theirs = socket.socketpair()
+    express = Express(database, SystemClock(), LEASE)
+    begun: asyncio.Queue[Claimed] = asyncio.Queue()
+    over = asyncio.Event()
+
+    def walk(claimed: Claimed, _: float) -> asyncio.Task[None]:
+        begun.put_nowait(claimed)
+        return asyncio.create_task(_after(over))
+
+    guests = Guests(theirs, database, walk, lambda _: 1)
+    express.connect(WORKER, 0, 1, ours)
+    running = asyncio.create_task(guests.run())
+    given = await until(lambda: express.seat("a.test"))
+    made = await submitted(database, "http://a.test/x", at=given)
+    assert made.visit
+    waited_for = express.hand_over(given, made.visit)
+    claimed = await asyncio.wait_for(begun.get(), 10)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await until(lambda: express.seat("b.test") is None or None)
+    assert await visit_state(database, made.visit) == (VisitState.RUNNING, WORKER)
+    done = await database.write(commit, [ended(claimed)], 0, checkpoints.EVERY, None)
+    assert (done.ended, done.lost) == ({given.token}, set())
+    guests.over(done.ended)
+    await asyncio.wait_for(waited_for, 10)
+    over.set()
+    await hang_up(guests)
+
+
+async def hang_up(guests: Guests) -> None:
+    """Both ends of the line hear of it within a few turns of the loop."""
+    guests.close()
+    for _ in range(10):
+        await asyncio.sleep(0.005)
+
+
+async def _after(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+async def test_a_transaction_that_the_database_gave_up_is_not_told_as_written(tmp_path: Path) -> None:
+    database = await ready_database(f"sqlite:///{tmp_path}/gossamer.db", SystemClock())
+
+    def close(tx: Tx, job_id: UUID) -> None:
+        # As on a disk that is full: SQLite then gives the whole transaction up, not only what was tried aside.
+        pages = tx.conn.exec_driver_sql("PRAGMA page_count").scalar_one()
+        tx.conn.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+        try:
+            CLOSE(tx, job_id)
+        finally:
+            tx.conn.exec_driver_sql("PRAGMA max_page_count = 4294967294")
+
+    refused = 0
+    try:
+        for number in range(120):
+            given = seat()
+            made = await submitted(database, f"http://a{number}.test/x", at=given)
+            assert made.visit
+            claimed = await database.read(load_held, made.visit, given.token)
+            assert claimed
+            try:
+                done = await database.write(commit, [ended(claimed)], 0, checkpoints.EVERY, ({given.token}, close))
+            except StorageAway:
+                refused += 1
+                assert await visit_state(database, made.visit) == (VisitState.RUNNING, WORKER)
+            else:
+                assert done.ended == {given.token}
+                assert await visit_state(database, made.visit) == (VisitState.FAILED, None)
+    finally:
+        await database.close()
+    assert refused, "the file never grew in the middle of it: nothing was shown"
 
 
 async def until(look: Callable[[], T | None]) -> T:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gossamer.api.caller import Caller
 
 _LARGEST = 64 * 1024  # bytes of one answer
+_LONGEST = 2_000  # characters of an address
+_BESIDE = 500  # bytes that the memory of one takes beside itself and its address
 _MOST = 32 * 1024 * 1024  # of all
 _ANSWERS_LAST = 3_600.0  # seconds
 _CALLERS_LAST = 600.0  # a key that was revoked during an outage reads old answers for so long
@@ -46,11 +48,11 @@ class Remembered:
         self._callers: OrderedDict[bytes, tuple[Caller, float]] = OrderedDict()
 
     def keep(self, account: str, address: str, body: bytes) -> None:
-        if len(body) > _LARGEST:
+        if len(body) > _LARGEST or len(address) > _LONGEST:
             return
         self._drop((account, address))
         self._answers[account, address] = _Answer(body, self._clock())
-        self._size += len(body)
+        self._size += len(body) + len(address) + _BESIDE
         while self._size > _MOST:
             self._drop(next(iter(self._answers)))
 
@@ -68,7 +70,7 @@ class Remembered:
 
     def _drop(self, place: tuple[str, str]) -> None:
         if former := self._answers.pop(place, None):
-            self._size -= len(former.body)
+            self._size -= len(former.body) + len(place[1]) + _BESIDE
 
     def recognised(self, digest: bytes, caller: "Caller") -> None:
         self._callers[digest] = (caller, self._clock())

@@ -60,7 +60,8 @@ def _write(file: IO[bytes], draft: Draft, batches: Iterator[list[Line]]) -> None
         dictionary_pagesize_limit=_PAGE,
         memory_pool=pool,
     ) as writer:
-        for group in _groups(batches):
+        # A step in which everybody was left out has no lines.
+        for group in _groups(some for some in batches if some):
             made = [_batch(some, draft, schema, pool) for some in group]
             writer.write_table(pa.Table.from_batches(made, schema))
 

@@ -53,11 +53,29 @@ class Tx:
         if rows:
             self.conn.execute(statement, list(rows))
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the database has given the whole transaction up by itself, as SQLite does with a disk that is full:
+        what was written in it is lost, and what would be written now would stand alone."""
+        return not self.dialect.row_locks and not getattr(
+            self.conn.connection.driver_connection, "in_transaction", True
+        )
+
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """What fails inside is undone, and the transaction can go on."""
-        with self.conn.begin_nested():
-            yield
+        """What fails inside is undone, and the transaction can go on, unless it `is_gone`."""
+        failed: Exception | None = None
+        try:
+            with self.conn.begin_nested():
+                try:
+                    yield
+                except Exception as error:
+                    failed = error
+                    raise
+        except Exception:
+            if failed is not None and self.is_gone:
+                raise failed from None  # that there is nothing left to undo says less
+            raise
 
     def locked(self, statement: Select[Any]) -> Select[Any]:
         """The same select holding its rows until commit, where that needs saying."""

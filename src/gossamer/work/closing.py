@@ -82,6 +82,8 @@ def close_at_once(
                     _completed(tx, job_id, whose.recipe, whose.params, why, files_of)
                 usage.close(tx, whose.account, job_id, credits)
     except Exception:
+        if tx.is_gone:
+            raise
         log.exception("job.not_closed", job=short(job_id))
 
 

@@ -173,17 +173,26 @@ class Guests:
         self._line = _Line(self._hear, lambda: None)
         self._walking: set[UUID] = set()
         self._beside: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     async def run(self) -> None:
+        """Until it is cancelled. The line stays open: while it does, nobody takes the visits away that are walked."""
         await asyncio.get_running_loop().create_connection(lambda: self._line, sock=self._socket)
         try:
             while True:
                 self._line.say("room", max(0, self._room(len(self._walking))))
                 await asyncio.sleep(_TOLD_EVERY)
         finally:
-            self._line.close()
+            self._closed = True
+            self._line.say("room", 0)
+
+    def close(self) -> None:
+        """Whatever was walked is in the rows. What was handed over since and never begun is for others."""
+        self._line.close()
 
     def _hear(self, words: list[str]) -> None:
+        if self._closed:
+            return
         visit, token, since = words
         task = asyncio.create_task(self._welcome(UUID(visit), UUID(token), float(since)))
         self._beside.add(task)
@@ -195,6 +204,8 @@ class Guests:
         except StorageAway as error:
             # The process will end of it too, and its leases with it.
             log.warning("database.away", why=str(error))
+            return
+        if self._closed:
             return
         if claimed is None:
             self._line.say("over", token.hex)

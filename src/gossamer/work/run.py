@@ -108,6 +108,8 @@ class Shard:
         finally:
             await _cancel([stopped, *loops])
             await self._renewer.stop()
+            if self._guests:
+                self._guests.close()
 
     def _duties(self) -> Sequence[Coroutine[Any, Any, None]]:
         duties = (self._issue(), self._take(), self._steer(), self._live(), self._close())

@@ -90,7 +90,8 @@ async def batch(
     await tenant.check_quota(key)
     wanted = body.wanted(parts.app.rungs)
     bad = [url for url in body.urls if isinstance(read_address(url), Refusal)] if body.ignore_invalid else []
-    listed = read_addresses(url for url in body.urls if url not in set(bad))
+    unread = set(bad)
+    listed = read_addresses(url for url in body.urls if url not in unread)
     job = (await tenant.submit(wanted.request(listed, parts, "", key), BATCH, len(listed.urls))).job
     return shapes.Started(id=str(job.id), url=_place(request, parts, job), invalidURLs=bad or None)
 

@@ -5,7 +5,6 @@ refused, and what is only meant for the next machine goes no further.
 """
 
 import base64
-import binascii
 import re
 from dataclasses import dataclass
 
@@ -20,6 +19,8 @@ _LENGTH = re.compile(r"\d{1,15}")
 _ONE_HOP = frozenset(
     {"connection", "keep-alive", "proxy-connection", "proxy-authorization", "proxy-authenticate", "te", "upgrade"}
 )
+# Where a body ends: never left out because somebody names it, or what follows it would be read as something else.
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
 _NOT_ASKED = _ONE_HOP | {"host", "expect", "transfer-encoding", "trailer"}
 
 Headers = tuple[tuple[str, str], ...]
@@ -56,7 +57,7 @@ class Head:
         return bool(self.all("transfer-encoding"))
 
     def kept(self, dropped: frozenset[str]) -> Headers:
-        named = {token.strip().lower() for value in self.all("connection") for token in value.split(",")}
+        named = {token.strip().lower() for value in self.all("connection") for token in value.split(",")} - _FRAMING
         return tuple((name, value) for name, value in self.headers if name.lower() not in dropped | named)
 
 
@@ -76,7 +77,7 @@ class Asked(Head):
                 continue
             try:
                 name, _, password = base64.b64decode(coded.strip(), validate=True).decode("latin-1").partition(":")
-            except binascii.Error:
+            except ValueError:  # not the alphabet, or not even ASCII
                 continue
             return name, password
         return "", ""

@@ -204,7 +204,7 @@ class ForwardProxy:
 
     async def _open(self, way: Way, url: str, *, is_tunnel: bool) -> tuple[Clearance, Line]:
         """The guard's leave and a connection by it; a refusal is an answer, and is remembered."""
-        host = urlsplit(url).hostname or ""
+        host = _host_in(url)
         limit = self._limits.connect
         try:
             async with asyncio.timeout(limit.total_seconds()):
@@ -238,6 +238,13 @@ class ForwardProxy:
 
 
 _WHO = HTTPStatus.PROXY_AUTHENTICATION_REQUIRED
+
+
+def _host_in(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        raise _Answer(HTTPStatus.BAD_REQUEST) from None
 
 
 async def _until_gone(reader: asyncio.StreamReader, asked: Asked) -> None:
