@@ -149,7 +149,7 @@ def told(error: "ClientError", login: Login) -> GossamerError:
             hint=f"Log in again with 'gossamer login {login.url}'.",
         )
     if isinstance(error, ProblemError) and not isinstance(error, ServerError):
-        return SaidThere(error.code, error.detail, hint=error.hint)
+        return SaidThere(error.code, error.detail, hint=error.command_hint)
     if isinstance(error, ProblemError):
         request = f" (request {error.request_id})" if error.request_id else ""
         return GossamerError(f"{login.url}: {error}{request}")
