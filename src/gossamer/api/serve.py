@@ -1,6 +1,7 @@
 """`gossamer serve`: from settings to a server that listens, works its home, and stops without losing anything."""
 
 import asyncio
+import errno
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -104,6 +105,13 @@ def _secret(app: App) -> bytes:
     return sha256(b"gossamer login " + installation_secret(app.settings)).digest()
 
 
+_WAYS_OUT = {
+    errno.EACCES: "Ports below 1024 are for the system: give a higher --port, and let a proxy listen in front of it.",
+    errno.EADDRINUSE: "Give another --port, or stop whoever listens there.",
+    errno.EADDRNOTAVAIL: "Give an address of this machine with --host.",
+}
+
+
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -115,7 +123,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise UserError(
             "serve.address",
             f"Cannot listen on {host}:{port}: {error.strerror or error}.",
-            hint="Give another --port, or stop whoever listens there.",
+            hint=_WAYS_OUT.get(error.errno or 0, "Give another --port, or another --host."),
         ) from error
     listener.listen(_BACKLOG)
     listener.setblocking(False)
