@@ -13,6 +13,7 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import Any
+from urllib.parse import urlsplit
 
 import obstore
 import pytest
@@ -348,6 +349,11 @@ async def test_a_wrong_database_on_a_server_is_a_finding(postgres_server: str, m
     assert "createdb" in found.next_step
     assert "gossamer db upgrade" in found.next_step
     assert "server runs" not in found.next_step
+    parts = urlsplit(postgres_server)
+    nobody = parts._replace(netloc=f"no_such_user@{parts.netloc.rpartition('@')[2]}")
+    monkeypatch.setenv("GOSSAMER_DATABASE_URL", nobody.geturl())
+    found = await only("database", Level.FAIL)
+    assert found.next_step == "Correct the user and the password in GOSSAMER_DATABASE_URL."
 
 
 async def test_a_file_that_cannot_be_opened_is_no_matter_of_a_server(home: Path) -> None:

@@ -6,11 +6,17 @@ instead of leading somewhere. That is no secret: whoever computes one gets what 
 
 from base64 import b64decode, urlsafe_b64encode
 from hashlib import blake2b
+from typing import Annotated
 from uuid import UUID
+
+from fastapi import Query
 
 from gossamer.errors import UserError
 
 _MARK = 6  # bytes
+
+NoCursor = Annotated[str | None, Query(include_in_schema=False)]
+"""Of a list that is given whole: none was ever given, so whoever sends one means another list."""
 
 
 def cursor(of: str, place: bytes) -> str:
@@ -34,6 +40,11 @@ def place(of: str, text: str | None) -> bytes:
 def id_place(of: str, text: str | None) -> UUID | None:
     at = place(of, text)
     return UUID(bytes=at) if at else None
+
+
+def refuse(text: str | None) -> None:
+    if text:
+        raise _not_ours()
 
 
 def _mark(of: str, at: bytes) -> bytes:

@@ -115,8 +115,11 @@ async def export(
     return Exports(items=await _shown(connection, parts, *await tenant.order_files(job, wish)))
 
 
-@router.get("/exports", responses=declared("job.not_found"), summary="The files of a job")
-async def exports(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection) -> Exports:
+@router.get("/exports", responses=declared("job.not_found", "request.cursor"), summary="The files of a job")
+async def exports(
+    job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection, cursor: cursors.NoCursor = None
+) -> Exports:
+    cursors.refuse(cursor)
     return Exports(items=await _shown(connection, parts, *await tenant.files(await tenant.job(job_id))))
 
 

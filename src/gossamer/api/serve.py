@@ -48,7 +48,7 @@ async def serve(
 ) -> None:
     """Listen until somebody says stop."""
     app.check()
-    listener = _listen(host, port)
+    listener = listen(host, port)
     app.database.patience.lasts = app.settings.statement_timeout / 6
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -112,7 +112,7 @@ _WAYS_OUT = {
 }
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

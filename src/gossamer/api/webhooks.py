@@ -137,8 +137,9 @@ def _shown(one: Delivery) -> DeliveryView:
     )
 
 
-@router.get("", responses=declared(), summary="The webhooks of the account")
-async def list_webhooks(tenant: Reader) -> Webhooks:
+@router.get("", responses=declared("request.cursor"), summary="The webhooks of the account")
+async def list_webhooks(tenant: Reader, cursor: cursors.NoCursor = None) -> Webhooks:
+    cursors.refuse(cursor)
     return Webhooks(items=[WebhookView(**_fields(one)) for one in await tenant.webhooks.all()])
 
 
