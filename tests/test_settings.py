@@ -521,3 +521,19 @@ def test_the_names_that_deployments_elsewhere_use_mean_the_same(monkeypatch: pyt
     monkeypatch.setenv("JWT_ALGORITHM", "none")
     with pytest.raises(UserError, match="JWT_ALGORITHM is 'none', expected HS256"):
         read_settings()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_home_that_is_not_ours_is_named_and_not_a_file_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    monkeypatch.chdir("/")
+    os.seteuid(65534)
+    try:
+        with pytest.raises(UserError) as caught:
+            read_settings()
+    finally:
+        os.seteuid(0)
+    assert caught.value.code == "home.forbidden"
+    assert "gossamer.toml" not in str(caught.value)
+    assert "Point GOSSAMER_HOME at a folder of your own" in caught.value.hint

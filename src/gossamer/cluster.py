@@ -135,7 +135,8 @@ def pool_size(tx: Tx, processes: int) -> int:
     if pool < 1 or all_processes > most // 2:
         raise UserError(
             "cluster.connections",
-            f"{all_processes} working processes are too many for a database with {most} connections.",
+            f"{all_processes} working processes ({processes} new ones, and {len(known)} at work already) are too many "
+            f"for a database with {most} connections.",
             hint="Start fewer with --processes, or raise max_connections of the server: it should be more than twice "
             "the number of working processes.",
         )

@@ -55,6 +55,7 @@ def test_the_list_is_paged_and_filtered(api: Server) -> None:
             page = client.get("/v1/jobs", params=params).json()
             seen += [one["id"] for one in page["items"]]
             cursor = page["next_cursor"]
+            assert page["has_more"] == (cursor is not None)
             if cursor is None:
                 break
         assert len(seen) == len(set(seen))
@@ -63,7 +64,36 @@ def test_the_list_is_paged_and_filtered(api: Server) -> None:
         pending = client.get("/v1/jobs", params={"state": "pending"}).json()["items"]
         assert waiting in [one["id"] for one in pending]
         assert client.post(f"/v1/jobs/{waiting}/resume").json()["state"] == "running"
-        assert client.get("/v1/jobs", params={"cursor": "!!"}).json()["code"] == "request.cursor"
+
+
+@pytest.mark.parametrize("cursor", ["!!", "zz", "zzz", "00", "0011", "-1", "xx", "A" * 22])
+def test_a_cursor_that_a_list_has_not_given_is_refused_by_all_of_them(api: Server, cursor: str) -> None:
+    with api.client(right="submit") as client:
+        job = f"/v1/jobs/{submit(client)['id']}"
+        lists = (
+            "/v1/jobs",
+            "/v1/usage?by=request",
+            f"{job}/results",
+            f"{job}/errors",
+            f"{job}/errors?of=pages",
+            f"{job}/urls",
+            f"{job}/exports",
+            "/v1/webhooks",
+        )
+        for path in lists:
+            answer = client.get(path, params={**dict(httpx.URL(path).params), "cursor": cursor})
+            assert (answer.status_code, answer.json()["code"]) == (400, "request.cursor"), path
+
+
+def test_a_cursor_of_another_list_is_refused(api: Server) -> None:
+    with api.client(right="submit") as client:
+        submit(client)
+        job = submit(client)["id"]
+        page = client.get("/v1/jobs", params={"limit": 1}).json()
+        assert page["has_more"]
+        for path in ("/v1/usage?by=request", f"/v1/jobs/{job}/results"):
+            params = {**dict(httpx.URL(path).params), "cursor": page["next_cursor"]}
+            assert client.get(path, params=params).json()["code"] == "request.cursor"
 
 
 def test_the_same_request_under_one_key_is_one_job_with_one_answer(api: Server) -> None:

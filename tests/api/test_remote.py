@@ -335,12 +335,20 @@ def test_what_can_go_wrong_is_one_sentence(working: Server, tmp_path: Path) -> N
     said = wrong.refused("login", working.url)
     assert "does not accept the key" in said
     assert "gsk_wrong" not in said
+    assert "There is no file" in laptop.refused("login", working.url, "--key-file", str(tmp_path / "none.txt"))
+    encrypted = working.url.replace("http://", "https://")
+    assert f"If it is a server without TLS, its address is {working.url}." in wrong.refused("login", encrypted)
     assert "does not answer: nobody listens there" in wrong.refused("login", "http://127.0.0.1:1")
     assert not (tmp_path / "config").exists()
     laptop.log_in(working)
     kept = tmp_path / "config" / "gossamer" / "login.json"
     assert (stat.S_IMODE(kept.stat().st_mode), stat.S_IMODE(kept.parent.stat().st_mode)) == (0o600, 0o700)
-    assert f"Log in again with 'gossamer login {working.url}'" in wrong.refused("job", "list")
+    assert "It is the key in GOSSAMER_API_KEY: correct or unset that." in wrong.refused("job", "list")
+    good = kept.read_bytes()
+    assert set(orjson.loads(good)) == {"url", "key"}
+    kept.write_bytes(orjson.dumps({"url": working.url, "key": "gsk_revoked"}))
+    assert f"Log in again with 'gossamer login {working.url}'" in laptop.refused("job", "list")
+    kept.write_bytes(good)
     away = Laptop(tmp_path, settings={"GOSSAMER_REMOTE": "http://127.0.0.1:1", "GOSSAMER_API_KEY": "gsk_x"})
     assert "http://127.0.0.1:1 does not answer: nobody listens there." in away.refused("job", "list")
     assert orjson.loads(away.type("job", "list", "--json", check=False).stderr)["error"]["code"] == "failed"

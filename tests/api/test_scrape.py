@@ -65,6 +65,7 @@ def test_robots_are_obeyed_and_cost_nothing(working: Server) -> None:
         gone = client.post("/v1/scrape", json={"url": "http://four.town/gone"})
         assert (gone.status_code, gone.json()["code"]) == (422, "page-failed")
         assert "HTTP 404 Not Found" in gone.json()["detail"]
+        assert gone.json()["hint"] == f"See GET /v1/jobs/{gone.headers['x-gossamer-job']}/urls for more."
 
 
 REFUSED = [

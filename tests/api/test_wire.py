@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import orjson
 import pytest
 
 from gossamer.access.opening import first_key
+from gossamer.api.serve import listen
 from gossamer.clock import SystemClock
+from gossamer.errors import UserError
 from gossamer.store.schema import ready_database
 from tests.api.conftest import Server, new_job, server
 
@@ -248,3 +251,25 @@ async def test_the_first_key_is_printed_once(tmp_path: Path) -> None:
     database = await ready_database(f"sqlite:///{tmp_path}/gossamer.db", SystemClock())
     assert await first_key(database) is None
     await database.close()
+
+
+def test_an_address_that_cannot_be_listened_on_has_its_own_next_step() -> None:
+    with closing(listen("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UserError, match="stop whoever listens there"):
+            listen("127.0.0.1", port)
+    with pytest.raises(UserError, match="an address of this machine"):
+        listen("192.0.2.1", port)  # kept for documents: nobody's
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_port_of_the_system_is_not_said_to_be_taken() -> None:
+    allowed = int(Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text())
+    if allowed <= 80:
+        pytest.skip("everybody may listen on any port here")
+    os.seteuid(65534)
+    try:
+        with pytest.raises(UserError, match="Ports below 1024 are for the system"):
+            listen("127.0.0.1", 80)
+    finally:
+        os.seteuid(0)

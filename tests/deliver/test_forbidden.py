@@ -40,6 +40,15 @@ async def test_no_spelling_of_an_address_is_sent_to() -> None:
         assert await poster.refusal(url), url
 
 
+async def test_a_name_without_an_address_is_said_to_be_that(database: AnyDatabase, name_server: NameServer) -> None:
+    resolver = Resolver(SystemClock(), servers=[name_server.address])
+    with pytest.raises(UserError, match="Its name has no address: check the spelling") as caught:
+        await webhooks.add(database, own_networks(resolver), ACCOUNT, "https://hooks.nowhere.example/")
+    await resolver.close()
+    assert caught.value.code == "webhook.address"
+    assert "public internet" not in caught.value.hint
+
+
 async def test_the_same_are_refused_when_they_are_given(database: AnyDatabase) -> None:
     poster = Poster(Guard(NoLookup()), SystemClock())
     for url in (
@@ -52,6 +61,7 @@ async def test_the_same_are_refused_when_they_are_given(database: AnyDatabase) -
             await webhooks.add(database, poster, ACCOUNT, url)
         assert caught.value.code == "webhook.address"
         assert url in caught.value.message
+        assert "GOSSAMER_ALLOW_NETWORKS" in caught.value.hint
     for url in ("ftp://example.com/", "example.com", f"https://example.com/{'x' * 2000}"):
         with pytest.raises(UserError) as caught:
             await webhooks.add(database, poster, ACCOUNT, url)

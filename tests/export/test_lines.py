@@ -143,7 +143,10 @@ async def test_what_could_be_asked_for_is_named(database: AnyDatabase, table: st
 def test_formats_by_name_and_by_ending(tmp_path: Any) -> None:
     assert [one.name for one in formats_named("csv, JSON,csv")] == ["csv", "json"]
     assert format_of_file(tmp_path / "a.XLSX").name == "xlsx"
-    assert format_of_file(tmp_path / "a.txt").name == "csv"
+    assert format_of_file(tmp_path / "a").name == "csv"
+    for ending in ("pdf", "txt", "xls"):
+        with pytest.raises(UserError, match="does not end like"):
+            format_of_file(tmp_path / f"a.{ending}")
     for wrong in ("pdf", "csv,pdf", "", ","):
         with pytest.raises(UserError, match="not a format"):
             formats_named(wrong)

@@ -252,6 +252,7 @@ def test_two_domains_in_one_quoted_cell_are_not_glued_together(path: Path) -> No
 
 def test_a_single_column_without_a_known_title_is_not_guessed_away(path: Path) -> None:
     assert "line 1:" in refusal(path, "acme\na.com\nb.com\n").message
+    assert "line 1:" in refusal(path, "not a domain\na.com\nb.com\n").message
 
 
 def test_no_file(path: Path) -> None:

@@ -1,6 +1,7 @@
 """Nudges over Celery keep the contract, on a real Redis; and what Celery itself promises is what we were told."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from itertools import count
 from pathlib import Path
@@ -96,6 +97,29 @@ async def test_a_broker_that_is_away_is_said_and_found_again(tmp_path: Path) -> 
         assert await dispatcher.send(Nudge(uuid4(), "http"))
         assert length(server, "away") == b":1"
         await dispatcher.close()
+
+
+# Of tasks that go on after a connection is lost, which is as we want it; an error here, and there it ends the consumer.
+@pytest.mark.filterwarnings("ignore::celery.exceptions.CPendingDeprecationWarning")
+async def test_whoever_listens_says_once_that_the_broker_is_away(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def said(event: str) -> int:
+        return sum(event in record.getMessage() for record in caplog.records)
+
+    with redis(tmp_path) as server, caplog.at_level(logging.INFO, "gossamer.dispatch"):
+        dispatcher = await opened(server, "heard")
+        server.kill()
+        while not said("broker.away"):
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(3)  # the next tries, which Celery itself would write of
+        server.start()
+        while not said("broker.back"):
+            await asyncio.sleep(0.05)
+        await dispatcher.close()
+    assert said("broker.away") == 1
+    assert not said("Cannot connect")
+    assert not said("broker lost")
 
 
 async def test_nudges_that_arrive_together_are_received_together(redis_server: RedisServer, prefix: str) -> None:

@@ -41,6 +41,7 @@ class Usage(BaseModel):
 
     days: list[views.DayView] = Field(default_factory=list)
     items: list[views.UseView] = Field(default_factory=list)
+    has_more: bool = False
     next_cursor: str | None = None
 
 
@@ -99,16 +100,16 @@ async def usage(
     if by == "day":
         found = Usage(days=[views.day(one) for one in await tenant.used_by_day(str(since), str(until))])
         return _csv(views.DayView, found.days) if form == "csv" else found
-    rows = await tenant.used(str(since), str(until), cursors.id_place(cursor), limit + 1)
+    rows = await tenant.used(str(since), str(until), cursors.id_place("usage", cursor), limit + 1)
     more = len(rows) > limit
     items = [views.use(one) for one in rows[:limit]]
-    after = cursors.cursor(rows[limit - 1].job_id.bytes) if more else None
+    after = cursors.cursor("usage", rows[limit - 1].job_id.bytes) if more else None
     if form == "csv":
         answer = _csv(views.UseView, items)
         if after:
             answer.headers["X-Next-Cursor"] = after
         return answer
-    return Usage(items=items, next_cursor=after)
+    return Usage(items=items, has_more=more, next_cursor=after)
 
 
 def _csv(shape: type[BaseModel], rows: list[views.DayView] | list[views.UseView]) -> Response:

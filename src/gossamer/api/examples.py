@@ -201,7 +201,7 @@ SHAPES: Mapping[str, Any] = {
         "next": None,
         "data": [_DOCUMENT],
     },
-    "JobPage": {"items": [_JOB], "next_cursor": None},
+    "JobPage": {"items": [_JOB], "has_more": False, "next_cursor": None},
     "JobStatus": {
         **_JOB,
         "progress": _COUNTS,
@@ -256,7 +256,7 @@ SHAPES: Mapping[str, Any] = {
         "token_type": "bearer",
         "expires_in": 900,
     },
-    "Usage": {"days": [_DAY], "items": [], "next_cursor": None},
+    "Usage": {"days": [_DAY], "items": [], "has_more": False, "next_cursor": None},
     "WebhookView": _HOOK,
     "Webhooks": {"items": [_HOOK]},
 }

@@ -151,7 +151,7 @@ def job_request(body: NewJob, parts: Parts, key: str | None, *, needs_targets: b
         raise UserError(
             "job.targets", f"The recipe {body.recipe} is not given {given}.", hint=f"Name what you want in `{wanted}`."
         )
-    targets = read_addresses(body.urls).targets if body.urls else _targets(body.domains)
+    targets = read_addresses(body.urls, "#/body/urls/").targets if body.urls else _targets(body.domains)
     if needs_targets and not targets and not any(True for _ in recipe.bind(params).seeds()):
         raise UserError("job.no_targets", "This job has no site to visit.", hint="Name some in `domains`.")
     cap = body.limits.cap()
@@ -191,10 +191,11 @@ async def list_jobs(
     recipe: Annotated[str, Query(max_length=40)] = "",
 ) -> views.JobPage:
     """Newest first. Archived ones are left out unless they are asked for by their state."""
-    found = await tenant.jobs(cursors.id_place(cursor), limit + 1, state or (), recipe)
+    found = await tenant.jobs(cursors.id_place("jobs", cursor), limit + 1, state or (), recipe)
     more = len(found) > limit
     items = [views.JobView(**views.job_fields(job)) for job in found[:limit]]
-    return views.JobPage(items=items, next_cursor=cursors.cursor(found[limit - 1].id.bytes) if more else None)
+    after = cursors.cursor("jobs", found[limit - 1].id.bytes) if more else None
+    return views.JobPage(items=items, has_more=more, next_cursor=after)
 
 
 @router.get(

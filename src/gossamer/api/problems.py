@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
 from gossamer.api.codes import MEDIA, status_of
+from gossamer.api.hints import over_http
 from gossamer.errors import GossamerError, StorageAway, UserError
 from gossamer.store.owned import NotTheirs
 from gossamer.telemetry import get_logger
@@ -51,6 +52,7 @@ class Problem(BaseModel):
     detail: str
     code: str = Field(description="What programs go by: it does not change.")
     hint: str = Field("", description="The next step.")
+    command_hint: str | None = Field(None, description="The next step on the command line, where it is another one.")
     request_id: str = Field("", description="Name it when you ask for help; it stands in the server's log.")
     errors: list[Detail] | None = None
 
@@ -71,6 +73,7 @@ def problem(
     detail: str,
     *,
     hint: str = "",
+    command_hint: str = "",
     headers: Mapping[str, str] | None = None,
     errors: list[dict[str, str]] | None = None,
 ) -> Response:
@@ -83,6 +86,8 @@ def problem(
         "hint": hint,
         "request_id": request_id,
     }
+    if command_hint and command_hint != hint:
+        body["command_hint"] = command_hint
     if errors:
         body["errors"] = errors
     more = {"WWW-Authenticate": 'Bearer realm="gossamer"'} if status == 401 else {}
@@ -93,7 +98,15 @@ def of_user_error(request_id: str, error: UserError, headers: Mapping[str, str] 
     status = status_of(error.code)
     if status in (429, 503) and not (headers or {}).get("Retry-After"):
         headers = {**(headers or {}), "Retry-After": str(AWAY)}
-    return problem(request_id, status, error.code, error.message, hint=error.hint, headers=headers)
+    return problem(
+        request_id,
+        status,
+        error.code,
+        error.message,
+        hint=over_http(error),
+        command_hint=error.hint,
+        headers=headers,
+    )
 
 
 def request_id(request: Request) -> str:
@@ -106,7 +119,7 @@ def answer_to(request: Request, error: Exception) -> Response | None:
         case GossamerError():
             return _ours(request_id(request), error)
         case RequestValidationError():
-            return _invalid(request_id(request), error)
+            return _invalid(request, error)
         case HTTPException():
             return _http(request, error)
     return None
@@ -142,7 +155,7 @@ def install(api: FastAPI) -> None:
         api.add_exception_handler(kind, answer)
 
 
-def _invalid(identifier: str, error: RequestValidationError) -> Response:
+def _invalid(request: Request, error: RequestValidationError) -> Response:
     found = [
         {
             "detail": str(one["msg"]).removeprefix("Value error, "),
@@ -152,7 +165,19 @@ def _invalid(identifier: str, error: RequestValidationError) -> Response:
     ]
     first = found[0] if found else {"detail": "it cannot be read", "pointer": "#"}
     detail = _no_json(error) or f"{first['pointer']}: {first['detail']}"
-    return problem(identifier, 400, "request.invalid", detail, hint="See /docs for what is expected.", errors=found)
+    hint = _what_to_send(request, error)
+    return problem(request_id(request), 400, "request.invalid", detail, hint=hint, errors=found)
+
+
+def _what_to_send(request: Request, error: RequestValidationError) -> str:
+    for one in error.errors():
+        if one["loc"] == ("body",) and "json" not in request.headers.get("content-type", ""):
+            return "Send the body as JSON, with the header Content-Type: application/json."
+        if one["type"] == "uuid_parsing" and one["loc"][0] == "path":
+            return (
+                "Give the whole id, of 36 characters, as lists and answers have it: the short one is not enough here."
+            )
+    return "See /docs for what is expected."
 
 
 def _no_json(error: RequestValidationError) -> str:

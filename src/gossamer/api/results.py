@@ -61,12 +61,12 @@ async def results(
 ) -> views.ResultPage:
     """A page of records, and a cursor for the next. A job that still runs may have more later."""
     job = await tenant.job(job_id)
-    found = await tenant.found(job, kind or _first_kind(job, parts), cursors.place(cursor), limit + 1)
+    found = await tenant.found(job, kind or _first_kind(job, parts), cursors.place("results", cursor), limit + 1)
     more = len(found) > limit
     return views.ResultPage(
         items=[one.data for one in found[:limit]],
         has_more=more,
-        next_cursor=cursors.cursor(found[limit - 1].key) if more else None,
+        next_cursor=cursors.cursor("results", found[limit - 1].key) if more else None,
         complete=job.state in OVER,
     )
 
@@ -86,12 +86,12 @@ async def errors(
 ) -> views.FailurePage:
     job = await tenant.job(job_id)
     ask = tenant.failed_sites if of == "sites" else tenant.failed_pages
-    found = await ask(job, cursors.place(cursor), limit + 1)
+    found = await ask(job, cursors.place(of, cursor), limit + 1)
     more = len(found) > limit
     return views.FailurePage(
         items=[views.failure(one) for one in found[:limit]],
         has_more=more,
-        next_cursor=cursors.cursor(found[limit - 1].key) if more else None,
+        next_cursor=cursors.cursor(of, found[limit - 1].key) if more else None,
     )
 
 
@@ -115,8 +115,11 @@ async def export(
     return Exports(items=await _shown(connection, parts, *await tenant.order_files(job, wish)))
 
 
-@router.get("/exports", responses=declared("job.not_found"), summary="The files of a job")
-async def exports(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection) -> Exports:
+@router.get("/exports", responses=declared("job.not_found", "request.cursor"), summary="The files of a job")
+async def exports(
+    job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTPConnection, cursor: cursors.NoCursor = None
+) -> Exports:
+    cursors.refuse(cursor)
     return Exports(items=await _shown(connection, parts, *await tenant.files(await tenant.job(job_id))))
 
 

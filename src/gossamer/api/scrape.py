@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gossamer.api import views
+from gossamer.api import cursors, views
 from gossamer.api.answers import JsonAnswer, ShapedAnswer
 from gossamer.api.caller import Reader, Submitter
 from gossamer.api.codes import ONCE, PAGES, ROOM, declared
@@ -225,7 +225,9 @@ def problem_of(page: ScrapedPage) -> tuple[int, str]:
 def _failed(request: Request, job: Job, page: ScrapedPage) -> Response:
     status, code = problem_of(page)
     headers = {"X-Gossamer-Credits": "0", "X-Gossamer-Job": str(job.id), "X-Gossamer-Reason": page.reason.lower()}
-    hint = "robots.txt is always obeyed." if code == "robots-disallowed" else f"See GET /v1/jobs/{job.id} for more."
+    hint = (
+        "robots.txt is always obeyed." if code == "robots-disallowed" else f"See GET /v1/jobs/{job.id}/urls for more."
+    )
     detail = f"{page.url}: {page.error or 'it could not be read'}."
     return problem(request_id(request), status, code, detail, hint=hint, headers=headers)
 
@@ -251,21 +253,25 @@ async def batch(
 ) -> Response:
     """One job for up to 50,000 addresses; each has a result of its own, whatever becomes of the others."""
     await tenant.check_quota(idempotency_key)
-    listed = read_addresses(body.urls)
+    listed = read_addresses(body.urls, "#/body/urls/")
     wanted = body.request(listed, parts, body.name, idempotency_key)
     return _accepted((await tenant.submit(wanted, "batch", len(listed.urls))).job, listed)
 
 
 @router.get(
-    "/jobs/{job_id}/urls", responses=declared("job.not_found", "results.deleted"), summary="What came of each address"
+    "/jobs/{job_id}/urls",
+    responses=declared("job.not_found", "results.deleted", "request.cursor"),
+    summary="What came of each address",
 )
 async def urls(
     job_id: UUID,
     tenant: Reader,
-    cursor: Annotated[str | None, Query(max_length=100, pattern="^([0-9a-f]{2})*$")] = None,
+    cursor: Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> PageList:
     """Of a scrape job: the addresses it was given, and how it stands with each."""
-    listing = await tenant.scraped_after(await tenant.job(job_id), cursor or "", limit)
+    job = await tenant.job(job_id)
+    listing = await tenant.scraped_after(job, cursors.place("urls", cursor).hex(), limit)
     items = [PageView(**page_answer(page)) for page in listing.pages]
-    return PageList(items=items, has_more=bool(listing.next), next_cursor=listing.next or None)
+    after = cursors.cursor("urls", bytes.fromhex(listing.next)) if listing.next else None
+    return PageList(items=items, has_more=bool(after), next_cursor=after)

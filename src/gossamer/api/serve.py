@@ -1,6 +1,7 @@
 """`gossamer serve`: from settings to a server that listens, works its home, and stops without losing anything."""
 
 import asyncio
+import errno
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -47,7 +48,7 @@ async def serve(
 ) -> None:
     """Listen until somebody says stop."""
     app.check()
-    listener = _listen(host, port)
+    listener = listen(host, port)
     app.database.patience.lasts = app.settings.statement_timeout / 6
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -104,7 +105,14 @@ def _secret(app: App) -> bytes:
     return sha256(b"gossamer login " + installation_secret(app.settings)).digest()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+_WAYS_OUT = {
+    errno.EACCES: "Ports below 1024 are for the system: give a higher --port, and let a proxy listen in front of it.",
+    errno.EADDRINUSE: "Give another --port, or stop whoever listens there.",
+    errno.EADDRNOTAVAIL: "Give an address of this machine with --host.",
+}
+
+
+def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -115,7 +123,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise UserError(
             "serve.address",
             f"Cannot listen on {host}:{port}: {error.strerror or error}.",
-            hint="Give another --port, or stop whoever listens there.",
+            hint=_WAYS_OUT.get(error.errno or 0, "Give another --port, or another --host."),
         ) from error
     listener.listen(_BACKLOG)
     listener.setblocking(False)

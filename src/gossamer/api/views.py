@@ -79,6 +79,7 @@ class JobStatus(JobView):
 
 class JobPage(BaseModel):
     items: list[JobView]
+    has_more: bool
     next_cursor: str | None = Field(None, description="Give it as `cursor` for the next page; null at the end.")
 
 

@@ -137,8 +137,9 @@ def _shown(one: Delivery) -> DeliveryView:
     )
 
 
-@router.get("", responses=declared(), summary="The webhooks of the account")
-async def list_webhooks(tenant: Reader) -> Webhooks:
+@router.get("", responses=declared("request.cursor"), summary="The webhooks of the account")
+async def list_webhooks(tenant: Reader, cursor: cursors.NoCursor = None) -> Webhooks:
+    cursors.refuse(cursor)
     return Webhooks(items=[WebhookView(**_fields(one)) for one in await tenant.webhooks.all()])
 
 
@@ -217,9 +218,9 @@ async def deliveries(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> DeliveryPage:
     """Newest first, for 30 days."""
-    found = await tenant.webhooks.log(webhook_id, state, cursors.id_place(cursor), limit + 1)
+    found = await tenant.webhooks.log(webhook_id, state, cursors.id_place("deliveries", cursor), limit + 1)
     more = len(found) > limit
-    after = cursors.cursor(found[limit - 1].id.bytes) if more else None
+    after = cursors.cursor("deliveries", found[limit - 1].id.bytes) if more else None
     return DeliveryPage(items=[_shown(one) for one in found[:limit]], has_more=more, next_cursor=after)
 
 

@@ -88,6 +88,12 @@ def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
         configure(settings.log_format, settings.log_level, stream=stream, secrets=secrets)
         return
     path = log_path(settings)
+    if settings.home.exists() and not settings.home.is_dir():
+        raise UserError(
+            "home.unwritable",
+            f"The home {settings.home} is not a folder.",
+            hint="Point GOSSAMER_HOME at a folder of your own.",
+        )
     try:
         for folder in (settings.home, path.parent):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -29,9 +29,10 @@ def audit(job: str = JOB, as_json: bool = JSON) -> None:
 
 
 def checkpoint_line(checkpoint: Checkpoint | None, now: datetime) -> str:
-    """`Last checkpoint: 12:03:11, 2,400 of 5,000 domains`; with its day if that was another one."""
+    """`Last checkpoint: 12:03:11, 2,400 of 5,000 domains; ...`, with its day if that was another one."""
     if checkpoint is None:
         return "Last checkpoint: none yet"
     at, today = checkpoint.at.astimezone(), now.astimezone().date()
     when = at.strftime("%H:%M:%S") if at.date() == today else at.strftime("%Y-%m-%d %H:%M:%S")
-    return f"Last checkpoint: {when}, {checkpoint.sites_finished:,} of {checkpoint.sites_total:,} domains"
+    done = f"{checkpoint.sites_finished:,} of {checkpoint.sites_total:,} domains"
+    return f"Last checkpoint: {when}, {done}; nothing since then is lost either"

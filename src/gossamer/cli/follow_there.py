@@ -73,9 +73,10 @@ class RemoteFollower:
             except (Unreachable, ServerError, TooManyRequests) as error:
                 if self._shown is None or self._interrupts or self._left.is_set() or loop.time() > until:
                     raise GossamerError(
-                        f"{error} The job goes on there: look again with 'gossamer job list'."
+                        f"{error} The job goes on there, at the latest when the server is back: look again with "
+                        "'gossamer job list'."
                     ) from error
-                note = "The server does not answer: waiting for it. The job goes on there; Ctrl-C leaves."
+                note = "The server does not answer: waiting. The job goes on when it is back or before; Ctrl-C leaves."
                 self._screen.show(self._shown.job, self._shown.progress, note)
                 await asyncio.sleep(self._home.pace)
             else:

@@ -23,7 +23,7 @@ def log_in(text: str, key_file: Path | None) -> None:
     url = servers.checked(text)
     if not is_safe(url):
         typer.echo(f"Warning: {url} is not encrypted, so that others on the way can read the key.", err=True)
-    login = Login(url, _key(url, key_file, settings))
+    login = Login(url, _key(url, key_file, settings), is_from_settings=bool(key_file is None and settings.api_key))
     account, version = asyncio.run(_try(login, settings))
     servers.keep(login)
     say(f"Logged in to {url}, account {account.id} ({account.name}).")
@@ -48,6 +48,10 @@ def _key(url: str, key_file: Path | None, settings: Settings) -> str:
     if key_file is not None:
         try:
             key = key_file.read_text(encoding="utf-8").strip()
+        except FileNotFoundError as error:
+            raise UserError(
+                "remote.key_file", f"There is no file {key_file}.", hint="Give the file of the key."
+            ) from error
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(
                 "remote.key_file", f"{key_file} cannot be read.", hint="Give the file of the key."

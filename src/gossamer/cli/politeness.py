@@ -38,7 +38,7 @@ def summary(asked: Sequence[DomainManners], limit: int) -> list[str]:
     hidden = len(asked) - limit
     more = f" {hidden:,} more domain{_s(hidden)}: --limit." if hidden > 0 else ""
     unanswered = sum(one.unanswered for one in asked)
-    silent = f" ({unanswered:,} not answered)" if unanswered else ""
+    silent = f" ({unanswered:,} got no answer: nobody was there, or too slow)" if unanswered else ""
     parts = [f"{requests:,} request{_s(requests)} to {len(asked):,} domain{_s(len(asked))}{silent}"]
     closest = min((one for one in asked if one.gap), key=_smallest, default=None)
     if closest and closest.gap:

@@ -7,7 +7,7 @@ either it is the server somebody has logged in to; without a login, this machine
 import os
 import sys
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -32,6 +32,7 @@ class Login:
 
     url: str
     key: str
+    is_from_settings: bool = False  # the key: not kept at a login
 
     def __repr__(self) -> str:
         return f"Login({self.url!r})"
@@ -48,12 +49,12 @@ def chosen(settings: Settings) -> Login | None:
     kept = stored()
     given = settings.api_key.get_secret_value() if settings.api_key else ""
     if settings.remote is None:
-        return Login(kept.url, given or kept.key) if kept else None
+        return Login(kept.url, given or kept.key, bool(given)) if kept else None
     url = checked(settings.remote)
     key = given or (kept.key if kept and kept.url == url else "")
     if not key:
         raise UserError("remote.no_key", f"There is no key for {url} (GOSSAMER_REMOTE).", hint=_HINT)
-    return Login(url, key)
+    return Login(url, key, bool(given))
 
 
 def refuse_logged_in(command: str) -> None:
@@ -117,7 +118,7 @@ def keep(login: Login) -> None:
     with suppress(FileNotFoundError):
         part.unlink()
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(orjson.dumps(asdict(login)))
+        file.write(orjson.dumps({"url": login.url, "key": login.key}))
     part.replace(path)
 
 
@@ -143,14 +144,16 @@ def told(error: "ClientError", login: Login) -> GossamerError:
     from gossamer.client import BadKey, ProblemError, ServerError
 
     if isinstance(error, BadKey):
-        return UserError(
-            "remote.key",
-            f"{login.url} does not accept the key: {error.detail}",
-            hint=f"Log in again with 'gossamer login {login.url}'.",
-        )
+        hint = f"Log in again with 'gossamer login {login.url}'."
+        if login.is_from_settings:
+            hint = "It is the key in GOSSAMER_API_KEY: correct or unset that."
+        return UserError("remote.key", f"{login.url} does not accept the key: {error.detail}", hint=hint)
     if isinstance(error, ProblemError) and not isinstance(error, ServerError):
-        return SaidThere(error.code, error.detail, hint=error.hint)
+        return SaidThere(error.code, error.detail, hint=error.command_hint)
     if isinstance(error, ProblemError):
         request = f" (request {error.request_id})" if error.request_id else ""
         return GossamerError(f"{login.url}: {error}{request}")
+    if "TLS" in str(error):
+        plain = login.url.replace("https://", "http://", 1)
+        return GossamerError(f"{error} If it is a server without TLS, its address is {plain}.")
     return GossamerError(f"{error} Check the address and your connection, or use this machine with --local.")

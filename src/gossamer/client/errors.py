@@ -39,6 +39,7 @@ class ProblemError(ClientError):
         self.code = str(said.get("code") or "")
         self.detail = str(said.get("detail") or said.get("title") or f"The server answered with HTTP {status}.")
         self.hint = str(said.get("hint") or "")
+        self.command_hint = str(said.get("command_hint") or self.hint)
         self.request_id = str(said.get("request_id") or "")
         self.errors: Sequence[Mapping[str, Any]] = tuple(said.get("errors") or ())
         self.retry_after = retry_after  # seconds

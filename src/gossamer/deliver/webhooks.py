@@ -14,6 +14,7 @@ from uuid import UUID
 from gossamer.deliver.signing import new_key
 from gossamer.errors import UserError
 from gossamer.model.ids import short
+from gossamer.model.trouble import Reason
 from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint, EndpointState, EventType, SigningKey
 from gossamer.store import deliveries, endpoints, outbox
 from gossamer.store.database import Database
@@ -86,12 +87,13 @@ async def _check(addresses: AddressCheck, url: str) -> None:
         )
     why = await addresses.refusal(url)
     if why:
-        raise UserError(
-            "webhook.address",
-            f"Nothing can be sent to {url[:80]}: {why}.",
-            hint="Give an address on the public internet, without user name and password. Networks of your own are "
-            "allowed by GOSSAMER_ALLOW_NETWORKS.",
+        hint = (
+            "Give an address on the public internet, without user name and password. Networks of your own are allowed "
+            "by GOSSAMER_ALLOW_NETWORKS."
         )
+        if why == Reason.DNS.sentence:
+            hint = "Its name has no address: check the spelling, and whether this machine can look up names."
+        raise UserError("webhook.address", f"Nothing can be sent to {url[:80]}: {why}.", hint=hint)
 
 
 async def everything(database: Database, account: str) -> list[Endpoint]:

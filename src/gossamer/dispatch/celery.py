@@ -20,6 +20,7 @@ from celery.worker import state
 from kombu import Queue
 from kombu.asynchronous import set_event_loop
 
+from gossamer.dispatch.celery_log import OneLine
 from gossamer.dispatch.inbox import Inbox
 from gossamer.dispatch.seam import Nudge
 from gossamer.telemetry import get_logger
@@ -96,6 +97,7 @@ class CeleryDispatcher:
         self._results: Any = None
         self._listening: threading.Thread | None = None
         self._ready = threading.Event()
+        self._outage = OneLine()
 
     async def listen(self, most: int) -> None:
         """Take tasks from now on, at most so many at a time."""
@@ -115,10 +117,11 @@ class CeleryDispatcher:
             without_heartbeat=True,
             ready_callback=lambda _: self._ready.set(),
         )
+        self._outage.install()
         self._listening = threading.Thread(target=self._worker.start, name="celery", daemon=True)
         self._listening.start()
         if not await asyncio.to_thread(self._ready.wait, _STARTS):
-            log.warning("broker.away", why="no connection yet: it is tried again and again")
+            self._outage.say("no connection yet")
 
     # Sending
 
@@ -207,6 +210,7 @@ class CeleryDispatcher:
     def _stop(self) -> None:
         if self._listening:
             self._listening.join(_CONNECT * 2)
+        self._outage.remove()
         self._sender.shutdown()
         self._app.close()
 

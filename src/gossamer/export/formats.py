@@ -54,5 +54,12 @@ def formats_named(text: str) -> tuple[Format, ...]:
 
 
 def format_of_file(path: Path) -> Format:
-    """By the ending of a file; CSV if that says nothing."""
-    return FORMATS.get(path.suffix.lower().removeprefix("."), FORMATS["csv"])
+    """By the ending of a file; CSV if it has none."""
+    ending = path.suffix.lower().removeprefix(".")
+    if ending and ending not in FORMATS:
+        raise UserError(
+            "export.format",
+            f"{path.name} does not end like one of the formats there are.",
+            hint=f"Let it end in one of {', '.join(FORMATS)}, or say with --format what it is to be.",
+        )
+    return FORMATS[ending or "csv"]

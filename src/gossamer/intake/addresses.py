@@ -29,14 +29,18 @@ class AddressList:
         return self.given - len(self.urls)
 
 
-def read_addresses(texts: Iterable[str]) -> AddressList:
-    """What was typed, or came in a request. The first that is no address is a `UserError`."""
+def read_addresses(texts: Iterable[str], pointer: str = "") -> AddressList:
+    """What was typed, or came in a request. The first that is no address is a `UserError`.
+
+    With a `pointer` to their list it says which of them.
+    """
     given, urls = 0, dict[str, None]()
     for text in texts:
+        at = f"{pointer}{given}: " if pointer else ""
         given += 1
         url = read_address(text)
         if isinstance(url, Refusal):
-            raise UserError("urls.bad", f"{quoted(text)} is not a web address: it {url.why}.", hint=_HINT)
+            raise UserError("urls.bad", f"{at}{quoted(text)} is not a web address: it {url.why}.", hint=_HINT)
         urls[url] = None
     if not urls:
         raise UserError("urls.empty", "There is no address to fetch.", hint=_HINT)

@@ -18,6 +18,8 @@ SAMPLE = 200
 
 # In the order in which one is preferred to the other when a table has several.
 HEADERS = ("domain", "domains", "url", "urls", "website", "websites", "host", "hosts", "hostname", "site", "sites")
+# What may stand beside one of them in a title. In a sentence about domains there is more.
+_BESIDE = frozenset({"address", "addresses", "client", "company", "customer", "list", "name", "names", "target", "web"})
 
 _WORDS = re.compile(r"[^\W\d_]+")
 _NOT_A_TITLE = re.compile(r"[\d./@:]")
@@ -161,7 +163,8 @@ def _is_title(cells: list[str], column: int, fitting: int, looks_right: Callable
     title = cells[column] if column < len(cells) else ""
     if looks_right(title) or any(_NOT_A_TITLE.search(cell) for cell in cells):
         return False
-    if any(word.casefold() in HEADERS for word in _WORDS.findall(title)):
+    words = [word.casefold() for word in _WORDS.findall(title)]
+    if any(word in HEADERS for word in words) and all(word in HEADERS or word in _BESIDE for word in words):
         return True
     return fitting > 0 and sum(bool(cell.strip()) for cell in cells) > 1
 

@@ -29,6 +29,7 @@ from gossamer.settings.files import (
     secret_values,
     toml_path,
     toml_values,
+    unreadable,
 )
 from gossamer.settings.forms import (
     SOME_TIME,
@@ -523,7 +524,7 @@ class Settings(BaseSettings):
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             problem = UserError("settings.unreadable", f"{toml_path()} is not valid TOML: {error}.")
         except OSError as error:
-            problem = UserError("settings.unreadable", f"{toml_path()} cannot be read: {error.strerror}.")
+            problem = unreadable(error)
         except UserError as error:
             problem = error
         else:

@@ -18,7 +18,7 @@ PROVIDER_KEYS = frozenset({"firecrawl_key", "scraperapi_key", "scrapingbee_key"}
 
 def toml_path() -> Path:
     here = Path.cwd() / TOML_NAME
-    if here.is_file():
+    if os.path.isfile(here):  # noqa: PTH113 - where we may not look there is none for us, which Path has an error for
         return here
     home = os.environ.get(f"{PREFIX}HOME")
     return (Path(home).expanduser() if home else default_home()) / TOML_NAME
@@ -27,6 +27,24 @@ def toml_path() -> Path:
 def toml_values() -> dict[str, Any]:
     path = toml_path()
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def unreadable(error: OSError) -> UserError:
+    """Why settings could not be read: mostly it is the home that is not ours, whether or not there is a file in it."""
+    path = toml_path()
+    try:
+        path.stat()  # possible for whoever may look into its folder, readable or not
+    except PermissionError:
+        return UserError(
+            "home.forbidden",
+            f"You may not look into the home {path.parent}.",
+            hint=f"Point {PREFIX}HOME at a folder of your own, or run gossamer as its owner.",
+        )
+    except OSError:
+        pass  # what was met first is what is said
+    return UserError(
+        "settings.unreadable", f"{path} cannot be read: {error.strerror}.", hint="Correct its permissions."
+    )
 
 
 def secret_path() -> Path | None:

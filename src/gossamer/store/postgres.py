@@ -173,11 +173,10 @@ def _unreachable(where: str, why: str) -> StorageAway:
 
 
 def _refused(error: object, where: str) -> UserError:
-    return UserError(
-        "database.refused",
-        f"{where} refuses us: {error}.",
-        hint="Correct GOSSAMER_DATABASE_URL, or create the database with 'createdb' and 'gossamer db upgrade'.",
-    )
+    hint = "Correct GOSSAMER_DATABASE_URL, or create the database with 'createdb' and 'gossamer db upgrade'."
+    if str(getattr(error, "sqlstate", "")).startswith("28"):  # it does not believe who we are
+        hint = "Correct the user and the password in GOSSAMER_DATABASE_URL."
+    return UserError("database.refused", f"{where} refuses us: {error}.", hint=hint)
 
 
 _NOTHING_KEPT: dict[str, Any] = {

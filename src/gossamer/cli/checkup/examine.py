@@ -78,6 +78,7 @@ def _trouble(name: str, error: Exception, next_step: str) -> Finding:
     if isinstance(error, UserError):
         return fail(name, error.message, error.hint or next_step)
     said = next(iter(str(error).splitlines()), "") or type(error).__name__
+    said = said.removesuffix(" 'gossamer doctor' says more.")  # this is what it says
     return fail(name, said if said.endswith(".") else f"{said}.", next_step or "Report this, please.")
 
 

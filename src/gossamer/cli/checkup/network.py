@@ -56,11 +56,13 @@ async def check_names(settings: Settings) -> list[Finding]:
     try:
         await resolver.resolve(_KNOWN_NAME)
     except FetchError as error:
-        # "There is no such name" is an answer too: inside a closed network it is the right one.
-        if error.trouble.reason is not Reason.DNS:
-            asked = f"The name server{f's {servers}' if (servers := ', '.join(settings.dns_servers)) else ''}"
-            said = f"{asked} did not answer within {_PATIENCE.seconds} s ({error.trouble.detail})."
-            return [warn("names", said, "Check the network connection, or set GOSSAMER_DNS_SERVERS.")]
+        # "There is no such name" is an answer too: inside a closed network it is the right one, and nobody is offline.
+        if error.trouble.reason is Reason.DNS:
+            said = f"The name server answers, but knows no {_KNOWN_NAME}: the internet cannot be reached by name."
+            return [warn("names", said, "In a closed network that is right. Else check GOSSAMER_DNS_SERVERS.")]
+        asked = f"The name server{f's {servers}' if (servers := ', '.join(settings.dns_servers)) else ''}"
+        said = f"{asked} did not answer within {_PATIENCE.seconds} s ({error.trouble.detail})."
+        return [warn("names", said, "Check the network connection, or set GOSSAMER_DNS_SERVERS.")]
     finally:
         await resolver.close()
     return [ok("names", "Names can be looked up.")]

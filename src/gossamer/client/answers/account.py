@@ -49,6 +49,7 @@ class Use(Answer):
 class Usage(Answer):
     days: tuple[Day, ...] = ()
     items: tuple[Use, ...] = ()
+    has_more: bool = False
     next_cursor: str | None = None
 
 

@@ -70,6 +70,7 @@ class JobStatus(Job):
 
 class JobPage(Answer):
     items: list[Job]
+    has_more: bool = False
     next_cursor: str | None = None
 
 

@@ -1,0 +1,35 @@
+"""The next step over HTTP, for errors that the command line has too: a command helps nobody who sends a request.
+
+Whoever shows a problem on a command line finds that one's own hint beside it, in `command_hint`.
+"""
+
+from collections.abc import Mapping
+
+from gossamer.errors import UserError
+from gossamer.export.formats import FORMATS
+
+_HINTS: Mapping[str, str] = {
+    "auth.wrong": "Look whether it is whole, or have another one made.",
+    "budget.too_low": "Give a higher limit, or take what there is with POST /v1/jobs/ID/exports.",
+    "export.format": f"Name one or more of {', '.join(FORMATS)} in `format`.",
+    "export.since": "Name one in `since_job`.",
+    "export.type": "Name another one in `type`.",
+    "job.key_taken": "Look at that job with GET /v1/jobs, or send another Idempotency-Key.",
+    "job.mode_not_configured": "Use the mode free-only, or ask whoever runs the server for a provider.",
+    "job.name": "Give it one in `name`.",
+    "job.params": "See GET /v1/recipes for what the recipe takes.",
+    "job.state": "GET /v1/jobs/ID shows its state. POST /v1/jobs/ID/resume goes on with a paused job, .../pause and "
+    ".../cancel stop one that runs, and .../retry-failed tries again what failed in one that is over.",
+    "job.submit_key": "Send something like Idempotency-Key: nightly-2026-01-18.",
+    "results.no_client": "Submit it again with `client_domain` in its params.",
+    "webhook.no_delivery": "See GET /v1/webhooks/ID/deliveries.",
+    "webhook.not_found": "See GET /v1/webhooks.",
+    "webhook.off": "Switch it on with PATCH /v1/webhooks/ID and `enabled`.",
+    "webhook.too_many": "Remove one that is not needed any more: GET /v1/webhooks.",
+}
+
+
+def over_http(error: UserError) -> str:
+    """The error's own hint, unless that is something to type."""
+    is_typed = "gossamer " in error.hint or "--" in error.hint
+    return _HINTS.get(error.code, error.hint) if is_typed else error.hint
