@@ -74,7 +74,7 @@ async def test_a_short_read_of_a_file_does_not_wait_for_long_ones(tmp_path: Path
         return answered.wait(20)  # false if the short one was held up until we gave up
 
     def short(tx: Tx) -> int:
-        return tx.run(text("SELECT 1")).scalar_one()
+        return int(tx.run(text("SELECT 1")).scalar_one())
 
     reading = asyncio.create_task(database.read_together(long, long))
     assert await asyncio.to_thread(begun.wait, 20)
