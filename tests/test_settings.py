@@ -516,7 +516,7 @@ def test_the_names_that_deployments_elsewhere_use_mean_the_same(monkeypatch: pyt
         found = getattr(settings, name)
         shown = found.get_secret_value() if isinstance(found, SecretStr) else found
         assert value in (shown, str(shown), ",".join(shown) if isinstance(shown, tuple) else None), name
-    said = idle_variables()
+    said = idle_variables(settings)
     assert [line.partition(" ")[0] for line in said] == list(WITHOUT_EFFECT)
     monkeypatch.setenv("JWT_ALGORITHM", "none")
     with pytest.raises(UserError, match="JWT_ALGORITHM is 'none', expected HS256"):
@@ -537,3 +537,34 @@ def test_a_home_that_is_not_ours_is_named_and_not_a_file_in_it(tmp_path: Path, m
     assert caught.value.code == "home.forbidden"
     assert "gossamer.toml" not in str(caught.value)
     assert "Point GOSSAMER_HOME at a folder of your own" in caught.value.hint
+
+
+@pytest.mark.parametrize("value", ["short", "of another program, and long enough to be a secret of ours"])
+@pytest.mark.parametrize("database", [{}, {"DATABASE_URL": "sqlite:////tmp/elsewhere.db"}])
+def test_secrets_of_other_programs_count_only_where_a_database_server_is_named(
+    monkeypatch: pytest.MonkeyPatch, value: str, database: dict[str, str]
+) -> None:
+    for name in ("SECRET_KEY", "ADMIN_TOKEN"):
+        monkeypatch.setenv(name, value)
+    for name, address in database.items():
+        monkeypatch.setenv(name, address)
+    settings, _ = read_settings()
+    assert (settings.api_secret, settings.admin_token) == (None, None)
+    said = idle_variables(settings)
+    assert [line.partition(" ")[0] for line in said] == ["SECRET_KEY", "ADMIN_TOKEN"]
+    assert said[0].endswith("it is taken for another program's; use GOSSAMER_API_SECRET.")
+    ours = "a secret of ours that has forty characters"
+    monkeypatch.setenv("GOSSAMER_API_SECRET", ours)
+    secret = Settings().api_secret
+    assert secret is not None
+    assert secret.get_secret_value() == ours
+    monkeypatch.delenv("GOSSAMER_API_SECRET")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://gossamer@db.example/gossamer")
+    if value == "short":
+        with pytest.raises(UserError, match="SECRET_KEY cannot be used, expected at least 32 characters"):
+            read_settings()
+        return
+    found = Settings()
+    assert found.api_secret is not None
+    assert found.api_secret.get_secret_value() == value
+    assert idle_variables(found) == []

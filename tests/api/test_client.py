@@ -66,6 +66,7 @@ SHAPES: dict[str, type[answers.Answer]] = {
     "Replayed": answers.Replayed,
     "ResultPage": answers.ResultPage,
     "ResultView": answers.Result,
+    "Resumed": answers.Resumed,
     "RetriedView": answers.Retried,
     "Scraped": answers.Scraped,
     "SiteCounts": answers.SiteCounts,

@@ -1,5 +1,6 @@
 """Jobs through the server, from the first key to the last row."""
 
+import asyncio
 import time
 from typing import Any
 from uuid import uuid4
@@ -7,6 +8,11 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from gossamer.access.opening import issue_key, open_account
+from gossamer.clock import SystemClock
+from gossamer.model.account import Right
+from gossamer.store import accounts
+from gossamer.store.database import open_database
 from tests.api.conftest import Server, new_job
 
 pytestmark = pytest.mark.xdist_group("api")  # they share a server
@@ -247,3 +253,27 @@ def test_what_a_job_would_cost_is_said_before_it_is_one(api: Server) -> None:
         assert client.get("/v1/jobs?limit=200").json()["items"] == before
         nothing = client.get("/v1/estimate")
         assert (nothing.status_code, nothing.json()["code"]) == (400, "job.no_targets")
+
+
+def test_a_job_that_waits_is_not_hurried_by_resuming_it(api: Server) -> None:
+    async def make() -> str:
+        database = open_database(f"sqlite:///{api.home}/gossamer.db", SystemClock())
+        try:
+            await open_account(database, "one-by-one", "One by one")
+            await database.write(accounts.change, "one-by-one", {"running_jobs": 1, "queued_jobs": 1})
+            return (await issue_key(database, "one-by-one", "k", Right.SUBMIT))[0].text
+        finally:
+            await database.close()
+
+    with httpx.Client(base_url=api.url, headers={"X-API-Key": asyncio.run(make())}, timeout=60) as client:
+        first, second = submit(client, name="first"), submit(client, name="second")
+        shown = client.get(f"/v1/jobs/{second['id']}").json()
+        assert (shown["state"], shown["waiting"]) == ("pending", True)
+        answer = client.post(f"/v1/jobs/{second['id']}/resume")
+        assert (answer.status_code, answer.json()) == (202, {"id": second["id"], "state": "pending", "waiting": True})
+        client.post(f"/v1/jobs/{first['id']}/cancel")
+        assert client.post(f"/v1/jobs/{second['id']}/resume").json()["state"] == "running"
+        for verb in ("resume", "retry-failed"):
+            refused = client.post(f"/v1/jobs/{first['id']}/{verb}")
+            assert (refused.status_code, refused.json()["code"]) == (429, "account.queue")
+        assert client.get(f"/v1/jobs/{first['id']}").json()["state"] == "cancelled"

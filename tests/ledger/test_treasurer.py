@@ -18,7 +18,7 @@ from gossamer.model.page import Visit
 from gossamer.model.states import JobState
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Step
-from gossamer.store import alerts, bookings, budgets, charges, jobs, reservations, tables
+from gossamer.store import alerts, bookings, budgets, charges, job_keys, jobs, reservations, tables
 from gossamer.store import ledger_tables as t
 from gossamer.store.outlook import Asked
 from gossamer.store.tables import visits
@@ -282,6 +282,25 @@ async def test_a_price_above_the_worst_is_booked_and_closes_the_rung_for_all(dat
     assert isinstance(await treasurer(database, prices=corrected).reserve(elsewhere, "cheap"), Reservation)
     open_alerts = [alert.subject for alert in await database.read(alerts.recent, 10)]
     assert "cheap" not in open_alerts
+    assert (await database.read(lambda tx: tx.run(select(t.closed_rungs)).all())) == []
+
+
+async def test_a_price_above_the_worst_with_a_jobs_own_key_is_booked_and_pauses_that_job_alone(
+    database: AnyDatabase,
+) -> None:
+    job, (visit,) = await database.write(make_capped, Cap(100))
+    other, (elsewhere,) = await database.write(make_capped, Cap(100), "b.test")
+    await database.write(job_keys.keep, job.id, {"bee": b"sealed"})
+    reservation = await granted(treasurer(database), visit, "cheap")
+    await settle(database, paid(visit, "1", reservation.charge(150)))
+    assert await purse(database, job) == (NOTHING, Amount(150, 1_500_000))
+    await assert_books_balance(database)
+    assert await state_of(database, job.id) is JobState.PAUSING
+    said = {alert.kind: alert.sentence for alert in await database.read(alerts.of_job, job.id)}
+    assert said.keys() == {AlertKind.SPENDING, AlertKind.JOB_OVERCHARGE}
+    assert said[AlertKind.JOB_OVERCHARGE].startswith("cheap took 150 credits of the key that came with this job")
+    assert isinstance(await treasurer(database).reserve(elsewhere, "cheap"), Reservation)
+    assert await state_of(database, other.id) is JobState.RUNNING
     assert (await database.read(lambda tx: tx.run(select(t.closed_rungs)).all())) == []
 
 

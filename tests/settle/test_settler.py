@@ -3,9 +3,10 @@
 import asyncio
 import threading
 from pathlib import Path
+from uuid import uuid4
 
 from gossamer.clock import SystemClock
-from gossamer.settle.settler import MOST_WAITING, Settler
+from gossamer.settle.settler import MOST_WAITED_FOR, MOST_WAITING, Settler
 from gossamer.store import counters
 from gossamer.store.database import SqliteDatabase
 from gossamer.store.schema import upgrade
@@ -64,4 +65,14 @@ async def test_a_place_that_is_given_back_can_be_had_again(tmp_path: Path) -> No
     settler.give_back()
     await asyncio.wait_for(waiting, 5)
     await asyncio.wait_for(settler.room(), 5)
+    await database.close()
+
+
+async def test_visits_that_never_end_are_not_waited_for_without_limit(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "a.db", SystemClock())
+    settler = Settler(database, SystemClock(), 0, lambda _: None)
+    leases = [uuid4() for _ in range(MOST_WAITED_FOR + 5)]
+    for lease in leases:
+        settler.hurry(lease)
+    assert settler.waited_for == frozenset(leases[5:])
     await database.close()

@@ -1,5 +1,7 @@
 """Accounts, their keys and logins, on both databases; and that nobody reaches another's job."""
 
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
@@ -10,7 +12,8 @@ from gossamer.access import passwords
 from gossamer.access.opening import first_key, issue_key, open_account
 from gossamer.access.secret_keys import digest_of, looks_like_key
 from gossamer.errors import UserError
-from gossamer.intake.quota import let_in
+from gossamer.intake import control
+from gossamer.intake.quota import go_on, let_in
 from gossamer.intake.submit import submit, submit_once
 from gossamer.model.account import DEFAULT, Bill, Quota, Right
 from gossamer.model.job import Job, JobRequest, Target
@@ -163,3 +166,56 @@ async def test_jobs_of_the_command_line_are_the_first_accounts(database: AnyData
     assert await database.read(owned.job, DEFAULT, job.id) is not None
     await database.write(lambda tx: tx.run(update(tables.jobs).values(account_id="ann")))
     assert await database.read(owned.job, DEFAULT, job.id) is None
+
+
+async def test_a_key_is_found_by_its_account_however_many_others_fit(database: AnyDatabase) -> None:
+    await two_accounts(database)
+    hers = await database.write(keys.add, "ann", "hers", Right.READ, "gsk_a", b"a" * 32)
+    digits = hers.id.hex[:2]  # ids begin with the time, so that those made next begin alike
+    for number in range(6):
+        await database.write(keys.add, "bob", "his", Right.READ, "gsk_b", bytes([number]) * 32)
+    assert [key.id for key in await database.read(keys.matching, digits, "ann")] == [hers.id]
+    assert {key.account for key in await database.read(keys.matching, digits, None)} == {"bob"}
+
+
+def _put(tx: Tx, job: Job, state: JobState) -> None:
+    """As if the job had come there."""
+    tx.run(update(tables.jobs).where(tables.jobs.c.id == job.id).values(state=state))
+
+
+async def _tried(database: AnyDatabase, verb: Callable[..., Awaitable[object]], job: Job, quota: Quota) -> JobState:
+    now = await database.read(jobs.get, job.id)
+    assert now is not None
+    await verb(database, now, room=lambda tx, job_id: go_on(tx, "ann", quota, job_id))
+    return (await database.read(jobs.states, [job.id]))[job.id]
+
+
+async def test_a_job_goes_on_only_where_there_is_room_for_it(database: AnyDatabase) -> None:
+    await two_accounts(database)
+    quota = Quota(running=1, queued=1)
+    first = await submit(database, RECIPES, asked("first", "ann", quota))
+    second = await submit(database, RECIPES, asked("second", "ann", quota))
+    third = await submit(database, RECIPES, replace(asked("third", "ann", Quota()), start=False))
+    # One that waits still does; one that was to wait for its owner finds the queue full.
+    assert await _tried(database, control.start, second, quota) is JobState.PENDING
+    assert await database.read(usage.is_waiting, "ann", second.id)
+    with pytest.raises(UserError, match="1 job at work and 1 job waiting: there is no room for another"):
+        await _tried(database, control.start, third, quota)
+    assert not await database.read(usage.is_waiting, "ann", third.id)
+    assert await _tried(database, control.start, third, Quota(running=1, queued=2)) is JobState.PENDING
+    assert await database.read(usage.is_waiting, "ann", third.id)
+    # What was at work goes back to it only when a place is free.
+    await database.write(jobs.move, first.id, JobState.PAUSING)
+    assert await _tried(database, control.resume, first, quota) is JobState.RUNNING  # it had kept its place
+    await database.write(jobs.move, first.id, JobState.COMPLETED)
+    assert await database.write(let_in, lambda _, __: quota) == 1
+    for verb, state in ((control.retry_failed, JobState.COMPLETED), (control.resume, JobState.CANCELLED)):
+        await database.write(_put, first, state)
+        with pytest.raises(UserError, match="there is no room for another"):
+            await _tried(database, verb, first, quota)
+        assert (await database.read(jobs.states, [first.id]))[first.id] is state
+    await database.write(jobs.move, second.id, JobState.CANCELLED)
+    assert await _tried(database, control.resume, first, quota) is JobState.RUNNING
+    bill = await database.read(usage.one, "ann", first.id)
+    assert bill is not None
+    assert (bill.is_open, bill.outcome) == (True, JobState.RUNNING)

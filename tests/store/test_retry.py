@@ -230,7 +230,7 @@ async def test_a_job_is_not_completed_while_its_sites_are_being_opened(
     (visit,) = await database.write(claim_all)
     await settle(database, ended(visit, SiteState.FAILED))  # before it had chosen any page
     # A later batch: the job runs already.
-    later = (job.id, [visit.site_id], (JobState.RUNNING, JobState.COMPLETED), Retried())
+    later = (job.id, [visit.site_id], (JobState.RUNNING, JobState.COMPLETED), Retried(), None)
 
     def reopen(tx: Tx) -> bool:
         return control._retry_some(tx, *later, last=True) == Retried(sites=1)

@@ -1,13 +1,18 @@
 """Long reads side by side see one and the same moment, whatever is written meanwhile."""
 
 import asyncio
+import threading
 import time
+from pathlib import Path
 from uuid import UUID
 
 import pytest
+from sqlalchemy import text
 
+from gossamer.clock import SystemClock
 from gossamer.store import counters
 from gossamer.store.counters import Change
+from gossamer.store.database import SqliteDatabase
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job
@@ -58,3 +63,22 @@ async def test_what_one_read_raises_is_raised_and_the_database_goes_on(database:
         await database.read_together(slow, broken)
     assert await database.read_together(slow, slow) == [job.id, job.id]
     await database.write(counters.add, 0, {job.id: Change(pages_done=1)})
+
+
+async def test_a_short_read_of_a_file_does_not_wait_for_long_ones(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "a.db", SystemClock())
+    begun, answered = threading.Event(), threading.Event()
+
+    def long(tx: Tx) -> bool:
+        begun.set()
+        return answered.wait(20)  # false if the short one was held up until we gave up
+
+    def short(tx: Tx) -> int:
+        return int(tx.run(text("SELECT 1")).scalar_one())
+
+    reading = asyncio.create_task(database.read_together(long, long))
+    assert await asyncio.to_thread(begun.wait, 20)
+    assert await database.read(short) == 1
+    answered.set()
+    assert await reading == [True, True]
+    await database.close()

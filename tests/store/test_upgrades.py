@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import asyncpg
 import pytest
@@ -79,6 +80,36 @@ def make_former(tx: Tx, former: str) -> None:
 
 def test_every_earlier_revision_has_rows_to_upgrade() -> None:
     assert list(FILLED) == known_revisions()[:-1], "add the rows of the newest former revision to former_rows.py"
+
+
+async def test_a_disk_without_room_for_the_upgrade_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path}/gossamer.db"
+    database = open_database(url, SystemClock())
+    await database.write(make_former, "0012")
+    data = '{"text": "' + "x" * 10_000_000 + '"}'
+    await database.write(lambda tx: tx.run(text("UPDATE records SET data = :data"), {"data": data}))
+    rows = await database.read(lambda tx: tx.run(text("SELECT count(*) FROM records")).scalar_one())
+    await database.close()
+    asked: list[Path] = []
+
+    def nearly_full(folder: Path) -> SimpleNamespace:
+        asked.append(folder)
+        return SimpleNamespace(free=30_000_000 * rows)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "disk_usage", nearly_full)
+        with pytest.raises(UserError, match="MB of free disk are needed for that, and there are") as refused:
+            await ready_database(url, SystemClock())
+    assert (refused.value.code, asked) == ("database.no_room", [tmp_path])
+    assert refused.value.hint.startswith("Make room, ")
+    untouched = open_database(url, SystemClock())
+    assert await untouched.read(revision) == "0012"
+    await untouched.close()
+    upgraded = await ready_database(url, SystemClock())
+    assert await upgraded.read(revision) == HEAD
+    await upgraded.close()
 
 
 @pytest.mark.parametrize("former", FILLED)

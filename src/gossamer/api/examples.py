@@ -243,6 +243,7 @@ SHAPES: Mapping[str, Any] = {
         "complete": False,
     },
     "RetriedBatch": {**_BATCH, "retried": 1},
+    "Resumed": {"id": _ID, "state": "running", "waiting": False},
     "RetriedView": {"id": _ID, "state": "running", "sites": 5, "pages": 61},
     "ScrapeAnswer": {"success": True, "data": _DOCUMENT},
     "Scraped": {**_SCRAPED_PAGE, "job_id": _ID, "final_url": _PAGE, "method": "direct", "credits": 1},

@@ -95,6 +95,10 @@ class Steered(BaseModel):
     state: JobState
 
 
+class Resumed(Steered):
+    waiting: bool = Field(False, description="It begins when another job of the account has ended.")
+
+
 class RetriedView(Steered):
     sites: int = Field(description="Sites that are tried again.")
     pages: int = Field(description="Pages that are tried again.")
@@ -237,10 +241,13 @@ async def pause(job_id: UUID, tenant: Submitter) -> Steered:
 @router.post(
     "/{job_id}/resume", status_code=202, responses=declared(*ROOM, *STEER, "budget.too_low"), summary="Go on with a job"
 )
-async def resume(job_id: UUID, tenant: Submitter, limits: Limits | None = None) -> Steered:
-    """Exactly where it was; with other limits, if some are given. Also starts one that was made with `start: false`."""
+async def resume(job_id: UUID, tenant: Submitter, limits: Limits | None = None) -> Resumed:
+    """Exactly where it was; with other limits, if some are given. Also starts one that was made with `start: false`,
+    which waits where the account has as many jobs at work as it may; any other is refused there.
+    """
     await tenant.resume(await tenant.job(job_id), (limits or Limits()).cap())
-    return await _steered(tenant, job_id)
+    now = await tenant.job(job_id)
+    return Resumed(id=str(job_id), state=now.state, waiting=await tenant.is_waiting(now))
 
 
 @router.post("/{job_id}/cancel", status_code=202, responses=declared(*STEER), summary="Cancel a job")

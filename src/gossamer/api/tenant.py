@@ -31,6 +31,7 @@ from gossamer.retain.mention import Mention
 from gossamer.store import accounts, budgets, counters, exports, keys, listings, owned, submitted, usage
 from gossamer.store.listings import Failure
 from gossamer.store.owned import Fenced, NotTheirs
+from gossamer.store.tx import Tx
 from gossamer.work import scraped
 from gossamer.work.express import Express
 from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job
@@ -137,11 +138,12 @@ class Tenant:
         await control.pause(self._of(job.id), job)
 
     async def resume(self, job: Job, cap: Cap) -> None:
-        await self._let_go_on(job)
+        """Let it go on if there is room; one that has not begun waits for its turn otherwise."""
+        await self._refuse_unpaid()
         if job.state is JobState.PENDING:
-            await control.start(self._of(job.id), job)
+            await control.start(self._of(job.id), job, self._room)
         else:
-            await control.resume(self._of(job.id), job, cap)
+            await control.resume(self._of(job.id), job, cap, self._room)
 
     async def cancel(self, job: Job) -> None:
         await control.cancel(self._of(job.id), job)
@@ -158,14 +160,14 @@ class Tenant:
                 raise
 
     async def retry_failed(self, job: Job) -> control.Retried:
-        await self._let_go_on(job)
-        return await control.retry_failed(self._of(job.id), job)
+        await self._refuse_unpaid()
+        return await control.retry_failed(self._of(job.id), job, self._room)
 
-    async def _let_go_on(self, job: Job) -> None:
-        """What a job takes from here on is counted, too."""
+    def _room(self, tx: Tx, job_id: UUID) -> bool:
+        return quota.go_on(tx, self.id, self._app.quota, job_id)
+
+    async def _refuse_unpaid(self) -> None:
         await self._app.database.read(quota.refuse_unpaid, self.id, await self.quota())
-        if job.state is not JobState.PENDING or await self.is_waiting(job):
-            await self._of(job.id).write(usage.reopen, self.id, job.id)
 
     async def delete(self, job: Job) -> int:
         """Delete what it has found; how many rows. What it took stays written down."""

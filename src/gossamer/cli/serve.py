@@ -42,7 +42,7 @@ def serve(
     settings, unknown = read_settings()
     for name in unknown:
         typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
-    for sentence in idle_variables():
+    for sentence in idle_variables(settings):
         typer.echo(f"Note: {sentence}", err=True)
 
     async def whole() -> None:

@@ -39,7 +39,7 @@ def worker(
     settings, unknown = read_settings()
     for name in unknown:
         typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
-    for sentence in idle_variables():
+    for sentence in idle_variables(settings):
         typer.echo(f"Note: {sentence}", err=True)
     check(settings)
     dealt = read_lanes(lanes or ",".join((*lanes_here(settings), "desk")), concurrency)

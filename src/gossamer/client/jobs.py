@@ -167,9 +167,9 @@ class JobCalls:
     async def pause(self, job: JobId) -> answers.Steered:
         return await self._steer(job, "pause", answers.Steered)
 
-    async def resume(self, job: JobId, *, limits: Mapping[str, Any] | None = None) -> answers.Steered:
-        """Also starts one that was made with `start=False`."""
-        return await self._steer(job, "resume", answers.Steered, limits)
+    async def resume(self, job: JobId, *, limits: Mapping[str, Any] | None = None) -> answers.Resumed:
+        """Also starts one that was made with `start=False`, or lets it wait while the account has no room for it."""
+        return await self._steer(job, "resume", answers.Resumed, limits)
 
     async def cancel(self, job: JobId) -> answers.Steered:
         return await self._steer(job, "cancel", answers.Steered)

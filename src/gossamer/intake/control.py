@@ -1,9 +1,9 @@
 """Steering a job that exists. What is not legal from its state is refused, saying what is."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 from uuid import UUID
 
 from gossamer.errors import UserError
@@ -16,6 +16,9 @@ from gossamer.model.states import JobState
 from gossamer.store import alerts, events, jobs, owned, reclaim, retry
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
+
+Room: TypeAlias = Callable[[Tx, UUID], bool]
+"""Asked before a job is set going: whether it may be, or waits for its turn. What has no room at all is a UserError."""
 
 SITES_AT_A_TIME = 500  # opened again in one transaction
 
@@ -83,8 +86,8 @@ def _matching(owner: str, tx: Tx, text: str) -> list[UUID]:
     return owned.matching(tx, owner, text)
 
 
-async def start(database: Database, job: Job) -> None:
-    await _move(database, job, JobState.RUNNING, "start", from_states=(JobState.PENDING,))
+async def start(database: Database, job: Job, room: Room | None = None) -> None:
+    await _move(database, job, JobState.RUNNING, "start", from_states=(JobState.PENDING,), room=room)
 
 
 async def pause(database: Database, job: Job) -> None:
@@ -93,13 +96,18 @@ async def pause(database: Database, job: Job) -> None:
         await _move(database, job, JobState.PAUSING, "pause")
 
 
-async def resume(database: Database, job: Job, cap: Cap = Cap()) -> None:  # noqa: B008 - a frozen value
+async def resume(
+    database: Database,
+    job: Job,
+    cap: Cap = Cap(),  # noqa: B008 - a frozen value
+    room: Room | None = None,
+) -> None:
     """Let a job go on, with other limits where `cap` names some. One that runs already is left alone, but for these."""
     resumable = (JobState.PAUSED, JobState.PAUSING, JobState.CANCELLED, JobState.FAILED)
     if cap != Cap() and job.state in (*resumable, JobState.RUNNING):
         await set_limits(database, job, cap)
     if job.state is not JobState.RUNNING:
-        await _move(database, job, JobState.RUNNING, "resume", from_states=resumable)
+        await _move(database, job, JobState.RUNNING, "resume", from_states=resumable, room=room)
 
 
 async def cancel(database: Database, job: Job) -> None:
@@ -107,7 +115,7 @@ async def cancel(database: Database, job: Job) -> None:
         await _move(database, job, JobState.CANCELLED, "cancel")
 
 
-async def retry_failed(database: Database, job: Job) -> Retried:
+async def retry_failed(database: Database, job: Job, room: Room | None = None) -> Retried:
     """Try again what failed and may work by now; all zero, and nothing changed, if there is no such thing."""
     if job.state not in _RETRIABLE:
         await _refuse(database, job, "retry-failed")
@@ -117,7 +125,7 @@ async def retry_failed(database: Database, job: Job) -> Retried:
         some, waiting = waiting[:SITES_AT_A_TIME], waiting[SITES_AT_A_TIME:]
         # Once something was opened it runs, and may be over before the rest is.
         origins = _RETRIABLE if done == Retried() else (JobState.RUNNING, JobState.COMPLETED)
-        opened = await database.write(_retry_some, job.id, some, origins, done, last=not waiting)
+        opened = await database.write(_retry_some, job.id, some, origins, done, room, last=not waiting)
         if opened is None:
             await _refuse(database, job, "retry-failed")
         if not waiting:
@@ -126,9 +134,20 @@ async def retry_failed(database: Database, job: Job) -> Retried:
 
 
 def _retry_some(
-    tx: Tx, identifier: UUID, ids: list[UUID], origins: tuple[JobState, ...], before: Retried, *, last: bool
+    tx: Tx,
+    identifier: UUID,
+    ids: list[UUID],
+    origins: tuple[JobState, ...],
+    before: Retried,
+    room: Room | None,
+    *,
+    last: bool,
 ) -> Retried | None:
     """Open some sites and set the job going, in one; None if it is no longer where it was."""
+    if jobs.states(tx, [identifier]).get(identifier) not in origins:
+        return None
+    if room:
+        room(tx, identifier)  # before the job is held, as whoever lets in the next one does
     state = jobs.hold(tx, identifier)
     if state not in origins:
         return None
@@ -161,9 +180,14 @@ _AS_ASKED: Mapping[JobState, frozenset[JobState]] = {
 
 
 async def _move(
-    database: Database, job: Job, target: JobState, verb: str, from_states: tuple[JobState, ...] | None = None
+    database: Database,
+    job: Job,
+    target: JobState,
+    verb: str,
+    from_states: tuple[JobState, ...] | None = None,
+    room: Room | None = None,
 ) -> None:
-    if await database.write(_move_by_hand, job.id, target, from_states):
+    if await database.write(_move_by_hand, job.id, target, from_states, room):
         return
     done = _AS_ASKED.get(target, frozenset())
     now = (await database.read(jobs.states, [job.id])).get(job.id)
@@ -181,9 +205,15 @@ async def _refuse(database: Database, job: Job, verb: str) -> NoReturn:
     )
 
 
-def _move_by_hand(tx: Tx, identifier: UUID, target: JobState, from_states: tuple[JobState, ...] | None) -> bool:
-    legal = from_states is None or jobs.states(tx, [identifier]).get(identifier) in from_states
-    if not legal or not jobs.move(tx, identifier, target, who="user"):
+def _move_by_hand(
+    tx: Tx, identifier: UUID, target: JobState, from_states: tuple[JobState, ...] | None, room: Room | None = None
+) -> bool:
+    """False if it is no longer where it could be moved from. Without room it waits, and that is all there is to do."""
+    if from_states is not None and jobs.states(tx, [identifier]).get(identifier) not in from_states:
+        return False
+    if room and not room(tx, identifier):
+        return True
+    if not jobs.move(tx, identifier, target, who="user"):
         return False
     if target is JobState.RUNNING:
         # A person has looked after it: what was said is over, and the time it may run begins anew.

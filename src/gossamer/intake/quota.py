@@ -1,7 +1,8 @@
-"""Before a job of an account is made: whether there is room for it, and credits."""
+"""Before a job of an account is made, or goes on: whether there is room for it, and credits."""
 
 from collections.abc import Callable
 from typing import TypeAlias
+from uuid import UUID
 
 from gossamer.errors import UserError
 from gossamer.model.account import Bill, Quota
@@ -31,17 +32,44 @@ def refuse(tx: Tx, account: str, usual: Quota) -> None:
 
 
 def has_room(tx: Tx, account: str, quota: Quota) -> bool:
-    if quota.running is None or owned.count(tx, account, *AT_WORK) < quota.running:
+    if _is_free(tx, account, quota):
         return True
-    waiting = usage.count_waiting(tx, account)
-    if quota.queued is not None and waiting >= quota.queued:
-        raise UserError(
-            "account.queue",
-            f"This account has {_number(quota.running, 'job')} at work and {_number(waiting, 'job')} waiting: "
-            "there is no room for another.",
-            hint="Wait until one of them has ended, or cancel one.",
-        )
+    if quota.queued is not None and usage.count_waiting(tx, account) >= quota.queued:
+        raise _full(tx, account)
     return False
+
+
+def _is_free(tx: Tx, account: str, quota: Quota) -> bool:
+    return quota.running is None or owned.count(tx, account, *AT_WORK) < quota.running
+
+
+def _full(tx: Tx, account: str) -> UserError:
+    working, waiting = owned.count(tx, account, *AT_WORK), usage.count_waiting(tx, account)
+    return UserError(
+        "account.queue",
+        f"This account has {_number(working, 'job')} at work and {_number(waiting, 'job')} waiting: "
+        "there is no room for another.",
+        hint="Wait until one of them has ended, or cancel one.",
+    )
+
+
+def go_on(tx: Tx, account: str, usual: Quota, job_id: UUID) -> bool:
+    """Whether a job may be set going, in the transaction that does; one that has not begun waits for its turn if not.
+
+    Any other has no place to wait in: that is a UserError. What is at work already has its room.
+    """
+    quota = usual.of(accounts.hold(tx, account))
+    state = jobs.states(tx, [job_id]).get(job_id)
+    if state not in AT_WORK and not _is_free(tx, account, quota):
+        if state is not JobState.PENDING:
+            raise _full(tx, account)
+        if not usage.is_waiting(tx, account, job_id):
+            has_room(tx, account, quota)
+            usage.wait(tx, account, job_id)
+        return False
+    # What it takes from here on is counted, too.
+    usage.reopen(tx, account, job_id)
+    return True
 
 
 def refuse_unpaid(tx: Tx, account: str, quota: Quota, wanted: int = 1) -> None:
@@ -67,7 +95,7 @@ def let_in(tx: Tx, limits: Limits) -> int:
     for account, job_id in usage.waiting(tx):
         quota = limits(tx, account)
         accounts.hold(tx, account)
-        if quota.running is not None and owned.count(tx, account, *AT_WORK) >= quota.running:
+        if not _is_free(tx, account, quota):
             continue
         if jobs.move(tx, job_id, JobState.RUNNING, who="queue"):
             usage.begun(tx, account, job_id)

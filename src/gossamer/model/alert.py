@@ -31,6 +31,7 @@ class AlertKind(StrEnum):
     DAILY_BUDGET = "daily-budget"  # all jobs together have, on this day
     SPENDING = "spending"  # much of a budget is spent
     OVERCHARGE = "overcharge"  # a rung took more than its price
+    JOB_OVERCHARGE = "job-overcharge"  # with a key that came with a job
     WEBHOOK = "webhook"  # an endpoint took nothing for so long that it was switched off
 
 

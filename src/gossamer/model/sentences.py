@@ -52,6 +52,10 @@ PAUSES: Mapping[str, str] = {
         "{rung} took {charged} credits for one request, more than its price of at most {worst}. Nothing more is sent "
         "through it, and jobs that need it pause, until GOSSAMER_PRICES says what it costs."
     ),
+    "job-overcharge": (
+        "{rung} took {charged} credits of the key that came with this job for one request, more than its price of at "
+        "most {worst}. Only this job is paused. Look at your plan there, then resume with 'gossamer job resume {job}'."
+    ),
 }
 """Why a job was paused by itself."""
 

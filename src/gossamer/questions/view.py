@@ -95,9 +95,9 @@ class View:
 
     async def keys(self, digits: str) -> list[ApiKey]:
         """Those whose id fits, of the accounts whose keys the asker may look after."""
-        found = await self._app.database.read(keys.matching, digits)
         asker = self._asker
-        return [key for key in found if asker is None or asker.is_operator or key.account == asker.account]
+        whose = None if asker is None or asker.is_operator else asker.account
+        return await self._app.database.read(keys.matching, digits, whose)
 
     async def forecast(self, asked: "Asked", probed: "Probed | None" = None) -> "Forecast":
         """By what the asker's own jobs have cost."""

@@ -6,6 +6,7 @@
 
 import os
 import tomllib
+from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,6 +15,7 @@ from pydantic import AliasChoices, BeforeValidator, ByteSize, FilePath, SecretSt
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
@@ -445,7 +447,8 @@ class Settings(BaseSettings):
     )
     api_secret: SecretStr | None = setting(
         "What logins are signed with, and what keys that come with jobs are encrypted with; all servers and workers of "
-        "one database need the same. Made by itself in the home when unset",
+        "one database need the same. Made by itself in the home when unset. The bare name counts only where a database "
+        "server is named",
         "at least 32 characters",
         default=None,
         min_length=32,
@@ -458,7 +461,8 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("GOSSAMER_JWT_ALGORITHM", "JWT_ALGORITHM"),
     )
     admin_token: SecretStr | None = setting(
-        "A key of your own that may do everything in the account 'default'; the first start then makes and shows none",
+        "A key of your own that may do everything in the account 'default'; the first start then makes and shows none. "
+        "The bare name counts only where a database server is named",
         "at least 32 characters",
         default=None,
         min_length=32,
@@ -541,10 +545,17 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
+        secrets = secret_values(_SECRET)
+        if isinstance(env_settings, EnvSettingsSource) and isinstance(init_settings, InitSettingsSource):
+            given = init_settings.init_kwargs.get("database_url")
+            if not _is_server(given or _named_database(env_settings.env_vars, secrets)):
+                passed_over = {name.lower() for name in OF_ANYBODY}
+                kept = {name: value for name, value in env_settings.env_vars.items() if name not in passed_over}
+                env_settings.env_vars = kept
         return (
             init_settings,
             env_settings,
-            InitSettingsSource(settings_cls, init_kwargs=secret_values(_SECRET)),
+            InitSettingsSource(settings_cls, init_kwargs=secrets),
             TomlConfigSettingsSource(settings_cls, toml_file=toml_path()),
         )
 
@@ -575,9 +586,34 @@ WITHOUT_EFFECT = {
 """Names that deployments elsewhere set, and why they do nothing here."""
 
 
-def idle_variables() -> list[str]:
-    """A sentence for each of them that is set."""
-    return [f"{name} has no effect: {why}." for name, why in WITHOUT_EFFECT.items() if os.environ.get(name)]
+OF_ANYBODY = {"SECRET_KEY": "GOSSAMER_API_SECRET", "ADMIN_TOKEN": "GOSSAMER_ADMIN_TOKEN"}
+"""Names that many programs have, and ours: they count in a deployment, which is where a database server is named.
+
+Elsewhere they are most likely another program's, left in a shell: a home's own secret is not given up for one.
+"""
+
+
+def idle_variables(settings: Settings) -> list[str]:
+    """A sentence for each name that is set and does nothing here."""
+    idle = dict(WITHOUT_EFFECT)
+    if not _is_server(settings.database_url):
+        why = "without a database server it is taken for another program's; use"
+        idle |= {name: f"{why} {ours}" for name, ours in OF_ANYBODY.items()}
+    return [f"{name} has no effect: {why}." for name, why in idle.items() if os.environ.get(name)]
+
+
+def _named_database(variables: Mapping[str, str | None], secrets: Mapping[str, Any]) -> object:
+    return (
+        variables.get("gossamer_database_url")
+        or variables.get("database_url")
+        or secrets.get("database_url")
+        or toml_values().get("database_url")
+    )
+
+
+def _is_server(database: object) -> bool:
+    text = database.get_secret_value() if isinstance(database, SecretStr) else database
+    return isinstance(text, str) and not text.startswith("sqlite:")
 
 
 def _bare(variable: str) -> str:

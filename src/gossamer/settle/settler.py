@@ -18,6 +18,7 @@ from gossamer.store.database import Database
 from gossamer.telemetry import get_logger
 
 MOST_WAITING = 100
+MOST_WAITED_FOR = 10_000  # far more than a process walks at once
 OLDEST = timedelta(seconds=2)
 
 log = get_logger(__name__)
@@ -45,7 +46,7 @@ class Settler:
         self._shard = shard
         self._tell = tell
         self._close = close
-        self._waited_for: set[UUID] = set()  # visits whose end somebody waits for, by lease
+        self._waited_for: dict[UUID, None] = {}  # visits whose end somebody waits for, by lease, oldest first
         self._hurry = False
         self._proven: set[UUID] = set()  # suspects that have shown that they can be walked
         self._waiting: list[Step] = []
@@ -106,7 +107,15 @@ class Settler:
 
     def hurry(self, lease: UUID) -> None:
         """Somebody waits for the end of this visit: it is written without a moment's pause, and its job's with it."""
-        self._waited_for.add(lease)
+        self._waited_for[lease] = None
+        # A walk that was cut off never puts its end: what is left of those is pushed out by others.
+        if len(self._waited_for) > MOST_WAITED_FOR:
+            del self._waited_for[next(iter(self._waited_for))]
+
+    @property
+    def waited_for(self) -> frozenset[UUID]:
+        """Leases of visits whose end somebody waits for, as far as we know."""
+        return frozenset(self._waited_for)
 
     def lag(self) -> float:
         """Seconds the oldest step has waited to be written."""
@@ -186,9 +195,10 @@ class Settler:
         return await self._write([bare])
 
     async def _write(self, steps: list[Step]) -> Committed:
-        hurried = frozenset(step.visit.lease for step in steps if step.ending) & self._waited_for
+        hurried = frozenset(step.visit.lease for step in steps if step.ending) & self._waited_for.keys()
         closing = (hurried, self._close) if hurried and self._close else None
         done = await self._database.write(commit, steps, self._shard, self._checkpoint_visits, closing)
         self._proven |= done.proven
-        self._waited_for -= hurried | done.lost
+        for lease in hurried | done.lost:
+            self._waited_for.pop(lease, None)
         return done

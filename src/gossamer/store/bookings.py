@@ -24,11 +24,12 @@ from gossamer.model.money import (
     keys_for,
     shown,
 )
-from gossamer.model.sentences import ALERTS
-from gossamer.store import alerts, budgets, charges, outbox, reservations
+from gossamer.model.sentences import ALERTS, PAUSES
+from gossamer.store import alerts, budgets, charges, job_keys, outbox, reservations
 from gossamer.store.budgets import BudgetChange
 from gossamer.store.ledger_tables import PARTS, closed_rungs
 from gossamer.store.outlook import Asked, Outlook, look
+from gossamer.store.pausing import pause_by_itself
 from gossamer.store.reservations import Taken
 from gossamer.store.tx import Tx
 
@@ -137,7 +138,7 @@ def _close(tx: Tx, taken: Sequence[Taken], costs: Mapping[UUID, Charge]) -> None
         _tell(tx, budget)
     for one, charge in booked:
         if charge.amount.credits > one.worst.credits:
-            _shut(tx, one, charge)
+            _overcharged(tx, one, charge)
 
 
 def _tell(tx: Tx, budget: Budget) -> None:
@@ -155,8 +156,21 @@ def _tell(tx: Tx, budget: Budget) -> None:
     outbox.budget_reached(tx, budget, sentence)
 
 
+def _overcharged(tx: Tx, one: Taken, charge: Charge) -> None:
+    """A request that cost more than it ever should: it is paid, and nobody asks for another one.
+
+    What somebody's own key is charged is between them and the provider: only their job pauses.
+    """
+    figures = {"rung": one.rung, "charged": charge.amount.credits, "worst": one.worst.credits}
+    if job_keys.is_paid_by(tx, one.job_id, one.provider):
+        kind = AlertKind.JOB_OVERCHARGE
+        pause_by_itself(tx, one.job_id, kind, PAUSES[kind].format(**figures, job=short(one.job_id)))
+        return
+    _shut(tx, one, charge)
+    alerts.fire(tx, AlertKind.OVERCHARGE, one.rung, ALERTS[AlertKind.OVERCHARGE].format(**figures))
+
+
 def _shut(tx: Tx, one: Taken, charge: Charge) -> None:
-    """A request that cost more than it ever should: it is paid, and nobody asks for another one."""
     upsert = tx.dialect.insert(closed_rungs)
     dearer = upsert.on_conflict_do_update(
         index_elements=["rung"],
@@ -164,5 +178,3 @@ def _shut(tx: Tx, one: Taken, charge: Charge) -> None:
         where=closed_rungs.c.charged < upsert.excluded.charged,
     )
     tx.run(dearer, {"rung": one.rung, "charged": charge.amount.credits, "at": tx.now})
-    figures = {"rung": one.rung, "charged": charge.amount.credits, "worst": one.worst.credits}
-    alerts.fire(tx, AlertKind.OVERCHARGE, one.rung, ALERTS[AlertKind.OVERCHARGE].format(**figures))

@@ -26,5 +26,11 @@ def of_job(tx: Tx, job_id: UUID) -> tuple[str, dict[str, bytes]]:
     return (rows[0].account_id if rows else ""), {row.provider: row.sealed for row in rows}
 
 
+def is_paid_by(tx: Tx, job_id: UUID, provider: str) -> bool:
+    """Whether a job's requests to a provider are paid with a key of its own."""
+    theirs = (job_keys.c.job_id == job_id) & (job_keys.c.provider == provider)
+    return tx.run(select(job_keys.c.job_id).where(theirs)).first() is not None
+
+
 def drop(tx: Tx, job_id: UUID) -> None:
     tx.run(delete(job_keys).where(job_keys.c.job_id == job_id))

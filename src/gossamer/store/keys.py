@@ -52,9 +52,12 @@ def get(tx: Tx, account: str, key_id: UUID) -> ApiKey | None:
     return _key(row) if row else None
 
 
-def matching(tx: Tx, digits: str, limit: int = 5) -> list[ApiKey]:
-    """For the operator: keys of any account whose id ends or begins with these digits."""
-    found = [_key(row) for row in tx.run(select(api_keys).order_by(api_keys.c.id.desc()))]
+def matching(tx: Tx, digits: str, account: str | None, limit: int = 5) -> list[ApiKey]:
+    """Keys of the account whose id ends or begins with these digits; for the operator, of any account."""
+    query = select(api_keys).order_by(api_keys.c.id.desc())
+    if account is not None:
+        query = query.where(api_keys.c.account_id == account)
+    found = [_key(row) for row in tx.run(query)]
     return [key for key in found if key.id.hex.endswith(digits) or key.id.hex.startswith(digits)][:limit]
 
 

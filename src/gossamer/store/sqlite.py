@@ -34,7 +34,10 @@ sqlite3.register_adapter(type(None), lambda nothing: nothing)
 
 
 class SqliteDatabase:
-    """One file, one writing and one reading thread. Other processes may have the same file open."""
+    """One file, one writing and one reading thread, and one for long reads, which nobody else waits for.
+
+    Other processes may have the same file open.
+    """
 
     dialect = SQLITE
 
@@ -50,6 +53,7 @@ class SqliteDatabase:
         self._turn = Turn(path)
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
         self._read_thread = ThreadPoolExecutor(1, thread_name_prefix="store-read")
+        self._long_thread = ThreadPoolExecutor(1, thread_name_prefix="store-long")
 
     async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._hop(self._write_thread, self._writer, self._turn, work, *args, **kwargs)
@@ -60,17 +64,20 @@ class SqliteDatabase:
         return await self._hop(self._read_thread, self._reader, nullcontext(), work, *args, **kwargs)
 
     async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
-        """Each on a connection and a thread of its own: SQLite does its work without the interpreter."""
+        """Each on a connection and a thread of its own: SQLite does its work without the interpreter.
+
+        They may take minutes. Whoever asks for the like meanwhile waits; those with short questions do not.
+        """
 
         async def once() -> list[T]:
-            return await self._once(self._read_thread, lambda: self._side_by_side(works))
+            return await self._once(self._long_thread, lambda: self._side_by_side(works))
 
         return await self.patience.lend(once)
 
     def _side_by_side(self, works: Sequence[Callable[[Tx], T]]) -> list[T]:
         with ExitStack() as stack:
-            engines = [self._reader, *(_engine(self.path, begin="BEGIN", checkpoints=False) for _ in works[1:])]
-            for engine in engines[1:]:
+            engines = [_engine(self.path, begin="BEGIN", checkpoints=False) for _ in works]
+            for engine in engines:
                 stack.callback(engine.dispose)
             # In the thread that writes, whose turn it is: nobody writes between the first of them and the last.
             opened = self._write_thread.submit(self._at_one_moment, engines, stack).result()
@@ -148,6 +155,7 @@ class SqliteDatabase:
         await asyncio.get_running_loop().run_in_executor(self._read_thread, self.checkpoint)
 
     async def close(self) -> None:
+        await asyncio.to_thread(self._long_thread.shutdown)  # first: it asks the thread that writes
         await asyncio.to_thread(self._write_thread.shutdown)
         await asyncio.to_thread(self._read_thread.shutdown)
         for conn in self._open.values():

@@ -156,6 +156,11 @@ def count_waiting(tx: Tx, account: str) -> int:
     return int(tx.run(select(func.count()).select_from(waits.order_by(None).subquery())).scalar_one())
 
 
+def wait(tx: Tx, account: str, job_id: UUID) -> None:
+    """It waits for another one of its account to end."""
+    _set(tx, account, job_id, {"is_open": 1, "outcome": QUEUED})
+
+
 def begun(tx: Tx, account: str, job_id: UUID) -> None:
     """It has had its turn."""
     _set(tx, account, job_id, {"outcome": JobState.RUNNING})

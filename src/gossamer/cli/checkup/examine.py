@@ -62,7 +62,7 @@ async def examine() -> list[Finding]:
         # Without settings nobody knows where to look.
         return [_trouble("settings", error, "Correct it.")]
     findings = [warn("settings", f"{name} is not a setting of gossamer.", "Correct its name.") for name in unknown]
-    findings += [warn("settings", sentence, "Unset it, or leave it.") for sentence in idle_variables()]
+    findings += [warn("settings", sentence, "Unset it, or leave it.") for sentence in idle_variables(settings)]
     if not findings:
         findings = [ok("settings", "Every setting is known and has a usable value.")]
     for name, check, next_step in _CHECKS:

@@ -132,6 +132,10 @@ class Steered(Answer):
     state: str
 
 
+class Resumed(Steered):
+    waiting: bool = False
+
+
 class Retried(Steered):
     sites: int
     pages: int
