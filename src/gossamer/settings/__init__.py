@@ -6,7 +6,7 @@
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -547,11 +547,9 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         secrets = secret_values(_SECRET)
         if isinstance(env_settings, EnvSettingsSource) and isinstance(init_settings, InitSettingsSource):
-            given = init_settings.init_kwargs.get("database_url")
-            if not _is_server(given or _named_database(env_settings.env_vars, secrets)):
-                passed_over = {name.lower() for name in OF_ANYBODY}
-                kept = {name: value for name, value in env_settings.env_vars.items() if name not in passed_over}
-                env_settings.env_vars = kept
+            passed_over = _passed_over(init_settings.init_kwargs, secrets)
+            kept = {name: value for name, value in env_settings.env_vars.items() if name.upper() not in passed_over}
+            env_settings.env_vars = kept
         return (
             init_settings,
             env_settings,
@@ -602,13 +600,16 @@ def idle_variables(settings: Settings) -> list[str]:
     return [f"{name} has no effect: {why}." for name, why in idle.items() if os.environ.get(name)]
 
 
-def _named_database(variables: Mapping[str, str | None], secrets: Mapping[str, Any]) -> object:
-    return (
-        variables.get("gossamer_database_url")
-        or variables.get("database_url")
+def _passed_over(given: Mapping[str, Any], secrets: Mapping[str, Any]) -> Collection[str]:
+    """Those of them that do not count, by where the database is said to be."""
+    named = (
+        given.get("database_url")
+        or os.environ.get("GOSSAMER_DATABASE_URL")
+        or os.environ.get("DATABASE_URL")
         or secrets.get("database_url")
         or toml_values().get("database_url")
     )
+    return () if _is_server(named) else OF_ANYBODY
 
 
 def _is_server(database: object) -> bool:
@@ -632,7 +633,9 @@ def _origin(name: str, given: dict[str, Any]) -> tuple[str, object]:
     """The name and the value as the person wrote them, which is what they will look for."""
     if name in given:
         return name, given[name]
-    for variable in (f"{PREFIX}{name.upper()}", *(other for other, field in _NAMES.items() if field == name)):
+    passed_over = _passed_over(given, secret_values(_SECRET))
+    others = [other for other, field in _NAMES.items() if field == name and other not in passed_over]
+    for variable in (f"{PREFIX}{name.upper()}", *others):
         if value := os.environ.get(variable):
             return variable, value
     secrets = secret_path()
