@@ -88,7 +88,7 @@ TABLE = {
         401,
         "auth.wrong",
         "This key is not known here, or it was revoked.",
-        "Look at the keys there are",
+        "Look whether it is whole",
         who="",
         headers={"X-API-Key": "gsk_nobody"},
     ),
