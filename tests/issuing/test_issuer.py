@@ -86,6 +86,19 @@ async def test_as_many_nudges_as_there_is_room(database: AnyDatabase) -> None:
     assert await issuer.look() == 5
 
 
+async def test_what_was_on_its_way_to_workers_that_are_gone_keeps_no_slot(database: AnyDatabase) -> None:
+    await database.write(make_job, *hosts(30))
+    issuer, dispatcher = issuer_of(database)
+    await worker(database, 12)
+    assert await issuer.look() == 12
+    await nudged(dispatcher)  # and nobody claims them
+    await database.write(workers.leave, "box/0-7")
+    assert await issuer.look() == 0
+    assert await database.read(queue.in_hand) == {}
+    await worker(database, 12, "box/0-8")
+    assert await issuer.look() == 12
+
+
 async def test_the_cap_holds_over_all_workers_and_lanes(database: AnyDatabase) -> None:
     await database.write(make_job, *hosts(40))
     for number in range(4):

@@ -17,7 +17,7 @@ from gossamer.issuing.deal import SPARE, Share, deal
 from gossamer.model.alert import AlertKind
 from gossamer.model.fetching import HOME_LANE
 from gossamer.model.sentences import ALERTS
-from gossamer.store import alerts, jobs, places, queue, visits, workers
+from gossamer.store import alerts, jobs, places, queue, reclaim, visits, workers
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
@@ -136,6 +136,10 @@ class Issuer:
         """Fill the free slots of every lane; how many nudges went out."""
         room, wanted = await self._database.read(_survey, self._cap)
         await self._watch(room)
+        if room.in_hand and not room.workers:
+            # Nobody is left to answer: what was on its way to workers that are gone must not keep the slots of those that
+            # come next.
+            await self._database.write(reclaim.lost_nudges, timedelta())
         return sum([await self._issue(lane) for lane in wanted])
 
     async def _issue(self, lane: str) -> int:
