@@ -137,8 +137,7 @@ class Issuer:
         room, wanted = await self._database.read(_survey, self._cap)
         await self._watch(room)
         if room.in_hand and not room.workers:
-            # Nobody is left to answer: what was on its way to workers that are gone must not keep slots of the next ones
-            # for minutes.
+            # Nobody is left to answer: what was on its way to those who are gone must not keep the slots of the next.
             await self._database.write(reclaim.lost_nudges, timedelta())
         return sum([await self._issue(lane) for lane in wanted])
 
