@@ -77,7 +77,7 @@ LONGEST: Mapping[str, float] = {
     "cluster_start": 300.0,
     "crawl": 2_400.0,
     "export": 1_800.0,
-    "free_only": 600.0,
+    "free_only": 1_200.0,
     "keywords": 600.0,
     "load_batch": 1_200.0,
     "load_server": 300.0,
