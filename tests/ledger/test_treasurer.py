@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import event, select, update
+from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
 from gossamer.clock import FrozenClock
@@ -25,6 +25,7 @@ from gossamer.store.tables import visits
 from gossamer.store.tx import Tx
 from gossamer.work.sweep import Sweeper
 from tests.conftest import AnyDatabase
+from tests.heard import statements
 from tests.jobs import LEASE, claim_all, done, make_job, settle, state_of
 from tests.ledger.proof import assert_books_balance
 from tests.ledger.purse import PRICES, granted, make_capped, paid, purse, treasurer
@@ -395,19 +396,13 @@ async def test_many_who_wait_share_a_transaction(database: AnyDatabase) -> None:
 async def test_a_free_page_costs_the_ledger_no_statement(database: AnyDatabase) -> None:
     """What is settled without a charge does not even look at the budgets."""
     _, (visit,) = await database.write(make_capped, Cap(100))
-    said: list[str] = []
 
-    def listen(tx: Tx) -> None:
-        def heard(_conn: object, _cursor: object, statement: str, *_: object) -> None:
-            said.append(statement)
-
-        event.listen(tx.conn, "before_cursor_execute", heard)
-        try:
+    def listen(tx: Tx) -> list[str]:
+        with statements(tx) as heard:
             commit(tx, [done(visit, f"http://{visit.host}/", "CRM"), Step(visit)], 0)
-        finally:
-            event.remove(tx.conn, "before_cursor_execute", heard)
+        return heard
 
-    await database.write(listen)
+    said = await database.write(listen)
     tables = (t.budgets, t.reservations, t.charges, t.expenses, t.closed_rungs)
     assert len(said) > 3
     assert [one for one in said if any(table.name in one for table in tables)] == []

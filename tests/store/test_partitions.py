@@ -58,7 +58,7 @@ class LaterClock(SystemClock):
 
 def say(tx: Tx, /, sql: str, **values: Any) -> Any:
     """The first value of the answer, if there is one."""
-    result = tx.run(text(sql), values)
+    result = tx.conn.execute(text(sql), values)
     return result.scalar() if result.returns_rows else None
 
 

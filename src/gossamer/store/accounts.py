@@ -12,7 +12,7 @@ from gossamer.store.tx import Tx
 
 def create(tx: Tx, identifier: str, name: str) -> Account | None:
     """A new account; None if there is one of this name."""
-    fresh = tx.dialect.insert(accounts).on_conflict_do_nothing()
+    fresh = tx.dialect.insert_new(accounts)
     if not tx.run(fresh, {"id": identifier, "name": name, "created_at": tx.now}).rowcount:
         return None
     return get(tx, identifier)

@@ -17,7 +17,7 @@ _OPEN = alerts.c.cleared_at.is_(None)
 
 def fire(tx: Tx, kind: AlertKind, subject: str, sentence: str, *, job_id: UUID | None = None) -> bool:
     """Say it; False if it has been said and still holds."""
-    fresh = tx.dialect.insert(alerts).on_conflict_do_nothing()
+    fresh = tx.dialect.insert_new(alerts)
     values = {
         "id": new_id(tx.now),
         "kind": kind,

@@ -10,6 +10,7 @@ from sqlalchemy import (
     CTE,
     Column,
     ColumnElement,
+    CompoundSelect,
     Select,
     Table,
     bindparam,
@@ -28,7 +29,6 @@ from gossamer.model.job import Progress
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.store import audit_money, checkpoints, counters
 from gossamer.store.audit_money import MoneyTally
-from gossamer.store.many import Fixed
 from gossamer.store.tables import jobs, pages, sites, visits
 from gossamer.store.tx import Tx
 
@@ -103,7 +103,7 @@ def take_room(tx: Tx) -> None:
 def _of_pages(tx: Tx, job_id: UUID) -> tuple[dict[str, int], int, dict[str, Offenders]]:
     """Everything that has to do with pages."""
     kinds, query = _about_pages()
-    rows = query.rows(tx, {"job": job_id})
+    rows = tx.rows(query, {"job": job_id})
     totals = [row for row in rows if not row.what]
     return (
         {row.name: int(row.total) for row in totals},
@@ -114,7 +114,7 @@ def _of_pages(tx: Tx, job_id: UUID) -> tuple[dict[str, int], int, dict[str, Offe
 
 # Questions are put together once: for a job of one page that would take longer than to answer them.
 @cache
-def _about_pages() -> tuple[tuple[str, ...], Fixed]:
+def _about_pages() -> tuple[tuple[str, ...], CompoundSelect[Any]]:
     """Everything by reading them once: there may be a million."""
     held = (
         select(
@@ -152,7 +152,7 @@ def _about_pages() -> tuple[tuple[str, ...], Fixed]:
         "pages of ended visits": named(sites.c.host, held.c.pages).select_from(ended_visit).where(waiting, ~_TO_WALK),
     }
     found = [few(what, query).add_columns(_ZERO.label("bytes_in")).subquery() for what, query in wrong.items()]
-    return tuple(wrong), Fixed(together(sums, *(select(one) for one in found)))
+    return tuple(wrong), together(sums, *(select(one) for one in found))
 
 
 def _strays(held: CTE) -> Select[Any]:
@@ -182,12 +182,12 @@ def _elsewhere(tx: Tx, job_id: UUID, state: JobState) -> dict[str, Offenders]:
     """What can be seen without the pages, and which of them are double."""
     # Who was walking when a job was cancelled, or failed, has a few seconds to hand back.
     kinds, query = _about_others(over_by_force=state in (JobState.CANCELLED, JobState.FAILED))
-    rows = query.rows(tx, {"job": job_id, "now": tx.now})
+    rows = tx.rows(query, {"job": job_id, "now": tx.now})
     return {what: offenders_of([row for row in rows if row.what == what]) for what in kinds}
 
 
 @cache
-def _about_others(*, over_by_force: bool) -> tuple[tuple[str, ...], Fixed]:
+def _about_others(*, over_by_force: bool) -> tuple[tuple[str, ...], CompoundSelect[Any]]:
     homeless = visits.outerjoin(sites, (sites.c.id == visits.c.site_id) & (sites.c.job_id == JOB))
     mine = visits.join(sites, sites.c.id == visits.c.site_id)
     ended = (visits.c.job_id == JOB) & (sites.c.state != SiteState.OPEN)
@@ -210,7 +210,7 @@ def _about_others(*, over_by_force: bool) -> tuple[tuple[str, ...], Fixed]:
         .group_by(pages.c.url)
         .having(func.count() > 1),
     }
-    return tuple(wrong), Fixed(together(*(select(few(what, query).subquery()) for what, query in wrong.items())))
+    return tuple(wrong), together(*(select(few(what, query).subquery()) for what, query in wrong.items()))
 
 
 def named(name: ColumnElement[Any], weight: ColumnElement[Any] = ONE) -> Select[Any]:
@@ -229,13 +229,13 @@ def offenders_of(rows: Sequence[Any]) -> Offenders:
     return Offenders(int(rows[0].total), tuple(row.name for row in rows)) if rows else Offenders()
 
 
-def _counted(tx: Tx, job_id: UUID, query: Fixed) -> dict[str, int]:
-    return {row.state: int(row.rows) for row in query.rows(tx, {"job": job_id})}
+def _counted(tx: Tx, job_id: UUID, query: Select[Any]) -> dict[str, int]:
+    return {row.state: int(row.rows) for row in tx.rows(query, {"job": job_id})}
 
 
-def _by_state(table: Table, *conditions: ColumnElement[bool]) -> Fixed:
+def _by_state(table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
     query = select(table.c.state, func.count().label("rows")).where(table.c.job_id == JOB, *conditions)
-    return Fixed(query.group_by(table.c.state))
+    return query.group_by(table.c.state)
 
 
 _SITES_BY_STATE, _VISITS_BY_STATE = _by_state(sites, sites.c.listed), _by_state(visits)

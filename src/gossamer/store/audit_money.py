@@ -14,7 +14,6 @@ from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Cap, Scope,
 from gossamer.model.states import JobState
 from gossamer.store import budgets
 from gossamer.store.ledger_tables import PARTS, charges, expenses, reservations
-from gossamer.store.many import Fixed
 from gossamer.store.tables import jobs
 from gossamer.store.tx import Tx
 
@@ -106,7 +105,7 @@ def _by_budget(tx: Tx, sums: _Sums) -> dict[BudgetKey, Amount]:
 
 def _sums(tx: Tx, table: Table, job_id: UUID | None = None) -> _Sums:
     if job_id is not None:
-        return {(job_id, day): amount for day, amount in _amounts(_SUMS_OF_JOB[table.name].rows(tx, {"job": job_id}))}
+        return {(job_id, day): amount for day, amount in _amounts(tx.rows(_SUMS_OF_JOB[table.name], {"job": job_id}))}
     query = select(table.c.job_id, table.c.day, *_parts(table)).group_by(table.c.job_id, table.c.day)
     rows: Any = tx.run(query).all()
     return {(row.job_id, day): amount for row, (day, amount) in zip(rows, _amounts(rows), strict=True)}
@@ -122,11 +121,9 @@ def _parts(table: Table) -> list[Any]:
 
 
 _SUMS_OF_JOB = {
-    table.name: Fixed(
-        select(table.c.day, *_parts(table))
-        .where(table.c.job_id == bindparam("job", type_=table.c.job_id.type))
-        .group_by(table.c.day)
-    )
+    table.name: select(table.c.day, *_parts(table))
+    .where(table.c.job_id == bindparam("job", type_=table.c.job_id.type))
+    .group_by(table.c.day)
     for table in (charges, reservations, expenses)
 }
 

@@ -10,7 +10,6 @@ from sqlalchemy import ColumnElement, Select, case, exists, func, literal_column
 from gossamer.model.record import RecordKind
 from gossamer.model.states import PageState
 from gossamer.store.audit import JOB, Offenders, few, named, offenders_of, take_room
-from gossamer.store.many import Fixed
 from gossamer.store.tables import jobs, pages, records
 from gossamer.store.tx import Tx
 
@@ -26,12 +25,12 @@ def _site_part(key: ColumnElement[bytes]) -> ColumnElement[bytes]:
 _ELSEWHERE = (pages.c.site_id != records.c.site_id) | (_site_part(records.c.key) != _site_part(pages.c.key))
 _NOWHERE = pages.c.state.is_(None) | (pages.c.state != PageState.DONE) | _ELSEWHERE
 # Both numbers by one look at each record and its page.
-_COUNTED = Fixed(
+_COUNTED = (
     select(func.count().label("records"), func.coalesce(func.sum(case((_NOWHERE, 1), else_=0)), 0).label("loose"))
     .select_from(_SOURCE)
     .where(records.c.job_id == JOB)
 )
-_RECIPE = Fixed(select(jobs.c.recipe).where(jobs.c.id == JOB))
+_RECIPE = select(jobs.c.recipe).where(jobs.c.id == JOB)
 _LOOSE = (
     named(func.coalesce(pages.c.url, "no page of this job"))
     .select_from(_SOURCE)
@@ -42,7 +41,7 @@ _LOOSE = (
 def count(tx: Tx, job_id: UUID) -> tuple[int, Offenders]:
     """How many records there are, and those whose page is not there, not done, or of another domain."""
     take_room(tx)
-    (found,) = _COUNTED.rows(tx, {"job": job_id})
+    (found,) = tx.rows(_COUNTED, {"job": job_id})
     some = tx.rows(few(LOOSE, _LOOSE), {"job": job_id}) if found.loose else ()
     return int(found.records), offenders_of(some)
 
@@ -50,14 +49,14 @@ def count(tx: Tx, job_id: UUID) -> tuple[int, Offenders]:
 def doubles(tx: Tx, job_id: UUID, kinds: Mapping[str, Sequence[RecordKind]]) -> dict[str, Offenders]:
     """Records that say of themselves to be the same, whatever their key is. `kinds`: those of the recipes at hand."""
     take_room(tx)
-    recipe = next((row.recipe for row in _RECIPE.rows(tx, {"job": job_id})), None)
+    recipe = next((row.recipe for row in tx.rows(_RECIPE, {"job": job_id})), None)
     return {f"double {kind.name}": _doubles_of(tx, job_id, kind) for kind in kinds.get(recipe or "", ())}
 
 
 def _doubles_of(tx: Tx, job_id: UUID, kind: RecordKind) -> Offenders:
     if tx.dialect.row_locks and not tx.run(_any_alike(kind), {"job": job_id}).scalar():
         return Offenders()
-    return offenders_of(_doubles(kind).rows(tx, {"job": job_id}))
+    return offenders_of(tx.rows(_doubles(kind), {"job": job_id}))
 
 
 def _said(kind: RecordKind) -> Select[Any]:
@@ -71,13 +70,13 @@ def _said(kind: RecordKind) -> Select[Any]:
 
 
 @cache
-def _doubles(kind: RecordKind) -> Fixed:
+def _doubles(kind: RecordKind) -> Select[Any]:
     """Looked for site by site: so the rows come nearly in the order wanted."""
     said = _said(kind).subquery()
     identity = [said.c[f"said_{place}"] for place in range(len(kind.key))]
     name: ColumnElement[str] = reduce(lambda left, right: left + ", " + right, identity)
     found = named(name, func.count() - 1).group_by(said.c.site, *identity).having(func.count() > 1)
-    return Fixed(few(f"double {kind.name}", found))
+    return few(f"double {kind.name}", found)
 
 
 def _any_alike(kind: RecordKind) -> Select[Any]:

@@ -49,7 +49,7 @@ def hold(tx: Tx, keys: Collection[BudgetKey], caps: Mapping[Scope, Cap] = NO_CAP
 
 
 def _open(tx: Tx, caps: Mapping[BudgetKey, Cap]) -> None:
-    fresh = tx.dialect.insert(budgets).on_conflict_do_nothing()
+    fresh = tx.dialect.insert_new(budgets)
     rows = [
         {"scope": key.scope, "subject": key.subject, "period": key.period, "job_id": key.job_id, **_cap_columns(cap)}
         for key, cap in caps.items()

@@ -30,6 +30,8 @@ _NEWEST = select(checkpoints).where(_OF_JOB).order_by(checkpoints.c.id.desc()).l
 _OLD = _NEWEST.with_only_columns(checkpoints.c.id).offset(KEPT).scalar_subquery()
 _PRUNE = delete(checkpoints).where(_OF_JOB, checkpoints.c.id <= _OLD)
 
+_ADD = insert(checkpoints)
+
 _FINISHED = checkpoints.c.sites_done + checkpoints.c.sites_failed + checkpoints.c.sites_partial
 
 # One statement, since a batch in which a visit ended asks this: what the counters say, and what the last row said.
@@ -112,7 +114,7 @@ def _write(tx: Tx, job_id: UUID, cause: CheckpointCause, present: Row[Any]) -> N
         **{name: int(getattr(present, name)) for name in _SUMMED},
         "last_at": present.last_at,
     }
-    tx.run(insert(checkpoints), row)
+    tx.run(_ADD, row)
     if present.newest is not None:
         tx.run(_PRUNE, {"job": job_id})
 

@@ -42,7 +42,8 @@ def database_time(tx: Tx) -> datetime:
 def working_home(tx: Tx) -> str | None:
     """The name of the home whose runner works this database now."""
     query = select(places.c.holder).where(places.c.place == "runner", places.c.until > tx.now)
-    return tx.run(query).scalar()
+    home: str | None = tx.run(query).scalar()
+    return home
 
 
 def server(tx: Tx) -> Server | None:

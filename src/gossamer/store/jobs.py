@@ -26,6 +26,9 @@ _CHECKPOINTS = {
 }
 
 
+_CREATE = insert(jobs)
+
+
 def create(
     tx: Tx,
     name: str,
@@ -38,7 +41,7 @@ def create(
     """A pending job with its counters. Its id carries the database's time."""
     identifier = new_id(tx.now)
     tx.run(
-        insert(jobs),
+        _CREATE,
         {
             "id": identifier,
             "name": name,

@@ -4,24 +4,25 @@ from collections.abc import Collection
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from gossamer.model.page import Errand, Visit
 from gossamer.store.tables import jobs, sites, visits
 from gossamer.store.tx import Tx
 
 _OF_SITE = ("host", "entries", "whole", "not_before", "notes", "robots", "errands")
+_LOAD = (
+    select(visits, jobs.c.account_id, *(sites.c[name] for name in _OF_SITE))
+    .join(sites, sites.c.id == visits.c.site_id)
+    .join(jobs, jobs.c.id == visits.c.job_id)
+    .where(visits.c.id.in_(bindparam("ids", expanding=True)))
+    .order_by(visits.c.id)
+)
 
 
 def load(tx: Tx, ids: Collection[UUID]) -> list[Visit]:
     """Visits that were leased in this transaction, with what is known of their sites."""
-    rows = tx.run(
-        select(visits, jobs.c.account_id, *(sites.c[name] for name in _OF_SITE))
-        .join(sites, sites.c.id == visits.c.site_id)
-        .join(jobs, jobs.c.id == visits.c.job_id)
-        .where(visits.c.id.in_(ids))
-        .order_by(visits.c.id)
-    )
+    rows = tx.run(_LOAD, {"ids": list(ids)})
     return [
         Visit(
             id=row.id,

@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlalchemy import ARRAY, Column, LargeBinary, Select, Table, bindparam, func, select, true
 
-from gossamer.store.many import as_it_is, processor
 from gossamer.store.tx import Tx
+from gossamer.store.types import as_it_is, processor
 
 _LONGEST = 1_024  # keys in one question
 
@@ -48,7 +48,7 @@ class Lookup:
             length = 1 << (len(some) - 1).bit_length()
             sql = f"{self._listed} IN ({'?,' * (length - 1)}?)"
             asked = (*first, *some, *[some[-1]] * (length - len(some)))
-            found += tx.conn.exec_driver_sql(sql, asked).all()
+            found += tx.run_raw(sql, asked).fetchall()
         if self._readers:
             return [tuple(read(value) for read, value in zip(self._readers, row, strict=True)) for row in found]
         return found

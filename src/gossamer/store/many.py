@@ -13,12 +13,10 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Executable, Select
-from sqlalchemy.engine import Dialect as Compiler
-from sqlalchemy.types import JSON
+from sqlalchemy import Executable
 
 from gossamer.store.tx import Tx
-from gossamer.store.types import dumps
+from gossamer.store.types import as_it_is, processor
 
 Row = Mapping[str, Any]
 _Prepared = tuple[str, Callable[[Row], tuple[Any, ...]], tuple[tuple[int, Callable[[Any], Any]], ...]]
@@ -48,7 +46,7 @@ class Many:
         values = list(zip(*columns, strict=True))
         if self._together and not tx.dialect.row_locks:
             return _run_together(tx, sql, self._tail, values)
-        return tx.conn.exec_driver_sql(sql + self._tail, values).rowcount
+        return int(tx.run_raw(sql + self._tail, values).rowcount)
 
     def _prepare(self, tx: Tx) -> _Prepared:
         dialect = tx.conn.dialect
@@ -61,41 +59,11 @@ class Many:
         return prepared
 
 
-class Fixed:
-    """A question that is always the same but for its parameters, and whose answers are numbers and texts only.
-
-    Taken apart once per dialect, too: for a job of one page the library took longer over an audit than the database.
-    """
-
-    def __init__(self, statement: Select[Any] | CompoundSelect[Any]) -> None:
-        self._statement = statement
-        self._prepared: dict[str, tuple[str, tuple[tuple[str, Any, Callable[[Any], Any]], ...]]] = {}
-
-    def rows(self, tx: Tx, params: Row) -> Sequence[Any]:
-        sql, places = self._prepared.get(tx.dialect.name) or self._prepare(tx, params)
-        values = tuple(process(params.get(name, value)) for name, value, process in places)
-        return tx.conn.exec_driver_sql(sql, values).all()
-
-    def _prepare(self, tx: Tx, params: Row) -> tuple[str, tuple[tuple[str, Any, Callable[[Any], Any]], ...]]:
-        dialect = tx.conn.dialect
-        compiled = self._statement.compile(dialect=dialect)
-        # Lists are spelled out: they are part of the question.
-        spelled = compiled.construct_expanded_state(dict(params))
-        places = tuple(
-            (name, spelled.parameters[name], processor(compiled.binds[name].type, dialect))
-            if name in compiled.binds
-            else (name, spelled.parameters[name], as_it_is)
-            for name in spelled.positiontup or ()
-        )
-        self._prepared[tx.dialect.name] = (spelled.statement, places)
-        return self._prepared[tx.dialect.name]
-
-
 def _run_together(tx: Tx, sql: str, tail: str, rows: Sequence[tuple[Any, ...]]) -> int:
     changed = 0
     for some in _powers_of_two(rows):
         spelled = _spelled(sql, tail, len(some))
-        changed += tx.conn.exec_driver_sql(spelled, tuple(chain.from_iterable(some))).rowcount
+        changed += tx.run_raw(spelled, tuple(chain.from_iterable(some))).rowcount
     return changed
 
 
@@ -130,19 +98,3 @@ def _processed(values: Sequence[Any], process: Callable[[Any], Any]) -> list[Any
         return [process(value) for value in values]
     turned = {place: process(value) for place, value in different.items()}
     return [turned[place] for place in map(id, values)]
-
-
-def processor(kind: Any, dialect: Compiler) -> Callable[[Any], Any]:
-    """What turns a value into what the driver takes."""
-    if isinstance(kind, JSON):
-        return _json  # what the library's own comes to, by a shorter way: records are written by the hundred
-    found: Callable[[Any], Any] | None = kind.dialect_impl(dialect).bind_processor(dialect)
-    return found or as_it_is
-
-
-def _json(value: Any) -> str | None:
-    return None if value is None else dumps(value)
-
-
-def as_it_is(value: Any) -> Any:
-    return value

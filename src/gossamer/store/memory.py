@@ -1,10 +1,12 @@
 """What worked on a domain: shared by all jobs, learned in the settle of the pages that taught it."""
 
 from collections.abc import Mapping
+from functools import cache
 
-from sqlalchemy import case, delete, func, select
+from sqlalchemy import Executable, bindparam, case, delete, func, select
 
 from gossamer.model.experience import Experience
+from gossamer.store.dialect import Dialect
 from gossamer.store.tables import memory
 from gossamer.store.tx import Tx
 
@@ -12,10 +14,12 @@ _MANY = 100  # tries after which what is older counts half
 _OLD = memory.c.tries > _MANY
 
 
+_OF_DOMAIN = select(memory.c.rung, memory.c.tries, memory.c.wins).where(memory.c.domain == bindparam("of"))
+
+
 def of(tx: Tx, domain: str) -> dict[str, Experience]:
     """By rung."""
-    query = select(memory.c.rung, memory.c.tries, memory.c.wins).where(memory.c.domain == domain)
-    return {row.rung: Experience(row.tries, row.wins) for row in tx.run(query)}
+    return {row.rung: Experience(row.tries, row.wins) for row in tx.run(_OF_DOMAIN, {"of": domain})}
 
 
 def overall(tx: Tx, rung: str) -> Experience:
@@ -27,18 +31,24 @@ def overall(tx: Tx, rung: str) -> Experience:
 
 def learn(tx: Tx, lessons: Mapping[tuple[str, str], Experience]) -> None:
     """What was met of domains and rungs; in the order every transaction takes them."""
-    for (domain, rung), met in sorted(lessons.items()):
-        fresh = tx.dialect.insert(memory).values(
-            domain=domain, rung=rung, tries=met.tries, wins=met.wins, tried_at=tx.now
-        )
-        grown = {
-            name: case((_OLD, memory.c[name] // 2), else_=memory.c[name]) + fresh.excluded[name]
-            for name in ("tries", "wins")
-        }
-        again = fresh.on_conflict_do_update(
-            index_elements=["domain", "rung"], set_={**grown, "tried_at": fresh.excluded.tried_at}
-        )
-        tx.run(again)
+    rows = [
+        {"domain": domain, "rung": rung, "tries": met.tries, "wins": met.wins, "tried_at": tx.now}
+        for (domain, rung), met in sorted(lessons.items())
+    ]
+    tx.run_many(_add(tx.dialect), rows)
+
+
+@cache
+def _add(dialect: Dialect) -> Executable:
+    fresh = dialect.insert(memory)
+    grown = {
+        name: case((_OLD, memory.c[name] // 2), else_=memory.c[name]) + fresh.excluded[name]
+        for name in ("tries", "wins")
+    }
+    made: Executable = fresh.on_conflict_do_update(
+        index_elements=["domain", "rung"], set_={**grown, "tried_at": fresh.excluded.tried_at}
+    )
+    return made
 
 
 def forget(tx: Tx, domain: str) -> None:

@@ -173,7 +173,7 @@ def _follow_pages(tx: Tx, job_id: UUID, followers: Iterable[Endpoint]) -> None:
     rows = [{"endpoint_id": one.id, "job_id": job_id, "at": tx.now} for one in followers]
     if rows:
         ended = _ended(tx, job_id)
-        fresh = tx.dialect.insert(endpoint_pages).on_conflict_do_nothing()
+        fresh = tx.dialect.insert_new(endpoint_pages)
         tx.run_many(fresh, [{**row, "pages": ended} for row in rows])
 
 

@@ -38,8 +38,10 @@ class NotTheirs(GossamerError):
 # Prepared once: nearly every request asks for one of these.
 _MINE = (jobs.c.account_id == bindparam("account")) & (jobs.c.id == bindparam("job"))
 _JOB, _IS_MINE = select(jobs).where(_MINE), select(jobs.c.id).where(_MINE)
+# Found by their state: few jobs are at work, and an account may have had a hundred thousand. What is added to the name
+# keeps SQLite, which knows nothing of numbers, from going by the account.
 _COUNT = select(func.count()).where(
-    jobs.c.account_id == bindparam("account"), jobs.c.state.in_(bindparam("states", expanding=True))
+    jobs.c.account_id + "" == bindparam("account"), jobs.c.state.in_(bindparam("states", expanding=True))
 )
 
 

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 
-from sqlalchemy import delete, select
+from sqlalchemy import Executable, bindparam, delete, select
 
+from gossamer.store.dialect import Dialect
 from gossamer.store.tables import robots
 from gossamer.store.tx import Tx
 
@@ -22,26 +24,35 @@ class RobotsAnswer:
     fetched_at: datetime
 
 
+_FRESH = select(robots).where(
+    robots.c.origin.in_(bindparam("origins", expanding=True)),
+    robots.c.fetched_at > bindparam("since", type_=robots.c.fetched_at.type),
+)
+
+
 def fresh(tx: Tx, origins: Sequence[str]) -> dict[str, RobotsAnswer]:
-    query = select(robots).where(robots.c.origin.in_(origins), robots.c.fetched_at > tx.now - FRESH)
-    return {row.origin: RobotsAnswer(row.origin, row.status, row.body, row.fetched_at) for row in tx.run(query)}
+    rows = tx.run(_FRESH, {"origins": list(origins), "since": tx.now - FRESH})
+    return {row.origin: RobotsAnswer(row.origin, row.status, row.body, row.fetched_at) for row in rows}
 
 
 def keep(tx: Tx, answers: Sequence[RobotsAnswer]) -> None:
-    if not answers:
-        return
-    upsert = tx.dialect.insert(robots)
-    upsert = upsert.on_conflict_do_update(
-        index_elements=["origin"],
-        set_={name: upsert.excluded[name] for name in ("status", "body", "fetched_at")},
-    )
     tx.run_many(
-        upsert,
+        _keep(tx.dialect),
         [
             {"origin": one.origin, "status": one.status, "body": one.body, "fetched_at": one.fetched_at}
             for _, one in sorted({one.origin: one for one in answers}.items())
         ],
     )
+
+
+@cache
+def _keep(dialect: Dialect) -> Executable:
+    upsert = dialect.insert(robots)
+    made: Executable = upsert.on_conflict_do_update(
+        index_elements=["origin"],
+        set_={name: upsert.excluded[name] for name in ("status", "body", "fetched_at")},
+    )
+    return made
 
 
 def forget_old(tx: Tx) -> int:

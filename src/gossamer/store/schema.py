@@ -25,7 +25,8 @@ def revision(tx: Tx) -> str | None:
     """The revision a database is at; None if it has never been set up."""
     if not inspect(tx.conn).has_table("alembic_version"):
         return None
-    return tx.run(text("SELECT version_num FROM alembic_version")).scalar()
+    found: str | None = tx.run(text("SELECT version_num FROM alembic_version")).scalar()
+    return found
 
 
 def upgrade(tx: Tx, target: str = "head", scripts: Path = _SCRIPTS) -> None:

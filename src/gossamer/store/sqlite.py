@@ -24,6 +24,8 @@ from gossamer.store.turn import Turn
 from gossamer.store.tx import Tx
 from gossamer.store.types import dumps
 
+_STATEMENTS = 512  # kept ready by the driver: a worker has more than the hundred that are usual
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -181,7 +183,7 @@ def _engine(path: Path, *, begin: str, checkpoints: bool = True, cache_kb: int =
     engine = create_engine(
         f"sqlite:///{path}",
         poolclass=StaticPool,
-        connect_args={"check_same_thread": False, "timeout": 30},
+        connect_args={"check_same_thread": False, "timeout": 30, "cached_statements": _STATEMENTS},
         json_serializer=dumps,
         json_deserializer=orjson.loads,
     )

@@ -1,28 +1,34 @@
 """One open transaction: what every function of the store is given first."""
 
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, CursorResult, Executable, Select, text
+from sqlalchemy.exc import DBAPIError
 
 from gossamer.clock import Clock
 from gossamer.store.dialect import Dialect
+from gossamer.store.prepared import Answer, prepared
 
+_locked: WeakKeyDictionary[Select[Any], Select[Any]] = WeakKeyDictionary()
 _CLOCK = text("SELECT date_trunc('milliseconds', clock_timestamp())")
 
 
 class Tx:
     """A connection inside a transaction, its dialect, and the time by which its rows are written."""
 
-    __slots__ = ("_clock", "_now", "conn", "dialect")
+    __slots__ = ("_clock", "_driver", "_now", "conn", "dialect")
 
     def __init__(self, conn: Connection, dialect: Dialect, clock: Clock) -> None:
         self.conn = conn
         self.dialect = dialect
         self._clock = clock
         self._now: datetime | None = None
+        self._driver: sqlite3.Connection | None = None
 
     @property
     def now(self) -> datetime:
@@ -39,10 +45,29 @@ class Tx:
         """The database's time, where a statement that was needed anyway has brought it along."""
         self._now = self._now or now
 
-    def run(self, statement: Executable, params: Mapping[str, Any] | None = None) -> CursorResult[Any]:
-        result = self.conn.execute(statement, params or {})
+    def run(self, statement: Executable, params: Mapping[str, Any] | None = None) -> Answer:
+        params = params or {}
+        ready = prepared(statement, params, self.conn.dialect)
+        if ready:
+            return ready.answer(self.run_raw(ready.sql, ready.values(params)))
+        result = self.conn.execute(statement, params)
         assert isinstance(result, CursorResult)  # noqa: S101 - tells the type checker what Core always returns
         return result
+
+    def run_raw(self, sql: str, values: Sequence[Any]) -> Any:
+        """A statement in the driver's own words, and its cursor. A list of values is one run of it for each.
+
+        SQLite's driver is asked itself: to go through the library takes longer than its answer.
+        """
+        if self.dialect.row_locks:
+            return self.conn.exec_driver_sql(sql, values)
+        if self._driver is None:
+            self._driver = cast("sqlite3.Connection", self.conn.connection.driver_connection)
+        try:
+            run = self._driver.executemany if isinstance(values, list) else self._driver.execute
+            return run(sql, values)
+        except sqlite3.Error as error:
+            raise DBAPIError.instance(sql, None, error, sqlite3.Error, dialect=self.conn.dialect) from error
 
     def rows(self, statement: Executable, params: Mapping[str, Any]) -> Sequence[Any]:
         """All rows at once, to be taken apart."""
@@ -50,7 +75,12 @@ class Tx:
 
     def run_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
         """One prepared statement over many rows; nothing to do for none."""
-        if rows:
+        if not rows:
+            return
+        ready = prepared(statement, rows[0], self.conn.dialect)
+        if ready:
+            self.run_raw(ready.sql, [ready.values(row) for row in rows])
+        else:
             self.conn.execute(statement, list(rows))
 
     @property
@@ -66,7 +96,7 @@ class Tx:
         """What fails inside is undone, and the transaction can go on, unless it `is_gone`."""
         failed: Exception | None = None
         try:
-            with self.conn.begin_nested():
+            with self.conn.begin_nested() if self.dialect.row_locks else self._savepoint():
                 try:
                     yield
                 except Exception as error:
@@ -77,6 +107,23 @@ class Tx:
                 raise failed from None  # that there is nothing left to undo says less
             raise
 
+    @contextmanager
+    def _savepoint(self) -> Iterator[None]:
+        """Past the library, as every statement: every page that somebody waits for takes one."""
+        self.run_raw("SAVEPOINT aside", ())
+        try:
+            yield
+        except BaseException:
+            self.run_raw("ROLLBACK TO aside", ())
+            self.run_raw("RELEASE aside", ())
+            raise
+        self.run_raw("RELEASE aside", ())
+
     def locked(self, statement: Select[Any]) -> Select[Any]:
         """The same select holding its rows until commit, where that needs saying."""
-        return statement.with_for_update() if self.dialect.row_locks else statement
+        if not self.dialect.row_locks:
+            return statement
+        holding = _locked.get(statement)
+        if holding is None:
+            holding = _locked[statement] = statement.with_for_update()
+        return holding

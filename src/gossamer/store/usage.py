@@ -55,10 +55,13 @@ class Day:
     micros: int
 
 
+_BEGIN = insert(usage)
+
+
 def begin(tx: Tx, account: str, job: Job, bill: Bill, outcome: str) -> None:
     now = tx.now
     tx.run(
-        insert(usage),
+        _BEGIN,
         {
             "account_id": account,
             "id": job.id,
@@ -86,16 +89,21 @@ def reopen(tx: Tx, account: str, job_id: UUID) -> None:
 
 _OF_JOB = (usage.c.account_id == bindparam("b_account")) & (usage.c.id == bindparam("b_job"))
 _ONE = select(usage).where(_OF_JOB)
+_SET = update(usage).where(_OF_JOB)
 
 
 def _set(tx: Tx, account: str, job_id: UUID, values: Mapping[str, Any]) -> None:
-    tx.run(update(usage).where(_OF_JOB), {"b_account": account, "b_job": job_id, **values})
+    tx.run(_SET, {"b_account": account, "b_job": job_id, **values})
+
+
+_SPENT = select(func.coalesce(func.sum(usage.c.credits), 0)).where(
+    usage.c.account_id == bindparam("account"), usage.c.month == bindparam("month")
+)
 
 
 def spent(tx: Tx, account: str, month: str) -> int:
     """Credits used in a month, those of open jobs as far as they are expected."""
-    query = select(func.coalesce(func.sum(usage.c.credits), 0))
-    return int(tx.run(query.where(usage.c.account_id == account, usage.c.month == month)).scalar_one())
+    return int(tx.run(_SPENT, {"account": account, "month": month}).scalar_one())
 
 
 def one(tx: Tx, account: str, job_id: UUID) -> Use | None:
@@ -134,15 +142,19 @@ _OPEN = (
 _BUSY = exists().where(visits.c.job_id == job_rows.c.id, visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING)))
 
 
+_OVER = _OPEN.where(job_rows.c.state.in_(_ENDED), ~_BUSY).limit(bindparam("most"))
+_WAITING = _OPEN.where(usage.c.outcome == QUEUED, job_rows.c.state == JobState.PENDING)
+
+
 def ended(tx: Tx, limit: int = 100) -> list[tuple[str, UUID]]:
     """Jobs that are over, nobody having a hand in them any more, and whose requests are still open."""
-    rows = tx.run(_OPEN.where(job_rows.c.state.in_(_ENDED), ~_BUSY).limit(limit))
+    rows = tx.run(_OVER, {"most": limit})
     return [(row.account_id, row.id) for row in rows]
 
 
 def waiting(tx: Tx) -> list[tuple[str, UUID]]:
     """Jobs that wait for another one of their account to end, oldest first."""
-    rows = tx.run(_OPEN.where(usage.c.outcome == QUEUED, job_rows.c.state == JobState.PENDING))
+    rows = tx.run(_WAITING)
     return [(row.account_id, row.id) for row in rows]
 
 
@@ -152,7 +164,7 @@ def is_waiting(tx: Tx, account: str, job_id: UUID) -> bool:
 
 
 def count_waiting(tx: Tx, account: str) -> int:
-    waits = _OPEN.where(usage.c.account_id == account, usage.c.outcome == QUEUED, job_rows.c.state == JobState.PENDING)
+    waits = _WAITING.where(usage.c.account_id == account)
     return int(tx.run(select(func.count()).select_from(waits.order_by(None).subquery())).scalar_one())
 
 

@@ -25,7 +25,7 @@ class Login:
 
 def add(tx: Tx, account: str, email: str, password: str, right: Right) -> User | None:
     """A new user with the digest of a password; None if somebody has this address."""
-    fresh = tx.dialect.insert(users).on_conflict_do_nothing()
+    fresh = tx.dialect.insert_new(users)
     user = User(new_id(tx.now), account, email, right, tx.now)
     values = {"id": user.id, "account_id": account, "email": email, "password": password}
     added = tx.run(fresh, {**values, "scope": right, "created_at": tx.now}).rowcount
