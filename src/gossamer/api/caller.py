@@ -74,7 +74,7 @@ async def _known(given: str, parts: Parts) -> Caller:
 
 
 async def _by_key(given: str, parts: Parts) -> Caller:
-    found = await parts.app.database.read(keys.holder, digest_of(given))
+    found = await parts.app.database.glance(keys.holder, digest_of(given))
     if found is None:
         raise UserError(
             "auth.wrong",

@@ -197,7 +197,10 @@ async def read_page(
     job, walked = await tenant.submit_express(wanted, door, parts.express)
     if walked:
         await asyncio.wait([walked], timeout=max(0.0, until - time.monotonic()))
-    return job, await _await_page(tenant, job, wanted.targets[0].pages[0], until)
+    page = await _await_page(tenant, job, wanted.targets[0].pages[0], until)
+    if page is None:
+        await tenant.promise(job)
+    return job, page
 
 
 async def _await_page(tenant: Tenant, job: Job, url: str, until: float) -> ScrapedPage | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -65,6 +66,7 @@ async def serve(
         tasks.append(asyncio.create_task(keeper.run()))
         if not api_only:
             tasks.append(asyncio.create_task(HomeWorker(app, parts.express, processes).run()))
+        gc.freeze()  # what was loaded to begin with stays: to look through all of it takes as long as many requests
         _greet(say, listener, new.text if new else "", api_only=api_only)
         waiting = asyncio.create_task(stop.wait())
         try:

@@ -130,6 +130,10 @@ class Tenant:
             express.leave(seat)
         return made.job, None
 
+    async def promise(self, job: Job) -> None:
+        """Before somebody is told of a job that was submitted to be walked at once: from here on nothing undoes it."""
+        await self._app.database.write(usage.begun, self.id, job.id)
+
     async def foresee(self, asked: Asked) -> Forecast:
         """What a job would cost, by what this account's own jobs have cost."""
         return await forecast(self._app.database, replace(asked, account=self.id))

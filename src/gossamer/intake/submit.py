@@ -48,7 +48,8 @@ async def submit_once(
 ) -> Submitted:
     """`submit`; a request that came before under its key leads to the job it led to then, as that is now.
 
-    A job of one visit need not wait for its turn where a seat is free for it: it is leased as it is made.
+    A job of one visit need not wait for its turn where a seat is free for it: it is leased as it is made. Whoever
+    offers one tells nobody of the job before something more was written of it.
     """
     name = check_name(request.name)
     if request.submit_key:
@@ -59,11 +60,12 @@ async def submit_once(
     targets = _with_seeds(request.targets, bound.seeds())
     first = bound.policy().ladder.first
     request = replace(request, name=name, params=params.model_dump(mode="json"), targets=targets)
+    write = database.write_untold if seat else database.write
     if not request.submit_key:
-        return await database.write(_create, request, first, seat)
+        return await write(_create, request, first, seat)
     # Without defaults: a program that knows one parameter more is asked for the same.
     digest = _digest(request, params.model_dump(mode="json", exclude_defaults=True))
-    return await database.write(_create_once, request, first, seat, digest)
+    return await write(_create_once, request, first, seat, digest)
 
 
 def check_params(recipe: Recipe[Any], given: Mapping[str, Any]) -> BaseModel:

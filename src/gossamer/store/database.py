@@ -31,7 +31,16 @@ class Database(Protocol):
         """As `write`, of a single statement: a server needs no round trips to begin and to end that."""
         ...
 
+    async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `write`, for what nobody is told of before something more was written: until then it outlives us, but not
+        a power cut."""
+        ...
+
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
+
+    async def glance(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `read`, for what takes no time at all: a few rows by their keys. Nothing else is done meanwhile."""
+        ...
 
     async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
         """Long reads of one and the same moment, side by side."""

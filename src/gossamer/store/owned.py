@@ -136,8 +136,14 @@ class Fenced:
         """Whose the job is, is a second statement."""
         return await self.write(work, *args, **kwargs)
 
+    async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.write_untold(self._checked(work), *args, **kwargs)
+
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._database.read(self._checked(work), *args, **kwargs)
+
+    async def glance(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._database.glance(self._checked(work), *args, **kwargs)
 
     async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
         return await self._database.read_together(*(self._checked(work) for work in works))

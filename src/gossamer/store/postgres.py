@@ -75,9 +75,13 @@ class PostgresDatabase:
         """
         return await self._lend(self._by_itself, lambda tx: work(tx, *args, **kwargs), again=True)
 
+    glance = read
+
     async def write_one(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The server commits a statement that is not part of a transaction before it answers."""
         return await self._lend(self._by_itself, lambda tx: work(tx, *args, **kwargs))
+
+    write_untold = write
 
     def _by_itself(self) -> "AbstractAsyncContextManager[AsyncConnection]":
         return self._begin() if self._begins_with else self._single.connect()

@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -24,6 +24,10 @@ from gossamer.store.turn import Turn
 from gossamer.store.tx import Tx
 from gossamer.store.types import dumps
 
+# Pages of the log after which whoever writes moves it into the file, while everybody else waits. Where somebody tidies
+# up it never comes to that.
+_LONGEST_LOG = 25_000
+_AT_A_GLANCE = 2_000  # KB of cache
 _STATEMENTS = 512  # kept ready by the driver: a worker has more than the hundred that are usual
 
 P = ParamSpec("P")
@@ -50,7 +54,9 @@ class SqliteDatabase:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_private(path)
         self._writer = _engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints, cache_kb=cache_kb)
-        self._reader = _engine(path, begin="BEGIN", checkpoints=checkpoints, cache_kb=cache_kb)
+        self._untold = _engine(path, begin="BEGIN IMMEDIATE", checkpoints=False, cache_kb=cache_kb, synced="NORMAL")
+        self._reader = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=cache_kb)
+        self._glancing = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=_AT_A_GLANCE, patience_ms=0)
         self._open: dict[Engine, Connection] = {}  # each used by one thread only
         self._turn = Turn(path)
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
@@ -62,8 +68,21 @@ class SqliteDatabase:
 
     write_one = write
 
+    async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The log is not synced for it: whoever writes next does that for both."""
+        return await self._hop(self._write_thread, self._untold, self._turn, work, *args, **kwargs)
+
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._hop(self._read_thread, self._reader, nullcontext(), work, *args, **kwargs)
+
+    async def glance(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """In the thread of the event loop: to go to another one and back takes longer than the answer."""
+        try:
+            with self._lent(self._glancing) as conn:
+                return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
+        except DatabaseError:
+            # Locked for a moment, or worse: whoever may wait finds out.
+            return await self.read(work, *args, **kwargs)
 
     async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
         """Each on a connection and a thread of its own: SQLite does its work without the interpreter.
@@ -145,16 +164,19 @@ class SqliteDatabase:
                 hint="Go back to a copy with 'gossamer db restore FILE', or move it away to begin anew.",
             ) from error
 
-    def checkpoint(self) -> None:
-        """Move the log into the file as far as readers allow; cheap when there is nothing to do."""
-        with suppress(OperationalError), self._reader.connect() as conn:
-            conn.exec_driver_sql("COMMIT")
-            conn.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
-            conn.exec_driver_sql("BEGIN")
-
     async def tidy(self) -> None:
-        """`checkpoint` in the reading thread."""
-        await asyncio.get_running_loop().run_in_executor(self._read_thread, self.checkpoint)
+        """Move the log into the file as far as readers allow; cheap when there is nothing to do.
+
+        Nearly all of it beside whoever writes. What they have added meanwhile is so little that they may wait for it:
+        only when nothing is left does the log begin anew, and on a busy day that would never happen by itself.
+        """
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._long_thread, self._checkpoint, nullcontext())
+        await loop.run_in_executor(self._write_thread, self._checkpoint, self._turn)
+
+    def _checkpoint(self, turn: AbstractContextManager[None]) -> None:
+        with suppress(sqlite3.OperationalError), turn, closing(sqlite3.connect(self.path, timeout=30)) as conn:
+            conn.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     async def close(self) -> None:
         await asyncio.to_thread(self._long_thread.shutdown)  # first: it asks the thread that writes
@@ -162,8 +184,8 @@ class SqliteDatabase:
         await asyncio.to_thread(self._read_thread.shutdown)
         for conn in self._open.values():
             conn.close()
-        self._writer.dispose()
-        self._reader.dispose()
+        for engine in (self._writer, self._untold, self._reader, self._glancing):
+            engine.dispose()
         self._turn.close()
 
 
@@ -179,7 +201,15 @@ def _make_private(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
-def _engine(path: Path, *, begin: str, checkpoints: bool = True, cache_kb: int = 16_000) -> Engine:
+def _engine(
+    path: Path,
+    *,
+    begin: str,
+    checkpoints: bool = True,
+    cache_kb: int = 16_000,
+    synced: str = "FULL",
+    patience_ms: int = 30_000,
+) -> Engine:
     engine = create_engine(
         f"sqlite:///{path}",
         poolclass=StaticPool,
@@ -194,15 +224,15 @@ def _engine(path: Path, *, begin: str, checkpoints: bool = True, cache_kb: int =
         connection.isolation_level = None
         cursor = connection.cursor()
         for pragma in (
-            "busy_timeout = 30000",
+            f"busy_timeout = {patience_ms}",
             "journal_mode = WAL",
-            "synchronous = FULL",
+            f"synchronous = {synced}",
             "foreign_keys = ON",
             "journal_size_limit = 67108864",
             f"cache_size = -{cache_kb}",
             "temp_store = MEMORY",
             "trusted_schema = OFF",
-            f"wal_autocheckpoint = {1000 if checkpoints else 0}",
+            f"wal_autocheckpoint = {_LONGEST_LOG if checkpoints else 0}",
         ):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()

@@ -200,7 +200,7 @@ class Guests:
 
     async def _welcome(self, visit: UUID, token: UUID, since: float) -> None:
         try:
-            claimed = await self._database.read(load_held, visit, token)
+            claimed = await self._database.glance(load_held, visit, token)
         except StorageAway as error:
             # The process will end of it too, and its leases with it.
             log.warning("database.away", why=str(error))

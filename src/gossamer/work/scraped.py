@@ -37,7 +37,8 @@ _AT_ONCE = 200
 
 
 async def read_result(database: Database, job_id: UUID, url: str) -> ScrapedPage | None:
-    return next(iter(await read_results(database, job_id, [url])), None)
+    spelled = normalise(url)
+    return next(iter(await database.glance(scraped.at, job_id, [spelled])), None) if spelled else None
 
 
 async def read_results(database: Database, job_id: UUID, urls: Sequence[str]) -> list[ScrapedPage]:
