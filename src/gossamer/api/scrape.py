@@ -199,7 +199,7 @@ async def read_page(
         await asyncio.wait([walked], timeout=max(0.0, until - time.monotonic()))
     page = await _await_page(tenant, job, wanted.targets[0].pages[0], until)
     if page is None:
-        await tenant.promise(job)
+        await tenant.promise()
     return job, page
 
 

@@ -130,9 +130,9 @@ class Tenant:
             express.leave(seat)
         return made.job, None
 
-    async def promise(self, job: Job) -> None:
+    async def promise(self) -> None:
         """Before somebody is told of a job that was submitted to be walked at once: from here on nothing undoes it."""
-        await self._app.database.write(usage.begun, self.id, job.id)
+        await self._app.database.flush()
 
     async def foresee(self, asked: Asked) -> Forecast:
         """What a job would cost, by what this account's own jobs have cost."""

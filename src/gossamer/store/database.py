@@ -32,8 +32,12 @@ class Database(Protocol):
         ...
 
     async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """As `write`, for what nobody is told of before something more was written: until then it outlives us, but not
-        a power cut."""
+        """As `write`, for what nobody is told of before something more was written, or `flush` was called: until then
+        it outlives us, but not a power cut."""
+        ...
+
+    async def flush(self) -> None:
+        """From here on a power cut takes nothing of what was written before."""
         ...
 
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...

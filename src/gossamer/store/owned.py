@@ -139,6 +139,9 @@ class Fenced:
     async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._database.write_untold(self._checked(work), *args, **kwargs)
 
+    async def flush(self) -> None:
+        await self._database.flush()
+
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._database.read(self._checked(work), *args, **kwargs)
 

@@ -83,6 +83,9 @@ class PostgresDatabase:
 
     write_untold = write
 
+    async def flush(self) -> None:
+        """A server has written what it has answered for."""
+
     def _by_itself(self) -> "AbstractAsyncContextManager[AsyncConnection]":
         return self._begin() if self._begins_with else self._single.connect()
 

@@ -72,6 +72,18 @@ class SqliteDatabase:
         """The log is not synced for it: whoever writes next does that for both."""
         return await self._hop(self._write_thread, self._untold, self._turn, work, *args, **kwargs)
 
+    async def flush(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._write_thread, self._sync_log)
+
+    def _sync_log(self) -> None:
+        """What is not in the log any more was synced on its way into the file."""
+        with suppress(FileNotFoundError):
+            log = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fdatasync(log)
+            finally:
+                os.close(log)
+
     async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._hop(self._read_thread, self._reader, nullcontext(), work, *args, **kwargs)
 

@@ -1,0 +1,92 @@
+"""What is particular to a database that is one file: what waits for the disk, and what becomes of the log."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from shutil import copyfile
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import text
+
+from gossamer.clock import SystemClock
+from gossamer.errors import UserError
+from gossamer.store import jobs
+from gossamer.store.database import SqliteDatabase
+from gossamer.store.tx import Tx
+from tests.jobs import make_job
+
+_FULL, _NORMAL = 2, 1
+
+
+@pytest.fixture
+async def database(tmp_path: Path, sqlite_file: Path) -> AsyncIterator[SqliteDatabase]:
+    copyfile(sqlite_file, tmp_path / "gossamer.db")
+    opened = SqliteDatabase(tmp_path / "gossamer.db", SystemClock(), checkpoints=False)
+    yield opened
+    await opened.close()
+
+
+def synced(tx: Tx) -> int:
+    return int(tx.run(text("PRAGMA synchronous")).scalar_one())
+
+
+def log_of(database: SqliteDatabase) -> bytes:
+    return Path(f"{database.path}-wal").read_bytes()
+
+
+async def test_only_what_somebody_is_told_of_waits_for_the_disk(database: SqliteDatabase) -> None:
+    assert await database.write(synced) == _FULL
+    assert await database.write_untold(synced) == _NORMAL
+    assert await database.write(synced) == _FULL
+
+
+async def test_what_nobody_is_told_of_is_seen_by_everybody(database: SqliteDatabase) -> None:
+    other = SqliteDatabase(database.path, SystemClock())
+    job = await database.write_untold(make_job, "a.test")
+    for look in (database.read, database.glance, other.read, other.glance):
+        assert await look(jobs.get, job.id) == job
+    await other.close()
+
+
+async def test_what_was_not_told_can_be_told_of_after_a_flush(database: SqliteDatabase) -> None:
+    """Whether the disk has it shows only in a power cut. Here: whatever there is to sync, or not, nothing is in the way."""
+    await database.flush()  # there is no log yet
+    job = await database.write_untold(make_job, "a.test")
+    await database.flush()
+    assert await database.read(jobs.get, job.id) == job
+    await database.tidy()
+    await database.flush()
+    assert await database.write(jobs.get, job.id) == job
+
+
+async def test_a_glance_at_what_is_damaged_says_what_a_read_says(tmp_path: Path) -> None:
+    file = tmp_path / "other.db"
+    broken = SqliteDatabase(file, SystemClock())
+    file.write_bytes(b"this is no database" * 1_000)
+    with pytest.raises(UserError, match="damaged"):
+        await broken.glance(jobs.get, uuid4())
+    await broken.close()
+
+
+async def test_the_log_begins_anew_beside_somebody_who_never_stops_writing(database: SqliteDatabase) -> None:
+    over = asyncio.Event()
+
+    async def write() -> None:
+        while not over.is_set():
+            await database.write(make_job, *(f"{uuid4().hex}.test" for _ in range(20)))
+
+    await database.write(make_job, "a.test")
+    writing = asyncio.create_task(write())
+    begun = 0
+    try:
+        for _ in range(12):
+            header = log_of(database)[:32]  # it has numbers in it that change when the log begins anew
+            await asyncio.sleep(0.1)
+            await database.tidy()
+            await asyncio.sleep(0.1)
+            begun += log_of(database)[:32] != header
+    finally:
+        over.set()
+        await writing
+    assert begun >= 6
