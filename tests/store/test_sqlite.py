@@ -50,7 +50,7 @@ async def test_what_nobody_is_told_of_is_seen_by_everybody(database: SqliteDatab
 
 
 async def test_what_was_not_told_can_be_told_of_after_a_flush(database: SqliteDatabase) -> None:
-    """Whether the disk has it shows only in a power cut. Here: whatever there is to sync, or not, nothing is in the way."""
+    """Whether the disk has it shows only in a power cut: this is about all that may be there to sync, or may not."""
     await database.flush()  # there is no log yet
     job = await database.write_untold(make_job, "a.test")
     await database.flush()
