@@ -266,13 +266,18 @@ def test_a_job_that_waits_is_not_hurried_by_resuming_it(api: Server) -> None:
             await database.close()
 
     with httpx.Client(base_url=api.url, headers={"X-API-Key": asyncio.run(make())}, timeout=60) as client:
-        first, second = submit(client, name="first"), submit(client, name="second")
+        keyed: dict[str, Any] = {"headers": {"Idempotency-Key": "the-second"}, "json": new_job(name="second")}
+        first, second = submit(client, name="first"), client.post("/v1/jobs", **keyed).json()
+        assert [(one["state"], one["waiting"]) for one in (first, second)] == [("running", False), ("pending", True)]
         shown = client.get(f"/v1/jobs/{second['id']}").json()
         assert (shown["state"], shown["waiting"]) == ("pending", True)
         answer = client.post(f"/v1/jobs/{second['id']}/resume")
         assert (answer.status_code, answer.json()) == (202, {"id": second["id"], "state": "pending", "waiting": True})
         client.post(f"/v1/jobs/{first['id']}/cancel")
         assert client.post(f"/v1/jobs/{second['id']}/resume").json()["state"] == "running"
+        # Asked for again under its key, it is answered as it was then.
+        again = client.post("/v1/jobs", **keyed)
+        assert (again.headers["idempotent-replayed"], again.json()) == ("true", second)
         for verb in ("resume", "retry-failed"):
             refused = client.post(f"/v1/jobs/{first['id']}/{verb}")
             assert (refused.status_code, refused.json()["code"]) == (429, "account.queue")

@@ -129,9 +129,9 @@ async def submit(
 
 def _as_submitted(job: Job, *, start: bool) -> views.JobView:
     """The first answer, however far the job is by now."""
-    fields = views.job_fields(job)
-    fields |= {"state": JobState.RUNNING if start else JobState.PENDING, "reason": "", "finished_at": None}
-    return views.JobView(**{**fields, "started_at": None})
+    state = views.first_state(job)
+    fields = views.job_fields(job, waiting=start and state is JobState.PENDING)
+    return views.JobView(**{**fields, "state": state, "reason": "", "started_at": None, "finished_at": None})
 
 
 def job_request(body: NewJob, parts: Parts, key: str | None, *, needs_targets: bool = True) -> JobRequest:

@@ -170,6 +170,11 @@ class DayView(BaseModel):
     provider_usd: float
 
 
+def first_state(job: Job) -> JobState:
+    """What a job was when it was submitted: one that need not wait begins in the very moment in which it is made."""
+    return JobState.RUNNING if job.started_at == job.created_at else JobState.PENDING
+
+
 def job_fields(job: Job, *, waiting: bool = False) -> dict[str, Any]:
     path = f"/v1/jobs/{job.id}"
     return {
