@@ -59,7 +59,7 @@ CODES: Mapping[str, Code] = {
     "job.name": Code(400, "A job's name has 1 to 200 characters, this one has 0."),
     "job.no_targets": Code(400, "This job has no site to visit.", "Name some in `domains`."),
     "job.not_found": Code(404, f"There is no job {_ID}.", "See GET /v1/jobs for the ones there are."),
-    "job.params": Code(400, '--extract: "p" is no selector.'),
+    "job.params": Code(400, '`extract`: "p" is no selector.'),
     "job.probed": Code(400, "What was seen of homepages does not add up.", "Look once more."),
     "job.recipe": Code(400, "The job is of a recipe that this program does not have."),
     "job.rung_not_configured": Code(400, "The rung browser is not set up here."),

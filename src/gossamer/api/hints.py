@@ -3,6 +3,7 @@
 Whoever shows a problem on a command line finds that one's own hint beside it, in `command_hint`.
 """
 
+import re
 from collections.abc import Mapping
 
 from gossamer.errors import UserError
@@ -13,7 +14,6 @@ _HINTS: Mapping[str, str] = {
     "budget.too_low": "Give a higher limit, or take what there is with POST /v1/jobs/ID/exports.",
     "export.format": f"Name one or more of {', '.join(FORMATS)} in `format`.",
     "export.since": "Name one in `since_job`.",
-    "export.type": "Name another one in `type`.",
     "job.key_taken": "Look at that job with GET /v1/jobs, or send another Idempotency-Key.",
     "job.mode_not_configured": "Use the mode free-only, or ask whoever runs the server for a provider.",
     "job.name": "Give it one in `name`.",
@@ -29,7 +29,16 @@ _HINTS: Mapping[str, str] = {
 }
 
 
+_OPTION = re.compile(r"--([a-z][a-z-]*)")
+
+
 def over_http(error: UserError) -> str:
     """The error's own hint, unless that is something to type."""
-    is_typed = "gossamer " in error.hint or "--" in error.hint
-    return _HINTS.get(error.code, error.hint) if is_typed else error.hint
+    if "gossamer " not in error.hint and "--" not in error.hint:
+        return error.hint
+    return _HINTS.get(error.code) or as_field(error.hint)
+
+
+def as_field(sentence: str) -> str:
+    """What the command line calls `--max-pages` is a field of what is sent."""
+    return _OPTION.sub(lambda option: f"`{option[1].replace('-', '_')}`", sentence)

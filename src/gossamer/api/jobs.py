@@ -217,7 +217,7 @@ async def look(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTP
         result = views.result(found.job, file, link)
     status = views.JobStatus(
         **views.job_fields(found.job, waiting=found.is_waiting),
-        progress=views.counts(found.progress),
+        progress=views.counts(found.job, found.progress),
         params=found.job.params,
         spent_credits=found.spent.credits,
         spent_usd=found.spent.micros / 1_000_000,

@@ -49,7 +49,7 @@ class Update:
         return {
             "type": "end" if self.is_last else "update",
             "job": views.JobView(**views.job_fields(self.job)).model_dump(mode="json"),
-            "progress": views.counts(self.progress).model_dump(mode="json"),
+            "progress": views.counts(self.job, self.progress).model_dump(mode="json"),
             "events": [
                 {
                     "id": str(one.id),

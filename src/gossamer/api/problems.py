@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
 from gossamer.api.codes import MEDIA, status_of
-from gossamer.api.hints import over_http
+from gossamer.api.hints import as_field, over_http
 from gossamer.errors import GossamerError, StorageAway, UserError
 from gossamer.store.owned import NotTheirs
 from gossamer.telemetry import get_logger
@@ -102,7 +102,7 @@ def of_user_error(request_id: str, error: UserError, headers: Mapping[str, str] 
         request_id,
         status,
         error.code,
-        error.message,
+        as_field(error.message) if error.code == "job.params" else error.message,
         hint=over_http(error),
         command_hint=error.hint,
         headers=headers,

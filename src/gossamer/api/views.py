@@ -34,7 +34,7 @@ class PageCounts(BaseModel):
 class Counts(BaseModel):
     """Kept counters: they cost the same however large the job is."""
 
-    percent: int = Field(description="Of the sites, how many have ended.", examples=[48])
+    percent: int = Field(description="Of the sites, how many have ended; of a scrape, of its pages.", examples=[48])
     sites: SiteCounts
     pages: PageCounts
     records: int
@@ -192,12 +192,15 @@ def job_fields(job: Job, *, waiting: bool = False) -> dict[str, Any]:
     }
 
 
-def counts(progress: Progress) -> Counts:
-    total = progress.sites_total
+def counts(job: Job, progress: Progress) -> Counts:
+    ended, given = progress.of(job)
     return Counts(
-        percent=progress.sites_finished * 100 // total if total else 100,
+        percent=ended * 100 // given if given else 100,
         sites=SiteCounts(
-            total=total, done=progress.sites_done, partial=progress.sites_partial, failed=progress.sites_failed
+            total=progress.sites_total,
+            done=progress.sites_done,
+            partial=progress.sites_partial,
+            failed=progress.sites_failed,
         ),
         pages=PageCounts(
             done=progress.pages_done,

@@ -18,7 +18,7 @@ def show_scraped(found: Results, lines: Lines, page: int, limit: int, *, as_json
     widths = tables.fit(titles, cells, [100, 7, 4, 80], [20, 7, 4, 12], tables.width())
     tables.show(tables.table(titles, cells, widths, right=("HTTP",)))
     first = (page - 1) * limit + 1
-    of_all = "" if found.where.domain else f" of {words.pages_listed(found.progress):,}"
+    of_all = "" if found.where.domain else f" of {found.progress.pages_ended + found.progress.pages_open:,}"
     identifier = short(found.job.id)
     say(f"Pages {first:,} to {first + len(lines.rows) - 1:,}{of_all}.")
     if lines.more:

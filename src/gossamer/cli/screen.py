@@ -99,7 +99,7 @@ def draw(job: Job, progress: Progress, note: str) -> RenderableType:
     bar = Table.grid(expand=True, padding=(0, 1))
     bar.add_column(ratio=1, min_width=8)
     bar.add_column(no_wrap=True)
-    done, total = words.done_of(job, progress)
+    done, total = progress.of(job)
     bar.add_row(ProgressBar(total=max(total, 1), completed=done), Text(words.far(job, progress)))
     lines: list[RenderableType] = [head, bar, Text(_numbers(job, progress))]
     if note:

@@ -55,21 +55,9 @@ def is_of_pages(job: Job) -> bool:
     return job.is_of_pages
 
 
-def pages_listed(progress: Progress) -> int:
-    """All pages of a job that was given its pages, and the few that redirects have led to."""
-    return progress.pages_done + progress.pages_failed + progress.pages_skipped + progress.pages_open
-
-
-def done_of(job: Job, progress: Progress) -> tuple[int, int]:
-    if is_of_pages(job):
-        total = pages_listed(progress)
-        return total - progress.pages_open, total
-    return progress.sites_finished, progress.sites_total
-
-
 def far(job: Job, progress: Progress) -> str:
     """How far a job is: `3,241/5,000 domains (65%)`, or `48/50 pages (96%)`."""
-    done, total = done_of(job, progress)
+    done, total = progress.of(job)
     return f"{done:,}/{total:,} pages ({percent(done, total)}%)" if is_of_pages(job) else domains(progress)
 
 

@@ -103,3 +103,14 @@ class Progress:
     @property
     def sites_finished(self) -> int:
         return self.sites_done + self.sites_failed + self.sites_partial
+
+    @property
+    def pages_ended(self) -> int:
+        return self.pages_done + self.pages_failed + self.pages_skipped
+
+    def of(self, job: Job) -> tuple[int, int]:
+        """How much has ended of what a job was given, and how much that is: its pages, with the few that redirects have
+        led to, or its sites."""
+        if job.is_of_pages:
+            return self.pages_ended, self.pages_ended + self.pages_open
+        return self.sites_finished, self.sites_total
