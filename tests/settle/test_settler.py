@@ -39,6 +39,9 @@ async def test_while_the_database_is_slow_visits_wait_for_a_place(tmp_path: Path
         settler.put_result(done(visit, f"http://a.test/{number}"))
 
     bringing = [asyncio.create_task(bring(number)) for number in range(PAGES)]
+    async with asyncio.timeout(30):
+        while put < 2 * MOST_WAITING:
+            await asyncio.sleep(0.01)
     await asyncio.sleep(0.5)
     # A hundred are in the batch that waits for the database, a hundred more have a place; nobody else has got one.
     assert put == 2 * MOST_WAITING
