@@ -1,6 +1,8 @@
 """What is particular to a database that is one file: what waits for the disk, and what becomes of the log."""
 
 import asyncio
+import os
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from shutil import copyfile
@@ -58,6 +60,38 @@ async def test_what_was_not_told_can_be_told_of_after_a_flush(database: SqliteDa
     await database.tidy()
     await database.flush()
     assert await database.write(jobs.get, job.id) == job
+
+
+async def test_a_system_with_one_way_to_sync_has_what_it_takes(
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "fdatasync", raising=False)  # as on macOS
+    await database.write_untold(make_job, "a.test")
+    await database.flush()
+
+
+async def test_tidying_up_does_not_wait_for_a_long_read(database: SqliteDatabase) -> None:
+    begun, over = threading.Event(), threading.Event()
+
+    def read(_tx: Tx) -> bool:
+        begun.set()
+        return over.wait(60)
+
+    reading = asyncio.create_task(database.read_together(read))
+    try:
+        assert await asyncio.to_thread(begun.wait, 30)
+        await asyncio.wait_for(database.tidy(), 20)
+        assert not reading.done()
+    finally:
+        over.set()
+    assert await reading == [True]
+
+
+async def test_tidying_up_does_not_make_a_file_that_is_gone(database: SqliteDatabase) -> None:
+    await database.write(make_job, "a.test")
+    database.path.unlink()
+    await database.tidy()
+    assert not database.path.exists()
 
 
 async def test_a_glance_at_what_is_damaged_says_what_a_read_says(tmp_path: Path) -> None:
