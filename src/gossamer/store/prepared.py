@@ -145,7 +145,7 @@ class _Prepared:
         given = {**self._steady, **params}
         for name, parts in self._lists.items():
             listed = params[name]
-            if listed and isinstance(listed[0], tuple):
+            if isinstance(next(iter(listed), None), tuple):
                 listed = chain.from_iterable(listed)
             given.update(zip(parts, listed, strict=True))
         values = self._values_of(given)
@@ -221,6 +221,9 @@ def _compile(statement: Executable, params: Params, compiler: Compiler) -> SQLCo
     elif isinstance(statement, SelectBase):
         compiled = statement.compile(dialect=compiler)
     else:
+        return None
+    # A value that is spelled out in the text, or asked for each time, would stay what it was at first.
+    if compiled.literal_execute_params or any(bind.callable for bind in compiled.binds.values()):
         return None
     return compiled
 
