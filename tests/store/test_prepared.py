@@ -35,6 +35,10 @@ def _kinds(tx: Tx, kinds: list[str]) -> list[str]:
     return [row.kind for row in tx.run(_BY_KIND, {"kinds": kinds})]
 
 
+def _firsts(tx: Tx, query: Executable, params: dict[str, object]) -> list[str]:
+    return list(tx.run(query, params).scalars())
+
+
 def _taken_out(tx: Tx, changes: dict[str, object]) -> list[tuple[UUID, str]]:
     return sorted(tx.run(_TAKEN_OUT, changes).all())
 
@@ -67,6 +71,27 @@ async def test_lists_of_any_length_are_asked_for(database: AnyDatabase) -> None:
     for kinds in ([], ["a"], ["b", "a"], ["c", "x", "a"], ["b"], [], ["x"] * 100 + ["c"]):
         found = await database.read(_kinds, kinds)
         assert found == sorted(set(kinds) & {"a", "b", "c"})
+
+
+async def test_what_is_listed_need_not_be_a_list(database: AnyDatabase) -> None:
+    for number, kind in enumerate(("a", "b", "c")):
+        await database.write(_add, number, kind)
+    query = select(alerts.c.kind).where(alerts.c.kind.in_(bindparam("kinds", expanding=True))).order_by(alerts.c.kind)
+    for kinds in ({"a", "c"}, frozenset({"b"}), ("c", "a"), dict.fromkeys("bc").keys(), set[str]()):
+        found = await database.read(_firsts, query, {"kinds": kinds})
+        assert found == sorted(kinds)
+
+
+async def test_what_changes_without_being_given_is_asked_for_each_time(database: AnyDatabase) -> None:
+    numbers = iter(range(10))
+    called = select(alerts.c.subject).where(alerts.c.subject == bindparam("s", callable_=lambda: f"s{next(numbers)}"))
+    spelled = select(alerts.c.subject).where(alerts.c.subject == bindparam("s", literal_execute=True))
+    for number in range(4):
+        await database.write(_add, number)
+    for number in range(4):
+        subject = f"s{number}"
+        assert await database.read(_firsts, called, {}) == [subject]
+        assert await database.read(_firsts, spelled, {"s": subject}) == [subject]
 
 
 async def test_pairs_are_asked_for_as_pairs(database: AnyDatabase) -> None:

@@ -1,13 +1,15 @@
 """What is particular to a database that is one file: what waits for the disk, and what becomes of the log."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import os
+import threading
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from shutil import copyfile
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select, text
 
 from gossamer.clock import SystemClock
 from gossamer.errors import UserError
@@ -60,12 +62,76 @@ async def test_what_was_not_told_can_be_told_of_after_a_flush(database: SqliteDa
     assert await database.write(jobs.get, job.id) == job
 
 
+async def test_a_system_with_one_way_to_sync_has_what_it_takes(
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "fdatasync", raising=False)  # as on macOS
+    await database.write_untold(make_job, "a.test")
+    await database.flush()
+
+
+async def test_tidying_up_does_not_wait_for_a_long_read(database: SqliteDatabase) -> None:
+    begun, over = threading.Event(), threading.Event()
+
+    def read(_tx: Tx) -> bool:
+        begun.set()
+        return over.wait(60)
+
+    reading = asyncio.create_task(database.read_together(read))
+    try:
+        assert await asyncio.to_thread(begun.wait, 30)
+        await asyncio.wait_for(database.tidy(), 20)
+        assert not reading.done()
+    finally:
+        over.set()
+    assert await reading == [True]
+
+
+async def test_tidying_up_does_not_make_a_file_that_is_gone(database: SqliteDatabase) -> None:
+    await database.write(make_job, "a.test")
+    database.path.unlink()
+    await database.tidy()
+    assert not database.path.exists()
+
+
 async def test_a_glance_at_what_is_damaged_says_what_a_read_says(tmp_path: Path) -> None:
     file = tmp_path / "other.db"
     broken = SqliteDatabase(file, SystemClock())
     file.write_bytes(b"this is no database" * 1_000)
     with pytest.raises(UserError, match="damaged"):
         await broken.glance(jobs.get, uuid4())
+    await broken.close()
+
+
+_LONG = Table("long", MetaData(), Column("id", Integer, primary_key=True), Column("line", String))
+_LINES = select(_LONG.c.line).order_by(_LONG.c.id)
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda tx: tx.run(_LINES).all(),
+        lambda tx: [row.line for row in tx.run(_LINES)],
+        lambda tx: tx.run(_LINES).scalars().all(),
+    ],
+)
+async def test_damage_that_shows_between_two_rows_is_said_however_often_they_are_read(
+    tmp_path: Path, look: Callable[[Tx], list[str]]
+) -> None:
+    file = tmp_path / "other.db"
+    whole = SqliteDatabase(file, SystemClock())
+    await whole.write(lambda tx: _LONG.create(tx.conn))
+    lines = [{"id": number, "line": "x" * 500} for number in range(1_000)]
+    await whole.write(lambda tx: tx.run_many(insert(_LONG), lines))
+    assert len(await whole.read(look)) == 1_000
+    await whole.close()
+    pages = file.read_bytes()
+    half = len(pages) // 2 // 4_096 * 4_096
+    file.write_bytes(pages[:half] + b"\xff" * (len(pages) - half))
+    broken = SqliteDatabase(file, SystemClock())
+    for read in (broken.read, broken.read, broken.read, broken.glance):
+        with pytest.raises(UserError, match="damaged"):
+            await read(look)
     await broken.close()
 
 

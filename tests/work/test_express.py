@@ -1,6 +1,7 @@
 """A visit that somebody waits for: leased as it is made, walked at once, closed with its job, and never stranded."""
 
 import asyncio
+import os
 import socket
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,15 +11,17 @@ from pathlib import Path
 from typing import TypeVar
 from uuid import UUID, uuid4
 
+import pytest
 from sqlalchemy import select, update
 
 from gossamer.assembly import RECIPES
 from gossamer.clock import SystemClock
-from gossamer.errors import StorageAway
+from gossamer.errors import StorageAway, UserError
 from gossamer.intake.addresses import read_addresses
 from gossamer.intake.scrape import scrape_request
 from gossamer.intake.submit import Submitted, submit_once
 from gossamer.model.account import DEFAULT, Bill, Quota
+from gossamer.model.ids import short
 from gossamer.model.job import JobRequest
 from gossamer.model.seat import Seat
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
@@ -270,3 +273,22 @@ async def until(look: Callable[[], T | None]) -> T:
         while (found := look()) is None:
             await asyncio.sleep(0.01)
     return found
+
+
+async def test_whoever_comes_with_its_key_is_told_of_a_job_that_is_on_the_disk(
+    database: AnyDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first request has not been answered yet; others with its key are, by whatever door they come."""
+    await database.write(accounts.ensure_default)
+    wanted = replace(request_of("http://a.test/"), submit_key="once")
+    first = await submit_once(database, RECIPES, wanted, seat())
+    assert first.visit
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    again = await submit_once(database, RECIPES, wanted)
+    assert (again.is_new, again.job.id) == (False, first.job.id)
+    told = 0 if database.dialect.row_locks else 1  # a server has it on its disk already
+    assert len(synced) == told
+    with pytest.raises(UserError, match=short(first.job.id)):
+        await submit_once(database, RECIPES, replace(wanted, name="Another"))
+    assert len(synced) == 2 * told

@@ -65,7 +65,16 @@ async def submit_once(
         return await write(_create, request, first, seat)
     # Without defaults: a program that knows one parameter more is asked for the same.
     digest = _digest(request, params.model_dump(mode="json", exclude_defaults=True))
-    return await write(_create_once, request, first, seat, digest)
+    # The job that has the key may be one that is walked at once, and that nobody was told of so far.
+    try:
+        made = await write(_create_once, request, first, seat, digest)
+    except UserError as error:
+        if error.code == "job.key_taken":
+            await database.flush()
+        raise
+    if not made.is_new and not seat:
+        await database.flush()
+    return made
 
 
 def check_params(recipe: Recipe[Any], given: Mapping[str, Any]) -> BaseModel:

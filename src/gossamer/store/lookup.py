@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import ARRAY, Column, LargeBinary, Select, Table, bindparam, func, select, true
 
+from gossamer.store.prepared import fetched
 from gossamer.store.tx import Tx
 from gossamer.store.types import as_it_is, processor
 
@@ -48,7 +49,7 @@ class Lookup:
             length = 1 << (len(some) - 1).bit_length()
             sql = f"{self._listed} IN ({'?,' * (length - 1)}?)"
             asked = (*first, *some, *[some[-1]] * (length - len(some)))
-            found += tx.run_raw(sql, asked).fetchall()
+            found += fetched(tx.run_raw(sql, asked))
         if self._readers:
             return [tuple(read(value) for read, value in zip(self._readers, row, strict=True)) for row in found]
         return found

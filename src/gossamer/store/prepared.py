@@ -6,6 +6,7 @@ same, so all that is done when it is seen for the second time, and kept for as l
 together anew each time is never seen twice, and goes the library's own way.
 """
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
@@ -14,7 +15,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from sqlalchemy import Executable
 from sqlalchemy.engine import Dialect as Compiler
-from sqlalchemy.exc import MultipleResultsFound, NoResultFound
+from sqlalchemy.exc import DBAPIError, MultipleResultsFound, NoResultFound
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import UpdateBase
 from sqlalchemy.sql.selectable import SelectBase
@@ -37,6 +38,20 @@ class Answer(Protocol):
     def scalar(self) -> Any: ...
     def scalar_one(self) -> Any: ...
     def scalars(self) -> Any: ...
+
+
+def librarys(error: sqlite3.Error, sql: str | None = None) -> BaseException:
+    """What the driver says, as the library would have passed it on."""
+    return DBAPIError.instance(sql, None, error, sqlite3.Error)
+
+
+def fetched(cursor: Any) -> list[Any]:
+    """All rows of a cursor: that a file is damaged often shows only here."""
+    try:
+        found: list[Any] = cursor.fetchall()
+    except sqlite3.Error as error:
+        raise librarys(error) from error
+    return found
 
 
 class _Values(Iterable[Any]):
@@ -65,13 +80,19 @@ class _Rows:
         self.rowcount: int = cursor.rowcount
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self._make, self._cursor)
+        try:
+            yield from map(self._make, self._cursor)
+        except sqlite3.Error as error:
+            raise librarys(error) from error
 
     def all(self) -> list[Any]:
-        return list(map(self._make, self._cursor.fetchall()))
+        return list(map(self._make, fetched(self._cursor)))
 
     def first(self) -> Any:
-        found = self._cursor.fetchone()
+        try:
+            found = self._cursor.fetchone()
+        except sqlite3.Error as error:
+            raise librarys(error) from error
         self._cursor.close()  # what is half read keeps others from the end of their transaction
         return None if found is None else self._make(found)
 
@@ -124,7 +145,7 @@ class _Prepared:
         given = {**self._steady, **params}
         for name, parts in self._lists.items():
             listed = params[name]
-            if listed and isinstance(listed[0], tuple):
+            if isinstance(next(iter(listed), None), tuple):
                 listed = chain.from_iterable(listed)
             given.update(zip(parts, listed, strict=True))
         values = self._values_of(given)
@@ -200,6 +221,9 @@ def _compile(statement: Executable, params: Params, compiler: Compiler) -> SQLCo
     elif isinstance(statement, SelectBase):
         compiled = statement.compile(dialect=compiler)
     else:
+        return None
+    # A value that is spelled out in the text, or asked for each time, would stay what it was at first.
+    if compiled.literal_execute_params or any(bind.callable for bind in compiled.binds.values()):
         return None
     return compiled
 

@@ -80,7 +80,7 @@ class SqliteDatabase:
         with suppress(FileNotFoundError):
             log = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
             try:
-                os.fdatasync(log)
+                os.fsync(log)  # not every system has the quicker one
             finally:
                 os.close(log)
 
@@ -182,12 +182,13 @@ class SqliteDatabase:
         Nearly all of it beside whoever writes. What they have added meanwhile is so little that they may wait for it:
         only when nothing is left does the log begin anew, and on a busy day that would never happen by itself.
         """
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._long_thread, self._checkpoint, nullcontext())
-        await loop.run_in_executor(self._write_thread, self._checkpoint, self._turn)
+        # Not in the thread of long reads: whoever tidies up has more to look after, and those may take minutes.
+        await asyncio.to_thread(self._checkpoint, nullcontext())
+        await asyncio.get_running_loop().run_in_executor(self._write_thread, self._checkpoint, self._turn)
 
     def _checkpoint(self, turn: AbstractContextManager[None]) -> None:
-        with suppress(sqlite3.OperationalError), turn, closing(sqlite3.connect(self.path, timeout=30)) as conn:
+        address = f"{self.path.absolute().as_uri()}?mode=rw"  # a file that is gone is not made anew
+        with suppress(sqlite3.OperationalError), turn, closing(sqlite3.connect(address, uri=True, timeout=30)) as conn:
             conn.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     async def close(self) -> None:

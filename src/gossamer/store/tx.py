@@ -8,11 +8,10 @@ from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, CursorResult, Executable, Select, text
-from sqlalchemy.exc import DBAPIError
 
 from gossamer.clock import Clock
 from gossamer.store.dialect import Dialect
-from gossamer.store.prepared import Answer, prepared
+from gossamer.store.prepared import Answer, librarys, prepared
 
 _locked: WeakKeyDictionary[Select[Any], Select[Any]] = WeakKeyDictionary()
 _CLOCK = text("SELECT date_trunc('milliseconds', clock_timestamp())")
@@ -67,7 +66,7 @@ class Tx:
             run = self._driver.executemany if isinstance(values, list) else self._driver.execute
             return run(sql, values)
         except sqlite3.Error as error:
-            raise DBAPIError.instance(sql, None, error, sqlite3.Error, dialect=self.conn.dialect) from error
+            raise librarys(error, sql) from error
 
     def rows(self, statement: Executable, params: Mapping[str, Any]) -> Sequence[Any]:
         """All rows at once, to be taken apart."""
