@@ -188,7 +188,7 @@ class SqliteDatabase:
 
     def _checkpoint(self, turn: AbstractContextManager[None]) -> None:
         address = f"{self.path.absolute().as_uri()}?mode=rw"  # a file that is gone is not made anew
-        with suppress(sqlite3.OperationalError), turn, closing(sqlite3.connect(address, uri=True, timeout=30)) as conn:
+        with suppress(sqlite3.DatabaseError), turn, closing(sqlite3.connect(address, uri=True, timeout=30)) as conn:
             conn.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     async def close(self) -> None:
