@@ -75,9 +75,8 @@ class VisitWork:
         return [as_settled(step) for step in self.pages.values()]
 
     def new_records(self) -> list[NewRecord]:
-        return [
-            place(record, step.page.key, self.visit.site_id) for step in self.pages.values() for record in step.records
-        ]
+        site_id = self.visit.site_id
+        return [place(record, step.page.key, site_id) for step in self.pages.values() for record in step.records]
 
 
 def as_settled(step: PageStep) -> Settled:

@@ -11,9 +11,10 @@ from typing import Any
 
 from sqlalchemy import ARRAY, Column, LargeBinary, Select, Table, bindparam, func, select, true
 
+from gossamer.store.at_once import read, reader
 from gossamer.store.prepared import fetched
 from gossamer.store.tx import Tx
-from gossamer.store.types import as_it_is, processor
+from gossamer.store.types import is_bytes, processor
 
 _LONGEST = 1_024  # keys in one question
 
@@ -27,7 +28,7 @@ class Lookup:
         self._given = given
         self._listed = ""
         self._processors: list[Callable[[Any], Any]] = []
-        self._readers: list[Callable[[Any], Any]] = []  # none where the driver gives all columns as they are meant
+        self._readers: list[Callable[[Any], Any]] = []
         fixed = [table.c[name] == bindparam(name, type_=table.c[name].type) for name in given]
         wanted = (
             func.unnest(bindparam("keys", type_=ARRAY(LargeBinary))).table_valued("key").render_derived(name="wanted")
@@ -49,16 +50,15 @@ class Lookup:
             length = 1 << (len(some) - 1).bit_length()
             sql = f"{self._listed} IN ({'?,' * (length - 1)}?)"
             asked = (*first, *some, *[some[-1]] * (length - len(some)))
-            found += fetched(tx.run_raw(sql, asked))
-        if self._readers:
-            return [tuple(read(value) for read, value in zip(self._readers, row, strict=True)) for row in found]
+            ((whole,),) = fetched(tx.run_raw(sql, asked))
+            found += read(whole, self._readers)
         return found
 
     def _prepare(self, tx: Tx) -> None:
-        columns = ", ".join(column.name for column in self._columns)
+        columns = ", ".join(f"hex({one.name})" if is_bytes(one.type) else one.name for one in self._columns)
         fixed = " AND ".join(f"{name} = ?" for name in self._given)
         dialect = tx.conn.dialect
         self._processors = [processor(self._table.c[name].type, dialect) for name in self._given]
-        readers = [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in self._columns]
-        self._readers = [reader or as_it_is for reader in readers] if any(readers) else []
-        self._listed = f"SELECT {columns} FROM {self._table.name} WHERE {fixed} AND key"  # noqa: S608 - our own names
+        self._readers = [reader(column, dialect) for column in self._columns]
+        rows = f"SELECT json_group_array(json_array({columns})) FROM {self._table.name}"  # noqa: S608 - our own names
+        self._listed = f"{rows} WHERE {fixed} AND key"

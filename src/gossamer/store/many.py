@@ -11,18 +11,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
+from uuid import UUID
 
 from sqlalchemy import Executable
 
 from gossamer.store.tx import Tx
 from gossamer.store.types import as_it_is, processor
 
+T = TypeVar("T")
 Row = Mapping[str, Any]
 _Prepared = tuple[str, Callable[[Row], tuple[Any, ...]], tuple[tuple[int, Callable[[Any], Any]], ...]]
 
 
 _MOST_TOGETHER = 64  # rows in one statement
+
+
+def in_order(changes: Mapping[UUID, T]) -> list[tuple[UUID, T]]:
+    """By id, as every transaction takes its rows. By its number: to compare ids themselves takes ten times as long."""
+    return sorted(changes.items(), key=lambda change: change[0].int)
 
 
 class Many:

@@ -23,7 +23,7 @@ from sqlalchemy.sql.selectable import SelectBase
 from gossamer.store.types import as_it_is, processor
 
 Params = Mapping[str, Any]
-_LONGEST = 64  # values in a list: one statement is kept per length
+_LONGEST = 128  # values in a list: one statement is kept per length
 
 
 class Answer(Protocol):

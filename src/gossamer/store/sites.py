@@ -13,7 +13,8 @@ from gossamer.model.job import Target
 from gossamer.model.states import SiteState, VisitState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import domain_of, shard_of
-from gossamer.store.many import Many
+from gossamer.store.at_once import AtOnce
+from gossamer.store.many import Many, in_order
 from gossamer.store.tables import sites, visits
 from gossamer.store.tx import Tx
 
@@ -132,7 +133,7 @@ def by_host(tx: Tx, job_id: UUID, hosts: Sequence[str]) -> dict[str, UUID]:
     return {row.host: row.id for row in tx.run(query)}
 
 
-_LOCK = (
+_LOCK = AtOnce(
     select(sites.c.id, sites.c.state, sites.c.listed, sites.c.whole)
     .where(sites.c.id.in_(bindparam("ids", expanding=True)))
     .order_by(sites.c.id)
@@ -141,7 +142,7 @@ _LOCK = (
 
 def lock(tx: Tx, ids: Sequence[UUID]) -> dict[UUID, SiteRow]:
     """These sites, held until commit, in the order every transaction takes them."""
-    rows = tx.rows(tx.locked(_LOCK), {"ids": list(ids)})
+    rows = _LOCK.rows(tx, {"ids": list(ids)})
     return {site_id: SiteRow(site_id, SiteState(state), listed, whole) for site_id, state, listed, whole in rows}
 
 
@@ -180,7 +181,7 @@ def apply(tx: Tx, changes: Mapping[UUID, SiteChange]) -> None:
                 "b_notes": change.notes,
                 "b_last_attempt_at": tx.now if change.attempted else None,
             }
-            for site_id, change in sorted(changes.items())
+            for site_id, change in in_order(changes)
         ],
     )
 

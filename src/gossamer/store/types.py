@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 from uuid import UUID, SafeUUID
 
 import orjson
 from sqlalchemy import DateTime, LargeBinary, Uuid
 from sqlalchemy.engine import Dialect
-from sqlalchemy.types import JSON, UserDefinedType
+from sqlalchemy.types import JSON, TypeEngine, UserDefinedType
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
@@ -29,9 +30,10 @@ class _BytesId(UserDefinedType[UUID]):
         return lambda value: None if value is None else _id(value)
 
 
+@lru_cache(maxsize=8_192)
 def _id(value: bytes) -> UUID:
-    """What `UUID(bytes=value)` makes, without its looking into every other way to make one: ids are read by the
-    hundred in every settle."""
+    """What `UUID(bytes=value)` makes, without its looking into every other way to make one, and once for those that are
+    read again and again: ids are read by the hundred in every settle."""
     made = object.__new__(UUID)
     object.__setattr__(made, "int", int.from_bytes(value, "big"))
     object.__setattr__(made, "is_safe", SafeUUID.unknown)
@@ -68,6 +70,11 @@ Blob = _Bytes().with_variant(LargeBinary(), "postgresql")
 Json = JSON(none_as_null=True)
 
 
+def is_bytes(kind: TypeEngine[Any]) -> bool:
+    """Whether SQLite keeps it as bytes."""
+    return isinstance(kind, _BytesId | _Bytes)
+
+
 def dumps(value: Any) -> str:
     return orjson.dumps(value, default=_plain).decode()
 
@@ -88,7 +95,7 @@ def processor(kind: Any, dialect: Dialect) -> Callable[[Any], Any]:
 
 
 def _json(value: Any) -> str | None:
-    return None if value is None else dumps(value)
+    return None if value is None else orjson.dumps(value, default=_plain).decode()
 
 
 def as_it_is(value: Any) -> Any:

@@ -11,7 +11,8 @@ from gossamer.model.alert import AlertKind
 from gossamer.model.page import Visit
 from gossamer.model.states import JobState, VisitState
 from gossamer.store import alerts, lanes, leased
-from gossamer.store.many import Many
+from gossamer.store.at_once import AtOnce
+from gossamer.store.many import Many, in_order
 from gossamer.store.moves import TOLD_ANEW, Moving, may_become, moving, tell
 from gossamer.store.tables import jobs, visits
 from gossamer.store.tx import Tx
@@ -208,14 +209,14 @@ def renew(tx: Tx, worker: str, held: Sequence[UUID], lease: timedelta) -> set[UU
     return set(tx.run(renewed.returning(visits.c.lease)).scalars())
 
 
-_LEASES = (
-    select(visits.c.id, visits.c.lease).where(visits.c.id.in_(bindparam("ids", expanding=True))).order_by(visits.c.id)
-)
+_LEASES = select(visits.c.id, visits.c.lease).where(visits.c.id.in_(bindparam("ids", expanding=True)))
+_HELD_LEASES = AtOnce(_LEASES.order_by(visits.c.id))
 
 
 def leases(tx: Tx, ids: Sequence[UUID], *, held: bool = False) -> dict[UUID, UUID | None]:
     """The leases of these visits as they are now; `held`: and as they stay until commit."""
-    return dict(tx.rows(tx.locked(_LEASES) if held else _LEASES, {"ids": list(ids)}))
+    given = {"ids": list(ids)}
+    return dict(_HELD_LEASES.rows(tx, given) if held else tx.rows(_LEASES, given))
 
 
 _OF_SITES = select(visits.c.id).where(visits.c.site_id.in_(bindparam("ids", expanding=True)))
@@ -248,7 +249,7 @@ def apply(tx: Tx, changes: Mapping[UUID, VisitChange]) -> None:
                 "b_walked": change.walked // timedelta(milliseconds=1),
                 "b_deaths": 0 if change.lived else 1,
             }
-            for identifier, change in sorted(changes.items())
+            for identifier, change in in_order(changes)
         ],
     )
 
