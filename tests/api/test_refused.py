@@ -78,7 +78,9 @@ TABLE = {
         path="/v1/batch",
         body={"urls": [PAGE, "http://"]},
     ),
-    "a bad rule": Refused(400, "job.params", "price", "", body={"url": PAGE, "extract": {"price": "p["}}),
+    "a bad rule": Refused(
+        400, "job.params", '`extract`: the rule "price"', "", body={"url": PAGE, "extract": {"price": "p["}}
+    ),
     "a bad rule, XPath": Refused(
         400, "job.params", "price", "", body={"url": PAGE, "extract": {"price": {"xpath": "//p["}}}
     ),

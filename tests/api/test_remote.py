@@ -242,6 +242,12 @@ def test_single_pages_are_scraped_there(working: Server, tmp_path: Path) -> None
     assert "<h1>Lamp lamp</h1>" in lines[0]["raw"]
     assert "1 of 2 pages read, 1 failed" in far.stderr
     assert laptop.type("scrape", urls[0], "--plain").stdout.startswith("# Lamp lamp")
+    (tmp_path / "rules.json").write_text('{"price": ".price["}')
+    wrong = ("scrape", urls[0], "--extract", str(tmp_path / "rules.json"))
+    said = laptop.refused(*wrong)
+    assert said.startswith('Error: --extract: the rule "price" has an invalid CSS selector ".price["')
+    here = machine.type(*wrong, check=False).stderr
+    assert here.partition(" See ")[0] == said.partition(" See ")[0]
     assert "Job " in laptop.type("scrape", *urls, "--detach").stderr
     assert laptop.ask("job", "list")[0]["recipe"] == "scrape"
     job = _newest(laptop)

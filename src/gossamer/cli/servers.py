@@ -20,7 +20,7 @@ from gossamer.errors import GossamerError, UserError
 from gossamer.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from gossamer.client import AsyncClient, ClientError
+    from gossamer.client import AsyncClient, ClientError, ProblemError
 
 LOCAL = "local"
 _HINT = "Log in with 'gossamer login URL', or set GOSSAMER_API_KEY."
@@ -139,6 +139,19 @@ def open_client(login: Login, settings: Settings) -> "AsyncClient":
     return AsyncClient(login.url, login.key, ca_file=settings.ca_file)
 
 
+_PARAMS = "#/body/params/"
+
+
+def _of_an_option(error: "ProblemError") -> SaidThere | None:
+    """What is wrong with a parameter of a recipe, by the option that it was given with."""
+    first = error.errors[0] if error.errors else {}
+    pointer = str(first.get("pointer", ""))
+    if not pointer.startswith(_PARAMS):
+        return None
+    option = pointer.removeprefix(_PARAMS).partition("/")[0].replace("_", "-")
+    return SaidThere(error.code, f"--{option}: {first['detail']}.", hint="See what it takes with --help.")
+
+
 def told(error: "ClientError", login: Login) -> GossamerError:
     """What went wrong, as commands say it."""
     from gossamer.client import BadKey, ProblemError, ServerError
@@ -149,7 +162,7 @@ def told(error: "ClientError", login: Login) -> GossamerError:
             hint = "It is the key in GOSSAMER_API_KEY: correct or unset that."
         return UserError("remote.key", f"{login.url} does not accept the key: {error.detail}", hint=hint)
     if isinstance(error, ProblemError) and not isinstance(error, ServerError):
-        return SaidThere(error.code, error.detail, hint=error.command_hint)
+        return _of_an_option(error) or SaidThere(error.code, error.detail, hint=error.command_hint)
     if isinstance(error, ProblemError):
         request = f" (request {error.request_id})" if error.request_id else ""
         return GossamerError(f"{login.url}: {error}{request}")

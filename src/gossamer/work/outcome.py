@@ -29,9 +29,11 @@ Outcome = Document | Moved | Trouble
 
 
 class Gathered(NamedTuple):
-    """A page that was read, which page it is, and what it yields."""
+    """What is left of a page that was read: which page it is, and what it yields. The page itself, with its tree, is
+    far too large to be kept until there is room for what was found on it."""
 
-    doc: Document
+    status: int
+    size: int
     identity: bytes
     harvest: Harvest
 
@@ -67,7 +69,7 @@ class Outcomes:
             same = doc.url if doc.url != page.url else doc.canonical or doc.url
             return Trouble(Reason.SAME_AS, same, doc.status)
         try:
-            return Gathered(doc, identity, self._bound.harvest(page, doc))
+            return Gathered(doc.status, doc.size, identity, self._bound.harvest(page, doc))
         except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
             return our_mistake(page, error, doc.status)
 
@@ -94,15 +96,15 @@ class Outcomes:
         return self.skip(page, trouble, trouble.http_status)
 
     def _harvest(self, page: Page, gathered: Gathered) -> Step:
-        doc, identity, harvest = gathered
+        status, size, identity, harvest = gathered
         self._frontier.done(page, identity)
         ended = PageStep(
             page,
             PageState.DONE,
-            http_status=doc.status,
+            http_status=status,
             identity=identity,
             records=harvest.records,
-            bytes_in=doc.size,
+            bytes_in=size,
             links=self._frontier.found(page, [follow.url for follow in harvest.follows]),
         )
         return Step(self._visit, ended, facts=self._memory.facts())

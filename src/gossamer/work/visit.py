@@ -188,6 +188,7 @@ class Walk:
         if silence := await self._breaker.note(page, outcome):
             self._memory.rest_until(self._clock.now() + silence)
         gathered = self._outcomes.gather(page, outcome) if isinstance(outcome, Document) else outcome
+        del outcome  # from here on it may have to wait
         if isinstance(gathered, Gathered) and gathered.harvest.files:
             await self._files.keep(self._visit.job_id, page.key, gathered.harvest.files)
         await self._settler.room()
