@@ -29,6 +29,8 @@ _PHRASES = frozenset({
 
 def find_login(doc: Document) -> Trouble | None:
     """A password field where the page should be: after a redirect to a login, or with nothing else to read."""
+    if doc.url == doc.requested and len(doc.text) > _SHORT:
+        return None  # neither sent elsewhere nor without anything else to read
     # Asked of the bytes first: cheaper than the tree, and no for nearly every page.
     if b"assword" not in doc.body or _is_login_place(doc.requested):
         return None
