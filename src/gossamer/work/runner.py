@@ -78,6 +78,8 @@ class Runner:
         self._folder = folder
         self._rules = rules
         commands = [(*command, "--clock", repr(clock.offset))] * rules.processes
+        # Then a little is written at a time: while the disk takes much of it, no page that was waited for is written.
+        self._somebody_waits = express is not None
         self._crew = Crew(database, clock, home, commands, rules.lease, lock=lock, output=output, express=express)
         self._post = Post(database, clock, channels)
         self._retainer = retainer
@@ -146,11 +148,14 @@ class Runner:
         for guard in self._guards:
             await guard.look()
         await self._post.deliver()
+        if self._somebody_waits:
+            await self._database.tidy()
         if self._clock.monotonic() - self._checkpointed > _CHECKPOINT:
             self._checkpointed = self._clock.monotonic()
             if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):
                 raise GossamerError("Another home has begun to work this database while we could not reach it.")
-            await self._database.tidy()
+            if not self._somebody_waits:
+                await self._database.tidy()
 
     async def stop(self, *, now: bool = False) -> None:
         """Let the children settle and hand back, or kill them; their visits are ready again either way."""
