@@ -4,10 +4,11 @@ The library prepares the values of every row anew, which costs more than the dat
 apart once per dialect, and its rows become tuples in one go. It stays the library's statement, for both databases.
 
 SQLite lets go of the interpreter for every single row, and gets it back only when the event loop's thread has had its
-turn. So statements of the settle are spelled out for up to 64 rows: the database works them in one go, beside the loop.
+turn. So statements of the settle are spelled out for hundreds of rows: the database works them in one go, beside the
+loop.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from operator import itemgetter
@@ -24,7 +25,8 @@ Row = Mapping[str, Any]
 _Prepared = tuple[str, Callable[[Row], tuple[Any, ...]], tuple[tuple[int, Callable[[Any], Any]], ...]]
 
 
-_MOST_TOGETHER = 64  # rows in one statement
+_MOST_TOGETHER = 512  # rows in one statement
+_WORTH_A_STATEMENT = 4  # if no more than one row in so many is there for nothing
 
 
 def in_order(changes: Mapping[UUID, T]) -> list[tuple[UUID, T]]:
@@ -67,20 +69,26 @@ class Many:
 
 
 def _run_together(tx: Tx, sql: str, tail: str, rows: Sequence[tuple[Any, ...]]) -> int:
+    # The same row once more is changed once all the same, and not added where that is no error.
+    repeats = tail.endswith("DO NOTHING") or not sql.startswith("INSERT")
     changed = 0
-    for some in _powers_of_two(rows):
+    for some in powers_of_two(rows, repeats=repeats):
         spelled = _spelled(sql, tail, len(some))
         changed += tx.run_raw(spelled, tuple(chain.from_iterable(some))).rowcount
     return changed
 
 
-def _powers_of_two(rows: Sequence[tuple[Any, ...]]) -> Iterable[Sequence[tuple[Any, ...]]]:
-    """In few lengths, so that the driver has all of these statements ready."""
+def powers_of_two(rows: Sequence[T], *, repeats: bool) -> Iterator[Sequence[T]]:
+    """In few lengths, so that the driver has all of these statements ready, and in few pieces: the last one may be
+    filled up with its last row."""
     start = 0
-    while start < len(rows):
-        length = min(_MOST_TOGETHER, 1 << ((len(rows) - start).bit_length() - 1))
-        yield rows[start : start + length]
-        start += length
+    while left := len(rows) - start:
+        length = 1 << (left - 1).bit_length()
+        if length > left and not (repeats and (length - left) * _WORTH_A_STATEMENT <= left):
+            length //= 2
+        some = rows[start : start + min(length, _MOST_TOGETHER)]
+        yield some if len(some) in (length, _MOST_TOGETHER) else [*some, *[some[-1]] * (length - len(some))]
+        start += len(some)
 
 
 @cache
