@@ -17,7 +17,7 @@ from gossamer.store import checkpoints, reclaim
 from gossamer.store.database import Database
 from gossamer.telemetry import get_logger
 
-MOST_WAITING = 250
+MOST_WAITING = 400
 MOST_WAITED_FOR = 10_000  # far more than a process walks at once
 OLDEST = timedelta(seconds=2)
 
