@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 
+from gossamer.settle.settler import MOST_WAITING
 from gossamer.testing.web.proof import smallest_gaps
 from tests.chaos.ground import LEASE, PROCESSES, Ground
 from tests.chaos.harms import HARMS, Harm, Scene
@@ -27,7 +28,7 @@ from tests.stories.program import Terminal, Web
 _LONGEST = 180.0  # seconds after which a job hangs rather than runs
 _MOST_RESUMES = 12
 _GLANCE = 0.05
-_UNSETTLED = 200  # pages a process may forget: 100 that wait for a commit, 100 being committed
+_UNSETTLED = 2 * MOST_WAITING  # pages a process may forget: those that wait for a commit, and those being committed
 
 
 class Trial:

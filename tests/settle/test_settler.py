@@ -1,4 +1,4 @@
-"""The settler's places: never more than a hundred results wait, however many visits bring them."""
+"""The settler's places: never more results wait than there are of them, however many visits bring them."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ from gossamer.store.schema import upgrade
 from gossamer.store.tx import Tx
 from tests.jobs import claim_all, done, make_job
 
-PAGES = 250
+PAGES = 2 * MOST_WAITING + 50
 
 
 def _hold_until(_: Tx, go: threading.Event) -> None:
@@ -43,7 +43,7 @@ async def test_while_the_database_is_slow_visits_wait_for_a_place(tmp_path: Path
         while put < 2 * MOST_WAITING:
             await asyncio.sleep(0.01)
     await asyncio.sleep(0.5)
-    # A hundred are in the batch that waits for the database, a hundred more have a place; nobody else has got one.
+    # So many are in the batch that waits for the database, as many more have a place; nobody else has got one.
     assert put == 2 * MOST_WAITING
     assert not settler.has_room
     assert settler.lag() >= 0.4

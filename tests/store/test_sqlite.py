@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from pathlib import Path
 from shutil import copyfile
 from uuid import uuid4
@@ -49,6 +51,65 @@ async def test_what_nobody_is_told_of_is_seen_by_everybody(database: SqliteDatab
     for look in (database.read, database.glance, other.read, other.glance):
         assert await look(jobs.get, job.id) == job
     await other.close()
+
+
+def thread_of(tx: Tx) -> int:
+    make_job(tx, "a.test")
+    return threading.get_ident()
+
+
+async def test_what_waits_for_nothing_is_written_in_the_thread_that_asks(database: SqliteDatabase) -> None:
+    assert await database.write_untold(thread_of) == threading.get_ident()
+    assert await database.write(thread_of) != threading.get_ident()
+
+
+async def test_while_another_thread_writes_the_loop_goes_on(database: SqliteDatabase) -> None:
+    begun, over = threading.Event(), threading.Event()
+
+    def hold(tx: Tx) -> bool:
+        make_job(tx, "a.test")
+        begun.set()
+        return over.wait(60)
+
+    holding = asyncio.create_task(database.write(hold))
+    try:
+        assert await asyncio.to_thread(begun.wait, 30)
+        writing = asyncio.create_task(database.write_untold(thread_of))
+        await asyncio.sleep(0.1)
+        assert not writing.done()
+    finally:
+        over.set()
+    assert await holding
+    assert await writing != threading.get_ident()
+    assert await database.write_untold(thread_of) == threading.get_ident()
+
+
+async def test_somebody_who_knows_of_no_turns_is_waited_for_elsewhere(database: SqliteDatabase) -> None:
+    with closing(sqlite3.connect(database.path, isolation_level=None)) as stranger:
+        stranger.execute("BEGIN IMMEDIATE")
+        writing = asyncio.create_task(database.write_untold(thread_of))
+        await asyncio.sleep(0.1)
+        assert not writing.done()
+        stranger.execute("ROLLBACK")
+    assert await writing != threading.get_ident()
+    assert await database.write_untold(thread_of) == threading.get_ident()
+
+
+async def test_what_fails_in_the_thread_that_asks_leaves_nothing_behind(database: SqliteDatabase) -> None:
+    def fail(tx: Tx) -> None:
+        make_job(tx, "a.test")
+        raise ZeroDivisionError
+
+    before = await database.read(count_jobs)
+    with pytest.raises(ZeroDivisionError):
+        await database.write_untold(fail)
+    assert await database.read(count_jobs) == before
+    assert await database.write_untold(thread_of) == threading.get_ident()
+    assert await asyncio.wait_for(database.write(count_jobs), 10) == before + 1  # the turn was left
+
+
+def count_jobs(tx: Tx) -> int:
+    return int(tx.run(text("SELECT COUNT(*) FROM jobs")).scalar_one())
 
 
 async def test_what_was_not_told_can_be_told_of_after_a_flush(database: SqliteDatabase) -> None:

@@ -17,7 +17,7 @@ from gossamer.store import checkpoints, reclaim
 from gossamer.store.database import Database
 from gossamer.telemetry import get_logger
 
-MOST_WAITING = 400
+MOST_WAITING = 200
 MOST_WAITED_FOR = 10_000  # far more than a process walks at once
 OLDEST = timedelta(seconds=2)
 
@@ -25,9 +25,9 @@ log = get_logger(__name__)
 
 
 class Settler:
-    """Commits when 100 steps wait, when the oldest is 2 s old, or at once when a visit ends.
+    """Commits when 200 steps wait, when the oldest is 2 s old, or at once when a visit ends.
 
-    A result needs one of 100 places before it may be put: while all are taken the visits are held back, so they slow
+    A result needs one of 200 places before it may be put: while all are taken the visits are held back, so they slow
     down with the database instead of piling up what a crash would lose.
     """
 
@@ -197,7 +197,8 @@ class Settler:
     async def _write(self, steps: list[Step]) -> Committed:
         hurried = frozenset(step.visit.lease for step in steps if step.ending) & self._waited_for.keys()
         closing = (hurried, self._close) if hurried and self._close else None
-        done = await self._database.write(commit, steps, self._shard, self._checkpoint_visits, closing)
+        done = await self._database.write_untold(commit, steps, self._shard, self._checkpoint_visits, closing)
+        await self._database.flush()
         self._proven |= done.proven
         for lease in hurried | done.lost:
             self._waited_for.pop(lease, None)

@@ -26,7 +26,7 @@ _Prepared = tuple[str, Callable[[Row], tuple[Any, ...]], tuple[tuple[int, Callab
 
 
 _MOST_TOGETHER = 512  # rows in one statement
-_WORTH_A_STATEMENT = 4  # if no more than one row in so many is there for nothing
+_WORTH_A_STATEMENT = 3  # if no more than one row in so many is there for nothing
 
 
 def in_order(changes: Mapping[UUID, T]) -> list[tuple[UUID, T]]:

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -23,6 +24,7 @@ from gossamer.store.patience import Patience
 from gossamer.store.turn import Turn
 from gossamer.store.tx import Tx
 from gossamer.store.types import dumps
+from gossamer.telemetry import get_logger
 
 # Pages of the log after which whoever writes moves it into the file, while everybody else waits. Where somebody tidies
 # up it never comes to that.
@@ -32,6 +34,8 @@ _STATEMENTS = 512  # kept ready by the driver: a worker has more than the hundre
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+log = get_logger(__name__)
 
 # The driver knows bytes and None, but asks each of them first how it wants to be taken, and makes an error of every
 # answer it does not get: half of what it takes to write a row. With these it has its answer at once.
@@ -54,11 +58,14 @@ class SqliteDatabase:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_private(path)
         self._writer = _engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints, cache_kb=cache_kb)
-        self._untold = _engine(path, begin="BEGIN IMMEDIATE", checkpoints=False, cache_kb=cache_kb, synced="NORMAL")
+        lazy = partial(_engine, path, begin="BEGIN IMMEDIATE", checkpoints=False, synced="NORMAL")
+        self._untold = lazy(cache_kb=_AT_A_GLANCE)
+        self._here = lazy(cache_kb=cache_kb, patience_ms=0)
         self._reader = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=cache_kb)
         self._glancing = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=_AT_A_GLANCE, patience_ms=0)
         self._open: dict[Engine, Connection] = {}  # each used by one thread only
         self._turn = Turn(path)
+        self._turn_here = Turn(path)  # that of the event loop's thread
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
         self._read_thread = ThreadPoolExecutor(1, thread_name_prefix="store-read")
         self._long_thread = ThreadPoolExecutor(1, thread_name_prefix="store-long")
@@ -69,7 +76,21 @@ class SqliteDatabase:
     write_one = write
 
     async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """The log is not synced for it: whoever writes next does that for both."""
+        """The log is not synced for it: whoever writes next does that for both.
+
+        So nothing is waited for, and it is done in the thread of the event loop, if nobody else writes at this moment.
+        Another thread would be in its way all the same, for every statement and every row, and what is made in one and
+        thrown away in the other costs both of them.
+        """
+        if self._turn_here.take_if_free():
+            try:
+                with self._lent(self._here) as conn:
+                    return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
+            except DatabaseError as error:
+                # Locked by somebody who knows of no turns, or worse: whoever may wait finds out.
+                log.debug("database.not_here", why=str(error))
+            finally:
+                self._turn_here.leave()
         return await self._hop(self._write_thread, self._untold, self._turn, work, *args, **kwargs)
 
     async def flush(self) -> None:
@@ -197,9 +218,10 @@ class SqliteDatabase:
         await asyncio.to_thread(self._read_thread.shutdown)
         for conn in self._open.values():
             conn.close()
-        for engine in (self._writer, self._untold, self._reader, self._glancing):
+        for engine in (self._writer, self._untold, self._here, self._reader, self._glancing):
             engine.dispose()
         self._turn.close()
+        self._turn_here.close()
 
 
 def _make_private(path: Path) -> None:

@@ -12,10 +12,21 @@ from types import TracebackType
 
 
 class Turn:
-    """Entered around every write transaction, by one thread at a time."""
+    """Entered around every write transaction, by one thread at a time. Threads of one process have one each."""
 
     def __init__(self, database: Path) -> None:
         self._file = os.open(f"{database}-turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def take_if_free(self) -> bool:
+        """Whether it is ours now; then it must be left."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def leave(self) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def __enter__(self) -> None:
         fcntl.flock(self._file, fcntl.LOCK_EX)
@@ -23,7 +34,7 @@ class Turn:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        fcntl.flock(self._file, fcntl.LOCK_UN)
+        self.leave()
 
     def close(self) -> None:
         os.close(self._file)
