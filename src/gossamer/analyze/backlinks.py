@@ -53,15 +53,16 @@ class Outbound:
     followed: int
 
 
+_NONE = Outbound(0, 0)
+
+
 def count_outbound(doc: Document) -> Outbound:
-    here, domain = origin_of(doc.url) + "/", domain_of(host_of(doc.url))
+    here = origin_of(doc.url) + "/"
     leaving = [link for link in doc.links if not link[0].startswith(here)]  # in one go: most links of a page stay there
-    hosts = [url.split("/", 3)[2] for url, _ in leaving]
-    # Pages link many times to few hosts.
-    away = {host for host in set(hosts) if _domain_at(host) != domain}
-    if not away:
-        return Outbound(0, 0)
-    followed = [not nofollow for host, (_, nofollow) in zip(hosts, leaving, strict=True) if host in away]
+    if not leaving:
+        return _NONE
+    domain = domain_of(host_of(doc.url))
+    followed = [not nofollow for url, nofollow in leaving if _domain_at(url.split("/", 3)[2]) != domain]
     return Outbound(len(followed), 0 if doc.nofollow else sum(followed))
 
 

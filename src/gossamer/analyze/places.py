@@ -66,15 +66,7 @@ class Parts:
     ) -> None:
         self._elements = elements
         self._counts = counts  # whether an element is one of those that are meant; asked only where it matters
-        texts: list[str] = []
-        for element in elements:
-            text = _without_readings(element) if readings else element.text
-            texts.append(text.replace(_SEAM, "") if _SEAM in text else text)
-            most -= len(text)
-            if most < 0:  # nested many times over: no page made for people, and not worth its memory
-                texts.clear()
-                break
-        self._bare = _bare_text(_SEAM.join(texts)) if texts else ""
+        self._bare = _bare_text(_SEAM.join(_raw_texts(elements, most, readings=readings))) if elements else ""
 
     def at_most(self, keyword: str) -> int:
         """No more mentions than this."""
@@ -91,6 +83,17 @@ class Parts:
         """How often a visitor can read each of these keywords in the elements, and perhaps others too."""
         worth_reading = [element for at in self.may_mention(keywords) if self._counts(element := self._elements[at])]
         return matcher.counts(f" {APART} ".join(texts_of(worth_reading))) if worth_reading else {}
+
+
+def _raw_texts(elements: Sequence[Element], most: int, *, readings: bool) -> list[str]:
+    texts: list[str] = []
+    for element in elements:
+        text = _without_readings(element) if readings else element.text
+        most -= len(text)
+        if most < 0:  # nested many times over: no page made for people, and not worth its memory
+            return []
+        texts.append(text)
+    return [text.replace(_SEAM, "") for text in texts] if any(_SEAM in text for text in texts) else texts
 
 
 def _without_readings(element: Element) -> str:

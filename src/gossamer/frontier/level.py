@@ -10,7 +10,7 @@ is over both count alike.
 
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import orjson
 
@@ -43,8 +43,11 @@ class Level:
         """Take a page's links; what its row must keep of them."""
         first = self._next
         links = list(links)
-        fresh = self._number([link for link in links if link not in self._numbers])
-        numbers = list(map(self._numbers.__getitem__, links)) if not self.crowded else self._known(links)
+        numbers = cast("list[int]", list(map(self._numbers.get, links)))
+        fresh: list[str] = []
+        if None in numbers:  # after the first pages of a level there are few new ones
+            fresh = self._number([link for link in links if link not in self._numbers])
+            numbers = [self._numbers[link] for link in links if link in self._numbers]
         self._finders[rank, url] = Finder(url, depth, numbers)
         return _packed(first, fresh, numbers)
 
@@ -59,9 +62,6 @@ class Level:
         self._addresses.update(enumerate(fresh, self._next))
         self._next += len(fresh)
         return fresh
-
-    def _known(self, links: list[str]) -> list[int]:
-        return [self._numbers[link] for link in links if link in self._numbers]
 
     def recall(self, rank: int, url: str, depth: int, packed: bytes) -> None:
         """Take a page's links from its row."""

@@ -60,9 +60,12 @@ def says_later(status: int) -> bool:
     return status >= 500 or status == 429
 
 
+_NOTHING_FORBIDDEN = Rules()
+
+
 def read_rules(status: int, body: str) -> Rules:
     """Rules from an answer: a readable file is obeyed, any other answer that is not "later" forbids nothing."""
-    return _parse(body) if 200 <= status < 300 and body else Rules()
+    return _parse(body) if 200 <= status < 300 and body else _NOTHING_FORBIDDEN
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ class _Light:
 class LocalGate:
     """For one event loop, whose steps between two awaits are atomic by nature."""
 
-    def __init__(self, clock: Clock, places: Places, *, remembered: int = 50_000) -> None:
+    def __init__(self, clock: Clock, places: Places, *, remembered: int = 10_000) -> None:
         self._clock = clock
         self._places = places
         self._lights: dict[str, _Light] = {}

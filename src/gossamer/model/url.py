@@ -119,7 +119,7 @@ def is_homepage(url: str) -> bool:
     return path_of(url) == "/"
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def site_of(host: str) -> str:
     """The site a host belongs to: itself, with its `www` twin."""
     bare = host.removeprefix("www.")
@@ -133,7 +133,7 @@ def _suffixes() -> PublicSuffixList:
     return PublicSuffixList(accept_unknown=True)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=8_192)
 def domain_of(host: str) -> str:
     """The registrable domain, private suffixes included (`a.blogspot.com` is its own): the key of all politeness."""
     if host[-1:].isdigit() or host.endswith("]"):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gossamer.work.run import Shard
 
 # So many new objects before the collector of cycles looks at them, and so many looks before it looks at older ones.
-_CYCLES = (50_000, 20, 50)
+_CYCLES = (50_000, 5, 5)
 
 log = get_logger(__name__)
 
@@ -115,8 +115,8 @@ async def _run_shard(
 
 def _look_less_for_cycles() -> None:
     """Pages leave no cycles behind, but are made of so many objects that the collector looked through all walks of the
-    process again and again: an eighth of all work. At what was loaded to begin with it need not look at all, not even
-    once: modules leave next to no garbage."""
+    process again and again: an eighth of all work. What a robots.txt becomes does leave them, so it must look at older
+    objects now and then. At what was loaded to begin with it need not look at all: modules leave next to no garbage."""
     gc.freeze()
     gc.set_threshold(*_CYCLES)
 
