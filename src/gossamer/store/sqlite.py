@@ -57,11 +57,12 @@ class SqliteDatabase:
         self._clock = clock
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_private(path)
-        self._writer = _engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints, cache_kb=cache_kb)
+        # What is looked at again and again is what a settle changes; what others have seen the system still knows.
+        self._writer = _engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints, cache_kb=cache_kb // 2)
         lazy = partial(_engine, path, begin="BEGIN IMMEDIATE", checkpoints=False, synced="NORMAL")
         self._untold = lazy(cache_kb=_AT_A_GLANCE)
         self._here = lazy(cache_kb=cache_kb, patience_ms=0)
-        self._reader = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=cache_kb)
+        self._reader = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=cache_kb // 4)
         self._glancing = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=_AT_A_GLANCE, patience_ms=0)
         self._open: dict[Engine, Connection] = {}  # each used by one thread only
         self._turn = Turn(path)
