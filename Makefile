@@ -15,7 +15,7 @@ help:
 	@echo "make chaos-cluster  the same for three instances on Postgres and Redis (30 seeds, SEEDS and FIRST as above)"
 	@echo "make ledger  spend up to a cap while spenders are killed, and hold the ledger against the bill (50 seeds, SEEDS and FIRST as above)"
 	@echo "make bench   speed and memory, beside Scrapy and Crawlee, printed as JSON (an hour; ARGS=crawl takes one of them)"
-	@echo "make bench-cluster  the same for workers on Postgres and Redis (30 minutes; ONLY=cluster_cpu takes one of them)"
+	@echo "make bench-cluster  the same for workers on Postgres and Redis (a quarter of an hour; ONLY=cluster_cpu takes one of them)"
 	@echo "make load    a server under load: scrapes, looks, followers, batches (10 minutes; installs Locust in .venv-load)"
 	@echo "make format  put the code in shape"
 	@echo "make lock    pin the packages anew"

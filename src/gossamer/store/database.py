@@ -33,7 +33,7 @@ class Database(Protocol):
 
     async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """As `write`, for what nobody is told of before something more was written, or `flush` was called: until then
-        it outlives us, but not a power cut."""
+        it outlives us, but not a power cut. Nothing else may be done meanwhile, so it must not take long."""
         ...
 
     async def flush(self) -> None:
