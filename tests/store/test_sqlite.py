@@ -1,24 +1,32 @@
 """What is particular to a database that is one file: what waits for the disk, and what becomes of the log."""
 
 import asyncio
+import errno
 import os
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from shutil import copyfile
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select, text
 
 from gossamer.clock import SystemClock
-from gossamer.errors import UserError
-from gossamer.store import jobs
+from gossamer.errors import StorageAway, StorageFull, UserError
+from gossamer.model.page import Page
+from gossamer.settle import commit as commit_module
+from gossamer.settle.commit import Committed
+from gossamer.settle.settler import MOST_CHOSEN, Settler
+from gossamer.settle.step import HandBack, Step
+from gossamer.store import counters, jobs
 from gossamer.store.database import SqliteDatabase
 from gossamer.store.tx import Tx
-from tests.jobs import make_job
+from tests.jobs import claim_all, done, make_job
 
 _FULL, _NORMAL = 2, 1
 
@@ -217,3 +225,101 @@ async def test_the_log_begins_anew_beside_somebody_who_never_stops_writing(datab
         over.set()
         await writing
     assert begun >= 6
+
+
+async def test_a_disk_that_fails_once_is_asked_again_and_nothing_is_written_twice(
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.patience.lasts = timedelta(seconds=30)
+    job = await database.write(make_job, "a.test")
+    (visit,) = await database.write(claim_all)
+    told: list[Committed] = []
+    settler = Settler(database, SystemClock(), 0, told.append)
+    settling = asyncio.create_task(settler.run())
+    failures = iter([OSError(errno.EMFILE, "Too many open files"), OSError(errno.EIO, "Input/output error")])
+    sync = os.fsync
+
+    def fail_twice(file: int) -> None:
+        if error := next(failures, None):
+            raise error
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", fail_twice)
+    await settler.room()
+    settler.put_result(done(visit, "http://a.test/"))
+    settler.put(Step(visit, ending=HandBack(SystemClock().now())))
+    settler.close()
+    await asyncio.wait_for(settling, 30)
+    assert next(failures, None) is None
+    assert [(one.lost, one.ended) for one in told] == [(set(), {visit.lease})]
+    assert (await database.read(counters.progress, job.id)).pages_done == 1
+
+
+@pytest.mark.parametrize(("number", "error"), [(errno.EIO, StorageAway), (errno.ENOSPC, StorageFull)])
+async def test_a_disk_that_takes_nothing_is_a_database_that_is_away(
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch, number: int, error: type[StorageAway]
+) -> None:
+    def fail(_file: int) -> None:
+        raise OSError(number, "no")
+
+    await database.write_untold(make_job, "a.test")
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(error):
+        await database.flush()
+
+
+async def test_a_log_that_begins_anew_does_so_while_tidying(database: SqliteDatabase) -> None:
+    def salt() -> bytes:
+        return log_of(database)[16:24]  # changes whenever the log begins anew
+
+    await database.write(make_job, "a.test")
+    await database.write(make_job, "b.test")
+    before = salt()
+    await database.tidy()
+    after = salt()
+    assert after != before
+    assert await database.write_untold(thread_of) == threading.get_ident()
+    assert salt() == after
+
+
+async def test_what_is_closed_is_not_written_to(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "a.db", SystemClock())
+    await database.close()
+    with pytest.raises(RuntimeError):
+        await database.write_untold(thread_of)
+
+
+async def test_waiting_for_a_turn_is_not_synced_either(database: SqliteDatabase) -> None:
+    with closing(sqlite3.connect(database.path, isolation_level=None)) as stranger:
+        stranger.execute("BEGIN IMMEDIATE")
+        writing = asyncio.create_task(database.write_untold(synced))
+        await asyncio.sleep(0.1)
+        stranger.execute("ROLLBACK")
+    assert await writing == _NORMAL
+
+
+async def test_a_batch_that_chooses_very_many_pages_leaves_the_loop_alone(
+    database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await database.write(make_job, "a.test")
+    (visit,) = await database.write(claim_all)
+    settler = Settler(database, SystemClock(), 0, lambda _: None)
+    seen: list[int] = []
+    write_pages = commit_module.pages.choose
+
+    def choose(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
+        seen.append(threading.get_ident())
+        write_pages(tx, rows)
+
+    monkeypatch.setattr(commit_module.pages, "choose", choose)
+    settling = asyncio.create_task(settler.run())
+    few, many = ([Page.at(f"http://a.test/{n}-{number}", 1) for number in range(n)] for n in (5, MOST_CHOSEN + 1))
+    for chosen in (few, many):
+        settler.put(Step(visit, chosen=tuple(chosen), lane=visit.lane))
+        while len(seen) < (1 if chosen is few else 2):
+            await asyncio.sleep(0.05)
+    settler.close()
+    await settling
+    here = threading.get_ident()
+    assert seen[0] == here
+    assert here not in seen[1:]

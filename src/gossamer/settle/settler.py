@@ -19,6 +19,7 @@ from gossamer.telemetry import get_logger
 
 MOST_WAITING = 200
 MOST_WAITED_FOR = 10_000  # far more than a process walks at once
+MOST_CHOSEN = 2_000  # new pages that are written without going to another thread
 OLDEST = timedelta(seconds=2)
 
 log = get_logger(__name__)
@@ -197,8 +198,12 @@ class Settler:
     async def _write(self, steps: list[Step]) -> Committed:
         hurried = frozenset(step.visit.lease for step in steps if step.ending) & self._waited_for.keys()
         closing = (hurried, self._close) if hurried and self._close else None
-        done = await self._database.write_untold(commit, steps, self._shard, self._checkpoint_visits, closing)
-        await self._database.flush()
+        # Pages that were only chosen need no place: of a list of addresses there may be many thousands at once.
+        is_long = sum(len(step.chosen) for step in steps) > MOST_CHOSEN
+        write = self._database.write if is_long else self._database.write_untold
+        done = await write(commit, steps, self._shard, self._checkpoint_visits, closing)
+        if not is_long:
+            await self._database.flush()
         self._proven |= done.proven
         for lease in hurried | done.lost:
             self._waited_for.pop(lease, None)

@@ -1,5 +1,7 @@
 """What a driver says when its database is not there, as our own errors."""
 
+import errno
+
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from gossamer.errors import StorageAway, StorageFull
@@ -27,3 +29,10 @@ def storage_away(error: DBAPIError, where: str) -> Exception:
     if away or isinstance(error, (OperationalError, InterfaceError)):
         return StorageAway(f"The database {where} did not answer: {text}. 'gossamer doctor' says more.")
     return error
+
+
+def log_away(error: OSError, where: str) -> StorageAway:
+    """The disk does not take what is in a file's log."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull(f"The disk of the database {where} is full")
+    return StorageAway(f"The disk of the database {where} did not take it: {error}. 'gossamer doctor' says more.")

@@ -18,7 +18,7 @@ from sqlalchemy.pool import StaticPool
 
 from gossamer.clock import Clock
 from gossamer.errors import UserError
-from gossamer.store.away import storage_away
+from gossamer.store.away import log_away, storage_away
 from gossamer.store.dialect import SQLITE
 from gossamer.store.patience import Patience
 from gossamer.store.turn import Turn
@@ -65,6 +65,7 @@ class SqliteDatabase:
         self._reader = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=cache_kb // 4)
         self._glancing = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=_AT_A_GLANCE, patience_ms=0)
         self._open: dict[Engine, Connection] = {}  # each used by one thread only
+        self._closed = False
         self._turn = Turn(path)
         self._turn_here = Turn(path)  # that of the event loop's thread
         self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
@@ -79,11 +80,11 @@ class SqliteDatabase:
     async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The log is not synced for it: whoever writes next does that for both.
 
-        So nothing is waited for, and it is done in the thread of the event loop, if nobody else writes at this moment.
-        Another thread would be in its way all the same, for every statement and every row, and what is made in one and
-        thrown away in the other costs both of them.
+        So hardly anything is waited for, and it is done in the thread of the event loop, if nobody else writes at this
+        moment. Another thread would be in its way all the same, for every statement and every row, and what is made in
+        one and thrown away in the other costs both of them.
         """
-        if self._turn_here.take_if_free():
+        if not self._closed and self._turn_here.take_if_free():
             try:
                 with self._lent(self._here) as conn:
                     return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
@@ -95,7 +96,14 @@ class SqliteDatabase:
         return await self._hop(self._write_thread, self._untold, self._turn, work, *args, **kwargs)
 
     async def flush(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._write_thread, self._sync_log)
+        async def once() -> None:
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._write_thread, self._sync_log)
+            except OSError as error:
+                raise log_away(error, str(self.path)) from error
+
+        # By itself: what is in the log already must not be written once more because of the disk.
+        await self.patience.lend(once)
 
     def _sync_log(self) -> None:
         """What is not in the log any more was synced on its way into the file."""
@@ -205,15 +213,28 @@ class SqliteDatabase:
         only when nothing is left does the log begin anew, and on a busy day that would never happen by itself.
         """
         # Not in the thread of long reads: whoever tidies up has more to look after, and those may take minutes.
-        await asyncio.to_thread(self._checkpoint, nullcontext())
-        await asyncio.get_running_loop().run_in_executor(self._write_thread, self._checkpoint, self._turn)
+        await asyncio.to_thread(self._checkpoint)
+        await asyncio.get_running_loop().run_in_executor(self._write_thread, self._checkpoint_in_turn)
 
-    def _checkpoint(self, turn: AbstractContextManager[None]) -> None:
-        address = f"{self.path.absolute().as_uri()}?mode=rw"  # a file that is gone is not made anew
-        with suppress(sqlite3.DatabaseError), turn, closing(sqlite3.connect(address, uri=True, timeout=30)) as conn:
+    def _checkpoint(self) -> None:
+        with suppress(sqlite3.DatabaseError), self._tidying() as conn:
             conn.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
+    def _checkpoint_in_turn(self) -> None:
+        with suppress(sqlite3.DatabaseError), self._turn, self._tidying() as conn:
+            _, logged, moved = conn.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            if moved == logged > 1:
+                # The log begins anew with the next to write, who has to wait for the disk then: better here, with a
+                # number that means nothing, than in the thread of an event loop.
+                (number,) = conn.execute("PRAGMA user_version").fetchone()
+                conn.execute(f"PRAGMA user_version = {1 - min(number, 1)}")
+
+    def _tidying(self) -> AbstractContextManager[sqlite3.Connection]:
+        address = f"{self.path.absolute().as_uri()}?mode=rw"  # a file that is gone is not made anew
+        return closing(sqlite3.connect(address, uri=True, timeout=30, isolation_level=None))
+
     async def close(self) -> None:
+        self._closed = True
         await asyncio.to_thread(self._long_thread.shutdown)  # first: it asks the thread that writes
         await asyncio.to_thread(self._write_thread.shutdown)
         await asyncio.to_thread(self._read_thread.shutdown)
