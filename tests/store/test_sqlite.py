@@ -19,11 +19,10 @@ from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select,
 from gossamer.clock import SystemClock
 from gossamer.errors import StorageAway, StorageFull, UserError
 from gossamer.model.page import Page
-from gossamer.settle import commit as commit_module
 from gossamer.settle.commit import Committed
 from gossamer.settle.settler import MOST_CHOSEN, Settler
 from gossamer.settle.step import HandBack, Step
-from gossamer.store import counters, jobs
+from gossamer.store import counters, jobs, pages
 from gossamer.store.database import SqliteDatabase
 from gossamer.store.tx import Tx
 from tests.jobs import claim_all, done, make_job
@@ -305,13 +304,13 @@ async def test_a_batch_that_chooses_very_many_pages_leaves_the_loop_alone(
     (visit,) = await database.write(claim_all)
     settler = Settler(database, SystemClock(), 0, lambda _: None)
     seen: list[int] = []
-    write_pages = commit_module.pages.choose
+    write_pages = pages.choose
 
     def choose(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
         seen.append(threading.get_ident())
         write_pages(tx, rows)
 
-    monkeypatch.setattr(commit_module.pages, "choose", choose)
+    monkeypatch.setattr(pages, "choose", choose)
     settling = asyncio.create_task(settler.run())
     few, many = ([Page.at(f"http://a.test/{n}-{number}", 1) for number in range(n)] for n in (5, MOST_CHOSEN + 1))
     for chosen in (few, many):
