@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 
 from gossamer.clock import SystemClock
@@ -104,7 +104,7 @@ async def _read(treasurer: Treasurer, visit: Visit, site: Site, mode: Mode, numb
         fails = rung in site.fails
         charges = await _pay(treasurer, visit, page, rung, fails=fails)
         reason = "FORBIDDEN" if fails else ""
-        page = replace(page, rung=rung).tried(Attempt(rung, 403 if fails else 200, reason, 10, 1_700_000_000_000))
+        page = page._replace(rung=rung).tried(Attempt(rung, 403 if fails else 200, reason, 10, 1_700_000_000_000))
         state = PageState.PENDING if fails else PageState.DONE
         step = PageStep(page, state, identity=None if fails else page.key, bytes_in=10)
         steps.append(Step(visit, step, lesson=not fails if mode is Mode.HYBRID else None, charges=charges))

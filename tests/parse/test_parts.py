@@ -19,7 +19,7 @@ def headings(body: str) -> list[str]:
 
 def furniture(body: str) -> list[str]:
     page = read(f"<body>{body}")
-    return texts_of([*filter(is_outermost, all_furniture(page.tree, page.landmarks))])
+    return texts_of([*filter(is_outermost, all_furniture(page.landmarks))])
 
 
 def test_headings_of_menus_and_footers_are_none_of_the_page() -> None:
@@ -77,7 +77,7 @@ def test_texts_stay_apart_even_behind_markup_that_swallows_the_rest() -> None:
 def test_reading_parts_leaves_the_tree_as_it_was() -> None:
     page = read("<nav><form><button>a</button></form></nav><h1>b<img></h1>")
     before = page.tree.html
-    texts_of([*page.landmarks.headings, *all_furniture(page.tree, page.landmarks)])
+    texts_of([*page.landmarks.headings, *all_furniture(page.landmarks)])
     assert page.tree.html == before
 
 

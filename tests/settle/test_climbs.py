@@ -32,7 +32,7 @@ def climb(visit: Visit, url: str, depth: int = 0, rung: str = "stealth", lane: s
 def read_there(visit: Visit, url: str, *keywords: str) -> Step:
     step = done(visit, url, *keywords)
     assert step.page
-    return replace(step, page=replace(step.page, page=step.page.page.on("stealth")))
+    return replace(step, page=step.page._replace(page=step.page.page.on("stealth")))
 
 
 async def claim(database: AnyDatabase, lane: str) -> list[Visit]:
@@ -143,7 +143,7 @@ async def test_a_visit_that_lost_its_lease_moves_nothing_and_makes_no_visit(data
 async def test_pages_that_begin_in_another_lane_are_chosen_into_it(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
     (visit,) = await claim(database, "http")
-    chosen = tuple(replace(Page.at(f"http://a.test/{path}", 1), rung="browser") for path in "ab")
+    chosen = tuple(Page.at(f"http://a.test/{path}", 1).on("browser") for path in "ab")
     await settle(database, Step(visit, chosen=chosen, lane="browser"), Step(visit, ending=Rested()))
     assert await database.read(lanes_of, job.id) == {"browser": ("ready", 2), "http": ("done", 0)}
     (there,) = await claim(database, "browser")

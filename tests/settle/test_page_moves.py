@@ -1,7 +1,5 @@
 """A page moves only as the table says: what is over stays so, whatever a late step claims."""
 
-from dataclasses import replace
-
 from sqlalchemy import update
 
 from gossamer.model.page import Page
@@ -25,7 +23,7 @@ async def test_a_page_moves_only_as_the_table_says(database: AnyDatabase) -> Non
     def attempt(tx: Tx, was: PageState, target: PageState) -> tuple[PageState, str]:
         row = page_rows.c.job_id == job.id
         tx.run(update(page_rows).where(row).values(state=was, rung="before"))
-        commit(tx, [Step(visit, PageStep(replace(PAGE, rung="after"), target))], 0)
+        commit(tx, [Step(visit, PageStep(PAGE._replace(rung="after"), target))], 0)
         rung = tx.run(page_rows.select().where(row)).one().rung
         return pages.states(tx, job.id, [PAGE.key])[PAGE.key], rung
 

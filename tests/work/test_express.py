@@ -139,7 +139,7 @@ async def test_what_cannot_be_closed_is_settled_all_the_same(database: AnyDataba
     assert claimed
     step = ended(claimed)
     assert step.page
-    read = replace(step.page, state=PageState.DONE, trouble=None, http_status=200, identity=step.page.page.key)
+    read = step.page._replace(state=PageState.DONE, trouble=None, http_status=200, identity=step.page.page.key)
     step.page, step.ending = read, Finished(SiteState.DONE)
     await database.write(commit, [step], 0, checkpoints.EVERY, ({given.token}, broken))
     assert await state_of(database, made.job.id) is JobState.RUNNING  # the closer's, like any other

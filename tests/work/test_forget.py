@@ -42,7 +42,7 @@ TRIED = Attempt("direct", 200, "", 5, 1_800_000_000_000, (1_800_000_000_001,))
 
 
 def page_of(url: str, state: PageState, trouble: Trouble | None = None, **more: Any) -> PageStep:
-    page = replace(Page.at(url, 1, found_on=more.pop("found_on", HOME), rank=more.pop("rank", 1)), attempts=(TRIED,))
+    page = Page.at(url, 1, found_on=more.pop("found_on", HOME), rank=more.pop("rank", 1)).tried(TRIED)
     return PageStep(page, state, trouble, 200, **more)
 
 
@@ -71,8 +71,8 @@ async def crawled(database: AnyDatabase) -> Job:
     assert home.page
     assert secret.page
     steps = [
-        replace(home, page=replace(home.page, links=links), facts=facts),
-        replace(secret, page=replace(secret.page, page=secret.page.page.tried(TRIED))),
+        replace(home, page=home.page._replace(links=links), facts=facts),
+        replace(secret, page=secret.page._replace(page=secret.page.page.tried(TRIED))),
         done(first, "http://a.test/other", "CRM", depth=1),
         Step(first, page_of("http://a.test/jane", PageState.SKIPPED, Trouble(Reason.SAME_AS, SECRET), rank=3)),
         Step(first, page_of("http://a.test/team/jane?print=1", PageState.FAILED, Trouble(Reason.TIMEOUT), rank=4)),

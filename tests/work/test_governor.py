@@ -69,3 +69,16 @@ def test_slowing_down_concerns_our_own_spacing_only() -> None:
     assert governor.spacing("b.test") == timedelta(seconds=5)
     governor.slow_down(1)
     assert governor.spacing("a.test") == timedelta(seconds=1)
+
+
+def test_of_very_many_domains_those_that_are_walked_now_are_remembered() -> None:
+    governor = Governor(second)
+    governor.answered("walked.test", 429, 0.1)
+    governor.answered("left.test", 429, 0.1)
+    for number in range(12_000):
+        governor.answered(f"slow-{number}.test", 200, 9.0)
+        if number % 1_000 == 0:
+            governor.answered("walked.test", 429, 0.1)
+
+    assert governor.spacing("walked.test") == timedelta(seconds=60)
+    assert governor.spacing("left.test") == timedelta(seconds=1)

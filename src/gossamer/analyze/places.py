@@ -39,7 +39,7 @@ def places_of(mentions: Iterable[Mention], doc: Document, matcher: KeywordMatche
             if left.pop(keyword, None):
                 found[keyword] = Place.HEADING
     if left:
-        found_furniture = all_furniture(doc.tree, landmarks)
+        found_furniture = all_furniture(landmarks)
         furniture = Parts(found_furniture, is_outermost, most, readings=landmarks.has_readings)
         doubtful = {keyword for keyword, times in left.items() if furniture.at_most(keyword) >= times}
         in_furniture = furniture.counts(doubtful, matcher)
@@ -66,7 +66,7 @@ class Parts:
     ) -> None:
         self._elements = elements
         self._counts = counts  # whether an element is one of those that are meant; asked only where it matters
-        self._bare = _bare_text(_SEAM.join(_raw_texts(elements, most, readings=readings))) if elements else ""
+        self._bare = _bare_text(_joined(_raw_texts(elements, most, readings=readings))) if elements else ""
 
     def at_most(self, keyword: str) -> int:
         """No more mentions than this."""
@@ -93,7 +93,14 @@ def _raw_texts(elements: Sequence[Element], most: int, *, readings: bool) -> lis
         if most < 0:  # nested many times over: no page made for people, and not worth its memory
             return []
         texts.append(text)
-    return [text.replace(_SEAM, "") for text in texts] if any(_SEAM in text for text in texts) else texts
+    return texts
+
+
+def _joined(texts: list[str]) -> str:
+    joined = _SEAM.join(texts)
+    if joined.count(_SEAM) >= len(texts) > 0:  # it stands in the texts, too
+        joined = _SEAM.join([text.replace(_SEAM, "") for text in texts])
+    return joined
 
 
 def _without_readings(element: Element) -> str:

@@ -8,7 +8,6 @@ pages are, wherever they were read. A visit in another lane walks what it was gi
 
 from collections import Counter, deque
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gossamer.frontier.candidates import Candidates
@@ -216,7 +215,7 @@ class Frontier:
         for at, (page, rung) in enumerate(placed):
             self._remember(page.url, page.key, page.rank, page.handed)
             if rung is not DIRECT:
-                pages[at] = page = replace(page, rung=rung.name)
+                pages[at] = page = page._replace(rung=rung.name)
             if rung.lane == self._visit.lane:
                 self._queue.append(page)
             else:

@@ -1,6 +1,6 @@
 """One URL of a job and where it stands; one site; one visit: what a worker holds while it walks."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -34,8 +34,7 @@ class Errand(NamedTuple):
     status: int  # 0: no answer
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """One URL of a job."""
 
     url: str
@@ -64,26 +63,14 @@ class Page:
         return tries
 
     def tried(self, attempt: Attempt) -> "Page":
-        # Written out: this is done for every page, and `replace` takes five times as long.
-        return Page(
-            self.url,
-            self.key,
-            self.depth,
-            self.rung,
-            self.state,
-            self.due_at,
-            (*self.attempts, attempt),
-            self.found_on,
-            self.rank,
-            self.handed,
-        )
+        return self._replace(attempts=(*self.attempts, attempt))
 
     def due(self, at: datetime) -> "Page":
-        return replace(self, due_at=at)
+        return self._replace(due_at=at)
 
     def on(self, rung: str) -> "Page":
         """To be tried on another rung, and at once."""
-        return replace(self, rung=rung, due_at=None)
+        return self._replace(rung=rung, due_at=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from gossamer.parse.metadata import (
     title_of,
 )
 from gossamer.parse.parts import find_landmarks
-from gossamer.parse.text import visible_text
+from gossamer.parse.text import find_marked, visible_text
 
 # Media types that are read as characters.
 _READABLE = re.compile(r"^text/|[/+](?:json|xml|yaml|javascript|csv)\b")
@@ -44,9 +44,10 @@ def parse_document(response: Response) -> Document | Trouble:
     links = find_links(tree, base)
     title = title_of(tree)
     canonical = canonical_of(tree, base, response.header("link"))
-    landmarks = find_landmarks(tree)
+    marked = find_marked(tree)
+    landmarks = find_landmarks(tree, marked)
     # Last of all: it throws the parser's index of tags away.
-    text = visible_text(tree, source)
+    text = visible_text(tree, source, marked)
     return Document(
         requested=response.requested,
         url=response.url,
@@ -90,7 +91,7 @@ def bare_document(response: Response) -> Document:
         size=len(response.body),
         headers=response.headers,
         tree=tree,
-        landmarks=find_landmarks(tree),
+        landmarks=find_landmarks(tree, []),
         body=response.body,
     )
 

@@ -4,7 +4,8 @@ The tree of the whole page is never changed here. What a part says is read from 
 the rules of what a visitor can see are those of `visible_text` and no others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from html import escape
 from itertools import chain, islice
 from typing import NamedTuple
@@ -46,21 +47,29 @@ class Landmarks(NamedTuple):
     headings: list[Element]  # every one, wherever it stands
     menus: list[Element]
     ends: list[Element]  # headers and footers, of whatever
+    roles: list[Element]  # what is navigation by its role
     metas: list[Element]
     scripts: list[Element]
     has_readings: bool  # small ones beside characters, in the middle of words
 
 
-def find_landmarks(tree: Tree) -> Landmarks:
+def find_landmarks(tree: Tree, marked: Iterable[Element]) -> Landmarks:
+    """`marked` are the elements of the page that name their role, perhaps among others."""
     all_of = tree.find_all
     return Landmarks(
         list(islice(chain.from_iterable(map(all_of, _LEVELS)), MOST_HEADINGS)),
         all_of("nav", limit=MOST_FURNITURE),
         [*all_of("header", limit=MOST_FURNITURE), *all_of("footer", limit=MOST_FURNITURE)],
+        [element for element in marked if (role := element.attr("role")) and _is_navigation(role)],
         all_of("meta", limit=MOST_META),
         all_of("script", limit=MOST_META),
         bool(all_of("rt", limit=1)),
     )
+
+
+@lru_cache(maxsize=256)
+def _is_navigation(role: str) -> bool:
+    return "navigation" in role.lower().split()
 
 
 def is_of_the_content(heading: Element) -> bool:
@@ -68,10 +77,10 @@ def is_of_the_content(heading: Element) -> bool:
     return heading.closest(_IN_LOWER_FURNITURE if heading.tag == "h1" else _IN_FURNITURE) is None
 
 
-def all_furniture(tree: Tree, landmarks: Landmarks) -> list[Element]:
+def all_furniture(landmarks: Landmarks) -> list[Element]:
     """Navigation, and the page's own header and footer, those that stand inside another of them too."""
     of_the_page = [element for element in landmarks.ends[:MOST_FURNITURE] if element.closest(_CONTENT) is None]
-    found = [*landmarks.menus, *of_the_page, *tree.select("[role~=navigation i]")]
+    found = [*landmarks.menus, *of_the_page, *landmarks.roles]
     return list(dict.fromkeys(found[:MOST_FURNITURE]))
 
 

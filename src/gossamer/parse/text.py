@@ -48,7 +48,7 @@ _BLOCKS = (
 )
 _CELLS = frozenset({"td", "th"})
 _CONTAINERS = frozenset({*_BLOCKS, *_TABLE_PARTS, "html", "body", "li", "dt", "dd", "figcaption", "summary"}) - _CELLS
-_MAYBE_HIDDEN = "[hidden],[style*=display i],[style*=visibility i]"
+_MARKED = "[hidden],[style*=display i],[style*=visibility i],[role]"
 _HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
 # Pages that hide themselves until a script has run are shown to every visitor in the end; templates are never shown.
 _NEVER_HIDDEN = frozenset({"html", "body", "template"})
@@ -61,9 +61,20 @@ _RAW_START = re.compile(r"<(script|style|noscript|iframe)\b[^>]*+>?", re.IGNOREC
 _RAW_END = {tag: re.compile(rf"</{tag}[^>]*+>?", re.IGNORECASE) for tag in ("script", "style", "noscript", "iframe")}
 
 
-def visible_text(tree: Tree, source: str) -> str:
-    """Every word a visitor can read on the page, in its order, with single spaces. `tree` is left as it was."""
-    return tidy(_laid_out(tree, source))
+def find_marked(tree: Tree) -> list[Element]:
+    """Elements whose attributes may hide them, and those that name their role.
+
+    In one question, whoever asks: the parser has no index of attributes and looks at every element for an answer.
+    """
+    return tree.select(_MARKED)
+
+
+def visible_text(tree: Tree, source: str, marked: list[Element] | None = None) -> str:
+    """Every word a visitor can read on the page, in its order, with single spaces. `tree` is left as it was.
+
+    `marked` is for whoever has asked for these elements of the tree already.
+    """
+    return tidy(_laid_out(tree, source, marked))
 
 
 def visible_lines(tree: Tree, source: str) -> str:
@@ -71,11 +82,11 @@ def visible_lines(tree: Tree, source: str) -> str:
     return "\n".join(line for line in map(tidy, _laid_out(tree, source).split("\n")) if line)
 
 
-def _laid_out(tree: Tree, source: str) -> str:
+def _laid_out(tree: Tree, source: str, marked: list[Element] | None = None) -> str:
     if _reaches_the_limit(tree):
-        tree = parse(_without_raw_text(source), positions=False, scripting=True)
+        tree, marked = parse(_without_raw_text(source), positions=False, scripting=True), None
     disguise = _Disguise()
-    disguise.put_on(tree)
+    disguise.put_on(tree, find_marked(tree) if marked is None else marked)
     text = tree.to_text(_LAYOUT)
     disguise.take_off()
     return text
@@ -98,9 +109,9 @@ class _Disguise:
         self._renamed: list[tuple[Element, str]] = []
         self._spaces: list[Text] = []
 
-    def put_on(self, tree: Tree) -> None:
+    def put_on(self, tree: Tree, marked: list[Element]) -> None:
         # All questions before the first change: a change throws the parser's index of tags away.
-        hidden = [element for element in tree.select(_MAYBE_HIDDEN) if _is_hidden(element)]
+        hidden = [element for element in marked if _is_hidden(element)]
         glued, cells_hold_blocks = _find_odd_blocks(tree)
         all_of = tree.find_all
         disguises = [(found, disguise) for tag, disguise in _DISGUISES if (found := all_of(tag))]

@@ -191,7 +191,7 @@ class Settler:
             await self._database.write(reclaim.take_back, {step.visit.id: step.visit.lease}, why)
             return Committed(lost={step.visit.lease})
         trouble = Trouble(Reason.INTERNAL, f"{type(error).__name__} while storing")
-        page = replace(step.page, state=PageState.FAILED, trouble=trouble, records=())
+        page = step.page._replace(state=PageState.FAILED, trouble=trouble, records=())
         bare = replace(step, page=page, facts=None, chosen=(), handed=())
         return await self._write([bare])
 

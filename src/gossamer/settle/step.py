@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gossamer.model.fetching import DIRECT, HOME_LANE
 from gossamer.model.money import Charge
@@ -14,8 +14,7 @@ from gossamer.model.trouble import Trouble
 from gossamer.store.robots import RobotsAnswer
 
 
-@dataclass(frozen=True, slots=True)
-class PageStep:
+class PageStep(NamedTuple):
     """How one page stands now. `pending`: it waits for another try. `climbing`: for one in the lane its step names."""
 
     page: Page

@@ -10,7 +10,7 @@ _SLOW = 1.0  # an answer that takes longer is a sign of strain
 _LONGEST_FOR_SLOWNESS = 15.0
 _WEIGHT = 0.3  # of the latest answer in how slow a server is taken to be
 _CALM_AFTER = 10  # good answers in a row halve the back-off
-_REMEMBERED = 50_000
+_REMEMBERED = 10_000  # far more than a process walks at once
 _STRAINED = frozenset({429, 503})
 
 
@@ -67,6 +67,7 @@ class Governor:
             manner.backoff = min(max(manner.backoff, least) * 2, max(_LONGEST, least))
             manner.calm = 0
         elif manner is not None and manner.backoff:
+            self._manners.move_to_end(domain)
             manner.calm += 1
             if manner.calm >= _CALM_AFTER:
                 manner.calm = 0
@@ -76,9 +77,12 @@ class Governor:
             manner.took += (took - manner.took) * _WEIGHT
 
     def _manner(self, domain: str) -> _Manner:
+        """Those that were longest not heard of are forgotten first: what is walked now is heard of all the time."""
         manner = self._manners.get(domain)
         if manner is None:
             manner = self._manners[domain] = _Manner()
             if len(self._manners) > _REMEMBERED:
                 self._manners.popitem(last=False)
+        else:
+            self._manners.move_to_end(domain)
         return manner
