@@ -446,9 +446,9 @@ class Settings(BaseSettings):
         default=timedelta(seconds=20),
     )
     api_secret: SecretStr | None = setting(
-        "What logins are signed with, and what keys that come with jobs are encrypted with; all servers and workers of "
-        "one database need the same. Made by itself in the home when unset. The bare name counts only where a database "
-        "server is named",
+        "What logins are signed with, and what secrets of webhooks and keys that come with jobs are encrypted with; "
+        "all servers and workers of one database need the same. Made by itself in the home when unset. The bare name "
+        "counts only where a database server is named",
         "at least 32 characters",
         default=None,
         min_length=32,
