@@ -34,7 +34,7 @@ check:
 unit:
 	@scripts/venv requirements/dev.txt
 	@scripts/install-servers
-	@.venv/bin/pytest -n 3 --dist loadgroup $(ARGS)
+	@exec .venv/bin/python -m tests.warden .venv/bin/pytest -n 3 --dist loadgroup $(ARGS)
 
 chaos:
 	@scripts/venv requirements/dev.txt

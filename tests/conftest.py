@@ -20,6 +20,7 @@ from gossamer.store.schema import upgrade
 from tests.brokers import rabbitmq, sqs
 from tests.partitioned import watch
 from tests.servers import RedisServer, object_storage, pgbouncer, postgres, redis
+from tests.warden import take_along
 
 AnyDatabase = SqliteDatabase | PostgresDatabase
 
@@ -28,6 +29,10 @@ _numbers = count(1)
 
 # Whoever runs the tests may be logged in to a server. Also programs that tests start do not see that.
 os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
+
+
+def pytest_configure() -> None:
+    take_along()
 
 
 @pytest.fixture(autouse=True)

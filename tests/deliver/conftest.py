@@ -6,7 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from gossamer.access.sealing import Sealer
 from gossamer.clock import SystemClock
+from gossamer.deliver.key_seals import KeySeals
 from gossamer.deliver.sender import Sender
 from gossamer.fetch.connect_to import parse_connect_to
 from gossamer.fetch.guard import Guard
@@ -14,6 +16,8 @@ from gossamer.fetch.post import Poster
 from gossamer.fetch.resolve import Resolver
 from tests.conftest import AnyDatabase
 from tests.deliver.listener import Listener
+
+SEALS = KeySeals(Sealer(b"a secret of the operator"))
 
 
 @pytest.fixture
@@ -40,12 +44,12 @@ MakeSender = Callable[..., Sender]
 
 @pytest.fixture
 def make_sender(database: AnyDatabase, poster: Poster) -> MakeSender:
-    def make(worker: str = "test/1", lease: timedelta = timedelta(seconds=20)) -> Sender:
+    def make(worker: str = "test/1", lease: timedelta = timedelta(seconds=20), seals: KeySeals = SEALS) -> Sender:
         async def carrier() -> Poster:
             return poster
 
         opened: Callable[[], Awaitable[Poster]] = carrier
-        return Sender(database, SystemClock(), opened, worker, at_once, lease=lease)
+        return Sender(database, SystemClock(), opened, seals, worker, at_once, lease=lease)
 
     return make
 

@@ -14,6 +14,7 @@ from gossamer.fetch.post import Poster
 from gossamer.fetch.resolve import Resolver
 from gossamer.model.money import ACCOUNT
 from tests.conftest import AnyDatabase
+from tests.deliver.conftest import SEALS
 from tests.deliver.listener import Listener
 from tests.fetch.loopback import Name, NameServer
 from tests.fetch.test_guard import FORBIDDEN, NOT_WEB, NoLookup
@@ -43,7 +44,7 @@ async def test_no_spelling_of_an_address_is_sent_to() -> None:
 async def test_a_name_without_an_address_is_said_to_be_that(database: AnyDatabase, name_server: NameServer) -> None:
     resolver = Resolver(SystemClock(), servers=[name_server.address])
     with pytest.raises(UserError, match="Its name has no address: check the spelling") as caught:
-        await webhooks.add(database, own_networks(resolver), ACCOUNT, "https://hooks.nowhere.example/")
+        await webhooks.add(database, own_networks(resolver), SEALS, ACCOUNT, "https://hooks.nowhere.example/")
     await resolver.close()
     assert caught.value.code == "webhook.address"
     assert "public internet" not in caught.value.hint
@@ -58,13 +59,13 @@ async def test_the_same_are_refused_when_they_are_given(database: AnyDatabase) -
         "http://10.0.0.7:8080/",
     ):
         with pytest.raises(UserError) as caught:
-            await webhooks.add(database, poster, ACCOUNT, url)
+            await webhooks.add(database, poster, SEALS, ACCOUNT, url)
         assert caught.value.code == "webhook.address"
         assert url in caught.value.message
         assert "GOSSAMER_ALLOW_NETWORKS" in caught.value.hint
     for url in ("ftp://example.com/", "example.com", f"https://example.com/{'x' * 2000}"):
         with pytest.raises(UserError) as caught:
-            await webhooks.add(database, poster, ACCOUNT, url)
+            await webhooks.add(database, poster, SEALS, ACCOUNT, url)
         assert caught.value.code == "webhook.url"
     assert await webhooks.everything(database, ACCOUNT) == []
 

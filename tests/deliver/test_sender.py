@@ -23,7 +23,7 @@ from gossamer.store.tx import Tx
 from gossamer.store.webhook_tables import deliveries as delivery_rows
 from gossamer.store.webhook_tables import endpoints as endpoint_rows
 from tests.conftest import AnyDatabase
-from tests.deliver.conftest import MakeSender
+from tests.deliver.conftest import SEALS, MakeSender
 from tests.deliver.listener import Listener
 from tests.jobs import make_job
 
@@ -32,7 +32,7 @@ SOON = timedelta(seconds=10)
 
 @pytest.fixture
 async def made(database: AnyDatabase, poster: Poster, listener: Listener) -> Made:
-    return await webhooks.add(database, poster, ACCOUNT, listener.url())
+    return await webhooks.add(database, poster, SEALS, ACCOUNT, listener.url())
 
 
 async def the_only(database: AnyDatabase) -> Delivery:
@@ -103,7 +103,7 @@ async def test_an_endpoint_that_fails_keeps_its_other_messages_waiting_and_nobod
     assert endpoint.failing_since
     assert endpoint.not_before
     assert endpoint.not_before - endpoint.failing_since > timedelta(seconds=55)
-    other = await webhooks.add(database, poster, ACCOUNT, listener.url())
+    other = await webhooks.add(database, poster, SEALS, ACCOUNT, listener.url())
     await webhooks.send_test(database, ACCOUNT, other.endpoint.id)
     assert await sender.send_due(SOON) == 1  # wakes nobody else
     assert listener.received[-1].verified(other.secret)["data"]["endpoint_id"] == str(other.endpoint.id)
@@ -242,12 +242,12 @@ async def test_gone_switches_it_off_at_once(
 async def test_while_a_secret_is_replaced_both_are_valid(
     database: AnyDatabase, sender: Sender, listener: Listener, made: Made
 ) -> None:
-    new = await webhooks.rotate(database, ACCOUNT, made.endpoint.id)
+    new = await webhooks.rotate(database, SEALS, ACCOUNT, made.endpoint.id)
     await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
     await sender.send_due(SOON)
     for secret in (made.secret, new):
         assert listener.received[0].verified(secret)["type"] == "webhook.test"
-    newest = await webhooks.rotate(database, ACCOUNT, made.endpoint.id, timedelta())
+    newest = await webhooks.rotate(database, SEALS, ACCOUNT, made.endpoint.id, timedelta())
     await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
     await sender.send_due(SOON)
     assert listener.received[1].verified(newest)

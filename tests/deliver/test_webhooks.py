@@ -12,6 +12,7 @@ from gossamer.model.money import ACCOUNT
 from gossamer.model.webhook import DeliveryState, EndpointState, EventType
 from gossamer.store import endpoints
 from tests.conftest import AnyDatabase
+from tests.deliver.conftest import SEALS
 
 
 class Anywhere:
@@ -25,7 +26,7 @@ URL = "https://example.com/hooks"
 
 
 async def test_an_endpoint_from_its_beginning_to_its_end(database: AnyDatabase) -> None:
-    made = await webhooks.add(database, Anywhere(), ACCOUNT, URL, {EventType.JOB_FAILED})
+    made = await webhooks.add(database, Anywhere(), SEALS, ACCOUNT, URL, {EventType.JOB_FAILED})
     assert made.secret.startswith("whsec_")
     assert made.secret not in repr(made)
     (known,) = await webhooks.everything(database, ACCOUNT)
@@ -43,7 +44,7 @@ async def test_an_endpoint_from_its_beginning_to_its_end(database: AnyDatabase) 
 
 
 async def test_removing_takes_its_log_and_its_secret_along(database: AnyDatabase) -> None:
-    made = await webhooks.add(database, Anywhere(), ACCOUNT, URL)
+    made = await webhooks.add(database, Anywhere(), SEALS, ACCOUNT, URL)
     await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
     await webhooks.remove(database, ACCOUNT, made.endpoint.id)
     assert await webhooks.log(database, ACCOUNT) == []
@@ -51,7 +52,7 @@ async def test_removing_takes_its_log_and_its_secret_along(database: AnyDatabase
 
 
 async def test_nobody_reaches_what_belongs_to_another_account(database: AnyDatabase) -> None:
-    made = await webhooks.add(database, Anywhere(), "theirs", URL)
+    made = await webhooks.add(database, Anywhere(), SEALS, "theirs", URL)
     identifier = made.endpoint.id
     message = await webhooks.send_test(database, "theirs", identifier)
     assert await webhooks.everything(database, "mine") == []
@@ -62,7 +63,7 @@ async def test_nobody_reaches_what_belongs_to_another_account(database: AnyDatab
         webhooks.change(database, Anywhere(), "mine", identifier, url="https://evil.example/", events=()),
         webhooks.enable(database, "mine", identifier),
         webhooks.disable(database, "mine", identifier),
-        webhooks.rotate(database, "mine", identifier),
+        webhooks.rotate(database, SEALS, "mine", identifier),
         webhooks.send_test(database, "mine", identifier),
         webhooks.replay_failed(database, "mine", identifier),
         webhooks.remove(database, "mine", identifier),
@@ -79,7 +80,7 @@ async def test_nobody_reaches_what_belongs_to_another_account(database: AnyDatab
 
 
 async def test_the_log_is_read_page_by_page(database: AnyDatabase) -> None:
-    made = await webhooks.add(database, Anywhere(), ACCOUNT, URL)
+    made = await webhooks.add(database, Anywhere(), SEALS, ACCOUNT, URL)
     sent = [(await webhooks.send_test(database, ACCOUNT, made.endpoint.id)).id for _ in range(5)]
     read: list[UUID] = []
     while page := await webhooks.log(database, ACCOUNT, made.endpoint.id, before=read[-1] if read else None, limit=2):
@@ -89,7 +90,7 @@ async def test_the_log_is_read_page_by_page(database: AnyDatabase) -> None:
 
 
 async def test_what_is_off_is_not_sent_to(database: AnyDatabase) -> None:
-    made = await webhooks.add(database, Anywhere(), ACCOUNT, URL)
+    made = await webhooks.add(database, Anywhere(), SEALS, ACCOUNT, URL)
     message = await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
     await webhooks.disable(database, ACCOUNT, made.endpoint.id)
     assert (await webhooks.delivery(database, ACCOUNT, message.id)).state is DeliveryState.FAILED
@@ -105,29 +106,30 @@ async def test_what_is_off_is_not_sent_to(database: AnyDatabase) -> None:
 
 
 async def test_of_secrets_the_last_two_are_kept_at_most(database: AnyDatabase) -> None:
-    made = await webhooks.add(database, Anywhere(), ACCOUNT, URL)
+    made = await webhooks.add(database, Anywhere(), SEALS, ACCOUNT, URL)
     spelled = [made.secret]
-    spelled += [await webhooks.rotate(database, ACCOUNT, made.endpoint.id) for _ in range(3)]
+    spelled += [await webhooks.rotate(database, SEALS, ACCOUNT, made.endpoint.id) for _ in range(3)]
     assert len(set(spelled)) == 4
-    kept = [key.spelled for key in await database.read(endpoints.keys, made.endpoint.id)]
+    kept = [key.spelled for key in SEALS.opened(await database.read(endpoints.keys, made.endpoint.id))]
     assert kept == [spelled[3], spelled[2]]
     with pytest.raises(UserError, match="7 days"):
-        await webhooks.rotate(database, ACCOUNT, made.endpoint.id, timedelta(days=8))
+        await webhooks.rotate(database, SEALS, ACCOUNT, made.endpoint.id, timedelta(days=8))
     # A transaction whose end was not heard of is made again: the one before stays valid all the same.
+    sealed = SEALS.seal(b"k" * 32, made.endpoint.id)
     for _ in range(2):
-        assert await database.write(endpoints.rotate, ACCOUNT, made.endpoint.id, b"k" * 32, timedelta(hours=1))
-    kept = [key.spelled for key in await database.read(endpoints.keys, made.endpoint.id)]
+        assert await database.write(endpoints.rotate, ACCOUNT, made.endpoint.id, sealed, timedelta(hours=1))
+    kept = [key.spelled for key in SEALS.opened(await database.read(endpoints.keys, made.endpoint.id))]
     assert kept[1:] == [spelled[3]]
 
 
 async def test_an_account_has_only_so_many(database: AnyDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhooks, "MOST", 2)
     for _ in range(2):
-        await webhooks.add(database, Anywhere(), ACCOUNT, URL)
+        await webhooks.add(database, Anywhere(), SEALS, ACCOUNT, URL)
     with pytest.raises(UserError) as caught:
-        await webhooks.add(database, Anywhere(), ACCOUNT, URL)
+        await webhooks.add(database, Anywhere(), SEALS, ACCOUNT, URL)
     assert caught.value.code == "webhook.too_many"
-    await webhooks.add(database, Anywhere(), "another", URL)
+    await webhooks.add(database, Anywhere(), SEALS, "another", URL)
 
 
 def test_events_are_read_as_people_write_them() -> None:

@@ -51,10 +51,25 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
         rows |= _of_0010()
     if revision >= "0011":
         rows |= _of_0011()
-    return rows
+    return rows | (_of_0014() if revision >= "0014" else {})
 
 
-FILLED = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012", "0013")
+FILLED = (
+    "0001",
+    "0002",
+    "0003",
+    "0004",
+    "0005",
+    "0006",
+    "0007",
+    "0008",
+    "0009",
+    "0010",
+    "0011",
+    "0012",
+    "0013",
+    "0014",
+)
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 
@@ -192,6 +207,10 @@ def _of_0011() -> Rows:
         ],
         "webhook_pages": [{"endpoint_id": endpoint, "job_id": JOB, "pages": 1, "at": BEGAN}],
     }
+
+
+def _of_0014() -> Rows:
+    return {"job_keys": [{"job_id": JOB, "provider": "firecrawl", "sealed": b"s" * 40}]}
 
 
 def _site(identifier: UUID, host: str, **more: Any) -> dict[str, Any]:

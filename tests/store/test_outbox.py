@@ -25,7 +25,7 @@ from tests.jobs import make_job
 
 
 def listen(tx: Tx, *events: EventType, account: str = ACCOUNT) -> Endpoint:
-    return endpoints.add(tx, account, "https://example.com/hooks", events, b"k" * 32)
+    return endpoints.add(tx, account, "https://example.com/hooks", events, lambda _: b"k" * 32)
 
 
 def told(tx: Tx, account: str = ACCOUNT) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -69,6 +70,26 @@ def test_a_job_is_told_to_a_receiver_that_checks_every_message(tmp_path: Path, w
         assert shell.ask("webhook", "list") == []
 
 
+def test_a_copy_of_a_home_holds_no_secret_and_signs_where_its_own_secret_is(tmp_path: Path) -> None:
+    with Listener() as listener:
+        first, second = (
+            Terminal(tmp_path / name, None, {"GOSSAMER_CONNECT_TO": listener.rule}) for name in ("home", "moved")
+        )
+        added = first.ask("webhook", "add", listener.url())
+        copy = tmp_path / "copy.db"
+        first.type("db", "backup", str(copy))
+        key = b64decode(added["secret"].removeprefix("whsec_"))
+        assert [path.name for path in tmp_path.rglob("*") if path.is_file() and key in path.read_bytes()] == []
+
+        second.type("db", "restore", str(copy), "--yes")
+        refused = second.type("webhook", "test", added["id"], check=False)
+        assert (refused.returncode, "its secret cannot be read" in refused.stdout) == (1, True), refused.stdout
+        assert listener.received == []
+        (second.home / "secret").write_bytes((first.home / "secret").read_bytes())
+        assert "HTTP 204" in second.type("webhook", "replay", second.ask("webhook", "deliveries")[0]["id"]).stdout
+        assert listener.types(added["secret"]) == ["webhook.test"]
+
+
 @pytest.mark.story
 def test_a_message_that_was_under_way_at_kill_9_comes_again_under_the_same_id(tmp_path: Path, web: Web) -> None:
     dead = threading.Event()
@@ -110,6 +131,10 @@ def test_of_two_instances_one_sends_each_message(
     with Listener() as listener, ExitStack() as stack:
         servers = {"GOSSAMER_DATABASE_URL": url, "GOSSAMER_REDIS_URL": redis_server.url}
         names = {"GOSSAMER_REDIS_PREFIX": "story-webhooks", "GOSSAMER_CONNECT_TO": listener.rule}
+        alone = Terminal(tmp_path / "home", None, {**servers, **names})
+        refused = alone.type("webhook", "add", listener.url(), check=False)
+        assert (refused.returncode, "Set GOSSAMER_API_SECRET" in refused.stderr) == (2, True)
+        names["GOSSAMER_API_SECRET"] = "the same on all machines, and long enough"
         shell = Terminal(tmp_path / "home", None, {**servers, **names})
         added = shell.ask("webhook", "add", listener.url())
         for number in range(2):

@@ -1,4 +1,4 @@
-"""Other people's secrets that must be kept for a while: sealed with a key made of the installation's own secret.
+"""Secrets shared with others that must be kept for a while: sealed with a key made of the installation's own secret.
 
 AES-256-GCM. A seal is for one purpose (whose it is and what it opens) and cannot be used for another: whoever could
 write rows, but does not have the secret, could not make one account's job spend another one's money.
@@ -7,6 +7,7 @@ write rows, but does not have the secret, could not make one account's job spend
 import secrets
 from functools import cached_property
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -55,3 +56,8 @@ class Sealer:
 def purpose_of(account: str, provider: str) -> str:
     """What a provider's key is sealed for that came with a job of an account."""
     return f"{account}/{provider}"
+
+
+def webhook_purpose(endpoint: UUID) -> str:
+    """What the secret of a webhook is sealed for. No provider is called like an id, so it is no purpose of another."""
+    return f"webhook/{endpoint.hex}"

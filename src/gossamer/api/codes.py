@@ -108,6 +108,9 @@ CODES: Mapping[str, Code] = {
     "webhook.bad_message": Code(400, "'x' is not the id of a message."),
     "webhook.event": Code(400, "There is no event 'job.sneezed'."),
     "webhook.no_delivery": Code(404, f"There is no delivery {_ID}."),
+    "webhook.no_secret": Code(
+        400, "A webhook cannot be given a secret here: there is none that all workers know, to encrypt it with."
+    ),
     "webhook.not_found": Code(404, f"There is no webhook {_ID}.", "See GET /v1/webhooks."),
     "webhook.off": Code(409, "The webhook is off.", "Switch it on with PATCH and enabled."),
     "webhook.overlap": Code(400, "The former secret can sign for up to 7 days."),

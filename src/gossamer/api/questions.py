@@ -52,6 +52,7 @@ _CODES = (
         *LADDER,
     ),
     *("webhook.not_found", "webhook.no_delivery", "webhook.bad_id", "webhook.bad_message", "webhook.ambiguous"),
+    "webhook.no_secret",
     *("webhook.url", "webhook.address", "webhook.event", "webhook.too_many", "webhook.overlap", "webhook.off"),
 )
 

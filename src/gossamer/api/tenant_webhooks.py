@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from gossamer.assembly import App, open_poster
+from gossamer.assembly import App, key_seals, open_poster
 from gossamer.deliver import webhooks
 from gossamer.deliver.webhooks import Made
 from gossamer.model.webhook import Delivery, DeliveryState, Endpoint, EventType
@@ -23,7 +23,9 @@ class TenantWebhooks:
 
     async def add(self, url: str, events: Collection[EventType]) -> Made:
         async with open_poster(self._app.settings, self._app.clock) as addresses:
-            return await webhooks.add(self._app.database, addresses, self.id, url, events)
+            return await webhooks.add(
+                self._app.database, addresses, key_seals(self._app.settings), self.id, url, events
+            )
 
     async def change(self, webhook_id: UUID, url: str | None, events: Collection[EventType] | None) -> Endpoint:
         async with open_poster(self._app.settings, self._app.clock) as addresses:
@@ -38,7 +40,7 @@ class TenantWebhooks:
         await webhooks.remove(self._app.database, self.id, webhook_id)
 
     async def rotate(self, webhook_id: UUID, overlap: timedelta) -> str:
-        return await webhooks.rotate(self._app.database, self.id, webhook_id, overlap)
+        return await webhooks.rotate(self._app.database, key_seals(self._app.settings), self.id, webhook_id, overlap)
 
     async def send_test(self, webhook_id: UUID) -> Delivery:
         return await webhooks.send_test(self._app.database, self.id, webhook_id)

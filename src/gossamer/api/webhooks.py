@@ -143,7 +143,9 @@ async def list_webhooks(tenant: Reader, cursor: cursors.NoCursor = None) -> Webh
     return Webhooks(items=[WebhookView(**_fields(one)) for one in await tenant.webhooks.all()])
 
 
-@router.post("", status_code=201, responses=declared(*_ADDRESS, "webhook.too_many"), summary="Add a webhook")
+@router.post(
+    "", status_code=201, responses=declared(*_ADDRESS, "webhook.too_many", "webhook.no_secret"), summary="Add a webhook"
+)
 async def add(body: NewWebhook, tenant: Submitter, response: Response) -> NewWebhookView:
     """An account has up to 50. Messages follow Standard Webhooks; where they are sent must be a public address.
 
@@ -184,7 +186,7 @@ async def remove(webhook_id: UUID, tenant: Submitter) -> Response:
 
 @router.post(
     "/{webhook_id}/rotate",
-    responses=declared("webhook.not_found", "webhook.overlap"),
+    responses=declared("webhook.not_found", "webhook.overlap", "webhook.no_secret"),
     summary="Give a webhook a new secret",
 )
 async def rotate(webhook_id: UUID, tenant: Submitter, body: Rotation | None = None) -> NewWebhookView:

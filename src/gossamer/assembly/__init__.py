@@ -1,7 +1,15 @@
 """The only place that picks technologies: from settings to parts that fit together."""
 
 from gossamer.assembly.app import EXPORTERS_POOL, RECIPES, App, open_app
-from gossamer.assembly.kept import database_url, installation_secret, log_path, object_storage, sealer, start_log
+from gossamer.assembly.kept import (
+    database_url,
+    installation_secret,
+    key_seals,
+    log_path,
+    object_storage,
+    sealer,
+    start_log,
+)
 from gossamer.assembly.kit import open_kit
 from gossamer.assembly.lights import open_counts, open_gate, require_redis
 from gossamer.assembly.money import caps_of, prices_of
@@ -15,6 +23,7 @@ __all__ = [
     "database_url",
     "forward_proxy",
     "installation_secret",
+    "key_seals",
     "lanes_here",
     "log_path",
     "object_storage",

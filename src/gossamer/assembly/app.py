@@ -9,7 +9,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gossamer.access.sealing import purpose_of
-from gossamer.assembly.kept import agree, database_url, log_path, object_storage, page_files, sealer
+from gossamer.assembly.kept import (
+    agree,
+    database_url,
+    key_seals,
+    lacks_shared_secret,
+    log_path,
+    object_storage,
+    page_files,
+    sealer,
+)
 from gossamer.assembly.lights import require_redis
 from gossamer.assembly.money import caps_of, prices_of
 from gossamer.assembly.ways import check_way_back, never_send, open_poster, rungs_here
@@ -90,7 +99,7 @@ class App:
 
     def seal_key(self, key: str, account: str, provider: str) -> bytes:
         """A provider's key that comes with a job, as it is kept for it. Refused where workers could not read it."""
-        if (self.settings.redis_url or self.settings.broker_url) and not self.settings.api_secret:
+        if lacks_shared_secret(self.settings):
             raise UserError(
                 "keys.no_secret",
                 "This server cannot take a key with a job: it has no secret that its workers know.",
@@ -174,9 +183,10 @@ class App:
             async def poster() -> "Poster":
                 return await stack.enter_async_context(open_poster(self.settings, self.clock))
 
-            turn, patience = partial(desk.turn, DeskKind.WEBHOOK), self.settings.webhook_patience
+            seals, turn = key_seals(self.settings), partial(desk.turn, DeskKind.WEBHOOK)
             enclosed = Enclosures(self.database, self.shelf(), self.clock, self.settings.api_url or "")
-            yield Sender(self.database, self.clock, poster, name, turn, patience=patience, enclose=enclosed.body)
+            patience = self.settings.webhook_patience
+            yield Sender(self.database, self.clock, poster, seals, name, turn, patience=patience, enclose=enclosed.body)
 
     @property
     def desk_rules(self) -> Mapping[DeskKind, DeskRule]:

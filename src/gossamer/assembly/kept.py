@@ -6,6 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 from gossamer.access.sealing import Sealer
 from gossamer.clock import SteadyClock
+from gossamer.deliver.key_seals import KeySeals
 from gossamer.errors import UserError
 from gossamer.settings import Settings
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
@@ -55,6 +56,19 @@ def page_files(settings: Settings, clock: SteadyClock) -> "PageFiles":
 def sealer(settings: Settings) -> Sealer:
     """What seals other people's secrets here."""
     return Sealer(installation_secret(settings))
+
+
+def key_seals(settings: Settings) -> KeySeals:
+    """What seals the secrets of webhooks. The home's own secret opens on, if the operator sets another one later."""
+    from gossamer.blobs.private import make_secret
+
+    former = Sealer(make_secret(settings.home / "secret")) if settings.api_secret else None
+    return KeySeals(sealer(settings), former, is_known_to_all=not lacks_shared_secret(settings))
+
+
+def lacks_shared_secret(settings: Settings) -> bool:
+    """Whether other machines could not open what is sealed here, though they may have to."""
+    return bool(settings.redis_url or settings.broker_url) and not settings.api_secret
 
 
 def installation_secret(settings: Settings) -> bytes:

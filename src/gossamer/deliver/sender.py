@@ -14,13 +14,14 @@ from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 from gossamer.clock import Clock
+from gossamer.deliver.key_seals import KeySeals
 from gossamer.deliver.signing import headers_for
 from gossamer.deliver.verdict import Verdict, judge
 from gossamer.errors import StorageAway
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import ALERTS
-from gossamer.model.webhook import Attempt, Delivery, DeliveryState, Endpoint, Heard, SigningKey
+from gossamer.model.webhook import Attempt, Delivery, DeliveryState, Endpoint, Heard, KeptKey
 from gossamer.store import alerts, deliveries, endpoints, outbox
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
@@ -29,10 +30,13 @@ from gossamer.telemetry import get_logger
 KEPT = timedelta(days=30)
 """How long the log of what was sent goes back."""
 
+UNREADABLE = "its secret cannot be read on the machine that sends; give it a new one"
+
 _LOOK = 0.5  # seconds between looks for something to send
 _PAGES = 2.0  # seconds between looks for batches of pages
 _TIDY = 3_600.0  # seconds between looks for what is kept no longer
 _AT_ONCE = 20  # endpoints that one process sends to at the same time
+_KEYS = 200  # that are looked at together
 _IN_A_ROW = 20  # messages to one of them before others have their turn
 _LEASE = timedelta(seconds=20)  # twice what one message may take
 _LEAVE = 5.0  # seconds: somebody may wait for us to end
@@ -53,7 +57,7 @@ class Parcel:
     """What one turn sends to one endpoint."""
 
     endpoint: Endpoint
-    keys: tuple[SigningKey, ...]
+    keys: tuple[KeptKey, ...]
     messages: tuple[Delivery, ...]
 
 
@@ -72,6 +76,7 @@ class Sender:
         database: Database,
         clock: Clock,
         carrier: Callable[[], Awaitable[Carrier]],
+        seals: KeySeals,
         worker: str,
         turn: Turn,
         *,
@@ -84,6 +89,7 @@ class Sender:
         self._carrier: Carrier | None = None
         self._database = database
         self._clock = clock
+        self._seals = seals
         self._worker = worker
         self._turn = turn
         self._patience = patience
@@ -93,6 +99,7 @@ class Sender:
 
     async def run(self) -> None:
         """For ever. What is being sent when this is cancelled is sent again by the next one."""
+        await self.renew_seals()
         try:
             while True:
                 await self.look()
@@ -101,6 +108,16 @@ class Sender:
             for task in self._sending.values():
                 task.cancel()
             await asyncio.gather(*self._sending.values(), return_exceptions=True)
+
+    async def renew_seals(self) -> None:
+        """Seal what lies in plain, or was sealed with a secret before ours: what was written before us."""
+        last = None
+        while page := await self._database.read(endpoints.all_keys, last, _KEYS):
+            for kept in page:
+                sealed = self._seals.renewed(kept)
+                if sealed is not None and await self._database.write(endpoints.seal, kept, sealed):
+                    log.info("webhook.key_sealed", endpoint=short(kept.endpoint_id))
+            last = page[-1].id
 
     async def look(self) -> None:
         """Begin to send wherever something is due; what has ended with an error is heard of here."""
@@ -167,9 +184,14 @@ class Sender:
         return ours and verdict.state is DeliveryState.DELIVERED
 
     async def _heard(self, parcel: Parcel, message: Delivery) -> Heard:
+        keys = self._seals.opened(parcel.keys)
+        if len(keys) < len(parcel.keys):
+            log.error("webhook.key_unreadable", endpoint=short(parcel.endpoint.id), readable=len(keys))
+        if not keys:
+            return Heard(None, UNREADABLE)  # better not at all than unsigned
         try:
             body = (await self._enclose(message)).encode()
-            headers = headers_for(message.message_id, self._clock.now(), body, parcel.keys)
+            headers = headers_for(message.message_id, self._clock.now(), body, keys)
             headers |= {"content-type": "application/json"}
             if self._carrier is None:
                 self._carrier = await self._call_carrier()

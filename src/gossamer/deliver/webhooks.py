@@ -4,13 +4,14 @@ Endpoints are added, changed, switched on and off and removed; their secret is s
 What was sent is a log, and anything in it can be sent once more, under the same id.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
 from uuid import UUID
 
+from gossamer.deliver.key_seals import KeySeals
 from gossamer.deliver.signing import new_key
 from gossamer.errors import UserError
 from gossamer.model.ids import short
@@ -59,23 +60,28 @@ def read_events(names: Iterable[str]) -> frozenset[EventType]:
 
 
 async def add(
-    database: Database, addresses: AddressCheck, account: str, url: str, events: Collection[EventType] = ()
+    database: Database,
+    addresses: AddressCheck,
+    seals: KeySeals,
+    account: str,
+    url: str,
+    events: Collection[EventType] = (),
 ) -> Made:
     """A new endpoint. An address that could never be sent to is refused at once."""
     await _check(addresses, url)
     key = new_key()  # made here and not in the transaction, which may have to be made twice
-    endpoint = await database.write(_add, account, url, frozenset(events), key)
+    endpoint = await database.write(_add, account, url, frozenset(events), partial(seals.seal, key))
     return Made(endpoint, SigningKey(key).spelled)
 
 
-def _add(tx: Tx, account: str, url: str, events: frozenset[EventType], key: bytes) -> Endpoint:
+def _add(tx: Tx, account: str, url: str, events: frozenset[EventType], sealed_for: Callable[[UUID], bytes]) -> Endpoint:
     if endpoints.count(tx, account) >= MOST:
         raise UserError(
             "webhook.too_many",
             f"There are {MOST} webhooks already.",
             hint="Remove one that is not needed any more: 'gossamer webhook list'.",
         )
-    return endpoints.add(tx, account, url, events, key)
+    return endpoints.add(tx, account, url, events, sealed_for)
 
 
 async def _check(addresses: AddressCheck, url: str) -> None:
@@ -133,7 +139,9 @@ async def remove(database: Database, account: str, identifier: UUID) -> None:
         raise _missing(identifier)
 
 
-async def rotate(database: Database, account: str, identifier: UUID, overlap: timedelta = OVERLAP) -> str:
+async def rotate(
+    database: Database, seals: KeySeals, account: str, identifier: UUID, overlap: timedelta = OVERLAP
+) -> str:
     """A new secret. Until `overlap` is over, messages are signed with both."""
     if not timedelta() <= overlap <= LONGEST_OVERLAP:
         raise UserError(
@@ -142,7 +150,8 @@ async def rotate(database: Database, account: str, identifier: UUID, overlap: ti
             hint="Give a time such as 24h or 2d; 0 makes the old one invalid at once.",
         )
     key = new_key()
-    if not await database.write(endpoints.rotate, account, identifier, key, overlap):
+    sealed = seals.seal(key, identifier)  # once, so that a transaction made twice writes the same
+    if not await database.write(endpoints.rotate, account, identifier, sealed, overlap):
         raise _missing(identifier)
     return SigningKey(key).spelled
 

@@ -1,7 +1,7 @@
 """Webhooks: who wants to hear of what, what is sent to them, and what became of each try."""
 
 from base64 import b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
@@ -56,6 +56,17 @@ class SigningKey:
 
     def __repr__(self) -> str:
         return "SigningKey(...)"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptKey:
+    """What messages are signed with, as it lies in the database."""
+
+    id: UUID
+    endpoint_id: UUID
+    kept: bytes = field(repr=False)
+    is_sealed: bool  # not if it was written before keys were
+    until: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

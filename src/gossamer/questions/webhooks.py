@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from gossamer.assembly import open_poster
+from gossamer.assembly import key_seals, open_poster
 from gossamer.deliver import webhooks
 from gossamer.errors import UserError
 from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id
@@ -105,14 +105,15 @@ async def add_hook(view: View, url: Text, events: Events) -> MadeHook:
     account, database = view.own(Right.SUBMIT)
     wanted = webhooks.read_events(events)
     async with open_poster(view.settings, view.clock) as addresses:
-        made = await webhooks.add(database, addresses, account, url, wanted)
+        made = await webhooks.add(database, addresses, key_seals(view.settings), account, url, wanted)
     return MadeHook(made.endpoint, made.secret)
 
 
 async def rotate_hook(view: View, text: Text, overlap_seconds: Seconds) -> MadeHook:
     account, database = view.own(Right.SUBMIT)
     endpoint = await _hook(view, text)
-    return MadeHook(endpoint, await webhooks.rotate(database, account, endpoint.id, timedelta(seconds=overlap_seconds)))
+    seals, overlap = key_seals(view.settings), timedelta(seconds=overlap_seconds)
+    return MadeHook(endpoint, await webhooks.rotate(database, seals, account, endpoint.id, overlap))
 
 
 async def switch_hook(view: View, text: Text, on: bool) -> Endpoint:

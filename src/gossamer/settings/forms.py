@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_settings import NoDecode
 
 from gossamer.model.desk import DeskKind
@@ -236,6 +236,12 @@ def default_home() -> Path:
 def cores() -> int:
     # The cores this process may use, which in a container are fewer than the machine has.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Part(BaseModel):
+    """Some of the settings. Nobody reads it by itself, so what checks its values is not made."""
+
+    model_config = ConfigDict(defer_build=True)
 
 
 def setting(meaning: str, expected: str, **limits: Any) -> Any:

@@ -1,15 +1,15 @@
 """Where accounts want their messages. Everything a person asks for names the account it is asked for."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BindParameter, ColumnElement, delete, func, insert, or_, select, update
+from sqlalchemy import BindParameter, ColumnElement, Row, delete, func, insert, or_, select, true, update
 
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import fits, new_id
-from gossamer.model.webhook import DeliveryState, Endpoint, EndpointState, EventType, SigningKey
+from gossamer.model.webhook import DeliveryState, Endpoint, EndpointState, EventType, KeptKey
 from gossamer.store import alerts
 from gossamer.store.endpoint_rows import endpoint_of
 from gossamer.store.tx import Tx
@@ -19,7 +19,8 @@ _WELL = {"failing_since": None, "failures": 0, "not_before": None}
 _FREE = {"lease": None, "lease_until": None, "worker": None}
 
 
-def add(tx: Tx, account: str, url: str, events: Collection[EventType], key: bytes) -> Endpoint:
+def add(tx: Tx, account: str, url: str, events: Collection[EventType], sealed_for: Callable[[UUID], bytes]) -> Endpoint:
+    """`sealed_for` gives its key, sealed for the id that it gets here."""
     identifier = new_id(tx.now)
     tx.run(
         insert(endpoints),
@@ -34,10 +35,15 @@ def add(tx: Tx, account: str, url: str, events: Collection[EventType], key: byte
             "failures": 0,
         },
     )
-    tx.run(insert(endpoint_keys), {"id": new_id(tx.now), "endpoint_id": identifier, "key": key})
+    _add_key(tx, identifier, sealed_for(identifier))
     made = get(tx, account, identifier)
     assert made is not None  # noqa: S101 - written in this very transaction
     return made
+
+
+def _add_key(tx: Tx, identifier: UUID, sealed: bytes) -> None:
+    new = {"id": new_id(tx.now), "endpoint_id": identifier, "key": sealed, "is_sealed": True}
+    tx.run(insert(endpoint_keys), new)
 
 
 def _wanted(events: Collection[EventType]) -> dict[str, Any]:
@@ -96,24 +102,40 @@ def remove(tx: Tx, account: str, identifier: UUID) -> bool:
     return bool(tx.run(delete(endpoints).where(_mine(account, identifier))).rowcount)
 
 
-def rotate(tx: Tx, account: str, identifier: UUID, key: bytes, overlap: timedelta) -> bool:
-    """A new key. The one before signs beside it for a while, any older one no longer."""
+def rotate(tx: Tx, account: str, identifier: UUID, sealed: bytes, overlap: timedelta) -> bool:
+    """A new key, sealed. The one before signs beside it for a while, any older one no longer."""
     if get(tx, account, identifier) is None:
         return False
     of_it = endpoint_keys.c.endpoint_id == identifier
-    if tx.run(select(endpoint_keys.c.id).where(of_it, endpoint_keys.c.key == key)).first():
+    if tx.run(select(endpoint_keys.c.id).where(of_it, endpoint_keys.c.key == sealed)).first():
         return True  # said twice, and heard the first time
     tx.run(delete(endpoint_keys).where(of_it, endpoint_keys.c.until.is_not(None)))
     tx.run(update(endpoint_keys).where(of_it).values(until=tx.now + overlap))
-    tx.run(insert(endpoint_keys), {"id": new_id(tx.now), "endpoint_id": identifier, "key": key})
+    _add_key(tx, identifier, sealed)
     return True
 
 
-def keys(tx: Tx, identifier: UUID) -> tuple[SigningKey, ...]:
+def keys(tx: Tx, identifier: UUID) -> tuple[KeptKey, ...]:
     """What signs for an endpoint now, the newest first."""
     valid = or_(endpoint_keys.c.until.is_(None), endpoint_keys.c.until > tx.now)
-    query = select(endpoint_keys.c.key, endpoint_keys.c.until).where(endpoint_keys.c.endpoint_id == identifier, valid)
-    return tuple(SigningKey(row.key, row.until) for row in tx.run(query.order_by(endpoint_keys.c.id.desc())))
+    query = select(endpoint_keys).where(endpoint_keys.c.endpoint_id == identifier, valid)
+    return tuple(map(_kept, tx.run(query.order_by(endpoint_keys.c.id.desc()))))
+
+
+def all_keys(tx: Tx, after: UUID | None, limit: int) -> list[KeptKey]:
+    """Those of everybody, also the ones that sign no longer, page by page."""
+    later = true() if after is None else endpoint_keys.c.id > after
+    return [_kept(row) for row in tx.run(select(endpoint_keys).where(later).order_by(endpoint_keys.c.id).limit(limit))]
+
+
+def seal(tx: Tx, kept: KeptKey, sealed: bytes) -> bool:
+    """Keep a key in another way; False if somebody was faster."""
+    as_it_was = (endpoint_keys.c.id == kept.id) & (endpoint_keys.c.key == kept.kept)
+    return bool(tx.run(update(endpoint_keys).where(as_it_was).values(key=sealed, is_sealed=True)).rowcount)
+
+
+def _kept(row: Row[Any]) -> KeptKey:
+    return KeptKey(row.id, row.endpoint_id, row.key, row.is_sealed, row.until)
 
 
 def hold(tx: Tx, identifier: UUID, token: UUID, worker: str, lease: timedelta) -> Endpoint | None:

@@ -1,6 +1,6 @@
 """The tables of webhooks: endpoints, what signs for them, and the messages that wait or have arrived."""
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, SmallInteger, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, SmallInteger, String, Table, Text, false
 
 from gossamer.store.tables import metadata
 from gossamer.store.types import Blob, Id, Instant, Json
@@ -36,6 +36,8 @@ endpoint_keys = Table(
     Column("endpoint_id", Id, ForeignKey("webhook_endpoints.id", ondelete="CASCADE"), nullable=False),
     Column("key", Blob, nullable=False),
     Column("until", Instant),  # of one that was replaced
+    # False of one that was written before keys were sealed, until somebody sends.
+    Column("is_sealed", Boolean, nullable=False, server_default=false()),
     Index(None, "endpoint_id"),
 )
 

@@ -1,0 +1,49 @@
+"""The secrets of webhooks on their way into the database, where nobody can read them, and back to whoever signs."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from gossamer.access.sealing import BrokenSeal, Sealer, webhook_purpose
+from gossamer.errors import UserError
+from gossamer.model.webhook import KeptKey, SigningKey
+
+
+class KeySeals:
+    """Of one installation. `former` opens what was sealed before its operator set a secret."""
+
+    def __init__(self, sealer: Sealer, former: Sealer | None = None, *, is_known_to_all: bool = True) -> None:
+        self._sealer = sealer
+        self._former = former
+        self._is_known_to_all = is_known_to_all  # who may have to sign with what is sealed here
+
+    def seal(self, key: bytes, endpoint_id: UUID) -> bytes:
+        if not self._is_known_to_all:
+            raise UserError(
+                "webhook.no_secret",
+                "A webhook cannot be given a secret here: there is none that all workers know, to encrypt it with.",
+                hint="Set GOSSAMER_API_SECRET, the same on all machines.",
+            )
+        return self._sealer.seal(key.hex(), webhook_purpose(endpoint_id))
+
+    def opened(self, kept: Iterable[KeptKey]) -> tuple[SigningKey, ...]:
+        """Those that can be read here."""
+        return tuple(key for key in map(self._opened, kept) if key)
+
+    def renewed(self, kept: KeptKey) -> bytes | None:
+        """As a key ought to be kept; None if it is so already, or cannot be."""
+        if not self._is_known_to_all or (kept.is_sealed and _open(self._sealer, kept)):
+            return None
+        key = self._opened(kept)
+        return self.seal(key.key, kept.endpoint_id) if key else None
+
+    def _opened(self, kept: KeptKey) -> SigningKey | None:
+        if not kept.is_sealed:
+            return SigningKey(kept.kept, kept.until)
+        return _open(self._sealer, kept) or (_open(self._former, kept) if self._former else None)
+
+
+def _open(sealer: Sealer, kept: KeptKey) -> SigningKey | None:
+    try:
+        return SigningKey(bytes.fromhex(sealer.open(kept.kept, webhook_purpose(kept.endpoint_id))), kept.until)
+    except BrokenSeal:
+        return None

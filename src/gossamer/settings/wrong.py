@@ -1,0 +1,72 @@
+"""A value that cannot be used, in one line: what somebody wrote, where, and what is expected there."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import AliasChoices, ValidationError
+from pydantic.fields import FieldInfo
+
+from gossamer.errors import UserError
+from gossamer.settings.files import PREFIX, PROVIDER_KEYS, secret_path, secret_values, toml_path, toml_values
+from gossamer.settings.strange import passed_over
+
+SECRET = frozenset(
+    {
+        "admin_token",
+        "api_key",
+        "api_secret",
+        "broker_url",
+        "database_url",
+        "proxy",
+        "redis_url",
+        "storage_access_key",
+        "storage_secret_key",
+        *PROVIDER_KEYS,
+    }
+)
+"""Never shown, not even when they are wrong; what GOSSAMER_SECRETS_FILE may hold."""
+
+
+def wrong_value(error: ValidationError, given: Mapping[str, Any], fields: Mapping[str, FieldInfo]) -> UserError:
+    where = str(error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"][0])
+    own_names = _own_names(fields)
+    name = own_names.get(where, where)
+    spelling, found = _origin(name, given, own_names)
+    state = "cannot be used" if name in SECRET else f"is {_shown(found)}"
+    return UserError("settings.invalid", f"{spelling} {state}, expected {_expected(fields[name])}.")
+
+
+def _own_names(fields: Mapping[str, FieldInfo]) -> dict[str, str]:
+    """Which setting a variable with a name of its own is."""
+    return {
+        str(variable): name
+        for name, field in fields.items()
+        if isinstance(field.validation_alias, AliasChoices)
+        for variable in field.validation_alias.choices
+    }
+
+
+def _origin(name: str, given: Mapping[str, Any], own_names: Mapping[str, str]) -> tuple[str, object]:
+    """The name and the value as the person wrote them, which is what they will look for."""
+    if name in given:
+        return name, given[name]
+    left_out = passed_over(given, secret_values(SECRET))
+    others = [other for other, setting in own_names.items() if setting == name and other not in left_out]
+    for variable in (f"{PREFIX}{name.upper()}", *others):
+        if value := os.environ.get(variable):
+            return variable, value
+    secrets = secret_path()
+    if secrets is not None and name in secret_values(SECRET):
+        return f"{name} in {secrets}", None
+    return f"{name} in {toml_path()}", toml_values().get(name)
+
+
+def _expected(field: FieldInfo) -> str:
+    extra = field.json_schema_extra
+    return str(extra["expected"]) if isinstance(extra, dict) else "another value"
+
+
+def _shown(value: object) -> str:
+    text = " ".join(str(value).split())
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")
