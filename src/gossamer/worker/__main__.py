@@ -20,6 +20,7 @@ from gossamer.settings import Settings, read_settings
 from gossamer.store import deliveries, exports, jobs
 from gossamer.telemetry import bound, get_logger
 from gossamer.work.crew import NO_DATABASE
+from gossamer.worker.memory import give_back_memory
 
 if TYPE_CHECKING:
     from gossamer.work.run import Shard
@@ -137,7 +138,11 @@ async def _work(working: "Shard") -> None:
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, working.stop)
-    await working.run()
+    giving = asyncio.create_task(give_back_memory())
+    try:
+        await working.run()
+    finally:
+        giving.cancel()
 
 
 async def _run_home(settings: Settings, processes: int | None) -> None:
