@@ -108,8 +108,19 @@ def test_the_same_request_under_one_key_is_one_job_with_one_answer(api: Server) 
         client.post(f"/v1/jobs/{first.json()['id']}/cancel")
         again = client.post("/v1/jobs", json=new_job(name="once"))
         assert (again.status_code, again.json()) == (first.status_code, first.json())
-        other = client.post("/v1/jobs", json=new_job(name="something else"))
-        assert (other.status_code, other.json()["code"]) == (409, "job.key_taken")
+        for change in ({"name": "something else"}, {"start": False}, {"priority": "high"}, {"limits": {"max_mb": 5}}):
+            other = client.post("/v1/jobs", json=new_job(**{"name": "once", **change}))
+            assert (other.status_code, other.json()["code"]) == (409, "job.key_taken"), change
+
+
+def test_the_same_batch_under_one_key_is_one_job_and_another_is_refused(api: Server) -> None:
+    with api.client(right="submit", **{"Idempotency-Key": "batch-1"}) as client:
+        body = {"urls": ["http://a.test/1", "http://a.test/2"], "formats": ["text"]}
+        first, again = (client.post("/v1/batch", json=body) for _ in range(2))
+        assert (again.status_code, again.json()) == (202, first.json())
+        for change in ({"formats": ["markdown"]}, {"limits": {"max_credits": 5}}, {"urls": ["http://a.test/1"]}):
+            other = client.post("/v1/batch", json={**body, **change})
+            assert (other.status_code, other.json()["code"]) == (409, "job.key_taken"), change
 
 
 @pytest.mark.parametrize(
