@@ -240,11 +240,15 @@ async def pause(job_id: UUID, tenant: Submitter) -> Steered:
 
 
 @router.post(
-    "/{job_id}/resume", status_code=202, responses=declared(*ROOM, *STEER, "budget.too_low"), summary="Go on with a job"
+    "/{job_id}/resume",
+    status_code=202,
+    responses=declared(*ROOM, *STEER, "budget.too_low", "budget.spent"),
+    summary="Go on with a job",
 )
 async def resume(job_id: UUID, tenant: Submitter, limits: Limits | None = None) -> Resumed:
     """Exactly where it was; with other limits, if some are given. Also starts one that was made with `start: false`,
-    which waits where the account has as many jobs at work as it may; any other is refused there.
+    which waits where the account has as many jobs at work as it may; any other is refused there. One that has paused at
+    its limit goes on with a higher one, and is refused without.
     """
     await tenant.resume(await tenant.job(job_id), (limits or Limits()).cap())
     now = await tenant.job(job_id)
@@ -259,7 +263,10 @@ async def cancel(job_id: UUID, tenant: Submitter) -> Steered:
 
 
 @router.post(
-    "/{job_id}/retry-failed", status_code=202, responses=declared(*ROOM, *STEER), summary="Try again what failed"
+    "/{job_id}/retry-failed",
+    status_code=202,
+    responses=declared(*ROOM, *STEER, "budget.spent"),
+    summary="Try again what failed",
 )
 async def retry_failed(job_id: UUID, tenant: Submitter) -> RetriedView:
     """What failed for good is left alone: it would come to the same."""

@@ -8,6 +8,8 @@ from sqlalchemy import Row, bindparam, select, update
 
 from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.ids import new_id
+from gossamer.model.money import LEVELS, BudgetKey, Scope
+from gossamer.model.sentences import PAUSES
 from gossamer.store import outbox
 from gossamer.store.tables import alerts
 from gossamer.store.tx import Tx
@@ -51,6 +53,26 @@ def clear_of_job(tx: Tx, job_id: UUID) -> int:
     """A person has looked after the job: what was said about it is over."""
     held = _OPEN & (alerts.c.job_id == job_id) & (alerts.c.kind != AlertKind.DEAD_LETTER)
     return tx.run(update(alerts).where(held).values(cleared_at=tx.now, holds=None)).rowcount
+
+
+# Found by kind and subject, for which there is an index: every page that somebody waits for ends a job.
+_OF_END = update(alerts).where(
+    alerts.c.kind.in_((*PAUSES, AlertKind.SPENDING)),
+    alerts.c.subject.in_(bindparam("b_subjects", expanding=True)),
+    alerts.c.holds.is_(True),
+)
+
+
+def clear_of_end(tx: Tx, job_id: UUID) -> int:
+    """The job is over: nobody has to let it go on, or to look after its budget."""
+    own = BudgetKey(Scope.JOB, job_id.hex)
+    subjects = [str(job_id), *(spending_subject(own, level) for level in LEVELS)]
+    return tx.run(_OF_END, {"b_subjects": subjects, "cleared_at": tx.now, "holds": None}).rowcount
+
+
+def spending_subject(budget: BudgetKey, level: int) -> str:
+    """What an alert is about that says how many per cent of a budget are spent."""
+    return ":".join((budget.scope, budget.subject, budget.period, str(level)))
 
 
 def recent(tx: Tx, limit: int, *, cleared: bool = False) -> list[Alert]:

@@ -151,8 +151,7 @@ def _tell(tx: Tx, budget: Budget) -> None:
     whose = f"of job {short(job_id)}" if job_id else f"of {budget.key.period}"
     spent, most = (shown(part, getattr(of, part)) for of in (budget.spent, budget.cap))
     sentence = ALERTS[AlertKind.SPENDING].format(percent=budget.told, whose=whose, spent=spent, most=most)
-    subject = ":".join((budget.key.scope, budget.key.subject, budget.key.period, str(budget.told)))
-    alerts.fire(tx, AlertKind.SPENDING, subject, sentence, job_id=job_id)
+    alerts.fire(tx, AlertKind.SPENDING, alerts.spending_subject(budget.key, budget.told), sentence, job_id=job_id)
     outbox.budget_reached(tx, budget, sentence)
 
 
