@@ -118,6 +118,13 @@ async def test_a_pause_during_a_pause_is_the_same_pause(database: AnyDatabase) -
     assert await state_of(database, job.id) is PAUSED
 
 
+async def test_cancelling_clears_why_it_was_paused(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    await database.write(pause_by_itself, job.id, AlertKind.DEADLINE, "too long")
+    await control.cancel(database, job)
+    assert await database.read(alerts.of_job, job.id) == []
+
+
 async def test_resuming_by_hand_clears_what_was_said_and_the_time_that_ran(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
 
@@ -186,7 +193,7 @@ async def test_what_was_said_of_its_budget_is_over_with_the_job(database: AnyDat
     other = await database.write(make_job, "b.test")
     await database.write(alerts.fire, AlertKind.BUDGET, str(other.id), "Reached.", job_id=other.id)
     for of in (job, other):
-        await database.write(alerts.fire, AlertKind.AUDIT, str(of.id), "Does not add up.", job_id=of.id)
+        await database.write(alerts.fire, AlertKind.DEAD_LETTER, str(of.id), "Given up.", job_id=of.id)
     said = {(one.kind, one.job_id) for one in await database.read(alerts.recent, 10)}
     assert {(AlertKind.SPENDING, job.id), (AlertKind.BUDGET, job.id)} < said
     if end is CANCELLED:
@@ -195,4 +202,4 @@ async def test_what_was_said_of_its_budget_is_over_with_the_job(database: AnyDat
         await database.write(jobs.move, job.id, RUNNING)
         assert await database.write(jobs.move, job.id, end)
     left = {(one.kind, one.job_id) for one in await database.read(alerts.recent, 10)}
-    assert left == {(AlertKind.AUDIT, job.id), (AlertKind.AUDIT, other.id), (AlertKind.BUDGET, other.id)}
+    assert left == {(AlertKind.DEAD_LETTER, of.id) for of in (job, other)} | {(AlertKind.BUDGET, other.id)}

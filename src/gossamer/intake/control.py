@@ -234,9 +234,11 @@ def _move_by_hand(
         return True
     if not jobs.move(tx, identifier, target, who="user"):
         return False
-    if target is JobState.RUNNING:
-        # A person has looked after it: what was said is over, and the time it may run begins anew.
+    if target in (JobState.RUNNING, JobState.CANCELLED):
+        # A person has looked after it: what was said is over.
         alerts.clear_of_job(tx, identifier)
+    if target is JobState.RUNNING:
+        # And the time it may run begins anew.
         jobs.begin_anew(tx, identifier)
     return True
 

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, bindparam, select, update
+from sqlalchemy import Row, bindparam, or_, select, update
 
 from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.ids import new_id
 from gossamer.model.money import LEVELS, BudgetKey, Scope
-from gossamer.model.sentences import PAUSES
 from gossamer.store import outbox
 from gossamer.store.tables import alerts
 from gossamer.store.tx import Tx
@@ -56,18 +55,16 @@ def clear_of_job(tx: Tx, job_id: UUID) -> int:
 
 
 # Found by kind and subject, for which there is an index: every page that somebody waits for ends a job.
-_OF_END = update(alerts).where(
-    alerts.c.kind.in_((*PAUSES, AlertKind.SPENDING)),
-    alerts.c.subject.in_(bindparam("b_subjects", expanding=True)),
-    alerts.c.holds.is_(True),
-)
+_REACHED = (alerts.c.kind == AlertKind.BUDGET) & (alerts.c.subject == bindparam("b_job"))
+_SPENT = (alerts.c.kind == AlertKind.SPENDING) & alerts.c.subject.in_([bindparam(f"b_{level}") for level in LEVELS])
+_OF_BUDGET = update(alerts).where(or_(_REACHED, _SPENT), alerts.c.holds.is_(True))
 
 
-def clear_of_end(tx: Tx, job_id: UUID) -> int:
-    """The job is over: nobody has to let it go on, or to look after its budget."""
+def clear_of_budget(tx: Tx, job_id: UUID) -> int:
+    """The job is over: nobody has to look after what it may spend."""
     own = BudgetKey(Scope.JOB, job_id.hex)
-    subjects = [str(job_id), *(spending_subject(own, level) for level in LEVELS)]
-    return tx.run(_OF_END, {"b_subjects": subjects, "cleared_at": tx.now, "holds": None}).rowcount
+    levels = {f"b_{level}": spending_subject(own, level) for level in LEVELS}
+    return tx.run(_OF_BUDGET, {"b_job": str(job_id), **levels, "cleared_at": tx.now, "holds": None}).rowcount
 
 
 def spending_subject(budget: BudgetKey, level: int) -> str:

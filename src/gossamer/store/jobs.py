@@ -139,7 +139,7 @@ def move(
     events.add(tx, identifier, f"job.{target}", why, who=who)
     outbox.job_moved(tx, identifier, target, first=first, account=account)
     if target in _ENDS:
-        alerts.clear_of_end(tx, identifier)
+        alerts.clear_of_budget(tx, identifier)
     if target in _CHECKPOINTS:
         checkpoints.take(tx, identifier, _CHECKPOINTS[target])
     return True
