@@ -225,6 +225,7 @@ def test_a_job_is_worked_its_rows_are_paged_and_its_files_fetched(working: Serve
         failed = client.get(f"{path}/errors").json()["items"]
         assert len(failed) == status["progress"]["sites"]["failed"]
         assert all(one["reason"] and one["code"] for one in failed)
+        assert all(one["url"] is None and one["domain"] in domains for one in failed)
         (made,) = client.post(f"{path}/exports", json={"format": "csv"}).json()["items"]
         for _ in range(200):
             export = client.get(f"{path}/exports/{made['id']}").json()

@@ -80,6 +80,11 @@ class Job:
     finished_at: datetime | None
 
     @property
+    def names_pages(self) -> bool:
+        """Whether somebody has named its pages, each of which has a result of its own. One that walks has sites."""
+        return self.recipe == "scrape" and not self.params.get("walk")
+
+    @property
     def is_of_pages(self) -> bool:
         """Whether it was given pages and not domains: how far it is, is counted in what it was given."""
         return self.recipe == "scrape"
