@@ -203,3 +203,15 @@ async def test_what_was_said_of_its_budget_is_over_with_the_job(database: AnyDat
         assert await database.write(jobs.move, job.id, end)
     left = {(one.kind, one.job_id) for one in await database.read(alerts.recent, 10)}
     assert left == {(AlertKind.DEAD_LETTER, of.id) for of in (job, other)} | {(AlertKind.BUDGET, other.id)}
+
+
+async def test_what_was_in_flight_says_nothing_of_the_budget_of_a_cancelled_job(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    await database.write(budgets.open_job, job.id, Cap(credits=30))
+    (visit,) = await database.write(claim_all)
+    granted = await treasurer(database).reserve(visit, "dear")
+    assert isinstance(granted, Reservation)
+    await control.cancel(database, job)
+    await settle(database, Step(visit, charges=(granted.charge(25),)))
+    assert (await database.read(budgets.of_job, job.id)).spent.credits == 25
+    assert await database.read(alerts.of_job, job.id) == []
