@@ -3,7 +3,7 @@
 import asyncio
 import time
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
@@ -11,8 +11,10 @@ import pytest
 from gossamer.access.opening import issue_key, open_account
 from gossamer.clock import SystemClock
 from gossamer.model.account import Right
+from gossamer.model.alert import AlertKind
 from gossamer.store import accounts
 from gossamer.store.database import open_database
+from gossamer.store.pausing import pause_by_itself
 from tests.api.conftest import Server, new_job
 
 pytestmark = pytest.mark.xdist_group("api")  # they share a server
@@ -108,8 +110,40 @@ def test_the_same_request_under_one_key_is_one_job_with_one_answer(api: Server) 
         client.post(f"/v1/jobs/{first.json()['id']}/cancel")
         again = client.post("/v1/jobs", json=new_job(name="once"))
         assert (again.status_code, again.json()) == (first.status_code, first.json())
-        other = client.post("/v1/jobs", json=new_job(name="something else"))
-        assert (other.status_code, other.json()["code"]) == (409, "job.key_taken")
+        for change in ({"name": "something else"}, {"start": False}, {"priority": "high"}, {"limits": {"max_mb": 5}}):
+            other = client.post("/v1/jobs", json=new_job(**{"name": "once", **change}))
+            assert (other.status_code, other.json()["code"]) == (409, "job.key_taken"), change
+
+
+def test_the_same_batch_under_one_key_is_one_job_and_another_is_refused(api: Server) -> None:
+    with api.client(right="submit", **{"Idempotency-Key": "batch-1"}) as client:
+        body = {"urls": ["http://a.test/1", "http://a.test/2"], "formats": ["text"]}
+        first, again = (client.post("/v1/batch", json=body) for _ in range(2))
+        assert (again.status_code, again.json()) == (202, first.json())
+        for change in ({"formats": ["markdown"]}, {"limits": {"max_credits": 5}}, {"urls": ["http://a.test/1"]}):
+            other = client.post("/v1/batch", json={**body, **change})
+            assert (other.status_code, other.json()["code"]) == (409, "job.key_taken"), change
+
+
+def test_a_job_at_its_limit_goes_on_with_a_higher_one_only(api: Server) -> None:
+    with api.client(right="submit") as client:
+        job = submit(client, mode="hybrid", limits={"max_credits": 5})["id"]
+        asyncio.run(_pause_at_limit(api, UUID(job)))
+        for again in ({}, {"max_credits": 5}):
+            refused = client.post(f"/v1/jobs/{job}/resume", json=again)
+            assert (refused.status_code, refused.json()["code"]) == (409, "budget.spent")
+            assert "its limit is 5 credits" in refused.json()["detail"]
+            assert "resume with a higher limit" in refused.json()["hint"]
+            assert client.get(f"/v1/jobs/{job}").json()["state"] == "pausing"
+        went_on = client.post(f"/v1/jobs/{job}/resume", json={"max_credits": 50})
+        assert (went_on.status_code, went_on.json()["state"]) == (202, "running")
+
+
+async def _pause_at_limit(api: Server, job_id: UUID) -> None:
+    """As whoever reserves does, when nothing more fits."""
+    database = open_database(f"sqlite:///{api.home}/gossamer.db", SystemClock())
+    assert await database.write(pause_by_itself, job_id, AlertKind.BUDGET, "Budget limit reached.")
+    await database.close()
 
 
 @pytest.mark.parametrize(
@@ -191,6 +225,7 @@ def test_a_job_is_worked_its_rows_are_paged_and_its_files_fetched(working: Serve
         failed = client.get(f"{path}/errors").json()["items"]
         assert len(failed) == status["progress"]["sites"]["failed"]
         assert all(one["reason"] and one["code"] for one in failed)
+        assert all(one["url"] is None and one["domain"] in domains for one in failed)
         (made,) = client.post(f"{path}/exports", json={"format": "csv"}).json()["items"]
         for _ in range(200):
             export = client.get(f"{path}/exports/{made['id']}").json()

@@ -2,12 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
-from typing import Any
-from uuid import uuid4
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any, Concatenate, ParamSpec, TypeVar
+from uuid import UUID, uuid4
 
 import orjson
 import pytest
+from sqlalchemy import select
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
@@ -16,9 +18,20 @@ from gossamer.api.live import BEHIND, Follower, TooSlow, Update
 from gossamer.clock import SystemClock
 from gossamer.model.account import Right
 from gossamer.model.job import Job, Progress
+from gossamer.model.page import Visit
 from gossamer.model.states import JobState
+from gossamer.settle.commit import commit
+from gossamer.settle.step import HandBack, Step
+from gossamer.store import events as event_rows
+from gossamer.store import jobs, tables, visits
+from gossamer.store.database import open_database
 from gossamer.store.schema import ready_database
+from gossamer.store.tx import Tx
 from tests.api.conftest import Server, new_job
+from tests.jobs import LEASE, done, tokens
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 pytestmark = pytest.mark.xdist_group("api")  # they share a server
 
@@ -139,6 +152,81 @@ def test_a_job_is_followed_over_a_websocket(api: Server, ann: str) -> None:
             with pytest.raises(InvalidStatus) as refused, connect(address, additional_headers=headers):
                 pass
             assert refused.value.response.status_code == (404 if headers else 401)
+
+
+def at_database(api: Server, work: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """As some other process of that home does it."""
+
+    async def done_there() -> T:
+        database = open_database(f"sqlite:///{api.home}/gossamer.db", SystemClock())
+        try:
+            return await database.write(work, *args, **kwargs)
+        finally:
+            await database.close()
+
+    return asyncio.run(done_there())
+
+
+def take_visit(tx: Tx, job: str, lease: timedelta = LEASE) -> Visit:
+    mine = tx.run(select(tables.visits.c.id).where(tables.visits.c.job_id == UUID(job))).scalars()
+    (visit,) = visits.claim(tx, tokens(mine), "home/0-1", lease)
+    return visit
+
+
+def read_and_hand_back(tx: Tx, visit: Visit) -> None:
+    page, back = done(visit, f"http://{visit.host}/"), Step(visit, ending=HandBack(tx.now))
+    assert not commit(tx, [page, back], 0).lost
+
+
+def test_the_end_comes_after_what_was_in_flight_and_nothing_after_it(api: Server) -> None:
+    with api.client() as client, api.client() as reader:
+        job = client.post("/v1/jobs", json=new_job()).json()["id"]
+        visit = at_database(api, take_visit, job)
+        address = f"{api.url.replace('http', 'ws', 1)}/v1/jobs/{job}/live"
+        mine = {"X-API-Key": api.keys["default"]["read"]}
+        with (
+            reader.stream("GET", f"/v1/jobs/{job}/live") as answer,
+            connect(address, additional_headers=mine) as socket,
+        ):
+            stream = events(answer.iter_lines())
+            client.post(f"/v1/jobs/{job}/cancel")
+            cancelled = next(one for one in stream if one["data"]["job"]["state"] == "cancelled")
+            assert (cancelled["event"], cancelled["data"]["progress"]["pages"]["done"]) == ("update", 0)
+            at_database(api, read_and_hand_back, visit)
+            rest = list(stream)
+            said = [orjson.loads(text) for text in socket]
+        last = client.get(f"/v1/jobs/{job}").json()["progress"]
+        assert last["pages"]["done"] == 1
+        for updates in ([one["data"] for one in rest], said):
+            assert [one["type"] for one in updates].index("end") == len(updates) - 1
+            assert updates[-1]["progress"] == last
+
+
+def test_whoever_died_with_pages_in_flight_is_not_waited_for_longer_than_the_lease(api: Server) -> None:
+    with api.client() as client:
+        job = client.post("/v1/jobs", json=new_job()).json()["id"]
+        at_database(api, take_visit, job, timedelta(seconds=1))
+        client.post(f"/v1/jobs/{job}/cancel")
+        with client.stream("GET", f"/v1/jobs/{job}/live") as answer:
+            assert [one["event"] for one in events(answer.iter_lines())][-1] == "end"
+
+
+def many_events(tx: Tx, job: str) -> None:
+    for number in range(450):
+        event_rows.add(tx, UUID(job), "site.done", f"number {number}")
+    assert jobs.move(tx, UUID(job), JobState.CANCELLED)
+
+
+def test_what_does_not_fit_into_one_update_comes_before_the_end(api: Server) -> None:
+    with api.client() as client, api.client() as reader:
+        job = client.post("/v1/jobs", json=new_job()).json()["id"]
+        with reader.stream("GET", f"/v1/jobs/{job}/live") as answer:
+            stream = events(answer.iter_lines())
+            next(stream)
+            at_database(api, many_events, job)
+            rest = list(stream)
+        kinds = [one["kind"] for said in rest for one in said["data"]["events"]]
+        assert (kinds.count("site.done"), kinds[-1], rest[-1]["event"]) == (450, "job.cancelled", "end")
 
 
 def _update(number: int, state: JobState = JobState.RUNNING) -> Update:

@@ -57,6 +57,36 @@ def test_what_takes_longer_becomes_a_job(working: Server) -> None:
         assert (page["status"], page["data"]["title"]) == ("done", "Lamp slow")
 
 
+def test_every_error_of_a_batch_is_about_an_address_of_it(working: Server) -> None:
+    led_on = f"http://errors1.town/to/{b'http://errors2.town/gone'.hex()}"
+    led_well = f"http://errors1.town/to/{b'http://errors2.town/lamp'.hex()}"
+    expected = {
+        "http://errors1.town/gone": "not_found",
+        led_on: "not_found",
+        "http://errors3.town/private/x": "robots",
+        "http://nowhere.invalid/": "dns",
+        "http://nowhere.invalid/b": "dns",
+    }
+    with working.client(right="submit") as client:
+        urls = [*expected, led_well, "http://errors1.town/lamp"]
+        job = client.post("/v1/batch", json={"urls": urls}).json()
+        assert wait_for(client, job["links"]["self"])["state"] == "completed"
+        path = job["links"]["errors"]
+        found: list[dict[str, Any]] = []
+        cursor: str | None = ""
+        while cursor is not None:
+            page = client.get(path, params={"limit": 2, "cursor": cursor}).json()
+            found += page["items"]
+            cursor = page["next_cursor"]
+        assert {one["url"]: one["code"] for one in found} == expected
+        assert len(found) == len(expected)
+        assert {one["url"]: one["domain"] for one in found}[led_on] == "errors1.town"
+        states = {one["url"]: one["status"] for one in client.get(job["links"]["urls"]).json()["items"]}
+        assert {url for url, state in states.items() if state != "done"} == set(expected)
+        sites = client.get(path, params={"of": "sites"}).json()["items"]
+        assert {one["domain"]: one["url"] for one in sites}["nowhere.invalid"] is None
+
+
 def test_robots_are_obeyed_and_cost_nothing(working: Server) -> None:
     with working.client(right="submit") as client:
         answer = client.post("/v1/scrape", json={"url": "http://four.town/private/x"})

@@ -1,6 +1,9 @@
 """What a job has cost, wherever people look for it."""
 
 import csv
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import openpyxl
@@ -24,6 +27,7 @@ from gossamer.export.asking import order_of, request_of
 from gossamer.export.bill import Bill, Method
 from gossamer.intake import control
 from gossamer.ledger.treasurer import Treasurer
+from gossamer.model.alert import AlertKind
 from gossamer.model.experience import Experience
 from gossamer.model.ids import short
 from gossamer.model.job import Job
@@ -39,6 +43,7 @@ from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import budgets, counters, exports, jobs, memory
 from gossamer.store.ledger_tables import budgets as rows
 from gossamer.store.methods import Rendered
+from gossamer.store.pausing import pause_by_itself
 from gossamer.work.audit import audit
 from tests.jobs import settle, state_of
 from tests.ledger.purse import make_capped
@@ -199,10 +204,32 @@ async def test_a_job_at_its_limit_goes_on_with_a_higher_one(tmp_path: Path) -> N
             await control.resume(app.database, paused, Cap(4))
         assert refused.value.code == "budget.too_low"
         assert await state_of(app.database, job.id) is JobState.PAUSING
+        for cap in (Cap(), Cap(6), Cap(traffic=10**9)):
+            with pytest.raises(
+                UserError, match="has used 5 credits, and its limit is 6 credits: it would pause"
+            ) as same:
+                await control.resume(app.database, paused, cap)
+            assert same.value.code == "budget.spent"
+            assert f"'gossamer job resume {short(job.id)} --max-credits N'" in same.value.hint
+            assert await state_of(app.database, job.id) is JobState.PAUSING
+        assert (await app.database.read(budgets.of_job, job.id)).cap == Cap(6)
         await control.resume(app.database, paused, Cap(20))
         assert await state_of(app.database, job.id) is JobState.RUNNING
         assert isinstance(await treasurer.reserve(visit, "scrapingbee-js"), Reservation)
         assert (await app.database.read(budgets.of_job, job.id)).cap == Cap(20)
+
+
+async def test_the_command_is_refused_with_the_next_step(tmp_path: Path) -> None:
+    async with open_app(Settings(home=tmp_path)) as app:
+        job, _ = await app.database.write(make_capped, Cap(6), "a.test")
+        await app.database.write(pause_by_itself, job.id, AlertKind.BUDGET, "Budget limit reached.")
+    command = (sys.executable, "-m", "gossamer", "job", "resume", str(job.id))
+    refused = subprocess.run(
+        command, env={**os.environ, "GOSSAMER_HOME": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert refused.returncode == 2, refused.stderr
+    assert "it would pause again at once" in refused.stderr
+    assert f"gossamer job resume {short(job.id)} --max-credits N" in " ".join(refused.stderr.split())
 
 
 async def test_traffic_already_taken_in_is_no_limit(tmp_path: Path) -> None:

@@ -9,12 +9,16 @@ from gossamer.intake.control import POSSIBLE
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.job import Job
+from gossamer.model.money import Cap, Reservation
 from gossamer.model.states import JobState
-from gossamer.store import alerts, jobs, tables
+from gossamer.settle.step import Step
+from gossamer.store import alerts, budgets, jobs, tables
 from gossamer.store.database import Database
+from gossamer.store.pausing import pause_by_itself
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
-from tests.jobs import claim_all, make_job, state_of
+from tests.jobs import claim_all, done, make_job, settle, state_of
+from tests.ledger.purse import treasurer
 
 RUNNING, PAUSING, PAUSED, CANCELLED = JobState.RUNNING, JobState.PAUSING, JobState.PAUSED, JobState.CANCELLED
 
@@ -114,6 +118,13 @@ async def test_a_pause_during_a_pause_is_the_same_pause(database: AnyDatabase) -
     assert await state_of(database, job.id) is PAUSED
 
 
+async def test_cancelling_clears_why_it_was_paused(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    await database.write(pause_by_itself, job.id, AlertKind.DEADLINE, "too long")
+    await control.cancel(database, job)
+    assert await database.read(alerts.of_job, job.id) == []
+
+
 async def test_resuming_by_hand_clears_what_was_said_and_the_time_that_ran(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
 
@@ -127,3 +138,80 @@ async def test_resuming_by_hand_clears_what_was_said_and_the_time_that_ran(datab
     await control.resume(database, paused)
     assert await database.read(alerts.of_job, job.id) == []
     assert await database.read(lambda tx: tx.run(select(tables.jobs.c.ran_ms)).scalar_one()) == 0
+
+
+async def _at_its_limit(database: AnyDatabase, cap: Cap) -> Job:
+    """A job that has paused for its budget, with some traffic behind it."""
+    job = await database.write(make_job, "a.test")
+    await database.write(budgets.open_job, job.id, cap)
+    (visit,) = await database.write(claim_all)
+    await settle(database, done(visit, "http://a.test/"))
+    await database.write(pause_by_itself, job.id, AlertKind.BUDGET, "Budget limit reached.")
+    found = await database.read(jobs.get, job.id)
+    assert found
+    return found
+
+
+async def test_a_job_at_its_limit_stays_there_until_that_is_higher(database: AnyDatabase) -> None:
+    job = await _at_its_limit(database, Cap(credits=5, traffic=10))
+    for cap in (Cap(), Cap(credits=5), Cap(credits=9), Cap(traffic=10)):
+        with pytest.raises(UserError) as refused:
+            await control.resume(database, job, cap)
+        assert (refused.value.code, await state_of(database, job.id)) == ("budget.spent", PAUSING)
+    assert (await database.read(budgets.of_job, job.id)).cap == Cap(credits=5, traffic=10)
+    await control.cancel(database, job)
+    with pytest.raises(UserError, match="would pause again at once"):
+        await control.resume(database, job)
+    assert await state_of(database, job.id) is CANCELLED
+    await control.resume(database, job, Cap(traffic=11))
+    assert await state_of(database, job.id) is RUNNING
+
+
+async def test_one_that_was_paused_by_hand_goes_on_with_the_limit_it_has(database: AnyDatabase) -> None:
+    job = await _at_its_limit(database, Cap(credits=5))
+    await control.resume(database, job, Cap(credits=9))
+    await control.pause(database, await _now(database, job))
+    await control.resume(database, await _now(database, job))
+    assert await state_of(database, job.id) is RUNNING
+
+
+async def _now(database: AnyDatabase, job: Job) -> Job:
+    found = await database.read(jobs.get, job.id)
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("end", [CANCELLED, JobState.FAILED, JobState.COMPLETED])
+async def test_what_was_said_of_its_budget_is_over_with_the_job(database: AnyDatabase, end: JobState) -> None:
+    job = await database.write(make_job, "a.test")
+    await database.write(budgets.open_job, job.id, Cap(credits=30))
+    (visit,) = await database.write(claim_all)
+    granted = await treasurer(database).reserve(visit, "dear")
+    assert isinstance(granted, Reservation)
+    await settle(database, Step(visit, charges=(granted.charge(25),)))
+    await database.write(pause_by_itself, job.id, AlertKind.BUDGET, "Budget limit reached.")
+    other = await database.write(make_job, "b.test")
+    await database.write(alerts.fire, AlertKind.BUDGET, str(other.id), "Reached.", job_id=other.id)
+    for of in (job, other):
+        await database.write(alerts.fire, AlertKind.DEAD_LETTER, str(of.id), "Given up.", job_id=of.id)
+    said = {(one.kind, one.job_id) for one in await database.read(alerts.recent, 10)}
+    assert {(AlertKind.SPENDING, job.id), (AlertKind.BUDGET, job.id)} < said
+    if end is CANCELLED:
+        await control.cancel(database, job)
+    else:
+        await database.write(jobs.move, job.id, RUNNING)
+        assert await database.write(jobs.move, job.id, end)
+    left = {(one.kind, one.job_id) for one in await database.read(alerts.recent, 10)}
+    assert left == {(AlertKind.DEAD_LETTER, of.id) for of in (job, other)} | {(AlertKind.BUDGET, other.id)}
+
+
+async def test_what_was_in_flight_says_nothing_of_the_budget_of_a_cancelled_job(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    await database.write(budgets.open_job, job.id, Cap(credits=30))
+    (visit,) = await database.write(claim_all)
+    granted = await treasurer(database).reserve(visit, "dear")
+    assert isinstance(granted, Reservation)
+    await control.cancel(database, job)
+    await settle(database, Step(visit, charges=(granted.charge(25),)))
+    assert (await database.read(budgets.of_job, job.id)).spent.credits == 25
+    assert await database.read(alerts.of_job, job.id) == []

@@ -12,9 +12,11 @@ from gossamer.errors import UserError
 from gossamer.intake.submit import submit, submit_once
 from gossamer.model.ids import short
 from gossamer.model.job import JobRequest, Target
+from gossamer.model.money import Cap
+from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
 from gossamer.recipes.prospect import Prospect
-from gossamer.store import counters, jobs
+from gossamer.store import budgets, counters, jobs
 from gossamer.store.database import open_database
 from tests.conftest import AnyDatabase
 
@@ -31,7 +33,7 @@ async def test_the_same_request_again_is_the_first_job_as_it_is_now(database: An
     first = await submit_once(database, RECIPES, REQUEST)
     assert first.is_new
     await database.write(jobs.move, first.job.id, JobState.PAUSING)
-    reordered = replace(REQUEST, targets=TARGETS[::-1], name=" Nightly ", start=False)
+    reordered = replace(REQUEST, targets=TARGETS[::-1], name=" Nightly ")
     again = await submit_once(database, RECIPES, reordered)
     assert (again.is_new, again.job.id, again.job.state) == (False, first.job.id, JobState.PAUSING)
     assert (await submit(database, RECIPES, REQUEST)).id == first.job.id
@@ -44,6 +46,13 @@ async def test_what_is_said_by_default_may_also_be_said_outright(database: AnyDa
     assert (await submit_once(database, RECIPES, spelled)).job.id == first.job.id
 
 
+async def test_what_is_usual_here_may_change_between_the_two(database: AnyDatabase) -> None:
+    first = await submit_once(database, RECIPES, replace(REQUEST, usual_credits=100))
+    again = await submit_once(database, RECIPES, replace(REQUEST, usual_credits=200))
+    assert (again.is_new, again.job.id) == (False, first.job.id)
+    assert (await database.read(budgets.of_job, first.job.id)).cap == Cap(credits=100)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -51,6 +60,10 @@ async def test_what_is_said_by_default_may_also_be_said_outright(database: AnyDa
         {"params": {"keywords": ["CRM", "ERP"]}},
         {"params": {"keywords": ["CRM"], "depth": 3}},
         {"targets": TARGETS[:1]},
+        {"start": False},
+        {"priority": Priority.HIGH},
+        {"cap": Cap(credits=5)},
+        {"cap": Cap(traffic=1_000_000)},
     ],
 )
 async def test_another_request_under_the_key_is_refused_naming_the_first(

@@ -49,27 +49,10 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
     if revision >= "0010":
         _add(rows["jobs"], account_id="default")
         rows |= _of_0010()
-    if revision >= "0011":
-        rows |= _of_0011()
-    return rows | (_of_0014() if revision >= "0014" else {})
+    return rows | _since_0011(revision)
 
 
-FILLED = (
-    "0001",
-    "0002",
-    "0003",
-    "0004",
-    "0005",
-    "0006",
-    "0007",
-    "0008",
-    "0009",
-    "0010",
-    "0011",
-    "0012",
-    "0013",
-    "0014",
-)
+FILLED = tuple(f"{number:04}" for number in range(1, 16))
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 
@@ -185,6 +168,15 @@ def _of_0010() -> Rows:
             }
         ],
     }
+
+
+def _since_0011(revision: str) -> Rows:
+    rows = _of_0011() if revision >= "0011" else {}
+    if revision >= "0014":
+        rows |= _of_0014()
+    if revision >= "0015":
+        _add(rows["webhook_keys"], is_sealed=False)
+    return rows
 
 
 def _of_0011() -> Rows:

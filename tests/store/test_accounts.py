@@ -1,12 +1,13 @@
 """Accounts, their keys and logins, on both databases; and that nobody reaches another's job."""
 
+from asyncio import gather
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, func, select, update
 
 from gossamer.access import passwords
 from gossamer.access.opening import first_key, issue_key, open_account
@@ -19,6 +20,7 @@ from gossamer.model.account import DEFAULT, Bill, Quota, Right
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.states import JobState
 from gossamer.recipes.prospect import Prospect
+from gossamer.store import access_tables as rows
 from gossamer.store import accounts, jobs, keys, owned, tables, usage, users
 from gossamer.store.owned import Fenced, NotTheirs
 from gossamer.store.tx import Tx
@@ -159,6 +161,37 @@ async def test_credits_are_those_of_the_month_and_of_the_account(database: AnyDa
     month = f"{job.created_at:%Y-%m}"
     assert await database.read(usage.spent, "ann", month) == 0
     assert await database.read(usage.spent, "bob", month) == 10
+
+
+def _summed(tx: Tx, account: str, month: str) -> int:
+    mine = (rows.usage.c.account_id == account) & (rows.usage.c.month == month)
+    return int(tx.run(select(func.coalesce(func.sum(rows.usage.c.credits), 0)).where(mine)).scalar_one())
+
+
+async def test_the_credits_of_a_month_are_the_sum_of_its_requests(database: AnyDatabase) -> None:
+    await two_accounts(database)
+    made = [await submit(database, RECIPES, asked(f"{n}", "ann", Quota(), credits=n)) for n in range(1, 9)]
+    month = f"{made[0].created_at:%Y-%m}"
+    assert await database.read(usage.spent, "ann", month) == await database.read(_summed, "ann", month) == 36
+    for job in made[:4]:
+        await database.write(jobs.move, job.id, JobState.CANCELLED)
+    # Several may make up the same bill at once, and do not know of each other.
+    await gather(*(database.write(usage.close, "ann", job.id, {}) for job in made[:4] for _ in range(4)))
+    assert await database.read(usage.spent, "ann", month) == await database.read(_summed, "ann", month) == 26
+    # What goes on counts when it ends once more, as what it has taken then.
+    await database.write(usage.reopen, "ann", made[0].id)
+    await database.write(usage.close, "ann", made[0].id, {})
+    assert await database.read(usage.spent, "ann", month) == await database.read(_summed, "ann", month)
+    await database.write(usage.forget, made[0].created_at + timedelta(days=62))
+    assert await database.read(usage.spent, "ann", month) == 0
+
+
+async def test_what_is_left_is_known_without_a_look_at_the_requests(database: AnyDatabase) -> None:
+    await two_accounts(database)
+    job = await submit(database, RECIPES, asked("first", "ann", Quota(credits=10), credits=8))
+    month = f"{job.created_at:%Y-%m}"
+    await database.write(lambda tx: tx.run(delete(rows.usage)))
+    assert await database.read(usage.spent, "ann", month) == 8
 
 
 async def test_jobs_of_the_command_line_are_the_first_accounts(database: AnyDatabase) -> None:

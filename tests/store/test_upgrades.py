@@ -19,7 +19,7 @@ from gossamer.errors import UserError
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.settle.step import Finished, PageStep, Step
-from gossamer.store import counters, events, jobs, pages, places, reclaim, sites
+from gossamer.store import counters, events, jobs, pages, places, reclaim, sites, usage
 from gossamer.store.database import open_database
 from gossamer.store.partitions import PARTITIONED
 from gossamer.store.schema import HEAD, known_revisions, ready_database, revision, upgrade, upgrade_database
@@ -137,6 +137,8 @@ async def test_an_unfinished_job_goes_on_after_an_upgrade(empty: AnyDatabase, em
 
     assert await empty.read(counts) == {name: len(some) for name, some in rows.items()}
 
+    if former >= "0010":
+        assert await empty.read(usage.spent, "default", "2026-01") == 1
     (job,) = await empty.read(jobs.recent, 10)
     assert (job.id, job.name, job.state, job.params["keywords"]) == (
         JOB,

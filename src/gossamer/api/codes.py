@@ -28,6 +28,9 @@ CODES: Mapping[str, Code] = {
     "auth.missing": Code(401, "This needs an API key.", "Send it as 'Authorization: Bearer KEY'."),
     "auth.operator": Code(403, "This is about the whole server, and for its operator.", "Use their admin key."),
     "auth.wrong": Code(401, "This key is not known here, or it was revoked."),
+    "budget.spent": Code(
+        409, "Job 9e0f1a2b has used 95 credits, and its limit is 100 credits.", "Give a higher limit."
+    ),
     "budget.too_low": Code(400, "The job has spent more than that already.", "Give a higher limit."),
     "database.away": Code(503, "The database does not answer just now.", "Try again."),
     "dead_letters.ambiguous": Code(400, "Several dead letters begin with 3f.", "Type more of the id."),

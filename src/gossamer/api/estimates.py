@@ -109,7 +109,7 @@ def _shown(found: Forecast | None, asked: Asked, request: JobRequest, parts: Par
             low_usd=0.0,
             high_usd=0.0,
             sites=pages,
-            max_credits=request.cap.credits,
+            max_credits=request.limit.credits,
             account_credits=credits,
         )
     said, used = found.estimate, found.used
@@ -123,6 +123,6 @@ def _shown(found: Forecast | None, asked: Asked, request: JobRequest, parts: Par
         similar_jobs=said.similar,
         similar_low_credits=used[0] if used else None,
         similar_high_credits=used[1] if used else None,
-        max_credits=request.cap.credits,
+        max_credits=request.limit.credits,
         account_credits=credits,
     )

@@ -40,7 +40,13 @@ _SCRAPED_PAGE = {
     "tries": 1,
     "data": {"url": _PAGE, "final_url": _PAGE, "title": "Lamps", "markdown": "# Lamps\n\nAll about lamps."},
 }
-_FAILURE = {"url": "https://slow.example/", "reason": "Timed out after 15 s", "code": "timeout", "http_status": None}
+_FAILURE = {
+    "url": "https://slow.example/",
+    "domain": "slow.example",
+    "reason": "Timed out after 15 s",
+    "code": "timeout",
+    "http_status": None,
+}
 _EXPORT = {
     "id": _OTHER,
     "job_id": _ID,

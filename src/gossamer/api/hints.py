@@ -11,6 +11,8 @@ from gossamer.export.formats import FORMATS
 
 _HINTS: Mapping[str, str] = {
     "auth.wrong": "Look whether it is whole, or have another one made.",
+    "budget.spent": 'POST /v1/jobs/ID/resume with a higher limit, like {"max_credits": 5000}, or take what there is '
+    "with POST /v1/jobs/ID/exports.",
     "budget.too_low": "Give a higher limit, or take what there is with POST /v1/jobs/ID/exports.",
     "export.format": f"Name one or more of {', '.join(FORMATS)} in `format`.",
     "export.since": "Name one in `since_job`.",

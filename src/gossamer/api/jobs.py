@@ -38,7 +38,8 @@ IdempotencyKey = Annotated[
     Header(
         alias="Idempotency-Key",
         max_length=LONGEST_KEY,
-        description="The same request under the same key is the same job, and gets the first answer again.",
+        description="The same request under the same key is the same job, and gets the first answer again. Another one "
+        "under that key is refused.",
         examples=["nightly-2026-11-16"],
     ),
 ]
@@ -158,11 +159,11 @@ def job_request(body: NewJob, parts: Parts, key: str | None, *, needs_targets: b
     targets = read_addresses(body.urls, "#/body/urls/").targets if body.urls else _targets(body.domains)
     if needs_targets and not targets and not any(True for _ in recipe.bind(params).seeds()):
         raise UserError("job.no_targets", "This job has no site to visit.", hint="Name some in `domains`.")
-    cap = body.limits.cap()
-    if cap.credits is None:
-        cap = body.limits.model_copy(update={"max_credits": parts.app.caps[Scope.JOB].credits}).cap()
     kept = params.model_dump(mode="json")
-    return JobRequest(body.name, body.recipe, kept, targets, body.start, key or "", body.priority, cap)
+    cap, usual = body.limits.cap(), parts.app.caps[Scope.JOB].credits
+    return JobRequest(
+        body.name, body.recipe, kept, targets, body.start, key or "", body.priority, cap, usual_credits=usual
+    )
 
 
 def asked_of(parts: Parts, request: JobRequest, unnamed: int = 0) -> Asked:
@@ -239,11 +240,15 @@ async def pause(job_id: UUID, tenant: Submitter) -> Steered:
 
 
 @router.post(
-    "/{job_id}/resume", status_code=202, responses=declared(*ROOM, *STEER, "budget.too_low"), summary="Go on with a job"
+    "/{job_id}/resume",
+    status_code=202,
+    responses=declared(*ROOM, *STEER, "budget.too_low", "budget.spent"),
+    summary="Go on with a job",
 )
 async def resume(job_id: UUID, tenant: Submitter, limits: Limits | None = None) -> Resumed:
     """Exactly where it was; with other limits, if some are given. Also starts one that was made with `start: false`,
-    which waits where the account has as many jobs at work as it may; any other is refused there.
+    which waits where the account has as many jobs at work as it may; any other is refused there. One that has paused at
+    its limit goes on with a higher one, and is refused without.
     """
     await tenant.resume(await tenant.job(job_id), (limits or Limits()).cap())
     now = await tenant.job(job_id)
@@ -258,7 +263,10 @@ async def cancel(job_id: UUID, tenant: Submitter) -> Steered:
 
 
 @router.post(
-    "/{job_id}/retry-failed", status_code=202, responses=declared(*ROOM, *STEER), summary="Try again what failed"
+    "/{job_id}/retry-failed",
+    status_code=202,
+    responses=declared(*ROOM, *STEER, "budget.spent"),
+    summary="Try again what failed",
 )
 async def retry_failed(job_id: UUID, tenant: Submitter) -> RetriedView:
     """What failed for good is left alone: it would come to the same."""

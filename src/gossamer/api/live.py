@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from gossamer.api import views
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.model.job import Job, Progress
-from gossamer.model.states import OVER
-from gossamer.store import counters, jobs, listings
+from gossamer.model.states import OVER, JobState
+from gossamer.store import counters, jobs, listings, visits
 from gossamer.store.database import Database
 from gossamer.store.events import Line
 from gossamer.store.owned import Fenced, NotTheirs
@@ -22,6 +22,7 @@ HEARTBEAT = 15.0  # seconds of silence after which something is said
 BEHIND = 16  # updates that may wait for a slow reader
 _MOST_EVENTS = 200  # in one update,
 _CATCH_UP = 5_000  # and in the first, for whoever comes back after a while
+_STOPPED = (JobState.CANCELLED, JobState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +33,17 @@ class Update:
     progress: Progress
     events: tuple[Line, ...]
     last: UUID | None  # where to go on after it
+    is_more: bool = False  # that has happened already, or may though the job is over: pages are still in flight
 
     @property
     def is_last(self) -> bool:
-        return self.job.state in OVER
+        return self.job.state in OVER and not self.is_more
 
     def is_news(self, former: "Update") -> bool:
         return bool(self.events) or (self.job, self.progress) != (former.job, former.progress)
 
     def since(self, seen: UUID | None) -> "Update":
-        return Update(
-            self.job, self.progress, tuple(one for one in self.events if not seen or one.id > seen), self.last
-        )
+        return replace(self, events=tuple(one for one in self.events if not seen or one.id > seen))
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -154,7 +154,7 @@ class Live:
                 for follower in self._followers.get(place, ()):
                     follower.tell(update)
             former, after = update, update.last
-            if update.is_last and len(update.events) < _MOST_EVENTS:
+            if update.is_last:
                 self._tasks.pop(place, None)
                 return
 
@@ -164,4 +164,7 @@ def _look(tx: Tx, job_id: UUID, after: UUID | None, most: int = _MOST_EVENTS) ->
     if job is None:
         raise NotTheirs(f"There is no job {job_id}.")
     happened = listings.happened(tx, job_id, after, most)
-    return Update(job, counters.progress(tx, job_id), tuple(happened), happened[-1].id if happened else after)
+    # One that was stopped has pages in flight for a while, and they count. A completed one has no page left.
+    in_flight = job.state in _STOPPED and visits.is_walked(tx, job_id)
+    last = happened[-1].id if happened else after
+    return Update(job, counters.progress(tx, job_id), tuple(happened), last, in_flight or len(happened) == most)

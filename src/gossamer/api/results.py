@@ -82,16 +82,23 @@ async def errors(
     tenant: Reader,
     cursor: Cursor = None,
     limit: Limit = 100,
-    of: Annotated[str, Query(pattern="^(sites|pages)$", description="Sites that failed, or pages.")] = "sites",
+    of: Annotated[
+        str | None,
+        Query(
+            pattern="^(sites|pages)$", description="Sites that failed, or pages. Whichever the job was given, if none."
+        ),
+    ] = None,
 ) -> views.FailurePage:
+    """Of pages that were named, each that could not be had, under the address it was named by. Of sites, those that
+    failed as a whole; single pages of the others with `of=pages`."""
     job = await tenant.job(job_id)
+    of = of or ("pages" if job.names_pages else "sites")
     ask = tenant.failed_sites if of == "sites" else tenant.failed_pages
-    found = await ask(job, cursors.place(of, cursor), limit + 1)
-    more = len(found) > limit
+    found = await ask(job, cursors.place(of, cursor), limit)
     return views.FailurePage(
-        items=[views.failure(one) for one in found[:limit]],
-        has_more=more,
-        next_cursor=cursors.cursor(of, found[limit - 1].key) if more else None,
+        items=[views.failure(one) for one in found.items],
+        has_more=bool(found.next),
+        next_cursor=cursors.cursor(of, found.next) if found.next else None,
     )
 
 

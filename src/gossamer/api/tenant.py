@@ -25,11 +25,12 @@ from gossamer.model.job import Job, JobRequest, Progress
 from gossamer.model.money import Budget, Cap
 from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
+from gossamer.model.url import site_of_url
 from gossamer.retain.delete import delete_job, refuse_at_work
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.mention import Mention
 from gossamer.store import accounts, budgets, counters, exports, keys, listings, owned, submitted, usage
-from gossamer.store.listings import Failure
+from gossamer.store.listings import Failure, Failures
 from gossamer.store.owned import Fenced, NotTheirs
 from gossamer.store.tx import Tx
 from gossamer.work import scraped
@@ -187,11 +188,16 @@ class Tenant:
         await self._refuse_gone(job)
         return await self._of(job.id).read(listings.found, job.id, kind, after, limit)
 
-    async def failed_sites(self, job: Job, after: bytes, limit: int) -> list[Failure]:
+    async def failed_sites(self, job: Job, after: bytes, limit: int) -> Failures:
         return await self._of(job.id).read(listings.failed_sites, job.id, after, limit)
 
-    async def failed_pages(self, job: Job, after: bytes, limit: int) -> list[Failure]:
-        return await self._of(job.id).read(listings.failed_pages, job.id, after, limit)
+    async def failed_pages(self, job: Job, after: bytes, limit: int) -> Failures:
+        """Pages that were named are called as they were named, wherever they have led."""
+        if not job.names_pages:
+            return await self._of(job.id).read(listings.failed_pages, job.id, after, limit)
+        found = await scraped.failed_after(self._of(job.id), job.id, after.hex(), limit)
+        failed = [Failure(bytes.fromhex(one.place), site_of_url(one.url), one.url, one.trouble) for one in found.pages]
+        return Failures(failed, bytes.fromhex(found.next))
 
     async def _refuse_gone(self, job: Job) -> None:
         if job.state is JobState.ARCHIVED:

@@ -93,7 +93,8 @@ class ResultPage(BaseModel):
 
 
 class FailureView(BaseModel):
-    url: str
+    url: str | None = Field(description="The page, as it was asked for. Null: it is about the whole site.")
+    domain: str = Field(description="The site.", examples=["shop.example"])
     reason: str = Field(description="A sentence.", examples=["Timed out after 15 s"])
     code: str = Field(description="What programs go by.", examples=["timeout"])
     http_status: int | None = None
@@ -216,7 +217,8 @@ def counts(job: Job, progress: Progress) -> Counts:
 def failure(one: Failure) -> FailureView:
     trouble = one.trouble
     return FailureView(
-        url=one.url,
+        url=one.url or None,
+        domain=one.host,
         reason=trouble.sentence if trouble else "",
         code=trouble.reason.name.lower() if trouble else "",
         http_status=trouble.http_status if trouble else None,

@@ -43,7 +43,7 @@ async def look_first(
     )
     try:
         over = await client.wait(job.id, patience=_PATIENCE)
-        found = _counted(over, [failure async for failure in client.errors(job.id)])
+        found = _counted(over, [failure async for failure in client.errors(job.id, of="sites")])
     finally:
         with suppress(ClientError):  # then it stays in the list, as any other job
             if not (await client.job(job.id)).is_over:

@@ -71,7 +71,10 @@ async def run_job(home: Home, given: Request, *, processes: int | None, detach: 
     said = estimates.tell(found, params, cap, quiet=as_json)
     if given.start:
         estimates.agree(house, said, cap, yes=given.yes, quiet=as_json)
-    request = JobRequest(given.name, "prospect", params, targets.targets, given.start, key, given.priority, cap, said)
+    sites, usual = targets.targets, house.max_credits
+    request = JobRequest(
+        given.name, "prospect", params, sites, given.start, key, given.priority, given.cap, said, usual_credits=usual
+    )
     submitted = await home.submit(request)
     job = submitted.job
     created = "created" if submitted.is_new else "was created before with this key"

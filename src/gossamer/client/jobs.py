@@ -151,8 +151,8 @@ class JobCalls:
             for record in page.items:
                 yield record
 
-    async def errors(self, job: JobId, *, of: str = "sites") -> AsyncIterator[answers.Failure]:
-        """Sites that failed, or pages."""
+    async def errors(self, job: JobId, *, of: str | None = None) -> AsyncIterator[answers.Failure]:
+        """`sites` that failed, or `pages`; without a wish whichever of them the job was given."""
         call = Call("GET", f"/v1/jobs/{job}/errors", answers.FailurePage, {"of": of, "limit": 1_000})
         async for page in self._pages(call):
             for failure in page.items:

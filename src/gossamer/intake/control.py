@@ -7,13 +7,14 @@ from typing import NoReturn, TypeAlias
 from uuid import UUID
 
 from gossamer.errors import UserError
-from gossamer.intake.limits import set_limits
+from gossamer.intake.limits import refuse_spent, set_limits
 from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id, whole_id
+from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
-from gossamer.store import alerts, events, jobs, owned, reclaim, retry
+from gossamer.store import alerts, budgets, events, jobs, owned, reclaim, retry
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 
@@ -33,6 +34,7 @@ POSSIBLE = {
     JobState.CANCELLED: ("resume", "retry-failed", "export"),
     JobState.ARCHIVED: ("status", "history"),
 }
+_RESUMABLE = (JobState.PAUSED, JobState.PAUSING, JobState.CANCELLED, JobState.FAILED)
 _RETRIABLE = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.PAUSED)
 
 
@@ -102,12 +104,26 @@ async def resume(
     cap: Cap = Cap(),  # noqa: B008 - a frozen value
     room: Room | None = None,
 ) -> None:
-    """Let a job go on, with other limits where `cap` names some. One that runs already is left alone, but for these."""
-    resumable = (JobState.PAUSED, JobState.PAUSING, JobState.CANCELLED, JobState.FAILED)
-    if cap != Cap() and job.state in (*resumable, JobState.RUNNING):
-        await set_limits(database, job, cap)
-    if job.state is not JobState.RUNNING:
-        await _move(database, job, JobState.RUNNING, "resume", from_states=resumable, room=room)
+    """Let a job go on, with other limits where `cap` names some. One that runs already is left alone, but for these.
+
+    One that has paused at its limit goes on with a higher one, and not without.
+    """
+    if not await database.write(_resume, job.id, cap, room):
+        await _refuse(database, job, "resume")
+
+
+def _resume(tx: Tx, identifier: UUID, cap: Cap, room: Room | None) -> bool:
+    """All of it or nothing: limits that are refused leave the job where it is, and a job that cannot run its limits."""
+    at_limit, before = events.stopped_by(tx, identifier) == AlertKind.BUDGET, budgets.of_job(tx, identifier).cap
+    is_running = jobs.states(tx, [identifier]).get(identifier) is JobState.RUNNING
+    if not is_running and not _move_by_hand(tx, identifier, JobState.RUNNING, _RESUMABLE, room):
+        return False
+    # After the job: budgets are held last.
+    if cap != Cap():
+        set_limits(tx, identifier, cap)
+    if at_limit:
+        refuse_spent(tx, identifier, before)
+    return True
 
 
 async def cancel(database: Database, job: Job) -> None:
@@ -155,7 +171,10 @@ def _retry_some(
     opened = retry.reopen(tx, identifier, ids)
     done = Retried(before.sites + opened.sites + left, before.pages + opened.pages)
     if done != before:
+        at_limit = events.stopped_by(tx, identifier) == AlertKind.BUDGET
         _move_by_hand(tx, identifier, JobState.RUNNING, origins)
+        if at_limit:
+            refuse_spent(tx, identifier, budgets.of_job(tx, identifier).cap)
     if last and (done.sites or done.pages):
         events.add(tx, identifier, "job.retried", f"{done.sites} domains, {done.pages} pages", who="user")
     return done
@@ -215,9 +234,11 @@ def _move_by_hand(
         return True
     if not jobs.move(tx, identifier, target, who="user"):
         return False
-    if target is JobState.RUNNING:
-        # A person has looked after it: what was said is over, and the time it may run begins anew.
+    if target in (JobState.RUNNING, JobState.CANCELLED):
+        # A person has looked after it: what was said is over.
         alerts.clear_of_job(tx, identifier)
+    if target is JobState.RUNNING:
+        # And the time it may run begins anew.
         jobs.begin_anew(tx, identifier)
     return True
 

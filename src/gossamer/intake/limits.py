@@ -1,11 +1,12 @@
 """What a job may spend: given when it is made, and changed by whoever lets it go on."""
 
+from uuid import UUID
+
 from gossamer.errors import UserError
 from gossamer.model.ids import short
-from gossamer.model.job import Job
-from gossamer.model.money import MEGABYTE, MICROS, Cap, shown
+from gossamer.model.money import MEGABYTE, MICROS, Budget, Cap, shown
 from gossamer.store import budgets, counters
-from gossamer.store.database import Database
+from gossamer.store.tx import Tx
 
 OPTIONS = {
     "credits": "--max-credits",
@@ -13,6 +14,8 @@ OPTIONS = {
     "traffic": "--max-mb",
     "bytes": "--max-residential-mb",
 }
+
+_PAID = ("credits", "micros", "bytes")  # what is reserved before it is used
 
 
 def cap_of(max_credits: int | None, max_usd: float | None, max_mb: int | None, max_residential_mb: int | None) -> Cap:
@@ -25,20 +28,45 @@ def cap_of(max_credits: int | None, max_usd: float | None, max_mb: int | None, m
     )
 
 
-async def set_limits(database: Database, job: Job, cap: Cap) -> None:
+def set_limits(tx: Tx, job_id: UUID, cap: Cap) -> None:
     """Change the limits that are named. None can be below what was used already."""
-    traffic = (await database.read(counters.progress, job.id)).bytes_in
+    traffic = counters.progress(tx, job_id).bytes_in
     if cap.traffic is not None and cap.traffic < traffic:
-        raise _too_low(job, "traffic", traffic)
-    before = await database.write(budgets.set_cap, job.id, cap)
+        raise _too_low(job_id, "traffic", traffic)
+    before = budgets.set_cap(tx, job_id, cap)
     part = cap.crossed(before.used)
     if part:
-        raise _too_low(job, part, getattr(before.used, part))
+        raise _too_low(job_id, part, getattr(before.used, part))
 
 
-def _too_low(job: Job, part: str, used: int) -> UserError:
+def refuse_spent(tx: Tx, job_id: UUID, before: Cap) -> None:
+    """A job that was paused at its limit, and runs again: it would pause at once if that is no higher than before."""
+    budget = budgets.of_job(tx, job_id)
+    traffic = budgets.over_traffic(tx).get(job_id)
+    if traffic is None and before.is_raised_in(budget.cap):
+        return
+    part, used = ("traffic", traffic) if traffic is not None else _nearest(budget)
+    most = getattr(budget.cap, part) or 0
+    identifier = short(job_id)
+    raise UserError(
+        "budget.spent",
+        f"Job {identifier} has used {shown(part, used)}, and its limit is {shown(part, most)}: "
+        "it would pause again at once.",
+        hint=f"Go on with a higher limit, 'gossamer job resume {identifier} {OPTIONS[part]} N', "
+        f"or take what there is with 'gossamer job export {identifier}'.",
+    )
+
+
+def _nearest(budget: Budget) -> tuple[str, int]:
+    """The part of which the largest share of its limit is used, and how much that is."""
+    capped = [(part, getattr(budget.used, part), most) for part in _PAID if (most := getattr(budget.cap, part))]
+    part, used, _ = max(capped, key=lambda one: one[1] / one[2], default=("credits", budget.used.credits, 0))
+    return part, used
+
+
+def _too_low(job_id: UUID, part: str, used: int) -> UserError:
     return UserError(
         "budget.too_low",
-        f"Job {short(job.id)} has used {shown(part, used)} already, so {OPTIONS[part]} cannot be less.",
+        f"Job {short(job_id)} has used {shown(part, used)} already, so {OPTIONS[part]} cannot be less.",
         hint="Give a higher limit, or take what there is with 'gossamer job export'.",
     )

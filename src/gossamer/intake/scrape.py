@@ -76,9 +76,7 @@ def check_formats(formats: Sequence[str], here: Collection[str]) -> list[str]:
 
 def with_usual_cap(request: JobRequest, usual: Cap) -> JobRequest:
     """Whoever names no limit of credits has the usual one."""
-    if request.cap.credits is not None:
-        return request
-    return replace(request, cap=replace(request.cap, credits=usual.credits))
+    return replace(request, usual_credits=usual.credits)
 
 
 def _name_of(listed: AddressList) -> str:

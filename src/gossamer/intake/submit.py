@@ -14,6 +14,8 @@ from gossamer.intake.quota import admit
 from gossamer.model.fetching import HOME_LANE, Rung
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Target
+from gossamer.model.money import Cap
+from gossamer.model.priority import Priority
 from gossamer.model.record import Follow
 from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
@@ -26,6 +28,7 @@ from gossamer.store.tx import Tx
 
 LONGEST_NAME = 200
 LONGEST_KEY = 200
+_USUALLY = {"start": True, "priority": Priority.NORMAL, "cap": Cap()}  # how a job is run of which nothing else is said
 _COMMANDS = {"prospect": "job run"}  # of recipes that are not called as their command is
 
 
@@ -120,8 +123,12 @@ def _digest(request: JobRequest, params: Mapping[str, Any]) -> bytes:
     targets = sorted(
         (target.host, target.entries, *([sorted(target.pages)] if target.pages else ())) for target in request.targets
     )
-    asked = orjson.dumps([request.recipe, request.name, params, targets], option=orjson.OPT_SORT_KEYS)
-    return blake2b(asked, digest_size=16).digest()
+    asked: list[Any] = [request.recipe, request.name, params, targets]
+    # Only what was said of it, for the same reason; and without what is usual here, which may change between the two.
+    how = {name: value for name, usual in _USUALLY.items() if (value := getattr(request, name)) != usual}
+    if how:
+        asked.append(how)
+    return blake2b(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
 
 
 def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[Target, ...]:
@@ -157,7 +164,7 @@ def _create(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None) -> Subm
     job = jobs.create(tx, request.name, request.recipe, request.params, sites_total, request.priority, account)
     created = sites.create_many(tx, job.id, request.targets)
     listed.give_pages(tx, job.id, request.targets, created, first)
-    budgets.open_job(tx, job.id, request.cap)
+    budgets.open_job(tx, job.id, request.limit)
     job_keys.keep(tx, job.id, request.sealed_keys)
     if request.estimate:
         estimates.keep(tx, job.id, request.estimate)

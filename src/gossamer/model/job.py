@@ -1,7 +1,7 @@
 """What a user asked, and how far it has come."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -54,11 +54,17 @@ class JobRequest:
     start: bool = True
     submit_key: str = ""  # the submitter's own: the same request twice under one key is one job
     priority: Priority = Priority.NORMAL
-    cap: Cap = Cap()  # what it may spend
+    cap: Cap = Cap()  # what it may spend, as far as somebody has said so
     estimate: Estimate | None = None  # what it was said to cost, if anything
     account: str = DEFAULT  # whose it is
     bill: Bill | None = None  # what is written down of it, where somebody else asks for it
     sealed_keys: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # its own to providers, by their names
+    usual_credits: int | None = None  # what it may spend of them where it was given no limit
+
+    @property
+    def limit(self) -> Cap:
+        """What it may spend in the end."""
+        return self.cap if self.cap.credits is not None else replace(self.cap, credits=self.usual_credits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,11 @@ class Job:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+
+    @property
+    def names_pages(self) -> bool:
+        """Whether somebody has named its pages, each of which has a result of its own. One that walks has sites."""
+        return self.recipe == "scrape" and not self.params.get("walk")
 
     @property
     def is_of_pages(self) -> bool:

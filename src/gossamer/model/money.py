@@ -4,7 +4,7 @@ A reservation holds the worst price of one request before it is sent; a charge t
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from enum import StrEnum
 from uuid import UUID
@@ -61,6 +61,11 @@ class Cap:
             if most is not None and value > most:
                 return name
         return ""
+
+    def is_raised_in(self, later: "Cap") -> bool:
+        """Whether any limit is higher there, or none any more."""
+        pairs = ((getattr(self, part.name), getattr(later, part.name)) for part in fields(self))
+        return any(most is not None and (more is None or more > most) for most, more in pairs)
 
     def level(self, used: Amount) -> int:
         """The highest of `LEVELS` that is reached by any part; 0 if none is."""

@@ -5,7 +5,7 @@ from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, SmallInte
 from gossamer.store.ledger_tables import metadata
 from gossamer.store.types import Blob, Id, Instant
 
-__all__ = ["accounts", "api_keys", "job_keys", "metadata", "sessions", "usage", "users"]
+__all__ = ["accounts", "api_keys", "job_keys", "metadata", "month_credits", "sessions", "usage", "users"]
 
 accounts = Table(
     "accounts",
@@ -83,8 +83,17 @@ usage = Table(
     Column("outcome", String(12), nullable=False),  # the job's state
     Column("is_open", SmallInteger, nullable=False),
     Column("at", Instant, nullable=False),
-    Index("ix_usage_month", "account_id", "month"),
     Index("ix_usage_open", "is_open"),
+    sqlite_with_rowid=False,
+)
+
+# The sum of those of a month, changed in the transaction that changes one of them.
+month_credits = Table(
+    "month_credits",
+    metadata,
+    Column("account_id", String(40), primary_key=True),
+    Column("month", String(7), primary_key=True),
+    Column("credits", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, bindparam, select, update
+from sqlalchemy import Row, bindparam, or_, select, update
 
 from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.ids import new_id
+from gossamer.model.money import LEVELS, BudgetKey, Scope
 from gossamer.store import outbox
 from gossamer.store.tables import alerts
 from gossamer.store.tx import Tx
@@ -51,6 +52,24 @@ def clear_of_job(tx: Tx, job_id: UUID) -> int:
     """A person has looked after the job: what was said about it is over."""
     held = _OPEN & (alerts.c.job_id == job_id) & (alerts.c.kind != AlertKind.DEAD_LETTER)
     return tx.run(update(alerts).where(held).values(cleared_at=tx.now, holds=None)).rowcount
+
+
+# Found by kind and subject, for which there is an index: every page that somebody waits for ends a job.
+_REACHED = (alerts.c.kind == AlertKind.BUDGET) & (alerts.c.subject == bindparam("b_job"))
+_SPENT = (alerts.c.kind == AlertKind.SPENDING) & alerts.c.subject.in_([bindparam(f"b_{level}") for level in LEVELS])
+_OF_BUDGET = update(alerts).where(or_(_REACHED, _SPENT), alerts.c.holds.is_(True))
+
+
+def clear_of_budget(tx: Tx, job_id: UUID) -> int:
+    """The job is over: nobody has to look after what it may spend."""
+    own = BudgetKey(Scope.JOB, job_id.hex)
+    levels = {f"b_{level}": spending_subject(own, level) for level in LEVELS}
+    return tx.run(_OF_BUDGET, {"b_job": str(job_id), **levels, "cleared_at": tx.now, "holds": None}).rowcount
+
+
+def spending_subject(budget: BudgetKey, level: int) -> str:
+    """What an alert is about that says how many per cent of a budget are spent."""
+    return ":".join((budget.scope, budget.subject, budget.period, str(level)))
 
 
 def recent(tx: Tx, limit: int, *, cleared: bool = False) -> list[Alert]:

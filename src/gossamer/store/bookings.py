@@ -25,7 +25,8 @@ from gossamer.model.money import (
     shown,
 )
 from gossamer.model.sentences import ALERTS, PAUSES
-from gossamer.store import alerts, budgets, charges, job_keys, outbox, reservations
+from gossamer.model.states import OVER
+from gossamer.store import alerts, budgets, charges, job_keys, jobs, outbox, reservations
 from gossamer.store.budgets import BudgetChange
 from gossamer.store.ledger_tables import PARTS, closed_rungs
 from gossamer.store.outlook import Asked, Outlook, look
@@ -151,8 +152,9 @@ def _tell(tx: Tx, budget: Budget) -> None:
     whose = f"of job {short(job_id)}" if job_id else f"of {budget.key.period}"
     spent, most = (shown(part, getattr(of, part)) for of in (budget.spent, budget.cap))
     sentence = ALERTS[AlertKind.SPENDING].format(percent=budget.told, whose=whose, spent=spent, most=most)
-    subject = ":".join((budget.key.scope, budget.key.subject, budget.key.period, str(budget.told)))
-    alerts.fire(tx, AlertKind.SPENDING, subject, sentence, job_id=job_id)
+    # Requests that were in flight when a job was cancelled are paid for, and nobody has to look after its budget.
+    if job_id is None or jobs.states(tx, [job_id]).get(job_id) not in OVER:
+        alerts.fire(tx, AlertKind.SPENDING, alerts.spending_subject(budget.key, budget.told), sentence, job_id=job_id)
     outbox.budget_reached(tx, budget, sentence)
 
 

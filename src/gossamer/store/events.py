@@ -48,6 +48,13 @@ def add(
     add_many(tx, [(job_id, Event(tx.now, kind, who, why, site_id, visit_id))])
 
 
+def stopped_by(tx: Tx, job_id: UUID) -> str:
+    """Who has paused a job: the kind of alert if it has done so by itself. Nobody if it was set going since."""
+    moves = (events.c.job_id == job_id) & events.c.kind.in_(("job.pausing", "job.running"))
+    last = tx.run(select(events.c.kind, events.c.who).where(moves).order_by(events.c.id.desc()).limit(1)).first()
+    return last.who if last and last.kind == "job.pausing" else ""
+
+
 _ADD = Many(insert(events))
 
 

@@ -112,9 +112,11 @@ def pages_by_key(
     return [_page(row) for row in tx.run(query)]
 
 
-def given_pages(tx: Tx, job_id: UUID, after: bytes, limit: int) -> list[PageHistory]:
-    """Pages that were not passed on by other sites, by key, a step at a time."""
+def given_pages(tx: Tx, job_id: UUID, after: bytes, limit: int, states: Sequence[PageState] = ()) -> list[PageHistory]:
+    """Pages that were not passed on by other sites, by key, a step at a time; those in some states, or all."""
     mine = (pages.c.job_id == job_id) & (pages.c.key > after) & (pages.c.handed == 0)
+    if states:
+        mine &= pages.c.state.in_(states)
     return [_page(row) for row in tx.run(select(pages).where(mine).order_by(pages.c.key).limit(limit))]
 
 

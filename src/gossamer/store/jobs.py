@@ -14,16 +14,12 @@ from gossamer.model.ids import fits, new_id
 from gossamer.model.job import Job
 from gossamer.model.priority import Priority
 from gossamer.model.states import JOB_MOVES, JobState, SiteState, VisitState, origins
-from gossamer.store import checkpoints, counters, events, outbox
+from gossamer.store import alerts, checkpoints, counters, events, outbox
 from gossamer.store.tables import jobs, sites, visits
 from gossamer.store.tx import Tx
 
-_CHECKPOINTS = {
-    JobState.PAUSED: CheckpointCause.PAUSE,
-    JobState.COMPLETED: CheckpointCause.END,
-    JobState.FAILED: CheckpointCause.END,
-    JobState.CANCELLED: CheckpointCause.END,
-}
+_ENDS = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED)
+_CHECKPOINTS = {JobState.PAUSED: CheckpointCause.PAUSE, **dict.fromkeys(_ENDS, CheckpointCause.END)}
 
 
 _CREATE = insert(jobs)
@@ -135,13 +131,15 @@ def move(
     if target is JobState.RUNNING:
         started = tx.now
         changes["finished_at"] = None
-    if target in (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED):
+    if target in _ENDS:
         changes["finished_at"] = tx.now
     if not tx.run(_MOVE[target], changes).rowcount:
         return False
     first = bool(started and tx.run(_BEGIN, {"b_id": identifier, "started_at": started}).rowcount)
     events.add(tx, identifier, f"job.{target}", why, who=who)
     outbox.job_moved(tx, identifier, target, first=first, account=account)
+    if target in _ENDS:
+        alerts.clear_of_budget(tx, identifier)
     if target in _CHECKPOINTS:
         checkpoints.take(tx, identifier, _CHECKPOINTS[target])
     return True

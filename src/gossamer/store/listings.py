@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import site_of_url
 from gossamer.store.events import Event, Line
 from gossamer.store.tables import events, pages, records, sites
 from gossamer.store.tx import Tx
@@ -28,8 +29,22 @@ class Failure:
     """A site or a page that was not had."""
 
     key: bytes  # its place among the others
-    url: str
+    host: str
+    url: str  # nothing: it is about the whole site
     trouble: Trouble | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Some of them, and the place after which the next ones come; nothing if these were the last."""
+
+    items: list[Failure]
+    next: bytes = b""
+
+    @classmethod
+    def of(cls, found: list[Failure], limit: int) -> "Failures":
+        """Of one more than are wanted."""
+        return cls(found[:limit], found[limit - 1].key if len(found) > limit else b"")
 
 
 def found(tx: Tx, job_id: UUID, kind: str, after: bytes, limit: int) -> list[Found]:
@@ -39,19 +54,20 @@ def found(tx: Tx, job_id: UUID, kind: str, after: bytes, limit: int) -> list[Fou
     return [Found(row.kind, bytes(row.key), row.data) for row in tx.run(query)]
 
 
-def failed_pages(tx: Tx, job_id: UUID, after: bytes, limit: int) -> list[Failure]:
+def failed_pages(tx: Tx, job_id: UUID, after: bytes, limit: int) -> Failures:
+    """By key. Of pages that a person has named, `scraped.failed_after` says more."""
     wanted = (pages.c.job_id == job_id) & (pages.c.state == PageState.FAILED) & (pages.c.key > after)
     columns = (pages.c.key, pages.c.url, pages.c.reason, pages.c.detail, pages.c.http_status)
-    rows = tx.run(select(*columns).where(wanted).order_by(pages.c.key).limit(limit))
-    return [Failure(bytes(row.key), row.url, _trouble(row)) for row in rows]
+    rows = tx.run(select(*columns).where(wanted).order_by(pages.c.key).limit(limit + 1))
+    return Failures.of([Failure(bytes(row.key), site_of_url(row.url), row.url, _trouble(row)) for row in rows], limit)
 
 
-def failed_sites(tx: Tx, job_id: UUID, after: bytes, limit: int) -> list[Failure]:
+def failed_sites(tx: Tx, job_id: UUID, after: bytes, limit: int) -> Failures:
     """By host."""
     wanted = (sites.c.job_id == job_id) & (sites.c.state == SiteState.FAILED) & (sites.c.host > after.decode())
     columns = (sites.c.host, sites.c.reason, sites.c.detail, sites.c.http_status)
-    rows = tx.run(select(*columns).where(wanted).order_by(sites.c.host).limit(limit))
-    return [Failure(row.host.encode(), row.host, _trouble(row)) for row in rows]
+    rows = tx.run(select(*columns).where(wanted).order_by(sites.c.host).limit(limit + 1))
+    return Failures.of([Failure(row.host.encode(), row.host, "", _trouble(row)) for row in rows], limit)
 
 
 def happened(tx: Tx, job_id: UUID, after: UUID | None, limit: int) -> list[Line]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import repeat
 from typing import Any
 from uuid import UUID
 
@@ -65,6 +66,15 @@ def after(tx: Tx, job_id: UUID, place: str, limit: int) -> Listing:
     # A page that was read and has no record was taken out by somebody: it is none of the results.
     found = [page for page in _read(tx, job_id, given[:limit]) if page.data or page.state is not PageState.DONE]
     return Listing(found, given[limit - 1].key.hex() if more else "")
+
+
+def failed_after(tx: Tx, job_id: UUID, place: str, limit: int) -> Listing:
+    """The next ones that could not be had. Of so many that may be, some have been found elsewhere: then it is fewer."""
+    given = history.given_pages(tx, job_id, bytes.fromhex(place), limit + 1, (PageState.FAILED, PageState.SKIPPED))
+    some = given[:limit]
+    ends = _followed(tx, job_id, some)
+    found = [page for page in map(_page, some, ends, repeat({})) if page.error]
+    return Listing(found, some[-1].key.hex() if len(given) > limit else "")
 
 
 def _read(tx: Tx, job_id: UUID, asked: Sequence[PageHistory]) -> list[ScrapedPage]:

@@ -1,4 +1,4 @@
-"""What accounts have used: a row per request that led to a job, by which the month's credits are counted."""
+"""What accounts have used: a row per request that led to a job. The month's credits are their sum, which is kept."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +12,7 @@ from gossamer.model.account import Bill
 from gossamer.model.job import Job
 from gossamer.model.money import Scope
 from gossamer.model.states import JobState, PageState, VisitState
+from gossamer.store import month_credits
 from gossamer.store.access_tables import usage
 from gossamer.store.ledger_tables import budgets
 from gossamer.store.tables import counters, pages, visits
@@ -60,12 +61,14 @@ _BEGIN = insert(usage)
 
 def begin(tx: Tx, account: str, job: Job, bill: Bill, outcome: str) -> None:
     now = tx.now
+    month = f"{now:%Y-%m}"
+    month_credits.add(tx, account, month, bill.credits)
     tx.run(
         _BEGIN,
         {
             "account_id": account,
             "id": job.id,
-            "month": f"{now:%Y-%m}",
+            "month": month,
             "day": f"{now:%Y-%m-%d}",
             "key_id": bill.key,
             "door": bill.door,
@@ -96,14 +99,9 @@ def _set(tx: Tx, account: str, job_id: UUID, values: Mapping[str, Any]) -> None:
     tx.run(_SET, {"b_account": account, "b_job": job_id, **values})
 
 
-_SPENT = select(func.coalesce(func.sum(usage.c.credits), 0)).where(
-    usage.c.account_id == bindparam("account"), usage.c.month == bindparam("month")
-)
-
-
 def spent(tx: Tx, account: str, month: str) -> int:
     """Credits used in a month, those of open jobs as far as they are expected."""
-    return int(tx.run(_SPENT, {"account": account, "month": month}).scalar_one())
+    return month_credits.used(tx, account, month)
 
 
 def one(tx: Tx, account: str, job_id: UUID) -> Use | None:
@@ -204,11 +202,14 @@ _TAKEN = (
     )
     .where(_OF_JOB)
 )
+# Held: of two who close it at once, the second must see what the first has taken off the month.
+_TAKEN_HELD = _TAKEN.with_for_update(of=usage)
 
 
 def close(tx: Tx, account: str, job_id: UUID, prices: Mapping[str, int]) -> Use | None:
     """Write down what a job has really taken: so many credits for each page that was read, by what read it."""
-    found = tx.run(_TAKEN, {"b_account": account, "b_job": job_id, "b_subject": job_id.hex}).first()
+    taken = _TAKEN_HELD if tx.dialect.row_locks else _TAKEN
+    found = tx.run(taken, {"b_account": account, "b_job": job_id, "b_subject": job_id.hex}).first()
     if found is None:
         return None
     credits = sum(prices.get(row.rung, 1) * int(row.pages) for row in tx.run(_BY_RUNG, {"job": job_id}))
@@ -223,10 +224,12 @@ def close(tx: Tx, account: str, job_id: UUID, prices: Mapping[str, int]) -> Use 
         "is_open": 0,
     }
     _set(tx, account, job_id, values)
+    month_credits.change(tx, account, found.month, credits - int(found.credits))
     return replace(_use(found), **{**values, "is_open": False})
 
 
 def forget(tx: Tx, before: datetime) -> int:
+    month_credits.forget(tx, f"{before:%Y-%m}")
     return tx.run(delete(usage).where(usage.c.at < before, usage.c.is_open == 0)).rowcount
 
 

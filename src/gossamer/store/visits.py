@@ -271,6 +271,20 @@ def busy_of_job(tx: Tx, job_id: UUID) -> int:
     return int(tx.run(select(func.count()).select_from(visits).where(mine, _IN_HAND)).scalar_one())
 
 
+_WALKED = select(
+    exists().where(
+        visits.c.job_id == bindparam("job"),
+        visits.c.state == VisitState.RUNNING,
+        visits.c.lease_until > bindparam("now", type_=visits.c.lease_until.type),
+    )
+)
+
+
+def is_walked(tx: Tx, job_id: UUID) -> bool:
+    """Whether anybody may still settle pages of a job. Whoever has died holds no lease for long."""
+    return bool(tx.run(_WALKED, {"job": job_id, "now": tx.now}).scalar())
+
+
 _EXPIRED = select(visits.c.id, visits.c.lease).where(
     visits.c.state == VisitState.RUNNING, visits.c.lease_until < bindparam("now", type_=visits.c.lease_until.type)
 )

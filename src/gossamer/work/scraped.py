@@ -31,7 +31,16 @@ from gossamer.store import scraped
 from gossamer.store.database import Database
 from gossamer.store.scraped import Listing, ScrapedPage
 
-__all__ = ["Listing", "ScrapedPage", "as_object", "read_result", "read_results", "results_after", "with_files"]
+__all__ = [
+    "Listing",
+    "ScrapedPage",
+    "as_object",
+    "failed_after",
+    "read_result",
+    "read_results",
+    "results_after",
+    "with_files",
+]
 
 _AT_ONCE = 200
 
@@ -53,6 +62,11 @@ async def read_results(database: Database, job_id: UUID, urls: Sequence[str]) ->
 async def results_after(database: Database, job_id: UUID, after: str = "", limit: int = 100) -> Listing:
     """Up to so many results after a place in the job, in an order of their own that never changes."""
     return await database.read(scraped.after, job_id, after, limit)
+
+
+async def failed_after(database: Database, job_id: UUID, after: str = "", limit: int = 100) -> Listing:
+    """The same of those that could not be had."""
+    return await database.read(scraped.failed_after, job_id, after, limit)
 
 
 async def with_files(files: PageFiles, job_id: UUID, page: ScrapedPage) -> ScrapedPage:

@@ -189,7 +189,11 @@ async def crawl_errors(job_id: UUID, tenant: Reader) -> shapes.Errors:
 
 
 async def _errors(tenant: Tenant, job: Job) -> shapes.Errors:
-    failed = await tenant.failed_pages(job, b"", _MOST_ERRORS)
+    found = await tenant.failed_pages(job, b"", _MOST_ERRORS)
+    failed = list(found.items)
+    while found.next and len(failed) < _MOST_ERRORS:
+        found = await tenant.failed_pages(job, found.next, _MOST_ERRORS - len(failed))
+        failed += found.items
     robots = [one.url for one in failed if one.trouble and one.trouble.reason is Reason.ROBOTS]
     return shapes.Errors(
         errors=[shapes.page_error(one) for one in failed if one.url not in robots], robotsBlocked=robots

@@ -82,7 +82,8 @@ class ResultPage(Answer):
 
 
 class Failure(Answer):
-    url: str
+    url: str | None  # nothing: it is about the whole site
+    domain: str
     reason: str
     code: str
     http_status: int | None = None
