@@ -1,7 +1,9 @@
 """The endpoints of sitemap jobs: the sitemap is really read, the pages are really fetched."""
 
+import sqlite3
+from contextlib import closing
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import orjson
 import pytest
@@ -67,6 +69,24 @@ def test_a_list_becomes_a_job_too(working: Server) -> None:
         cancelled = client.post(f"/api/jobs/{again['id']}/cancel")
         assert (cancelled.status_code, cancelled.json()) == (202, {"ok": True})
         assert client.get(f"/api/jobs/{again['id']}").json()["status"] == "cancelled"
+
+
+@pytest.mark.parametrize("door", ["/api/jobs", "/v1/jobs"])
+def test_no_more_requests_are_in_flight_than_a_job_wants(working: Server, door: str) -> None:
+    urls = [f"http://{name}-at-once.town/slow" for name in "abcdef"]
+    bodies = {
+        "/api/jobs": {"sitemap_urls": urls, "options": {"max_concurrency": 2}},
+        "/v1/jobs": {"recipe": "scrape", "name": "Two at a time", "urls": urls, "max_concurrency": 2},
+    }
+    with working.client(right="submit") as client, closing(sqlite3.connect(working.home / "gossamer.db")) as rows:
+        job = client.post(door, json=bodies[door]).json()
+        at_once = []
+        while client.get(f"/v1/jobs/{job['id']}").json()["state"] not in ("completed", "failed"):
+            in_hand = "SELECT count(*) FROM visits WHERE job_id = ? AND state IN ('issued', 'running')"
+            at_once += rows.execute(in_hand, (UUID(job["id"]).bytes,)).fetchone()
+        done = client.get(f"/v1/jobs/{job['id']}").json()
+    assert max(at_once) == 2, at_once
+    assert (done["state"], done["progress"]["pages"]["done"]) == ("completed", 6)
 
 
 def test_no_job_without_pages(working: Server) -> None:

@@ -64,6 +64,7 @@ async def test_what_is_usual_here_may_change_between_the_two(database: AnyDataba
         {"priority": Priority.HIGH},
         {"cap": Cap(credits=5)},
         {"cap": Cap(traffic=1_000_000)},
+        {"at_once": 3},
     ],
 )
 async def test_another_request_under_the_key_is_refused_naming_the_first(

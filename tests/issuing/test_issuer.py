@@ -147,6 +147,30 @@ async def test_a_home_holds_a_jobs_own_cap_too(database: AnyDatabase) -> None:
     assert await database.read(queue.in_hand) == {("http", job.id): 7}
 
 
+def want(tx: Tx, job_id: UUID, at_once: int) -> None:
+    tx.run(update(tables.jobs).where(tables.jobs.c.id == job_id).values(at_once=at_once))
+
+
+async def test_a_job_that_wants_fewer_at_once_has_no_more_and_the_others_the_rest(database: AnyDatabase) -> None:
+    modest = await database.write(make_job, *hosts(40))
+    other = await database.write(make_job, *hosts(40, "b"))
+    await database.write(want, modest.id, 3)
+    await worker(database, 20)
+    issuer, dispatcher = issuer_of(database, per_job=15)
+    await issuer.look()
+    assert await database.read(queue.in_hand) == {("http", modest.id): 3, ("http", other.id): 15}
+    await nudged(dispatcher)
+    assert await issuer.look() == 0
+
+
+async def test_at_home_too_a_job_has_no_more_than_it_wants_over_all_processes(database: AnyDatabase) -> None:
+    modest = await database.write(make_job, *hosts(40))
+    await database.write(want, modest.id, 3)
+    for shard in (0, 1):
+        await database.write(issue_in_a_home, "http", shard, 2, 10, f"home/{shard}-1", frozenset(), suspects=0)
+    assert await database.read(queue.in_hand) == {("http", modest.id): 3}
+
+
 async def test_at_home_too_a_slot_that_becomes_free_is_for_the_job_that_has_least(database: AnyDatabase) -> None:
     """One by one, as they become free: the job that came first would have every one of them if none were counted."""
     large = await database.write(make_job, *hosts(40))

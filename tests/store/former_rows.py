@@ -52,7 +52,7 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
     return rows | _since_0011(revision)
 
 
-FILLED = tuple(f"{number:04}" for number in range(1, 16))
+FILLED = tuple(f"{number:04}" for number in range(1, 17))
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 
@@ -176,6 +176,8 @@ def _since_0011(revision: str) -> Rows:
         rows |= _of_0014()
     if revision >= "0015":
         _add(rows["webhook_keys"], is_sealed=False)
+    if revision >= "0016":
+        rows["month_credits"] = [{"account_id": "default", "month": "2026-01", "credits": 1}]
     return rows
 
 

@@ -87,6 +87,12 @@ class NewJob(BaseModel):
     mode: str | None = Field(None, max_length=40, description="free-only, hybrid or premium-only.")
     ladder: str | None = Field(None, max_length=400, description="Your own instead, like direct,stealth.")
     priority: Priority = Priority.NORMAL
+    max_concurrency: int | None = Field(
+        None,
+        ge=1,
+        le=10**6,
+        description="Sites of it walked at a time, and so its requests in flight, at most.",
+    )
     limits: Limits = Field(default_factory=Limits)
     start: bool = Field(True, description="False: it waits for POST .../resume.")
 
@@ -162,7 +168,16 @@ def job_request(body: NewJob, parts: Parts, key: str | None, *, needs_targets: b
     kept = params.model_dump(mode="json")
     cap, usual = body.limits.cap(), parts.app.caps[Scope.JOB].credits
     return JobRequest(
-        body.name, body.recipe, kept, targets, body.start, key or "", body.priority, cap, usual_credits=usual
+        body.name,
+        body.recipe,
+        kept,
+        targets,
+        body.start,
+        key or "",
+        body.priority,
+        cap,
+        at_once=body.max_concurrency,
+        usual_credits=usual,
     )
 
 

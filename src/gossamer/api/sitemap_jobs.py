@@ -63,7 +63,12 @@ _STATUS: Mapping[JobState, Status] = {
 class Options(BaseModel):
     domain: str = Field("", max_length=300, description="What the job is called; that of the first address if empty.")
     max_urls: int = Field(10_000, ge=1, le=MAX_ADDRESSES)
-    max_concurrency: int = Field(2, ge=1, le=100, description="Taken, and without effect: politeness decides.")
+    max_concurrency: int = Field(
+        2,
+        ge=1,
+        le=100,
+        description="Requests in flight at a time. Those to one site are as far apart as ever.",
+    )
     allow_residential: bool = False
     enable_firecrawl: bool = Field(False, description="Ask Firecrawl for what cannot be had directly, if it is set up.")
     firecrawl_api_key: SecretStr | None = Field(
@@ -131,7 +136,8 @@ async def create(body: NewSitemapJob, tenant: Submitter, parts: GivenParts) -> S
     wanted = Wanted(formats=["metadata"], ladder=ladder)
     request = replace(wanted.request(listed, parts, name, None, sealed), sealed_keys=sealed)
     cap = cap_of(request.cap.credits, None, options.traffic_budget_mb, options.residential_limit_mb)
-    job = (await tenant.submit(replace(request, cap=cap), DOOR, len(listed.urls))).job
+    request = replace(request, cap=cap, at_once=options.max_concurrency)
+    job = (await tenant.submit(request, DOOR, len(listed.urls))).job
     return await _shown(tenant, await tenant.job(job.id))
 
 

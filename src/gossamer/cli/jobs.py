@@ -61,6 +61,9 @@ def run(
     priority: Priority = typer.Option(
         Priority.NORMAL, metavar="high|normal|low", help="Its share beside other jobs: 4 to 2 to 1."
     ),
+    max_concurrency: int | None = typer.Option(
+        None, "--max-concurrency", min=1, help="Sites of this job walked at a time, and so requests in flight, at most."
+    ),
     max_credits: int | None = MAX_CREDITS,
     max_usd: float | None = MAX_USD,
     max_mb: int | None = MAX_MB,
@@ -108,6 +111,7 @@ def run(
         start=not no_auto_start,
         submit_key=idempotency_key,
         priority=priority,
+        at_once=max_concurrency,
         cap=cap_of(max_credits, max_usd, max_mb, max_residential_mb),
         mode=mode,
         ladder=ladder,

@@ -44,6 +44,7 @@ class Request:
     submit_key: str | None = None
     priority: Priority = Priority.NORMAL
     cap: Cap = Cap()
+    at_once: int | None = None
     mode: str | None = None
     ladder: str | None = None
     probe: int | None = None  # homepages to look at first
@@ -73,7 +74,17 @@ async def run_job(home: Home, given: Request, *, processes: int | None, detach: 
         estimates.agree(house, said, cap, yes=given.yes, quiet=as_json)
     sites, usual = targets.targets, house.max_credits
     request = JobRequest(
-        given.name, "prospect", params, sites, given.start, key, given.priority, given.cap, said, usual_credits=usual
+        given.name,
+        "prospect",
+        params,
+        sites,
+        given.start,
+        key,
+        given.priority,
+        given.cap,
+        said,
+        at_once=given.at_once,
+        usual_credits=usual,
     )
     submitted = await home.submit(request)
     job = submitted.job

@@ -76,6 +76,7 @@ class RemoteHome:
             domains=() if urls else [target.given for target in request.targets],
             urls=urls,
             priority=str(request.priority),
+            max_concurrency=request.at_once,
             limits=_limits(request.cap),
             start=request.start,
             idempotency_key=request.submit_key or None,

@@ -107,13 +107,14 @@ class JobCalls:
         mode: str | None = None,
         ladder: str | None = None,
         priority: str | None = None,
+        max_concurrency: int | None = None,
         limits: Mapping[str, Any] | None = None,
         start: bool = True,
         idempotency_key: str | None = None,
     ) -> answers.Job:
         """A job of any recipe. Without a key of yours it gets one, so that a try that is repeated is the same job."""
         wanted = _job(recipe, name, params, domains, urls, mode, ladder, limits)
-        wanted |= _without_nothing(priority=priority, start=start)
+        wanted |= _without_nothing(priority=priority, max_concurrency=max_concurrency, start=start)
         call = Call("POST", "/v1/jobs", answers.Job, body=wanted, headers=_once(idempotency_key))
         _, headers, text = await self._transport.whole(call)
         made = self._transport.read(call, text)

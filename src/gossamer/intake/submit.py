@@ -28,7 +28,8 @@ from gossamer.store.tx import Tx
 
 LONGEST_NAME = 200
 LONGEST_KEY = 200
-_USUALLY = {"start": True, "priority": Priority.NORMAL, "cap": Cap()}  # how a job is run of which nothing else is said
+# How a job is run of which nothing else is said.
+_USUALLY = {"start": True, "priority": Priority.NORMAL, "cap": Cap(), "at_once": None}
 _COMMANDS = {"prospect": "job run"}  # of recipes that are not called as their command is
 
 
@@ -161,7 +162,9 @@ def _create(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None) -> Subm
     # Those of the command line are asked for by nobody else, and none of them waits for another.
     begins = admit(tx, request.account, request.bill) if request.bill else True
     sites_total, account = len(request.targets), request.account
-    job = jobs.create(tx, request.name, request.recipe, request.params, sites_total, request.priority, account)
+    job = jobs.create(
+        tx, request.name, request.recipe, request.params, sites_total, request.priority, account, request.at_once
+    )
     created = sites.create_many(tx, job.id, request.targets)
     listed.give_pages(tx, job.id, request.targets, created, first)
     budgets.open_job(tx, job.id, request.limit)

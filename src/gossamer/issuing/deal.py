@@ -22,6 +22,7 @@ class Share:
     busy: int = 0
     elsewhere: int = 0  # in other lanes: only for the cap
     account: str = ""
+    most: int | None = None  # it may have, by its own wish
 
 
 class _Turns:
@@ -62,9 +63,11 @@ class _Turns:
         heappush(self._jobs[account], self._place(job))
         heapreplace(self._accounts, (self._of_accounts[account], order, account))
 
-    def in_hand(self, job: UUID) -> int:
-        """In all lanes."""
-        return self.counts[job] + self._shares[job].elsewhere
+    def has_enough(self, job: UUID, per_job: int | None) -> bool:
+        """In all lanes together."""
+        share = self._shares[job]
+        has = self.counts[job] + share.elsewhere
+        return any(most is not None and has >= most for most in (per_job, share.most))
 
 
 def deal(
@@ -82,7 +85,7 @@ def deal(
     """Always to the account that has least, and there to the job that has least for its weight, until all are dealt.
 
     The last `kept` slots are only for jobs that have none. A domain never has more than `per_domain` visits at a time,
-    a job never more than `per_job`.
+    a job never more than `per_job`, nor more than it wants itself.
     Of visits that were running when a worker died only `most_suspects` run at a time, so that the guilty one is found.
     """
     taken_of = Counter(busy)
@@ -92,7 +95,7 @@ def deal(
     while len(dealt) < slots and (job := turns.next()):
         if turns.counts[job] and len(dealt) >= slots - kept:
             continue
-        if per_job is not None and turns.in_hand(job) >= per_job:
+        if turns.has_enough(job, per_job):
             continue
         while queues[job]:
             visit = queues[job].popleft()
@@ -134,9 +137,11 @@ def issue(
     if not ready:
         return ids
     domains = {waiting.domain for row in ready.values() for waiting in row}
-    has = queue.in_hand_of_jobs(tx, alone=per_job is not None)
+    claims = jobs.claims(tx)
+    has = queue.in_hand_of_jobs(tx, alone=per_job is not None or any(claim.most for claim in claims.values()))
     shares = {
-        job: Share(weight, has.get(job, 0), account=account) for job, (account, weight) in jobs.weights(tx).items()
+        job: Share(claim.weight, has.get(job, 0), account=claim.account, most=claim.most)
+        for job, claim in claims.items()
     }
     busy = visits.busy_domains(tx, sorted(domains))
     dealt = deal(ready, busy, slots, shares=shares, suspects=suspects, per_job=per_job)

@@ -19,6 +19,7 @@ from gossamer.model.fetching import HOME_LANE
 from gossamer.model.sentences import ALERTS
 from gossamer.store import alerts, jobs, places, queue, reclaim, visits, workers
 from gossamer.store.database import Database
+from gossamer.store.jobs import Claim
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 
@@ -58,10 +59,10 @@ class Room:
             counts[job] += count
         return max(counts.values(), default=0)
 
-    def share(self, lane: str, job: UUID, account: str, weight: int) -> Share:
+    def share(self, lane: str, job: UUID, claim: Claim) -> Share:
         has = self.busy.get((lane, job), 0)
         everywhere = sum(count for (_, of), count in self.busy.items() if of == job)
-        return Share(weight, has, everywhere - has, account)
+        return Share(claim.weight, has, everywhere - has, claim.account, claim.most)
 
     def slots(self, lane: str) -> int:
         """All there are of a lane, as far as the cap allows."""
@@ -92,7 +93,7 @@ def issue(tx: Tx, holder: str, lane: str, cap: int, mark: str, per_job: int | No
     if not ready:
         return ids
     domains = {waiting.domain for row in ready.values() for waiting in row}
-    shares = {job: room.share(lane, job, *whose) for job, whose in jobs.weights(tx).items()}
+    shares = {job: room.share(lane, job, claim) for job, claim in jobs.claims(tx).items()}
     dealt = deal(
         ready,
         visits.busy_domains(tx, sorted(domains)),

@@ -58,6 +58,7 @@ class JobRequest:
     estimate: Estimate | None = None  # what it was said to cost, if anything
     account: str = DEFAULT  # whose it is
     bill: Bill | None = None  # what is written down of it, where somebody else asks for it
+    at_once: int | None = None  # sites walked at a time, and so requests in flight; None: as many as there is room for
     sealed_keys: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # its own to providers, by their names
     usual_credits: int | None = None  # what it may spend of them where it was given no limit
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import Row, bindparam, exists, insert, select, update
@@ -33,6 +33,7 @@ def create(
     sites_total: int,
     priority: Priority = Priority.NORMAL,
     account: str = DEFAULT,
+    at_once: int | None = None,
 ) -> Job:
     """A pending job with its counters. Its id carries the database's time."""
     identifier = new_id(tx.now)
@@ -49,6 +50,7 @@ def create(
             "created_at": tx.now,
             "priority": priority,
             "account_id": account,
+            "at_once": at_once,
         },
     )
     counters.create(tx, identifier)
@@ -92,10 +94,20 @@ def states(tx: Tx, identifiers: Sequence[UUID]) -> dict[UUID, JobState]:
     return {row.id: JobState(row.state) for row in tx.run(query)}
 
 
-def weights(tx: Tx) -> dict[UUID, tuple[str, int]]:
-    """Of the jobs that run: whose each is, and how large its share should be beside that account's others."""
-    query = select(jobs.c.id, jobs.c.account_id, jobs.c.priority).where(jobs.c.state == JobState.RUNNING)
-    return {row.id: (row.account_id, Priority(row.priority).weight) for row in tx.run(query)}
+class Claim(NamedTuple):
+    """Whose a job is, how large its share should be beside that account's others, and how much it may have at most."""
+
+    account: str
+    weight: int
+    most: int | None
+
+
+def claims(tx: Tx) -> dict[UUID, Claim]:
+    """Of the jobs that run."""
+    query = select(jobs.c.id, jobs.c.account_id, jobs.c.priority, jobs.c.at_once).where(
+        jobs.c.state == JobState.RUNNING
+    )
+    return {row.id: Claim(row.account_id, Priority(row.priority).weight, row.at_once) for row in tx.run(query)}
 
 
 _STATE = select(jobs.c.state).where(jobs.c.id == bindparam("job"))

@@ -46,6 +46,7 @@ jobs = Table(
     Column("hidden_at", Instant),  # since when its results are not shown any more; they are purged after a grace time
     Column("priority", String(8), nullable=False, server_default="normal"),
     Column("account_id", String(40), nullable=False, server_default="default"),  # whose it is
+    Column("at_once", Integer),  # visits walked at a time, at most
     Index(None, "state"),
     Index("ix_jobs_account_id_id", "account_id", "id"),
     Index("uq_jobs_submit_key", "account_id", "submit_key", unique=True),
