@@ -14,7 +14,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from gossamer.access import opening, passwords
-from gossamer.api.live import BEHIND, Follower, TooSlow, Update
+from gossamer.api.live import BEHIND, Follower, Live, TooSlow, Update
 from gossamer.clock import SystemClock
 from gossamer.model.account import Right
 from gossamer.model.job import Job, Progress
@@ -23,12 +23,13 @@ from gossamer.model.states import JobState
 from gossamer.settle.commit import commit
 from gossamer.settle.step import HandBack, Step
 from gossamer.store import events as event_rows
-from gossamer.store import jobs, tables, visits
+from gossamer.store import jobs, listings, tables, visits
 from gossamer.store.database import open_database
 from gossamer.store.schema import ready_database
 from gossamer.store.tx import Tx
 from tests.api.conftest import Server, new_job
-from tests.jobs import LEASE, done, tokens
+from tests.conftest import AnyDatabase
+from tests.jobs import LEASE, done, make_job, tokens
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -233,6 +234,30 @@ def _update(number: int, state: JobState = JobState.RUNNING) -> Update:
     now = SystemClock().now()
     job = Job(uuid4(), "x", "prospect", {}, state, "", now, None, None)
     return Update(job, Progress(pages_done=number), (), None)
+
+
+async def test_whoever_has_missed_thousands_gets_each_of_them_once(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    (first, *_) = await database.read(listings.happened, job.id, None, 1)
+    await database.write(_add_events, job.id, 5_200)
+    await database.write(jobs.move, job.id, JobState.CANCELLED)
+    seen = []
+    async with Live(database).follow("default", job.id, first.id) as follower, asyncio.timeout(30):
+        while update := await follower.next():
+            seen += [one.id for one in update.events]
+            if update.is_last:
+                break
+    assert len(seen) == len(set(seen)) == await database.read(_events_after, job.id, first.id)
+    assert seen == sorted(seen)
+
+
+def _add_events(tx: Tx, job_id: UUID, count: int) -> None:
+    for number in range(count):
+        event_rows.add(tx, job_id, "site.done", f"{number}")
+
+
+def _events_after(tx: Tx, job_id: UUID, after: UUID) -> int:
+    return len(listings.happened(tx, job_id, after, 10_000))
 
 
 async def test_a_slow_reader_is_dropped() -> None:

@@ -186,6 +186,20 @@ async def test_the_credits_of_a_month_are_the_sum_of_its_requests(database: AnyD
     assert await database.read(usage.spent, "ann", month) == 0
 
 
+async def test_what_a_program_of_before_has_written_is_counted_when_the_month_is_set_anew(
+    database: AnyDatabase,
+) -> None:
+    await two_accounts(database)
+    job = await submit(database, RECIPES, asked("first", "ann", Quota(), credits=8))
+    month = f"{job.created_at:%Y-%m}"
+    await database.write(lambda tx: tx.run(update(rows.usage).values(credits=100)))
+    assert await database.read(usage.spent, "ann", month) == 8
+    await gather(*(database.write(usage.set_month_anew) for _ in range(3)))
+    assert await database.read(usage.spent, "ann", month) == 100
+    await submit(database, RECIPES, asked("second", "ann", Quota(), credits=5))
+    assert await database.read(usage.spent, "ann", month) == 105
+
+
 async def test_what_is_left_is_known_without_a_look_at_the_requests(database: AnyDatabase) -> None:
     await two_accounts(database)
     job = await submit(database, RECIPES, asked("first", "ann", Quota(credits=10), credits=8))

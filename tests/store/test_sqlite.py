@@ -19,9 +19,11 @@ from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select,
 from gossamer.clock import SystemClock
 from gossamer.errors import StorageAway, StorageFull, UserError
 from gossamer.model.page import Page
+from gossamer.model.record import Record
+from gossamer.model.states import PageState
 from gossamer.settle.commit import Committed
-from gossamer.settle.settler import MOST_CHOSEN, Settler
-from gossamer.settle.step import HandBack, Step
+from gossamer.settle.settler import MOST_ROWS, Settler, is_long
+from gossamer.settle.step import HandBack, PageStep, Step
 from gossamer.store import counters, jobs, pages
 from gossamer.store.database import SqliteDatabase
 from gossamer.store.tx import Tx
@@ -297,6 +299,17 @@ async def test_waiting_for_a_turn_is_not_synced_either(database: SqliteDatabase)
     assert await writing == _NORMAL
 
 
+@pytest.mark.parametrize(("records", "size", "long"), [(5, 50_000, False), (50, 50_000, True), (1, 1_000_000, True)])
+async def test_many_records_or_long_ones_make_a_long_batch(
+    database: SqliteDatabase, records: int, size: int, long: bool
+) -> None:
+    await database.write(make_job, "a.test")
+    (visit,) = await database.write(claim_all)
+    found = tuple(Record("match", (f"{number}",), {}) for number in range(records))
+    page = PageStep(Page.at("http://a.test/"), PageState.DONE, records=found, bytes_in=size)
+    assert is_long([Step(visit, page)] * 200) is long
+
+
 async def test_a_batch_that_chooses_very_many_pages_leaves_the_loop_alone(
     database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,7 +325,7 @@ async def test_a_batch_that_chooses_very_many_pages_leaves_the_loop_alone(
 
     monkeypatch.setattr(pages, "choose", choose)
     settling = asyncio.create_task(settler.run())
-    few, many = ([Page.at(f"http://a.test/{n}-{number}", 1) for number in range(n)] for n in (5, MOST_CHOSEN + 1))
+    few, many = ([Page.at(f"http://a.test/{n}-{number}", 1) for number in range(n)] for n in (5, MOST_ROWS + 1))
     for chosen in (few, many):
         settler.put(Step(visit, chosen=tuple(chosen), lane=visit.lane))
         while len(seen) < (1 if chosen is few else 2):

@@ -75,10 +75,13 @@ def test_of_very_many_domains_those_that_are_walked_now_are_remembered() -> None
     governor = Governor(second)
     governor.answered("walked.test", 429, 0.1)
     governor.answered("left.test", 429, 0.1)
+    governor.asks("asking.test", 30)
     for number in range(12_000):
         governor.answered(f"slow-{number}.test", 200, 9.0)
         if number % 1_000 == 0:
             governor.answered("walked.test", 429, 0.1)
+            governor.answered("asking.test", 200, 0.1)
 
     assert governor.spacing("walked.test") == timedelta(seconds=60)
+    assert governor.spacing("asking.test") == timedelta(seconds=30)
     assert governor.spacing("left.test") == timedelta(seconds=1)

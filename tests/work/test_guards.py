@@ -2,8 +2,9 @@
 
 from datetime import timedelta
 from pathlib import Path
+from uuid import UUID
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from gossamer.clock import FrozenClock
 from gossamer.model.alert import AlertKind
@@ -11,8 +12,9 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
-from gossamer.store import alerts, budgets, jobs
-from gossamer.store.tables import events, visits
+from gossamer.store import alerts, budgets, jobs, lanes
+from gossamer.store.tables import events, sites, visits
+from gossamer.store.tables import jobs as rows
 from gossamer.store.tx import Tx
 from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard
 from tests.conftest import AnyDatabase
@@ -141,6 +143,35 @@ async def test_a_long_queue_is_not_a_deserted_lane(database: AnyDatabase) -> Non
     clock.advance(61)
     await guard.look()
     assert (await _job(database, job)).state is JobState.RUNNING
+
+
+async def test_a_job_that_wants_no_more_at_a_time_does_not_wait_for_a_worker(database: AnyDatabase) -> None:
+    """All it wants at a time is walked in the browser's lane; its other sites wait for that and for nobody else."""
+    job = await database.write(make_job, "a.test", "b.test")
+    await database.write(_in_the_browser, "a.test")
+    await database.write(_due_long_ago, timedelta(hours=2))
+    await database.write(_began_long_ago)
+    clock = FrozenClock()
+    guard = LaneGuard(database, clock)
+    await database.write(_want, job.id, 1)
+    clock.advance(61)
+    await guard.look()
+    assert (await _job(database, job)).state is JobState.RUNNING
+    await database.write(_want, job.id, 2)
+    clock.advance(61)
+    await guard.look()
+    assert (await _job(database, job)).state is JobState.PAUSING
+
+
+def _in_the_browser(tx: Tx, host: str) -> None:
+    site = tx.run(select(sites.c.id).where(sites.c.host == host)).scalar_one()
+    (there,) = lanes.meet(tx, [(site, "browser")]).values()
+    tx.run(update(visits).where(visits.c.site_id == site).values(state="done"))
+    tx.run(update(visits).where(visits.c.id == there).values(state="issued"))
+
+
+def _want(tx: Tx, job_id: UUID, at_once: int) -> None:
+    tx.run(update(rows).where(rows.c.id == job_id).values(at_once=at_once))
 
 
 def _release_all_but(tx: Tx, kept: object) -> None:

@@ -34,6 +34,7 @@ class Housekeeper:
                 await self.look()
                 if rounds % _FORGET_EVERY == 0:
                     await self._database.write(_forget_old)
+                    await self._database.write(usage.set_month_anew)
             except StorageAway as error:
                 log.warning("database.away", why=str(error))
             rounds += 1

@@ -99,7 +99,8 @@ class Follower:
         if update is None:
             return None
         update = update.since(self._last)
-        self._last = update.last or self._last
+        if update.last and (self._last is None or update.last > self._last):
+            self._last = update.last  # whoever came later may be further than the others
         return update
 
 
@@ -117,11 +118,12 @@ class Live:
         fenced = Fenced(self._database, account, job_id)
         if after is None:
             after = await fenced.read(listings.last_event, job_id)
-        follower = Follower(await fenced.read(_look, job_id, after, _CATCH_UP))
+        first = await fenced.read(_look, job_id, after, _CATCH_UP)
+        follower = Follower(first)
         place = (account, job_id)
         self._followers.setdefault(place, set()).add(follower)
         if place not in self._tasks:
-            self._tasks[place] = asyncio.create_task(self._watch(place, fenced, after))
+            self._tasks[place] = asyncio.create_task(self._watch(place, fenced, first.last))
         try:
             yield follower
         finally:

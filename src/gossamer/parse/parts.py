@@ -4,6 +4,7 @@ The tree of the whole page is never changed here. What a part says is read from 
 the rules of what a visitor can see are those of `visible_text` and no others.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from html import escape
@@ -32,6 +33,8 @@ _IN_LOWER_FURNITURE = f"{_MENUS},footer{_OF_THE_PAGE}"
 _MAY_HIDE = ":is([hidden],[style*=none i],[style*=visibility i]):not(html,body)"
 # Markup that neither parts words nor hides them.
 _NOT_SIMPLE = ":not(:is(a,abbr,b,code,em,i,small,span,strong,u):not([hidden],[style]))"
+
+_SPACES = re.compile(r"[ \t\n\f\r]+")  # what parts the words of an attribute
 
 # A character that no text contains, and that joins nothing: what stands round it are two texts.
 APART = "\ufdd0"
@@ -69,7 +72,7 @@ def find_landmarks(tree: Tree, marked: Iterable[Element]) -> Landmarks:
 
 @lru_cache(maxsize=256)
 def _is_navigation(role: str) -> bool:
-    return "navigation" in role.lower().split()
+    return "navigation" in _SPACES.split(role.lower())
 
 
 def is_of_the_content(heading: Element) -> bool:

@@ -106,10 +106,11 @@ def commit(
     counters.add(tx, shard, changes)
     memory.learn(tx, experiences(held))
     done.ended = {work.visit.lease for work in held if work.ending is not None}
-    ending = _ending_with(held, closing[0]) if closing else set()
+    ending = _ending_with(held, closing[0]) if closing else {}
     finished = {job_id for job_id, change in changes.items() if change.sites_finished}
-    checkpoints.take_due(tx, sorted(finished - ending), checkpoint_visits)
-    for job_id in sorted(ending):
+    checkpoints.take_due(tx, sorted(finished - ending.keys()), checkpoint_visits)
+    # By account: its credits of the month are held from here to the commit.
+    for job_id in sorted(ending, key=lambda job_id: (ending[job_id], job_id)):
         if closing:
             closing[1](tx, job_id)
     charged = [charge for work in held for charge in work.charges]
@@ -119,10 +120,11 @@ def commit(
     return done
 
 
-def _ending_with(held: list[VisitWork], waited_for: Collection[UUID]) -> set[UUID]:
-    """Jobs that may end with these visits. What was paid for is booked last of all, and no job ends before that."""
+def _ending_with(held: list[VisitWork], waited_for: Collection[UUID]) -> dict[UUID, str]:
+    """Jobs that may end with these visits, and whose they are. What was paid for is booked last of all, and no job ends
+    before that."""
     return {
-        work.visit.job_id
+        work.visit.job_id: work.visit.account
         for work in held
         if work.visit.lease in waited_for and isinstance(work.ending, Finished) and not work.charges
     }

@@ -19,7 +19,8 @@ from gossamer.telemetry import get_logger
 
 MOST_WAITING = 200
 MOST_WAITED_FOR = 10_000  # far more than a process walks at once
-MOST_CHOSEN = 2_000  # new pages that are written without going to another thread
+# What is written without going to another thread: new pages and records, and what pages weighed that have any.
+MOST_ROWS, MOST_BYTES = 2_000, 40_000_000
 OLDEST = timedelta(seconds=2)
 
 log = get_logger(__name__)
@@ -198,13 +199,27 @@ class Settler:
     async def _write(self, steps: list[Step]) -> Committed:
         hurried = frozenset(step.visit.lease for step in steps if step.ending) & self._waited_for.keys()
         closing = (hurried, self._close) if hurried and self._close else None
-        # Pages that were only chosen need no place: of a list of addresses there may be many thousands at once.
-        is_long = sum(len(step.chosen) for step in steps) > MOST_CHOSEN
-        write = self._database.write if is_long else self._database.write_untold
+        apart = is_long(steps)
+        write = self._database.write if apart else self._database.write_untold
         done = await write(commit, steps, self._shard, self._checkpoint_visits, closing)
-        if not is_long:
+        if not apart:
             await self._database.flush()
         self._proven |= done.proven
         for lease in hurried | done.lost:
             self._waited_for.pop(lease, None)
         return done
+
+
+def is_long(steps: list[Step]) -> bool:
+    """Whether writing them would keep the event loop for too long.
+
+    Pages that were only chosen need no place: of a list of addresses there may be many thousands at once. A page may
+    have hundreds of records, or a record be as long as the page.
+    """
+    rows = sum(len(step.chosen) for step in steps)
+    size = 0
+    for step in steps:
+        if step.page and step.page.records:
+            rows += len(step.page.records)
+            size += step.page.bytes_in
+    return rows > MOST_ROWS or size > MOST_BYTES

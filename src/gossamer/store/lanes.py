@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import bindparam, func, select, update
 
 from gossamer.model.fetching import HOME_LANE
 from gossamer.model.ids import new_id
@@ -110,9 +110,10 @@ def deserted(tx: Tx, patience: timedelta) -> list[tuple[UUID, str]]:
     """Running jobs with the lane in which a visit has been due for so long while none at all is being walked.
 
     A job that was at rest in the meantime has not waited: for it the time counts from when it last began to run. Nor
-    does a visit wait for a worker whose site is being walked in another lane.
+    does a visit wait for a worker whose site is being walked in another lane, or whose job wants no more at a time.
     """
     others = visits.alias()
+    in_hand = select(func.count()).where(others.c.job_id == visits.c.job_id, others.c.state.in_(_IN_HAND))
     same = (others.c.lane == visits.c.lane) | (others.c.site_id == visits.c.site_id)
     walked = select(others.c.id).where(same, others.c.state.in_(_IN_HAND)).exists()
     query = (
@@ -123,6 +124,7 @@ def deserted(tx: Tx, patience: timedelta) -> list[tuple[UUID, str]]:
             visits.c.state == VisitState.READY,
             visits.c.due_at < tx.now - patience,
             ~walked,
+            jobs.c.at_once.is_(None) | (in_hand.scalar_subquery() < jobs.c.at_once),
         )
         .distinct()
     )

@@ -2,9 +2,9 @@
 
 from functools import cache
 
-from sqlalchemy import Executable, bindparam, delete, select, update
+from sqlalchemy import Executable, bindparam, delete, func, insert, select, text, update
 
-from gossamer.store.access_tables import month_credits
+from gossamer.store.access_tables import month_credits, usage
 from gossamer.store.dialect import Dialect
 from gossamer.store.tx import Tx
 
@@ -35,6 +35,17 @@ def change(tx: Tx, account: str, month: str, by: int) -> None:
     """A request has taken more or less than was expected. Of a month that nobody asks for any more nothing is kept."""
     if by:
         tx.run(_CHANGE, {"b_account": account, "b_month": month, "b_more": by})
+
+
+def set_anew(tx: Tx, month: str) -> None:
+    """By what the requests of a month say, whatever was added or taken off by a program that knew nothing of it."""
+    if tx.dialect.row_locks:
+        # Whoever has written a request and not yet added it waits, and adds it to the new sum.
+        tx.run(text("LOCK TABLE month_credits IN SHARE ROW EXCLUSIVE MODE"))
+    sums = select(usage.c.account_id, usage.c.month, func.sum(usage.c.credits)).where(usage.c.month == month)
+    tx.run(delete(month_credits).where(month_credits.c.month == month))
+    columns = ["account_id", "month", "credits"]
+    tx.run(insert(month_credits).from_select(columns, sums.group_by(usage.c.account_id, usage.c.month)))
 
 
 def forget(tx: Tx, before: str) -> None:

@@ -228,6 +228,11 @@ def close(tx: Tx, account: str, job_id: UUID, prices: Mapping[str, int]) -> Use 
     return replace(_use(found), **{**values, "is_open": False})
 
 
+def set_month_anew(tx: Tx) -> None:
+    """What accounts have used of this month, by their requests."""
+    month_credits.set_anew(tx, f"{tx.now:%Y-%m}")
+
+
 def forget(tx: Tx, before: datetime) -> int:
     month_credits.forget(tx, f"{before:%Y-%m}")
     return tx.run(delete(usage).where(usage.c.at < before, usage.c.is_open == 0)).rowcount

@@ -61,13 +61,14 @@ class Governor:
         `took` is nothing where somebody between us and the site took the time.
         """
         manner = self._manners.get(domain)
+        if manner is not None:
+            self._manners.move_to_end(domain)
         if status in _STRAINED:
             manner = self._manner(domain)
             least = self._spacing_of(domain).total_seconds()
             manner.backoff = min(max(manner.backoff, least) * 2, max(_LONGEST, least))
             manner.calm = 0
         elif manner is not None and manner.backoff:
-            self._manners.move_to_end(domain)
             manner.calm += 1
             if manner.calm >= _CALM_AFTER:
                 manner.calm = 0
