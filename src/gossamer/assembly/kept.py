@@ -67,8 +67,11 @@ def key_seals(settings: Settings) -> KeySeals:
 
 
 def lacks_shared_secret(settings: Settings) -> bool:
-    """Whether other machines could not open what is sealed here, though they may have to."""
-    return bool(settings.redis_url or settings.broker_url) and not settings.api_secret
+    """Whether others could not open what is sealed here, though they may have to: another home or machine may work the
+    jobs of any database that is a server."""
+    url = settings.database_url.get_secret_value() if settings.database_url else ""
+    is_shared = bool(settings.redis_url or settings.broker_url) or url.startswith("postgres")
+    return is_shared and not settings.api_secret
 
 
 def installation_secret(settings: Settings) -> bytes:
