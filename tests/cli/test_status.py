@@ -62,7 +62,7 @@ async def test_a_status_says_what_holds_and_until_when_results_are_kept(
         assert "Status: Cancelled" in said
         assert "Looks for: 1 keyword" in said
         assert "Alert: It does not add up." in said
-        assert any(line.startswith("Results: kept until ") for line in said)
+        assert any(line.startswith("Retention: results kept until ") for line in said)
         assert not any("Another's" in line for line in said)
         assert said[-1] == f"Resume anytime with 'gossamer job resume {short(job.id)}'."
         await show_status(LocalHome(app), short(job.id), as_json=True)
