@@ -63,6 +63,8 @@ async def write_directly(
         say_json({**answer, "bytes": size, "partial": partial, **kept.as_json(found.end)})
         return 0
     noun = (_OF_PAGES if words.is_of_pages(order.job) else _NOUNS).get(order.table.name, order.table.name)
+    if written == 1:
+        noun = "match" if noun == "matches" else noun.removesuffix("s")
     say(f"Wrote {written:,} {f'{order.only} ' if order.only else ''}{noun} to {output} ({size:,} bytes)")
     if partial:
         say(f"The job is {order.job.state}: these are the results so far.")
