@@ -23,3 +23,7 @@ def test_who_works_is_said(tmp_path: Path) -> None:
         with second_server(first, tmp_path / "second", "--processes", "1", settings={"GOSSAMER_HOME": str(home)}):
             said = (tmp_path / "second" / "said.txt").read_text()
             assert f"Process {pid} works this home's jobs; this one takes over when that ends. Ctrl-C stops." in said
+        elsewhere = {"GOSSAMER_DATABASE_URL": f"sqlite:///{home}/gossamer.db"}
+        with second_server(first, tmp_path / "third", "--processes", "1", settings=elsewhere):
+            said = (tmp_path / "third" / "said.txt").read_text()
+            assert "Another home works this database's jobs; this one takes over when that ends." in said

@@ -28,6 +28,7 @@ from gossamer.gate.memory import MemoryPlaces
 from gossamer.model.account import DEFAULT
 from gossamer.store.health import working_home
 from gossamer.telemetry import get_logger
+from gossamer.work.member import CLUSTER
 
 KEEP_ALIVE = 72  # seconds
 _BACKLOG = 2_048
@@ -88,7 +89,8 @@ async def _who_works(app: App, *, api_only: bool) -> str:
         return "Another process works this home's jobs; this one takes over when that ends."
     home = await app.database.read(working_home)
     if home and home != app.home_name:
-        return "Another home works this database's jobs; this one takes over when that ends."
+        whose = "The cluster" if home == CLUSTER else "Another home"
+        return f"{whose} works this database's jobs; this one takes over when that ends."
     return "Jobs are worked here."
 
 
