@@ -180,7 +180,7 @@ def test_a_job_is_run_watched_paused_resumed_and_taken_home(slow: tuple[Server, 
     one, web = slow
     laptop = Laptop(tmp_path, web)
     said = laptop.log_in(one)
-    assert said.startswith(f"Logged in to {one.url}, account default (default).\n")
+    assert said.startswith(f"Logged in to {one.url}, account default.\n")
     assert "--local" in said
     running = laptop.begin(*laptop.prospect("--top-pages", "24", "--max-pages-per-domain", "24", name="from afar"))
     job = _newest(laptop)

@@ -138,3 +138,10 @@ def test_the_last_slow_domains_are_not_judged_by_the_quick_ones() -> None:
     silent = replace(slow, sites_recently=0, pages_recently=0)
     assert words.remaining(silent) == "not known, for the last domain"
     assert not words.eta_is_least(replace(slow, sites_total=29))
+
+
+def test_one_page_is_no_pages() -> None:
+    job = replace(JOB, state=JobState.COMPLETED)
+    small = Progress(sites_total=1, sites_done=1, pages_done=1, records=1)
+    assert "1 match, 1 page read." in report._outcome(job, small)
+    assert "2,000 matches, 1 page read." in report._outcome(job, replace(small, records=2000))

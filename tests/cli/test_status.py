@@ -9,11 +9,13 @@ from sqlalchemy import update
 
 from gossamer.assembly import open_app
 from gossamer.cli.here import LocalHome
+from gossamer.cli.look import show_list
 from gossamer.cli.page_list import show_pages
 from gossamer.cli.status import asked_for, show_status
 from gossamer.errors import UserError
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
+from gossamer.model.job import Job
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
@@ -62,7 +64,7 @@ async def test_a_status_says_what_holds_and_until_when_results_are_kept(
         assert "Status: Cancelled" in said
         assert "Looks for: 1 keyword" in said
         assert "Alert: It does not add up." in said
-        assert any(line.startswith("Results: kept until ") for line in said)
+        assert any(line.startswith("Retention: results kept until ") for line in said)
         assert not any("Another's" in line for line in said)
         assert said[-1] == f"Resume anytime with 'gossamer job resume {short(job.id)}'."
         await show_status(LocalHome(app), short(job.id), as_json=True)
@@ -114,3 +116,25 @@ def _failed(visit: Visit) -> Step:
 
 def _over(visit: Visit) -> Step:
     return Step(visit, ending=Finished(SiteState.DONE))
+
+
+async def test_what_was_scraped_is_not_called_matches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with open_app(Settings(home=tmp_path)) as app:
+        await app.database.write(make_job, "a.test")
+        await show_list(LocalHome(app), 10, archived=False, as_json=False)
+        assert "Matches" in capsys.readouterr().out.splitlines()[0]
+
+        def scraped(tx: Tx) -> Job:
+            job = make_job(tx, "b.test")
+            tx.run(update(tables.jobs).where(tables.jobs.c.id == job.id).values(recipe="scrape"))
+            jobs.move(tx, job.id, JobState.CANCELLED)
+            return job
+
+        job = await app.database.write(scraped)
+        await show_list(LocalHome(app), 10, archived=False, as_json=False)
+        title = capsys.readouterr().out.splitlines()[0]
+        assert "Results" in title
+        assert "Matches" not in title
+        await show_status(LocalHome(app), short(job.id), as_json=False)
+        labels = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines() if ": " in line]
+        assert len(labels) == len(set(labels)), "no two lines are called the same"

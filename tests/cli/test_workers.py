@@ -4,10 +4,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
+from gossamer.cli.workers import _without_workers
 from gossamer.clock import SystemClock
 from gossamer.model.desk import DeskKind
 from gossamer.model.export import ExportRequest
 from gossamer.model.worker import Worker
+from gossamer.questions.system import Workers
 from gossamer.store import exports, places, workers
 from gossamer.store.database import SqliteDatabase
 from gossamer.store.desk import place_of
@@ -32,7 +34,7 @@ async def fill(home: Path) -> None:
 
 async def test_who_works_and_what_waits(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path / "home")
-    assert "No workers." in terminal.type("system", "workers").stdout
+    assert "No workers, and nobody works this home." in terminal.type("system", "workers").stdout
     assert "Nothing waits" in terminal.type("system", "queue-status").stdout
     (terminal.home / "gossamer.db").unlink()
     await fill(terminal.home)
@@ -56,3 +58,13 @@ async def test_who_works_and_what_waits(tmp_path: Path) -> None:
     metrics = terminal.ask("system", "metrics")
     assert (metrics["workers"], metrics["room"]) == (1, {"http": 95, "desk": 5})
     assert metrics["visits"] == {"ready": 1, "later": 0, "issued": 0, "running": 2}
+
+
+def test_workers_are_advised_where_there_is_a_cluster() -> None:
+    now = datetime.now(UTC)
+    advice = "Start a worker with 'gossamer worker'."
+    for runner in (None, 0, 7):
+        assert advice in _without_workers(Workers(now, (), runner, is_cluster=True))
+        assert advice not in _without_workers(Workers(now, (), runner, is_cluster=False))
+    assert "process 7 works this home" in _without_workers(Workers(now, (), 7, is_cluster=False))
+    assert "another process" in _without_workers(Workers(now, (), 0, is_cluster=False))

@@ -56,13 +56,17 @@ def test_results_are_kept_warned_of_hidden_had_back_forgotten_and_deleted(tmp_pa
 
     # Warned of, on the error stream.
     csv = str(tmp_path / "results.csv")
-    day = f"{datetime.now(UTC).astimezone() + timedelta(days=90):%Y-%m-%d}"
-    assert terminal.ask("job", "export", short, "--output", csv)["deleted_on"] == day
+    day, last = (f"{datetime.now(UTC).astimezone() + timedelta(days=days):%Y-%m-%d}" for days in (90, 97))
+    written = terminal.ask("job", "export", short, "--output", csv)
+    assert (written["hidden_on"], written["deleted_on"]) == (day, last)
     warned = terminal.type("job", "export", short, "--output", csv)
-    assert warned.stderr == f"The job keeps its results until {day}.\n", "who has the file is not sent for it"
+    told = f"The job keeps its results until {day}; they are deleted on {last}.\n"
+    assert warned.stderr == told, "who has the file is not sent for it"
     assert day not in warned.stdout
     asked = terminal.type("job", "export-status", short)
-    assert asked.stderr == f"This job will be auto-deleted on {day}. Download your results now.\n"
+    told = f"This job will be auto-deleted on {last}. Download your results now. They are shown until {day}.\n"
+    assert asked.stderr == told
+    assert f"kept until {day}, deleted on {last}\n" in terminal.type("job", "status", short).stdout
 
     # Hidden, and had back.
     late = Terminal(terminal.home, None, {**settings, "GOSSAMER_RETENTION": "0.01s"})

@@ -26,7 +26,9 @@ from gossamer.assembly import App, installation_secret, open_counts
 from gossamer.errors import UserError
 from gossamer.gate.memory import MemoryPlaces
 from gossamer.model.account import DEFAULT
+from gossamer.store.health import working_home
 from gossamer.telemetry import get_logger
+from gossamer.work.member import CLUSTER
 
 KEEP_ALIVE = 72  # seconds
 _BACKLOG = 2_048
@@ -59,6 +61,7 @@ async def serve(
     # Whoever has named a key of their own needs none of ours.
     new = None if app.settings.admin_token else await first_key(app.database)
     async with open_parts(app) as parts:
+        worked = await _who_works(app, api_only=api_only)  # before ours begins
         wire = make_api(parts)
         server = _Quiet(_config(wire))
         tasks = [asyncio.create_task(server.serve(sockets=[listener]))]
@@ -67,7 +70,7 @@ async def serve(
         if not api_only:
             tasks.append(asyncio.create_task(HomeWorker(app, parts.express, processes).run()))
         gc.freeze()  # what was loaded to begin with stays: to look through all of it takes as long as many requests
-        _greet(say, listener, new.text if new else "", api_only=api_only)
+        _greet(say, listener, new.text if new else "", worked)
         waiting = asyncio.create_task(stop.wait())
         try:
             await asyncio.wait((waiting, *tasks), return_when=asyncio.FIRST_COMPLETED)
@@ -77,13 +80,26 @@ async def serve(
             await _end(server, tasks)
 
 
-def _greet(say: Callable[[str], None], listener: socket.socket, key: str, *, api_only: bool) -> None:
+async def _who_works(app: App, *, api_only: bool) -> str:
+    if api_only:
+        return "Jobs are worked elsewhere."
+    if runner := app.lock.holder():
+        return f"Process {runner} works this home's jobs; this one takes over when that ends."
+    if runner is not None:
+        return "Another process works this home's jobs; this one takes over when that ends."
+    home = await app.database.read(working_home)
+    if home and home != app.home_name:
+        whose = "The cluster" if home == CLUSTER else "Another home"
+        return f"{whose} works this database's jobs; this one takes over when that ends."
+    return "Jobs are worked here."
+
+
+def _greet(say: Callable[[str], None], listener: socket.socket, key: str, worked: str) -> None:
     host, port = listener.getsockname()[:2]
     where = f"[{host}]" if ":" in host else host
     if key:
         say("The first key of this server. It may do everything, and is shown this once:")
         say(f"  {key}")
-    worked = "Jobs are worked elsewhere." if api_only else "Jobs are worked here."
     say(f"Listening on http://{where}:{port} (see /docs). {worked} Ctrl-C stops.")
 
 

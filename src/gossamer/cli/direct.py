@@ -54,18 +54,19 @@ async def write_directly(
     if to_screen:
         await write_stream(sys.stdout.buffer, chunks)
         sys.stdout.buffer.flush()
-        kept.tell(found.hides_at)
+        kept.tell(found.end)
         return 0
     size = await write_file(output, chunks)
     partial = order.job.state not in OVER
     if as_json:
         answer = {"path": str(output), "type": order.table.name, "format": order.form.name, "rows": written}
-        until = kept.date(found.hides_at) if found.hides_at else None
-        say_json({**answer, "bytes": size, "partial": partial, "deleted_on": until})
+        say_json({**answer, "bytes": size, "partial": partial, **kept.as_json(found.end)})
         return 0
     noun = (_OF_PAGES if words.is_of_pages(order.job) else _NOUNS).get(order.table.name, order.table.name)
+    if written == 1:
+        noun = "match" if noun == "matches" else noun.removesuffix("s")
     say(f"Wrote {written:,} {f'{order.only} ' if order.only else ''}{noun} to {output} ({size:,} bytes)")
     if partial:
         say(f"The job is {order.job.state}: these are the results so far.")
-    kept.tell(found.hides_at)
+    kept.tell(found.end)
     return 0

@@ -105,7 +105,7 @@ def _answer(home: Home, found: Files, *, waited: bool, as_json: bool) -> int:
     failed = waited and any(one.export.state is ExportState.FAILED for one in found.files)
     if as_json:
         said = [file_words.as_json(one, home.reach(one.link)) for one in found.files]
-        say_json({"exports": said, "deleted_on": kept.date(found.hides_at) if found.hides_at else None})
+        say_json({"exports": said, **kept.as_json(found.end)})
         return FAILED if failed else 0
     if waited:
         for one in found.files:
@@ -116,7 +116,7 @@ def _answer(home: Home, found: Files, *, waited: bool, as_json: bool) -> int:
             f"Export started. Check status in ~{_estimate(found)}. "
             f"Run 'gossamer job export-status {short(found.job.id)}' to check progress."
         )
-    kept.warn(found.hides_at)
+    kept.warn(found.end)
     return FAILED if failed else 0
 
 

@@ -26,7 +26,8 @@ def log_in(text: str, key_file: Path | None) -> None:
     login = Login(url, _key(url, key_file, settings), is_from_settings=bool(key_file is None and settings.api_key))
     account, version = asyncio.run(_try(login, settings))
     servers.keep(login)
-    say(f"Logged in to {url}, account {account.id} ({account.name}).")
+    name = f" ({account.name})" if account.name != account.id else ""
+    say(f"Logged in to {url}, account {account.id}{name}.")
     if version != __version__:
         say(f"The server has gossamer {version}, this is {__version__}: use the same where they do not understand.")
     say("Commands are about it from now on. About this machine: 'gossamer --local ...', or 'gossamer logout'.")

@@ -25,10 +25,12 @@ async def show_list(home: Home, limit: int, *, archived: bool, as_json: bool) ->
     if not rows:
         say("No jobs yet. Start one with 'gossamer job run --name N --domains F --keywords F'.")
         return 0
+    # What was scraped are no matches.
+    found_title = "Results" if any(words.is_of_pages(job) for job, _, _ in rows) else "Matches"
     table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
     for title in ("ID", "Name", "State"):
         table.add_column(title, no_wrap=title == "ID", overflow="fold")
-    for title in ("Domains", "Matches", "Cost"):
+    for title in ("Domains", found_title, "Cost"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("Date", no_wrap=True)
     for job, progress, spent in rows:

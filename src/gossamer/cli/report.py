@@ -130,7 +130,9 @@ def count_in(progress: Progress, state: SiteState | None) -> int:
 def _outcome(job: Job, progress: Progress) -> str:
     if words.is_of_pages(job):
         return f"{words.several(progress.pages_done, 'page')} read, {progress.pages_failed:,} failed."
-    return f"{words.outcome(progress)}. {words.found(job, progress)}, {progress.pages_done:,} pages read."
+    return (
+        f"{words.outcome(progress)}. {words.found(job, progress)}, {words.several(progress.pages_done, 'page')} read."
+    )
 
 
 _AT_LIMIT = PAUSES["budget"].partition("(")[0]

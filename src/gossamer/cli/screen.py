@@ -116,7 +116,7 @@ def _numbers(job: Job, progress: Progress) -> str:
     parts = [
         words.found(job, progress),
         f"{progress.sites_failed:,} failed",
-        f"{progress.pages_done:,} pages",
+        words.several(progress.pages_done, "page"),
         f"{words.per_hour(progress) / 60:,.0f} domains/min",
     ]
     if words.is_of_pages(job):

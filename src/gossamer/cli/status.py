@@ -92,11 +92,11 @@ def _kept(outlook: Outlook | None) -> Iterator[str]:
     if outlook is None:
         return
     if outlook.job.state is JobState.ARCHIVED:
-        yield "Results: deleted"
+        yield "Retention: results deleted"
     elif outlook.job.hidden_at:
-        yield f"Results: hidden, and deleted on {words.day(outlook.deletes_at)}"
+        yield f"Retention: results hidden, and deleted on {words.day(outlook.deletes_at)}"
     else:
-        yield f"Results: kept until {words.day(outlook.hides_at)}, deleted on {words.day(outlook.deletes_at)}"
+        yield f"Retention: results kept until {words.day(outlook.hides_at)}, deleted on {words.day(outlook.deletes_at)}"
 
 
 def _alerts(job: Job, fired: Sequence[Alert]) -> Iterator[str]:

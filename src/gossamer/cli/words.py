@@ -63,7 +63,11 @@ def far(job: Job, progress: Progress) -> str:
 
 def found(job: Job, progress: Progress) -> str:
     """`1,204 matches`; what came of pages are results."""
-    return several(progress.records, "result") if is_of_pages(job) else f"{progress.records:,} matches"
+    return several(progress.records, "result") if is_of_pages(job) else matches(progress.records)
+
+
+def matches(count: int) -> str:
+    return f"{count:,} match{'' if count == 1 else 'es'}"
 
 
 def several(count: int, thing: str) -> str:

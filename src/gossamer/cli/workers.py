@@ -11,7 +11,7 @@ from gossamer.cli.views import JSON
 
 if TYPE_CHECKING:
     from gossamer.cli.home import Home
-    from gossamer.questions.system import Figures
+    from gossamer.questions.system import Figures, Workers
     from gossamer.store.desk import DeskLine
     from gossamer.store.queue import QueueLine
 
@@ -53,7 +53,7 @@ def show_workers(as_json: bool = JSON) -> None:
             ])  # fmt: skip
             return 0
         if not found:
-            say("No workers. Start one with 'gossamer worker', or let 'gossamer job run' do the work itself.")
+            say(_without_workers(answer))
             return 0
         titles = ["Worker", "Lanes", "Holds", "Version", "Up for", "Last heard of"]
         cells = [
@@ -71,6 +71,19 @@ def show_workers(as_json: bool = JSON) -> None:
         return 0
 
     run_command(work)
+
+
+def _without_workers(answer: "Workers") -> str:
+    """Who works instead. Workers are for clusters: where there is none, nobody is told to start one."""
+    if answer.runner:
+        said = f"No workers: process {answer.runner} works this home with processes of its own."
+    elif answer.runner is not None:
+        said = "No workers: another process works the jobs of this database by itself."
+    else:
+        said = "No workers, and nobody works this home."
+    if answer.is_cluster:
+        return f"{said} Start a worker with 'gossamer worker'."
+    return said if answer.runner is not None else f"{said} 'gossamer job run' and 'gossamer serve' do, while they run."
 
 
 @app.command("queue-status", cls=StrictCommand)

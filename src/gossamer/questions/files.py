@@ -10,6 +10,7 @@ from gossamer.questions import kept
 from gossamer.questions.known import recipe_of
 from gossamer.questions.limits import Text
 from gossamer.questions.view import View
+from gossamer.retain.retainer import Outlook
 from gossamer.store import counters, exports
 
 
@@ -28,7 +29,7 @@ class Files:
     job: Job
     files: tuple[File, ...]  # newest first
     now: datetime
-    hides_at: datetime | None  # when the results of a completed job are hidden
+    end: Outlook | None  # when the results of a completed job are hidden, and when deleted
     records: int
     runner: int | None
 
@@ -39,7 +40,7 @@ class Exportable:
 
     job: Job
     since: Job | None
-    hides_at: datetime | None  # when the results of a completed job are hidden
+    end: Outlook | None  # when the results of a completed job are hidden, and when deleted
 
 
 async def exportable(view: View, job: Text, since: Text = "", *, any_recipe: bool = False) -> Exportable:
@@ -51,7 +52,7 @@ async def exportable(view: View, job: Text, since: Text = "", *, any_recipe: boo
     if since:
         earlier, its_database = await view.job(since)
         await kept.refuse_gone(view, its_database, earlier)
-    return Exportable(found, earlier, await kept.hides_at(view, database, found))
+    return Exportable(found, earlier, await kept.end(view, database, found))
 
 
 async def files(view: View, job: Text, ids: list[UUID] | None = None) -> Files:
@@ -66,7 +67,7 @@ async def files(view: View, job: Text, ids: list[UUID] | None = None) -> Files:
         found,
         tuple([await _file(view, one) for one in made]),
         view.now,
-        await kept.hides_at(view, database, found),
+        await kept.end(view, database, found),
         progress.records,
         await view.runner(),
     )

@@ -51,7 +51,6 @@ async def outlook(view: View, database: Database, job: Job) -> Outlook | None:
     return look_ahead(kept, view.terms, view.now) if kept else None
 
 
-async def hides_at(view: View, database: Database, job: Job) -> datetime | None:
-    """When a completed job's results are hidden."""
-    ahead = await outlook(view, database, job) if job.state is JobState.COMPLETED else None
-    return ahead.hides_at if ahead else None
+async def end(view: View, database: Database, job: Job) -> Outlook | None:
+    """When a completed job's results are hidden, and when they are deleted."""
+    return await outlook(view, database, job) if job.state is JobState.COMPLETED else None

@@ -17,6 +17,7 @@ from gossamer.store import alerts as alert_rows
 from gossamer.store import dead_letters, desk, jobs, memory, queue
 from gossamer.store import health as rows
 from gossamer.store import workers as worker_rows
+from gossamer.store.database import SqliteDatabase
 from gossamer.store.dead_letters import DeadLetter
 from gossamer.store.desk import DeskLine
 from gossamer.store.health import Server, Unattended
@@ -29,6 +30,8 @@ WINDOW = timedelta(minutes=5)  # of which figures tell how much was done
 class Workers:
     now: datetime
     workers: tuple[Worker, ...]
+    runner: int | None  # the process that works the home by itself, 0 if it is another home's; None if there is none
+    is_cluster: bool  # whether workers could be started
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,13 @@ class Figures:
 
 async def workers(view: View) -> Workers:
     app = view.house()
-    return Workers(await app.database.read(rows.database_time), tuple(await app.database.read(worker_rows.known)))
+    elsewhere = await view.runner()
+    return Workers(
+        await app.database.read(rows.database_time),
+        tuple(await app.database.read(worker_rows.known)),
+        app.lock.holder() or elsewhere,
+        bool(app.settings.redis_url) and not isinstance(app.database, SqliteDatabase),
+    )
 
 
 async def waiting(view: View) -> Queue:

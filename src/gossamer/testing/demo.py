@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import orjson
 
-FOLDER = Path("demo-output")
+FOLDER = Path("demo-output").absolute()
 SITES = 40
 PAGES = 10
 FILES = ("results.csv", "results.json")
@@ -30,7 +31,7 @@ def main() -> int:
             # A server of somebody's own has no part in it, nor need its client be installed.
             **{name: value for name, value in os.environ.items() if not name.endswith("REDIS_URL")},
             "GOSSAMER_REMOTE": "local",  # whoever is logged in to a server
-            "GOSSAMER_HOME": str(FOLDER.absolute() / "home"),
+            "GOSSAMER_HOME": str(FOLDER / "home"),
             "GOSSAMER_CONNECT_TO": f"*.test=127.0.0.1:{port}",
             # Some of the nasty sites never answer; nobody wants to watch that for long.
             "GOSSAMER_HTTP_TIMEOUT": "3s",
@@ -50,9 +51,11 @@ def main() -> int:
         for name in FILES:
             code = code or _gossamer(environment, "job", "export", job, "--output", str(FOLDER / name), quiet=True)
         _say(f"The whole table: {' and '.join(str(FOLDER / name) for name in FILES)}")
-        _say(f"To look around in it: export GOSSAMER_HOME={FOLDER}/home PATH=.venv/bin:$PATH")
-        _say(f"Then the commands above work here, and: gossamer job status {job[-8:]}")
-        _say("Your own sites: .venv/bin/gossamer job run --name Mine --domains domains.csv --keywords keywords.txt")
+        programs = Path(sys.executable).absolute().parent
+        home, path = (shlex.quote(str(folder)) for folder in (FOLDER / "home", programs))
+        _say(f"To look around in it: export GOSSAMER_HOME={home} PATH={path}:$PATH")
+        _say(f"Then this works in any folder: gossamer job status {job[-8:]}")
+        _say(f"Your own sites: {path}/gossamer job run --name Mine --domains domains.csv --keywords keywords.txt")
     return code
 
 
