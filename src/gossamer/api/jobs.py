@@ -20,7 +20,7 @@ from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
 from gossamer.intake.domain import Refusal, clean, read_domain, target_of
 from gossamer.intake.estimate import Asked
-from gossamer.intake.ladders import choose_ladder
+from gossamer.intake.ladders import agreed_ladder
 from gossamer.intake.limits import cap_of
 from gossamer.intake.scrape import RECIPE as SCRAPE
 from gossamer.intake.submit import LONGEST_KEY, check_key
@@ -150,12 +150,13 @@ def job_request(body: NewJob, parts: Parts, key: str | None, *, needs_targets: b
         )
     if key:
         check_key(key)
-    fetching = choose_ladder(body.mode, body.ladder, parts.app.rungs) if "mode" not in body.params else {}
     try:
-        params = recipe.params.model_validate({**body.params, **fetching})
+        params = recipe.params.model_validate(body.params)
     except ValidationError as error:
         found = [{**one, "loc": ("body", "params", *one["loc"])} for one in error.errors(include_url=False)]
         raise RequestValidationError(found) from None
+    within = params.model_dump(include={"mode", "ladder"}, exclude_unset=True)
+    params = params.model_copy(update=agreed_ladder(body.mode, body.ladder, within, parts.app.rungs))
     given, wanted = ("urls", "domains") if body.urls else ("domains", "urls")
     takes_pages = body.recipe == SCRAPE and not params.model_dump().get("walk")
     if (body.urls and body.domains) or (getattr(body, given) and (given == "urls") != takes_pages):
