@@ -71,6 +71,11 @@ CODES: Mapping[str, Code] = {
     "job.targets": Code(400, "The recipe prospect is not given urls.", "Name what you want in `domains`."),
     "job.unusable": Code(400, "The parameters of the job are of another version."),
     "key.not_found": Code(404, f"There is no key {_ID}.", "See GET /v1/keys."),
+    "keys.missing": Code(
+        400,
+        "enable_firecrawl needs a key to Firecrawl, and neither the request nor this server has one.",
+        "Give yours in options.firecrawl_api_key.",
+    ),
     "keys.no_secret": Code(400, "This server cannot take a key with a job: it has no secret that its workers know."),
     "keys.unusable": Code(400, "options.firecrawl_api_key is no key."),
     "lane-missing": Code(400, "A screenshot needs the browser lane, and no browser is configured here."),
@@ -96,6 +101,11 @@ CODES: Mapping[str, Code] = {
     "robots-disallowed": Code(403, "https://shop.example/cart: robots.txt forbids it.", "robots.txt is always obeyed."),
     "scrape.format": Code(400, "There is no format 'poem'."),
     "server.stopping": Code(503, "The server is being stopped.", "Try again."),
+    "sitemap.both": Code(
+        400,
+        "A job has the pages of one sitemap or those of a list, and both are given.",
+        "Leave out sitemap_url or sitemap_urls.",
+    ),
     "sitemap.empty": Code(400, "No page could be read from the sitemap https://shop.example/sitemap.xml."),
     "sitemap.missing": Code(400, "Either sitemap_url or sitemap_urls required", "Give one of them."),
     "sitemap.status": Code(409, "Cannot cancel job in status: succeeded", "It is over already."),
