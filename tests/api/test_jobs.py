@@ -57,6 +57,17 @@ def test_a_job_is_submitted_listed_steered_and_deleted(api: Server) -> None:
         assert job["id"] not in [one["id"] for one in client.get("/v1/jobs").json()["items"]]
 
 
+def test_a_job_shows_how_it_was_asked_to_be_run(api: Server) -> None:
+    limits = {"max_credits": 70, "max_usd": 1.5, "max_mb": 20, "max_residential_mb": 5}
+    with api.client(right="submit") as client:
+        job = submit(client, priority="high", max_concurrency=3, limits=limits)
+        shown = client.get(f"/v1/jobs/{job['id']}").json()
+        assert (shown["priority"], shown["max_concurrency"], shown["limits"]) == ("high", 3, limits)
+        usual = client.get(f"/v1/jobs/{submit(client)['id']}").json()
+    assert (usual["priority"], usual["max_concurrency"]) == ("normal", None)
+    assert usual["limits"] == {"max_credits": 10_000, "max_usd": None, "max_mb": None, "max_residential_mb": None}
+
+
 def test_the_list_is_paged_and_filtered(api: Server) -> None:
     with api.client(right="submit") as client:
         made = [submit(client, name=f"paged {number}")["id"] for number in range(3)]
