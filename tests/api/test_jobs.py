@@ -154,6 +154,15 @@ def test_a_job_at_its_limit_goes_on_with_a_higher_one_only(api: Server) -> None:
         assert (went_on.status_code, went_on.json()["state"]) == (202, "running")
 
 
+def test_the_limit_that_is_spent_is_the_one_to_raise(api: Server) -> None:
+    with api.client(right="submit") as client:
+        job = submit(client, limits={"max_mb": 0})["id"]
+        asyncio.run(_pause_at_limit(api, UUID(job)))
+        refused = client.post(f"/v1/jobs/{job}/resume").json()
+    assert refused["code"] == "budget.spent"
+    assert '{"max_mb": 5000}' in refused["hint"]
+
+
 async def _pause_at_limit(api: Server, job_id: UUID) -> None:
     """As whoever reserves does, when nothing more fits."""
     database = open_database(f"sqlite:///{api.home}/gossamer.db", SystemClock())

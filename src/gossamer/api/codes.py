@@ -55,7 +55,7 @@ CODES: Mapping[str, Code] = {
     "job.ambiguous": Code(400, "Several jobs begin with 3f.", "Type more of the id."),
     "job.bad_id": Code(400, "'x' is no id of a job."),
     "job.domain": Code(400, "#/body/domains/0: 'x y' is no domain.", "Give one like shop.example."),
-    "job.key_taken": Code(409, "The idempotency key 'nightly' belongs to job 9e0f1a2b.", "Give another key."),
+    "job.key_taken": Code(409, f"The idempotency key 'nightly' belongs to job {_ID}.", "Give another key."),
     "job.ladder": Code(400, "'direct,ladder' names a rung that there is not."),
     "job.mode": Code(400, "There is no mode 'cheap'.", "There are free-only, hybrid and premium-only."),
     "job.mode_not_configured": Code(400, "The mode hybrid needs a provider, and none is set up here."),

@@ -46,13 +46,17 @@ IdempotencyKey = Annotated[
 
 
 class Limits(BaseModel):
-    """What a job may spend; it pauses before it passes one of these."""
+    """What a job may spend. It pauses before it passes one of these; only of all traffic, what is in flight when the
+    limit is reached comes on top.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     max_credits: int | None = Field(None, ge=0, le=10**12, description="Provider credits.")
     max_usd: float | None = Field(None, ge=0, le=10**9, allow_inf_nan=False, description="Dollars, for providers.")
-    max_mb: int | None = Field(None, ge=0, le=10**9, description="Megabytes of all traffic.")
+    max_mb: int | None = Field(
+        None, ge=0, le=10**9, description="Megabytes of all traffic, and what is in flight then."
+    )
     max_residential_mb: int | None = Field(None, ge=0, le=10**9, description="Megabytes through residential proxies.")
 
     def cap(self) -> Cap:
