@@ -55,6 +55,7 @@ SHAPES: dict[str, type[answers.Answer]] = {
     "JobStatus": answers.JobStatus,
     "JobView": answers.Job,
     "KeyView": answers.Key,
+    "LimitsView": answers.Limits,
     "Keys": answers.Keys,
     "NewKeyView": answers.NewKey,
     "NewWebhookView": answers.NewWebhook,

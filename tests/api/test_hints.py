@@ -13,6 +13,7 @@ def test_hints_over_http_are_no_commands(api: Server) -> None:
     with api.client(right="submit", **{"Idempotency-Key": "hinted"}) as client:
         job = f"/v1/jobs/{client.post('/v1/jobs', json=new_job()).json()['id']}"
         taken = client.post("/v1/jobs", json=new_job(name="another"))
+        assert f"belongs to job {job.rpartition('/')[2]}," in taken.json()["detail"]
         assert client.post(f"{job}/cancel").status_code == 202
         paused, made = client.post(f"{job}/pause"), client.post(f"{job}/exports", json={"format": "doc"})
     wanted = {"job.key_taken": "Idempotency-Key", "job.state": "/retry-failed", "export.format": "`format`"}

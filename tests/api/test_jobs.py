@@ -9,9 +9,13 @@ import httpx
 import pytest
 
 from gossamer.access.opening import issue_key, open_account
+from gossamer.cli.there import RemoteHome
+from gossamer.client import AsyncClient
 from gossamer.clock import SystemClock
+from gossamer.intake.ladders import choose_ladder
 from gossamer.model.account import Right
 from gossamer.model.alert import AlertKind
+from gossamer.model.job import JobRequest, Target
 from gossamer.store import accounts
 from gossamer.store.database import open_database
 from gossamer.store.pausing import pause_by_itself
@@ -51,6 +55,17 @@ def test_a_job_is_submitted_listed_steered_and_deleted(api: Server) -> None:
         assert client.delete(path).json()["state"] == "archived"
         assert client.get(f"{path}/results").status_code == 410
         assert job["id"] not in [one["id"] for one in client.get("/v1/jobs").json()["items"]]
+
+
+def test_a_job_shows_how_it_was_asked_to_be_run(api: Server) -> None:
+    limits = {"max_credits": 70, "max_usd": 1.5, "max_mb": 20, "max_residential_mb": 5}
+    with api.client(right="submit") as client:
+        job = submit(client, priority="high", max_concurrency=3, limits=limits)
+        shown = client.get(f"/v1/jobs/{job['id']}").json()
+        assert (shown["priority"], shown["max_concurrency"], shown["limits"]) == ("high", 3, limits)
+        usual = client.get(f"/v1/jobs/{submit(client)['id']}").json()
+    assert (usual["priority"], usual["max_concurrency"]) == ("normal", None)
+    assert usual["limits"] == {"max_credits": 10_000, "max_usd": None, "max_mb": None, "max_residential_mb": None}
 
 
 def test_the_list_is_paged_and_filtered(api: Server) -> None:
@@ -139,6 +154,15 @@ def test_a_job_at_its_limit_goes_on_with_a_higher_one_only(api: Server) -> None:
         assert (went_on.status_code, went_on.json()["state"]) == (202, "running")
 
 
+def test_the_limit_that_is_spent_is_the_one_to_raise(api: Server) -> None:
+    with api.client(right="submit") as client:
+        job = submit(client, limits={"max_mb": 0})["id"]
+        asyncio.run(_pause_at_limit(api, UUID(job)))
+        refused = client.post(f"/v1/jobs/{job}/resume").json()
+    assert refused["code"] == "budget.spent"
+    assert '{"max_mb": 5000}' in refused["hint"]
+
+
 async def _pause_at_limit(api: Server, job_id: UUID) -> None:
     """As whoever reserves does, when nothing more fits."""
     database = open_database(f"sqlite:///{api.home}/gossamer.db", SystemClock())
@@ -169,6 +193,40 @@ def test_a_bad_request_says_what_is_wrong_with_it(api: Server, body: dict[str, A
     assert (problem["code"], problem["status"]) == (code, 400)
     assert said in problem["detail"]
     assert problem["request_id"] == answer.headers["x-request-id"]
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"params": {"keywords": ["CRM"], "mode": "premium-only"}}, "job.mode_not_configured"),
+        ({"mode": "premium-only"}, "job.mode_not_configured"),
+        ({"params": {"keywords": ["CRM"], "ladder": ["direct", "firecrawl"]}}, "job.rung_not_configured"),
+        ({"params": {"keywords": ["CRM"], "mode": "free-only"}, "mode": "hybrid"}, "job.mode"),
+    ],
+)
+def test_a_mode_among_the_parameters_is_checked_as_any_other(working: Server, more: dict[str, Any], code: str) -> None:
+    with working.client(right="submit") as client:
+        answer = client.post("/v1/jobs", json=new_job(**more))
+    assert (answer.status_code, answer.json()["code"]) == (400, code)
+
+
+def test_a_mode_among_the_parameters_is_the_ladder_it_names(api: Server) -> None:
+    with api.client(right="submit") as client:
+        first = submit(client, start=False, params={"keywords": ["CRM"], "mode": "hybrid"})["id"]
+        params = client.get(f"/v1/jobs/{first}").json()["params"]
+        assert params["ladder"] == ["direct", "scrapingbee-standard", "scrapingbee-js"]
+        again = submit(client, start=False, params=params, mode="hybrid")["id"]
+        assert client.get(f"/v1/jobs/{again}").json()["params"] == params
+
+
+@pytest.mark.parametrize("mode", ["free-only", "hybrid", "premium-only"])
+async def test_the_command_line_elsewhere_gets_the_mode_it_was_told(api: Server, mode: str) -> None:
+    here = ("direct", "scrapingbee-standard", "scrapingbee-js")
+    params = {"keywords": ["CRM"], **choose_ladder(mode, None, here)}
+    wanted = JobRequest("Elsewhere", "prospect", params, (Target("a.test", (), "a.test"),), start=False)
+    async with AsyncClient(api.url, api.keys["default"]["submit"]) as client:
+        made = await RemoteHome(client).submit(wanted)
+    assert made.job.params["mode"] == mode
 
 
 def test_who_may_do_what(api: Server) -> None:

@@ -91,12 +91,13 @@ def test_a_key_of_its_own_pays_for_one_job_and_is_read_by_nobody(tmp_path: Path)
                     made = client.post("/api/jobs", json=asked("own.town", KEY))
                     assert made.status_code == 201, made.text
                     own = made.json()["id"]
-                    none = client.post("/api/jobs", json=asked("none.town", None)).json()["id"]
+                    none = client.post("/api/jobs", json=asked("none.town", None))
+                    assert (none.status_code, none.json()["code"]) == (400, "keys.missing")
+                    assert "options.firecrawl_api_key" in none.json()["hint"]
                     unwanted = client.post("/api/jobs", json=asked("unwanted.town", KEY, enable_firecrawl=False))
                     assert wait_for(client, f"/v1/jobs/{own}")["state"] == "completed"
-                    assert wait_for(client, f"/v1/jobs/{none}")["state"] == "completed"
                     assert wait_for(client, f"/v1/jobs/{unwanted.json()['id']}")["state"] == "completed"
-                    done, left = (client.get(f"/api/jobs/{job}").json() for job in (own, none))
+                    done, left = (client.get(f"/api/jobs/{job}").json() for job in (own, unwanted.json()["id"]))
                 assert (done["success_urls"], done["failed_urls"]) == (1, 0)
                 assert (left["success_urls"], left["failed_urls"]) == (0, 1)
                 assert [entry["target"] for entry in told_by(provider, "bill")] == ["http://own.town/shell"]

@@ -93,6 +93,11 @@ def test_no_job_without_pages(working: Server) -> None:
     with working.client(right="submit") as client:
         neither = client.post("/api/jobs", json={"options": {"domain": "map.town"}})
         assert (neither.status_code, neither.json()["detail"]) == (400, "Either sitemap_url or sitemap_urls required")
+        urls = {"sitemap_url": "http://map.town/sitemap.xml", "sitemap_urls": ["http://map.town/lamp"]}
+        both = client.post("/api/jobs", json=urls)
+        assert (both.status_code, both.json()["code"]) == (400, "sitemap.both")
+        nobody = client.post("/api/jobs", json={**urls, "sitemap_url": None, "options": {"enable_firecrawl": True}})
+        assert (nobody.status_code, nobody.json()["code"]) == (400, "keys.missing")
         for name in ("empty.xml", "lamp", "gone"):
             empty = client.post("/api/jobs", json={"sitemap_url": f"http://map.town/{name}"})
             assert (empty.status_code, empty.json()["code"]) == (400, "sitemap.empty"), name

@@ -1,6 +1,7 @@
 """What every request gets, and how much of it anybody may have."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,11 +17,13 @@ import orjson
 import pytest
 
 from gossamer.access.opening import first_key
+from gossamer.api.docs_page import docs_page
 from gossamer.api.serve import listen
 from gossamer.clock import SystemClock
 from gossamer.errors import UserError
 from gossamer.store.schema import ready_database
 from tests.api.conftest import Server, new_job, server
+from tests.api.described import description
 
 pytestmark = pytest.mark.xdist_group("api-wire")
 
@@ -99,6 +102,22 @@ def test_the_description_is_whole_and_needs_nobody_else(strict: Server) -> None:
                 if "4" <= status < "6" and not path.startswith("/firecrawl/"):
                     assert list(answer["content"]) == ["application/problem+json"], f"{verb} {path} {status}"
     assert spec["components"]["schemas"]["NewJob"]["example"]
+
+
+def test_the_page_has_every_field_of_every_shape_once() -> None:
+    spec = description()
+    page = docs_page(spec)
+    linked = set(re.findall(r'href="#([^"]+)"', page))
+    places = re.findall(r' id="([^"]+)"', page)
+    assert len(places) == len(set(places))
+    assert linked <= set(places)
+    for name in ("Limits", "Options", "DayView", "UseView", "Problem"):
+        shape = page.partition(f'<h3 id="shape-{name}">')[2].partition("<h3")[0]
+        assert all(f"<td>{field}</td>" in shape for field in spec["components"]["schemas"][name]["properties"]), name
+    assert {"shape-Limits", "shape-Options", "shape-DayView"} <= linked
+    resume = page.partition("/resume</code>")[2].partition("</details>")[0]
+    assert "may be left out" in resume
+    assert "<td>max_credits</td>" in resume
 
 
 def test_a_body_that_is_too_large_is_refused(strict: Server) -> None:

@@ -39,6 +39,7 @@ def test_what_was_asked_for_is_said_in_two_lines() -> None:
         depth=3,
         include=["/blog/*"],
     )
+    assert list(asked_for(usual.model_dump(), ProspectParams, 2))[1:] == ["With: --max-concurrency 2"]
     assert list(asked_for(special.model_dump(), ProspectParams)) == [
         "Looks for: 2 keywords, links to acme.com",
         "With: --competitor-domain rival.com --depth 3 --include '/blog/*'",

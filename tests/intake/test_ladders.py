@@ -1,9 +1,11 @@
 """Modes and ladders: what was asked for, cut to what can be used here, or a sentence with the next step."""
 
+from typing import Any
+
 import pytest
 
 from gossamer.errors import UserError
-from gossamer.intake.ladders import choose_ladder, missing_sentence
+from gossamer.intake.ladders import agreed_ladder, choose_ladder, missing_sentence
 from gossamer.model.ladders import RUNGS, Mode, ladder_of
 
 ALONE = ("direct",)
@@ -65,3 +67,42 @@ def test_a_ladder_that_was_cut_says_so_and_remembers_what_is_missing() -> None:
     assert missing_sentence(whole, BEE) == ""
     assert ladder_of(whole["mode"], whole["ladder"]).missing == ()
     assert ladder_of(Mode.FREE_ONLY, []).rungs == (RUNGS["direct"],)
+
+
+_PROVIDED = ("direct", "scrapingbee-standard", "scrapingbee-js")
+
+
+@pytest.mark.parametrize(
+    ("mode", "ladder", "here"),
+    [
+        (None, None, _PROVIDED),
+        ("hybrid", None, _PROVIDED),
+        ("premium-only", None, _PROVIDED),
+        ("hybrid", None, ("direct",)),
+        ("free-only", None, _PROVIDED),
+        (None, "direct", _PROVIDED),
+        (None, "direct,scrapingbee-js", _PROVIDED),
+    ],
+)
+def test_what_was_chosen_before_is_chosen_again(mode: str | None, ladder: str | None, here: tuple[str, ...]) -> None:
+    chosen = {"mode": Mode.FREE_ONLY, "ladder": [], **choose_ladder(mode, ladder, here)}
+    assert agreed_ladder(None, None, chosen, here) == chosen
+    assert agreed_ladder(mode, ladder, chosen, here) == chosen
+
+
+@pytest.mark.parametrize(
+    ("mode", "params", "code"),
+    [
+        (None, {"mode": "hybrid", "ladder": ["scrapingbee-js"]}, "job.mode"),
+        (None, {"mode": "free-only", "ladder": ["scrapingbee-js"]}, "job.mode"),
+        ("free-only", {"mode": "hybrid"}, "job.mode"),
+        ("hybrid", {"ladder": ["direct"]}, "job.mode"),
+        (None, {"ladder": ["firecrawl"]}, "job.rung_not_configured"),
+    ],
+)
+def test_parameters_that_contradict_or_cannot_be_had_are_refused(
+    mode: str | None, params: dict[str, Any], code: str
+) -> None:
+    with pytest.raises(UserError) as refused:
+        agreed_ladder(mode, None, params, _PROVIDED)
+    assert refused.value.code == code

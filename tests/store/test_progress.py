@@ -5,7 +5,7 @@ from datetime import timedelta
 from sqlalchemy import update
 
 from gossamer.model.job import Progress
-from gossamer.model.money import Amount
+from gossamer.model.money import Amount, Cap
 from gossamer.settle.step import HandBack, Step
 from gossamer.store import budgets, counters, ledger_tables, tables
 from gossamer.store.tx import Tx
@@ -58,10 +58,11 @@ async def test_totals_are_the_same_sums_with_what_was_spent(database: AnyDatabas
             tx.run(update(ledger_tables.budgets).where(mine).values(spent_credits=credits, spent_micros=5))
 
     nothing = await database.read(counters.totals, other.id)
-    assert nothing == (Progress(sites_total=1), Amount())
+    assert nothing == (Progress(sites_total=1), Amount(), Cap())
     await database.write(spend)
-    totals, spent = await database.read(counters.totals, job.id)
-    assert spent == Amount(credits=7, micros=5)
+    await database.write(budgets.set_cap, job.id, Cap(credits=50, traffic=10**12))
+    totals, spent, cap = await database.read(counters.totals, job.id)
+    assert (spent, cap) == (Amount(credits=7, micros=5), Cap(credits=50, traffic=10**12))
     followed = await database.read(counters.progress, job.id)
     assert (totals.sites_total, totals.pages_done) == (2, 2)
     assert {name: getattr(totals, name) for name in counters.NAMES} == {

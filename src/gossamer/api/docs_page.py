@@ -7,7 +7,9 @@ from typing import Any, TypeAlias
 
 import orjson
 
-_Rows: TypeAlias = list[tuple[str, ...]]
+_Rows: TypeAlias = list[tuple[str, ...]]  # of HTML
+_REF = "#/components/schemas/"
+_PROBLEM = "Problem"  # what every error is
 
 _STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24}
@@ -39,7 +41,43 @@ def docs_page(spec: Mapping[str, Any]) -> str:
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style><h1>{title}</h1>'
         f'<p>{text}</p><p>For programs: <a href="/openapi.json">openapi.json</a></p>{parts}'
+        f"<h2>Shapes</h2>{''.join(_shape(name, spec) for name in _shapes(spec))}"
     )
+
+
+def _shapes(spec: Mapping[str, Any]) -> list[str]:
+    """What bodies and answers are made of, however deep, by name. One of a few words is named where it is used."""
+    waiting = [_PROBLEM, *_named(spec["paths"])]
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in found and name in spec["components"]["schemas"]:
+            found.add(name)
+            waiting += _named(spec["components"]["schemas"][name])
+    return sorted(name for name in found if "enum" not in spec["components"]["schemas"][name])
+
+
+def _named(part: Any) -> Iterator[str]:
+    """The shapes that some part of the description refers to."""
+    if isinstance(part, Mapping):
+        reference = part.get("$ref")
+        if isinstance(reference, str) and reference.startswith(_REF):
+            yield reference.removeprefix(_REF)
+        for one in part.values():
+            yield from _named(one)
+    elif isinstance(part, list):
+        for one in part:
+            yield from _named(one)
+
+
+def _shape(name: str, spec: Mapping[str, Any]) -> str:
+    schema = spec["components"]["schemas"][name]
+    text = escape(schema.get("description", ""))
+    return f'<h3 id="{_place(name)}">{escape(name)}</h3><p>{text}</p>{_fields(schema, spec)}'
+
+
+def _place(name: str) -> str:
+    return escape(f"shape-{name}")
 
 
 def _operation(path: str, verb: str, operation: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
@@ -54,7 +92,7 @@ def _operation(path: str, verb: str, operation: Mapping[str, Any], spec: Mapping
 
 def _parameters(operation: Mapping[str, Any]) -> str:
     rows: _Rows = [
-        (one["name"], one["in"], "yes" if one.get("required") else "", one.get("description", ""))
+        (escape(one["name"]), one["in"], "yes" if one.get("required") else "", escape(one.get("description", "")))
         for one in operation.get("parameters", ())
     ]
     return _table(("Parameter", "In", "Needed", ""), rows) if rows else ""
@@ -65,12 +103,14 @@ def _body(operation: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
     if not content:
         return ""
     schema = _resolved(content["schema"], spec)
-    example = _shown(schema["example"]) if "example" in schema else ""
-    return f"<p>Body</p>{_fields(schema, spec)}{example}"
+    example = content.get("example", schema.get("example"))
+    shown = "" if example is None else _shown(example)
+    needed = "" if operation["requestBody"].get("required") else ", which may be left out"
+    return f"<p>Body{needed}</p>{_fields(schema, spec)}{shown}"
 
 
 def _answers(operation: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
-    rows: _Rows = [(status, answer["description"]) for status, answer in sorted(operation["responses"].items())]
+    rows: _Rows = [(status, escape(answer["description"])) for status, answer in sorted(operation["responses"].items())]
     good = [answer for status, answer in operation["responses"].items() if status.startswith("2")]
     content = good[0].get("content", {}).get("application/json", {}) if good else {}
     schema = _resolved(content.get("schema", {}), spec)
@@ -82,7 +122,7 @@ def _answers(operation: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
 def _fields(schema: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
     needed = schema.get("required", ())
     rows: _Rows = [
-        (name, _kind(field, spec), "yes" if name in needed else "", field.get("description", ""))
+        (escape(name), _kind(field, spec), "yes" if name in needed else "", escape(field.get("description", "")))
         for name, field in schema.get("properties", {}).items()
     ]
     return _table(("Field", "Kind", "Needed", ""), rows) if rows else ""
@@ -95,18 +135,19 @@ def _kind(field: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
 def _kinds(field: Mapping[str, Any], spec: Mapping[str, Any]) -> Iterator[str]:
     for one in field.get("anyOf") or field.get("allOf") or (field,):
         if "$ref" in one:
-            target = _resolved(one, spec)
-            yield (
-                "one of " + ", ".join(map(str, target["enum"])) if "enum" in target else one["$ref"].rpartition("/")[2]
-            )
+            target, name = _resolved(one, spec), one["$ref"].removeprefix(_REF)
+            link = f'<a href="#{_place(name)}">{escape(name)}</a>'
+            yield "one of " + escape(", ".join(map(str, target["enum"]))) if "enum" in target else link
         elif one.get("type") == "array":
             yield f"list of {_kind(one.get('items', {}), spec)}"
         elif "type" in one:
-            yield str(one["type"])
+            yield escape(str(one["type"]))
 
 
 def _resolved(schema: Mapping[str, Any], spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    name = schema.get("$ref", "").rpartition("/")[2]
+    """The shape itself, also of what may be left out."""
+    given = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    name = (given[0] if len(given) == 1 else schema).get("$ref", "").rpartition("/")[2]
     return spec["components"]["schemas"][name] if name else schema
 
 
@@ -116,5 +157,5 @@ def _shown(value: Any) -> str:
 
 def _table(titles: tuple[str, ...], rows: _Rows) -> str:
     head = "".join(f"<th>{title}</th>" for title in titles)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"

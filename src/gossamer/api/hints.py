@@ -11,12 +11,12 @@ from gossamer.export.formats import FORMATS
 
 _HINTS: Mapping[str, str] = {
     "auth.wrong": "Look whether it is whole, or have another one made.",
-    "budget.spent": 'POST /v1/jobs/ID/resume with a higher limit, like {"max_credits": 5000}, or take what there is '
+    "budget.spent": 'POST /v1/jobs/ID/resume with a higher limit, like {"LIMIT": 5000}, or take what there is '
     "with POST /v1/jobs/ID/exports.",
     "budget.too_low": "Give a higher limit, or take what there is with POST /v1/jobs/ID/exports.",
     "export.format": f"Name one or more of {', '.join(FORMATS)} in `format`.",
     "export.since": "Name one in `since_job`.",
-    "job.key_taken": "Look at that job with GET /v1/jobs, or send another Idempotency-Key.",
+    "job.key_taken": "Look at that job with GET /v1/jobs/ID, or send another Idempotency-Key.",
     "job.mode_not_configured": "Use the mode free-only, or ask whoever runs the server for a provider.",
     "job.name": "Give it one in `name`.",
     "job.params": "See GET /v1/recipes for what the recipe takes.",
@@ -38,7 +38,9 @@ def over_http(error: UserError) -> str:
     """The error's own hint, unless that is something to type."""
     if "gossamer " not in error.hint and "--" not in error.hint:
         return error.hint
-    return _HINTS.get(error.code) or as_field(error.hint)
+    option = _OPTION.search(error.hint)
+    limit = option[1].replace("-", "_") if option else "max_credits"
+    return _HINTS.get(error.code, "").replace("LIMIT", limit) or as_field(error.hint)
 
 
 def as_field(sentence: str) -> str:

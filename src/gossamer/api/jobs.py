@@ -20,7 +20,7 @@ from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
 from gossamer.intake.domain import Refusal, clean, read_domain, target_of
 from gossamer.intake.estimate import Asked
-from gossamer.intake.ladders import choose_ladder
+from gossamer.intake.ladders import agreed_ladder
 from gossamer.intake.limits import cap_of
 from gossamer.intake.scrape import RECIPE as SCRAPE
 from gossamer.intake.submit import LONGEST_KEY, check_key
@@ -46,13 +46,17 @@ IdempotencyKey = Annotated[
 
 
 class Limits(BaseModel):
-    """What a job may spend; it pauses before it passes one of these."""
+    """What a job may spend. It pauses before it passes one of these; only of all traffic, what is in flight when the
+    limit is reached comes on top.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     max_credits: int | None = Field(None, ge=0, le=10**12, description="Provider credits.")
     max_usd: float | None = Field(None, ge=0, le=10**9, allow_inf_nan=False, description="Dollars, for providers.")
-    max_mb: int | None = Field(None, ge=0, le=10**9, description="Megabytes of all traffic.")
+    max_mb: int | None = Field(
+        None, ge=0, le=10**9, description="Megabytes of all traffic, and what is in flight then."
+    )
     max_residential_mb: int | None = Field(None, ge=0, le=10**9, description="Megabytes through residential proxies.")
 
     def cap(self) -> Cap:
@@ -150,12 +154,13 @@ def job_request(body: NewJob, parts: Parts, key: str | None, *, needs_targets: b
         )
     if key:
         check_key(key)
-    fetching = choose_ladder(body.mode, body.ladder, parts.app.rungs) if "mode" not in body.params else {}
     try:
-        params = recipe.params.model_validate({**body.params, **fetching})
+        params = recipe.params.model_validate(body.params)
     except ValidationError as error:
         found = [{**one, "loc": ("body", "params", *one["loc"])} for one in error.errors(include_url=False)]
         raise RequestValidationError(found) from None
+    within = params.model_dump(include={"mode", "ladder"}, exclude_unset=True)
+    params = params.model_copy(update=agreed_ladder(body.mode, body.ladder, within, parts.app.rungs))
     given, wanted = ("urls", "domains") if body.urls else ("domains", "urls")
     takes_pages = body.recipe == SCRAPE and not params.model_dump().get("walk")
     if (body.urls and body.domains) or (getattr(body, given) and (given == "urls") != takes_pages):
@@ -235,6 +240,9 @@ async def look(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTP
         **views.job_fields(found.job, waiting=found.is_waiting),
         progress=views.counts(found.job, found.progress),
         params=found.job.params,
+        priority=found.job.priority,
+        max_concurrency=found.job.at_once,
+        limits=views.limits(found.cap),
         spent_credits=found.spent.credits,
         spent_usd=found.spent.micros / 1_000_000,
         result=result,

@@ -70,12 +70,13 @@ class Options(BaseModel):
         description="Requests in flight at a time. Those to one site are as far apart as ever.",
     )
     allow_residential: bool = False
-    enable_firecrawl: bool = Field(False, description="Ask Firecrawl for what cannot be had directly, if it is set up.")
+    enable_firecrawl: bool = Field(False, description="Ask Firecrawl for what cannot be had directly.")
     firecrawl_api_key: SecretStr | None = Field(
         None,
         max_length=200,
         description="Your own key to Firecrawl, for this job alone: encrypted, never shown, gone when the job is "
-        "deleted. Taken only with enable_firecrawl; without one the operator's is used, if there is one.",
+        "deleted. Taken only with enable_firecrawl; without one the operator's is used. Where there is none, the job "
+        "is refused.",
     )
     traffic_budget_mb: int = Field(100, ge=1, le=10**6)
     residential_limit_mb: int = Field(50, ge=0, le=10**6)
@@ -88,8 +89,10 @@ class NewSitemapJob(BaseModel):
         }
     )
 
-    sitemap_url: Url | None = None
-    sitemap_urls: list[Url] | None = Field(None, max_length=MAX_ADDRESSES, description="Pages themselves, instead.")
+    sitemap_url: Url | None = Field(None, description="A sitemap, whose pages are read.")
+    sitemap_urls: list[Url] | None = Field(
+        None, max_length=MAX_ADDRESSES, description="Pages themselves, instead: both at once are refused."
+    )
     options: Options = Field(default_factory=Options)
 
 
@@ -115,24 +118,39 @@ class Ok(BaseModel):
 @router.post(
     "",
     status_code=201,
-    responses=declared(*ROOM, *PAGES, "sitemap.missing", "sitemap.empty", "keys.no_secret", "keys.unusable"),
+    responses=declared(
+        *(*ROOM, *PAGES, "sitemap.missing", "sitemap.both", "sitemap.empty"),
+        *("keys.missing", "keys.no_secret", "keys.unusable"),
+    ),
     summary="Scrape the pages of a sitemap",
 )
 async def create(body: NewSitemapJob, tenant: Submitter, parts: GivenParts) -> SitemapJob:
     """The sitemap is read first, nested and packed ones too, for up to a minute; without pages there is no job."""
     await tenant.check_quota()
+    if body.sitemap_url and body.sitemap_urls:
+        raise UserError(
+            "sitemap.both",
+            "A job has the pages of one sitemap or those of a list, and both are given.",
+            hint="Leave out sitemap_url or sitemap_urls, or make two jobs.",
+        )
+    options = body.options
+    # Before a sitemap is read, which may take a minute.
+    sealed = _sealed(options, tenant, parts)
+    if options.enable_firecrawl and FIRECRAWL not in (*parts.app.rungs, *sealed):
+        raise UserError(
+            "keys.missing",
+            "enable_firecrawl needs a key to Firecrawl, and neither the request nor this server has one.",
+            hint="Give yours in options.firecrawl_api_key, or leave out enable_firecrawl.",
+        )
     if body.sitemap_url:
-        urls = await _pages_of(tenant, parts, body.sitemap_url, body.options.max_urls)
+        urls = await _pages_of(tenant, parts, body.sitemap_url, options.max_urls)
     elif body.sitemap_urls:
-        urls = body.sitemap_urls[: body.options.max_urls]
+        urls = body.sitemap_urls[: options.max_urls]
     else:
         raise UserError("sitemap.missing", "Either sitemap_url or sitemap_urls required", hint="Give one of them.")
     listed = read_addresses(urls)
-    options = body.options
     name = options.domain or listed.targets[0].host
-    sealed = _sealed(options, tenant, parts)
-    here = (*parts.app.rungs, *sealed)
-    ladder = "direct,firecrawl" if options.enable_firecrawl and FIRECRAWL in here else None
+    ladder = "direct,firecrawl" if options.enable_firecrawl else None
     wanted = Wanted(formats=["metadata"], ladder=ladder)
     request = replace(wanted.request(listed, parts, name, None, sealed), sealed_keys=sealed)
     cap = cap_of(request.cap.credits, None, options.traffic_budget_mb, options.residential_limit_mb)

@@ -10,6 +10,8 @@ from gossamer.model.account import ApiKey, Right
 from gossamer.model.export import Export, ExportState
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
+from gossamer.model.money import MEGABYTE, MICROS, Cap
+from gossamer.model.priority import Priority
 from gossamer.model.states import OVER, JobState
 from gossamer.store.listings import Failure
 from gossamer.store.usage import Day, Use
@@ -66,11 +68,23 @@ class ResultView(BaseModel):
     sha256: str | None = None
 
 
+class LimitsView(BaseModel):
+    """What a job may spend; null: it has no limit of its own."""
+
+    max_credits: int | None = Field(None, description="Provider credits.")
+    max_usd: float | None = Field(None, description="Dollars, for providers.")
+    max_mb: int | None = Field(None, description="Megabytes of all traffic.")
+    max_residential_mb: int | None = Field(None, description="Megabytes through residential proxies.")
+
+
 class JobStatus(JobView):
     """A job and how far it is."""
 
     progress: Counts
     params: Mapping[str, Any] = Field(default_factory=dict, description="What the recipe was told.")
+    priority: Priority = Priority.NORMAL
+    max_concurrency: int | None = Field(None, description="Sites of it walked at a time, at most; null: no limit.")
+    limits: LimitsView = Field(default_factory=LimitsView)
     spent_credits: int = Field(0, description="Provider credits spent so far.")
     spent_usd: float = Field(0.0, description="Dollars paid to providers so far.")
     result: ResultView | None = Field(None, description="Of POST /v1/scrape with `async`.")
@@ -191,6 +205,15 @@ def job_fields(job: Job, *, waiting: bool = False) -> dict[str, Any]:
         "finished_at": job.finished_at,
         "links": {"self": path, **{name: f"{path}/{name}" for name in ("results", "errors", "exports", "live")}},
     }
+
+
+def limits(cap: Cap) -> LimitsView:
+    return LimitsView(
+        max_credits=cap.credits,
+        max_usd=None if cap.micros is None else cap.micros / MICROS,
+        max_mb=None if cap.traffic is None else cap.traffic // MEGABYTE,
+        max_residential_mb=None if cap.bytes is None else cap.bytes // MEGABYTE,
+    )
 
 
 def counts(job: Job, progress: Progress) -> Counts:

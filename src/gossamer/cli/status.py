@@ -56,11 +56,11 @@ async def show_status(home: Home, text: str, *, as_json: bool) -> int:
 def _wanted(job: Job) -> Iterator[str]:
     recipe = RECIPES.get(job.recipe)
     if recipe:
-        return asked_for(job.params, recipe.params)
+        return asked_for(job.params, recipe.params, job.at_once)
     return iter([f"Recipe: {job.recipe}, which this program does not know. Go on with the program that created it."])
 
 
-def asked_for(params: Mapping[str, Any], kind: type[BaseModel]) -> Iterator[str]:
+def asked_for(params: Mapping[str, Any], kind: type[BaseModel], at_once: int | None = None) -> Iterator[str]:
     """What is looked for, and the options that are not as they usually are."""
     client = ", ".join(params.get("client_domains", ()))
     wanted = words.several(len(params.get("keywords", ())), "keyword")
@@ -81,6 +81,8 @@ def asked_for(params: Mapping[str, Any], kind: type[BaseModel]) -> Iterator[str]
         option = "--" + name.replace("_", "-").removesuffix("s" if name.endswith("domains") else "")
         for one in value if isinstance(value, list) else [value]:
             options += [option, shlex.quote(str(one))]
+    if at_once is not None:
+        options += ["--max-concurrency", str(at_once)]
     if options:
         yield f"With: {' '.join(options)}"
     if ladder := params.get("ladder"):

@@ -16,6 +16,7 @@ from gossamer.intake.control import Retried
 from gossamer.intake.estimate import Forecast
 from gossamer.intake.submit import Submitted
 from gossamer.model.job import Job, JobRequest, Target
+from gossamer.model.ladders import Mode
 from gossamer.model.money import MEGABYTE, MICROS, Cap
 from gossamer.model.webhook import Delivery
 from gossamer.questions import jobs
@@ -72,7 +73,8 @@ class RemoteHome:
         made = await self.client.submit(
             request.recipe,
             request.name,
-            params=pack(request.params),
+            # Said aloud: a server that is told nothing asks a provider where it has one.
+            params={"mode": Mode.FREE_ONLY, **pack(request.params)},
             domains=() if urls else [target.given for target in request.targets],
             urls=urls,
             priority=str(request.priority),

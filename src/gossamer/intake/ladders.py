@@ -1,6 +1,6 @@
 """Which rungs a job may climb: what was asked for, cut to what can be used here, before anything is created."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from gossamer.errors import UserError
@@ -30,6 +30,35 @@ def choose_ladder(mode: str | None, ladder: str | None, here: Collection[str]) -
             hint="Set the key of one, or use --mode free-only.",
         )
     return {"mode": chosen, "ladder": usable}
+
+
+def agreed_ladder(
+    mode: str | None, ladder: str | None, params: Mapping[str, Any], here: Collection[str]
+) -> dict[str, Any]:
+    """`choose_ladder` where a recipe's parameters may name a mode or a ladder too, by name alone or as it was chosen.
+
+    `params` has what was said of them and nothing else.
+    """
+    within, names = params.get("mode"), params.get("ladder")
+    if within is None and not names:
+        return choose_ladder(mode, ladder, here)
+    if within in (None, Mode.OWN):
+        chosen = choose_ladder(None, ",".join(names or [DIRECT.name]), here)
+    else:
+        chosen = choose_ladder(within, None, here)
+        if names and names != chosen.get("ladder", [DIRECT.name]):
+            raise UserError(
+                "job.mode",
+                f"The mode {within} and the ladder {','.join(names)} in the parameters contradict each other.",
+                hint="Name the mode alone, or the ladder alone.",
+            )
+    if (mode is not None or ladder is not None) and choose_ladder(mode, ladder, here) != chosen:
+        raise UserError(
+            "job.mode",
+            "The parameters name another mode or ladder than the job beside them.",
+            hint="Name one of them, in one place.",
+        )
+    return {"mode": Mode.FREE_ONLY, "ladder": [], **chosen}
 
 
 def default_mode(here: Collection[str]) -> Mode:

@@ -149,11 +149,12 @@ def _create_once(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None, di
         submitted.keep(tx, made.job.id, request.submit_key, digest)
         return made
     if earlier.digest != digest:
-        known = short(earlier.job_id)
+        # Whoever asks from elsewhere can look at a job by its whole id only.
+        known = earlier.job_id if request.bill else short(earlier.job_id)
         raise UserError(
             "job.key_taken",
             f"The idempotency key {request.submit_key!r} belongs to job {known}, which was asked for something else.",
-            hint=f"Look at it with 'gossamer job status {known}', or give another key.",
+            hint=f"Look at it with 'gossamer job status {short(earlier.job_id)}', or give another key.",
         )
     return Submitted(_present(tx, earlier.job_id), is_new=False)
 

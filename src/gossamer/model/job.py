@@ -79,6 +79,8 @@ class Job:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    priority: Priority = Priority.NORMAL
+    at_once: int | None = None  # as it was asked for
 
     @property
     def names_pages(self) -> bool:

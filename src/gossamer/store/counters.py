@@ -10,7 +10,7 @@ from uuid import UUID
 from sqlalchemy import Executable, bindparam, case, exists, func, insert, select, update
 
 from gossamer.model.job import Progress
-from gossamer.model.money import Amount, Scope
+from gossamer.model.money import Amount, Cap, Scope
 from gossamer.model.states import VisitState
 from gossamer.store.dialect import Dialect
 from gossamer.store.ledger_tables import PARTS, budgets
@@ -160,6 +160,7 @@ def progress(tx: Tx, job_id: UUID) -> Progress:
     )
 
 
+_CAPPED = (*PARTS, "traffic")
 _BUDGET = (  # as its primary key has it
     (budgets.c.scope == Scope.JOB) & (budgets.c.subject == bindparam("subject")) & (budgets.c.period == "")
 )
@@ -167,15 +168,17 @@ _TOTALS = _SUMS.with_only_columns(
     *(func.coalesce(func.sum(counters.c[name]), 0).label(name) for name in NAMES),
     func.max(jobs.c.sites_total).label("sites_total"),
     *(func.coalesce(func.max(budgets.c[f"spent_{part}"]), 0).label(part) for part in PARTS),
+    *(func.max(budgets.c[f"cap_{part}"]).label(f"cap_{part}") for part in _CAPPED),
 ).select_from(counters.join(jobs, jobs.c.id == counters.c.job_id).outerjoin(budgets, _BUDGET))
 
 
-def totals(tx: Tx, job_id: UUID) -> tuple[Progress, Amount]:
-    """How far a job has come and what it has spent, in one statement: without how fast it goes."""
+def totals(tx: Tx, job_id: UUID) -> tuple[Progress, Amount, Cap]:
+    """How far a job has come, what it has spent and what it may, in one statement: without how fast it goes."""
     row = tx.run(_TOTALS, {"job": job_id, "subject": job_id.hex}).one()
     done: dict[str, Any] = {name: int(getattr(row, name)) for name in NAMES}
     spent = Amount(**{part: int(getattr(row, part)) for part in PARTS})
-    return Progress(sites_total=int(row.sites_total or 0), **done), spent
+    cap = Cap(**{part: getattr(row, f"cap_{part}") for part in _CAPPED})
+    return Progress(sites_total=int(row.sites_total or 0), **done), spent, cap
 
 
 def _window(now: datetime, since: datetime | None, started: datetime | None) -> timedelta:

@@ -55,7 +55,7 @@ def create(
     )
     counters.create(tx, identifier)
     events.add(tx, identifier, "job.created", f"{sites_total} sites")
-    return Job(identifier, name, recipe, params, JobState.PENDING, "", tx.now, None, None)
+    return Job(identifier, name, recipe, params, JobState.PENDING, "", tx.now, None, None, priority, at_once)
 
 
 _GET = select(jobs).where(jobs.c.id == bindparam("id"))
@@ -227,4 +227,6 @@ def of_row(row: Row[Any]) -> Job:
         created_at=row.created_at,
         started_at=row.started_at,
         finished_at=row.finished_at,
+        priority=Priority(row.priority),
+        at_once=row.at_once,
     )

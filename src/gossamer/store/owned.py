@@ -17,7 +17,7 @@ from sqlalchemy import bindparam, func, select
 from gossamer.errors import GossamerError
 from gossamer.model.ids import fits
 from gossamer.model.job import Job, Progress
-from gossamer.model.money import Amount
+from gossamer.model.money import Amount, Cap
 from gossamer.model.states import JobState
 from gossamer.store import counters
 from gossamer.store import jobs as all_jobs
@@ -63,6 +63,7 @@ class Status:
     job: Job
     progress: Progress
     spent: Amount
+    cap: Cap
     is_waiting: bool  # for another job of the account to end
 
 
@@ -72,8 +73,8 @@ def status(tx: Tx, account: str, job_id: UUID) -> Status | None:
     if found is None:
         return None
     waits = found.state is JobState.PENDING and waiting.is_waiting(tx, account, job_id)
-    progress, spent = counters.totals(tx, job_id)
-    return Status(found, progress, spent, waits)
+    progress, spent, cap = counters.totals(tx, job_id)
+    return Status(found, progress, spent, cap, waits)
 
 
 def page(

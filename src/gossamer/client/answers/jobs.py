@@ -59,9 +59,21 @@ class Result(Answer):
     sha256: str | None = None
 
 
+class Limits(Answer):
+    """What a job may spend; None: it has no limit of its own."""
+
+    max_credits: int | None = None
+    max_usd: float | None = None
+    max_mb: int | None = None
+    max_residential_mb: int | None = None
+
+
 class JobStatus(Job):
     progress: Counts
     params: Mapping[str, Any] = {}
+    priority: str = "normal"
+    max_concurrency: int | None = None
+    limits: Limits = Limits()
     spent_credits: int = 0
     spent_usd: float = 0.0
     result: Result | None = None
