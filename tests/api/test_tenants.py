@@ -119,8 +119,8 @@ BESIDE = {
     "live": {"listings.last_event", "_look"},
     "streams": {"owned.job"},
     "health": {"database_time"},
-    "housekeeping": {"usage.ended", "usage.close", "usage.waiting", "let_in", "_forget_old"},
-    "serve": set[str](),
+    "housekeeping": {"usage.ended", "usage.close", "usage.waiting", "let_in", "_forget_old", "usage.set_month_anew"},
+    "serve": {"working_home"},  # who works the jobs, which is said at the start
 }
 
 
