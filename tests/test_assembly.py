@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from gossamer.assembly import forward_proxy, open_app, open_kit, provider_desk, provider_rungs, start_log
+from gossamer.assembly.kept import lacks_shared_secret
 from gossamer.clock import SteadyClock, SystemClock
 from gossamer.errors import UserError
 from gossamer.fetch import FetchError
@@ -233,3 +234,19 @@ async def test_a_never_send_list_that_cannot_be_read_is_refused_at_the_door(tmp_
     async with open_app(Settings(home=tmp_path, never_send=tmp_path / "none.txt")) as app:
         with pytest.raises(UserError, match="GOSSAMER_NEVER_SEND names"):
             app.check()
+
+
+@pytest.mark.parametrize(
+    ("given", "lacking"),
+    [
+        ({}, False),
+        ({"database_url": "sqlite:////tmp/a.db"}, False),
+        ({"database_url": "postgresql://me@db.test/gossamer"}, True),
+        ({"redis_url": "redis://cache.test"}, True),
+        ({"database_url": "postgresql://me@db.test/gossamer", "api_secret": "s" * 32}, False),
+    ],
+)
+def test_what_others_may_have_to_open_needs_a_secret_that_they_know(
+    tmp_path: Path, given: dict[str, Any], lacking: bool
+) -> None:
+    assert lacks_shared_secret(Settings(home=tmp_path, **given)) is lacking
