@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 from gossamer.analyze.anchors import Anchor, anchors_of, label_of
 from gossamer.analyze.keywords import KeywordMatcher
@@ -45,8 +46,7 @@ class Backlink:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Outbound:
+class Outbound(NamedTuple):
     """How many links of a page lead to other sites, and how many of them may be followed."""
 
     links: int

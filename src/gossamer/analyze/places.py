@@ -16,6 +16,9 @@ from gossamer.parse.text import tidy
 _SEAM = "\0"
 # Characters of all parts together, as often as a page may say them over; menus may hide more than a page shows.
 _MOST_OF_A_PAGE, _AT_LEAST = 4, 100_000
+# What is folded and what is left out of a text in plain ASCII.
+_ASCII = bytes(range(128))
+_LOWER, _WHITE = bytes(range(256)).lower(), bytes(code for code in _ASCII if chr(code).isspace())
 
 
 class Place(StrEnum):
@@ -109,6 +112,8 @@ def _without_readings(element: Element) -> str:
 
 
 def _bare_text(text: str) -> str:
+    if text.isascii():
+        return text.encode().translate(_LOWER, _WHITE).decode()
     return fold(tidy(text)).replace(" ", "")
 
 

@@ -6,7 +6,7 @@ A plain body of known length is taken whole. Others come in pieces: the client i
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wreq import Response as Arrived
 
@@ -16,8 +16,7 @@ from gossamer.fetch.rung import Sink
 from gossamer.model.trouble import Reason, Trouble
 
 
-@dataclass(frozen=True, slots=True)
-class BodyLimit:
+class BodyLimit(NamedTuple):
     """How much of a body is wanted, and whether more than that is an error or simply left."""
 
     max_bytes: int

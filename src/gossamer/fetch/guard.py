@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import ada_url
 
@@ -54,8 +54,7 @@ class Lookup(Protocol):
     async def resolve(self, host: str) -> tuple[Address, ...]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Clearance:
+class Clearance(NamedTuple):
     """Leave to contact one host."""
 
     host: str  # of `send`, as the client will look it up

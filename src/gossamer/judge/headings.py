@@ -10,18 +10,18 @@ _EDGES = " .!?…'\"“”()[]"
 
 
 def whole_title(doc: Document) -> str:
-    return _plain(doc.title)
+    return plain(doc.title)
 
 
 def title_parts(doc: Document) -> tuple[str, ...]:
     """The parts of the title between separators; lower case, without punctuation at the ends."""
-    return tuple(map(_plain, _SEPARATORS.split(doc.title)))
+    return tuple(map(plain, _SEPARATORS.split(doc.title)))
 
 
 def headings(doc: Document, tag: str) -> tuple[str, ...]:
     """The first few headings of one rank, spelled like titles."""
-    return tuple(_plain(" ".join(each.text[:500].split())) for each in doc.tree.find_all(tag, limit=3))
+    return tuple(plain(" ".join(each.text[:500].split())) for each in doc.tree.find_all(tag, limit=3))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     return text.strip(_EDGES).lower().replace("’", "'")

@@ -1,8 +1,9 @@
 """One way to fetch, the order of ways, and what arrived."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,7 @@ class Ladder:
         return next(rung for rung in self.rungs if rung.name == name)
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """Bytes that arrived, and how. `url` is where they came from after redirects on the same site."""
 
     requested: str
@@ -72,9 +72,9 @@ class Response:
     rung: str
     fetched_at: datetime
     elapsed: timedelta = timedelta()
-    hops: tuple[str, ...] = field(default=())  # addresses passed through, the requested one first
+    hops: tuple[str, ...] = ()  # addresses passed through, the requested one first
     credits: int | None = None  # what a provider says it charged; None where it did not say, or there was none
-    screenshot: bytes = field(default=b"", repr=False)  # a picture of the page, where the rung takes one
+    screenshot: bytes = b""  # a picture of the page, where the rung takes one
 
     def header(self, name: str) -> str:
         return self.headers.get(name, "")

@@ -1,7 +1,7 @@
 """Rows users want, and what else a page yields."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
@@ -17,8 +17,7 @@ class RecordKind:
     watch: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One row of a kind. `identity` is unique per job and kind."""
 
     kind: str
@@ -40,10 +39,9 @@ class PageFile(NamedTuple):
     content: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Harvest:
+class Harvest(NamedTuple):
     """Everything one page yielded."""
 
-    records: tuple[Record, ...] = field(default=())
-    follows: tuple[Follow, ...] = field(default=())
-    files: tuple[PageFile, ...] = field(default=())
+    records: tuple[Record, ...] = ()
+    follows: tuple[Follow, ...] = ()
+    files: tuple[PageFile, ...] = ()

@@ -30,23 +30,13 @@ from gossamer.store import (
     sites,
     visits,
 )
-from gossamer.store.counters import Change
+from gossamer.store.counters import OF_PAGE, OF_SITE, Change
 from gossamer.store.endings import Ending, end
 from gossamer.store.events import Event
 from gossamer.store.site_ends import Closing
 from gossamer.store.sites import SiteChange, SiteRow
 from gossamer.store.tx import Tx
 
-_FINISHED_COUNTER = {
-    SiteState.DONE: "sites_done",
-    SiteState.FAILED: "sites_failed",
-    SiteState.PARTIAL: "sites_partial",
-}
-_PAGE_COUNTER = {
-    PageState.DONE: "pages_done",
-    PageState.FAILED: "pages_failed",
-    PageState.SKIPPED: "pages_skipped",
-}
 # A page that waits for another try has moved nowhere, but its attempts are written.
 _WAITS_ON = {state: frozenset({state} if state is PageState.PENDING else ()) for state in PageState}
 
@@ -191,8 +181,8 @@ def _count_page(work: VisitWork, change: Change, was: PageState | None, state: P
     work.site.open_pages += opened
     work.change.open_pages += opened
     change.pages_open += opened
-    if state in _PAGE_COUNTER:
-        name = _PAGE_COUNTER[state]
+    if state in OF_PAGE:
+        name = OF_PAGE[state]
         setattr(change, name, getattr(change, name) + 1)
         work.site.pages_done += state is PageState.DONE
 
@@ -240,7 +230,7 @@ def _hand_over(
         visit_id = visits.reopen(tx, site.id, lane)
         if site.state is not SiteState.OPEN:
             if site.listed:
-                name = _FINISHED_COUNTER[site.state]
+                name = OF_SITE[site.state]
                 setattr(change, name, getattr(change, name) - 1)
             site_ends.reopen(tx, [site.id])
         if handed.entry and not site.whole:
@@ -305,7 +295,7 @@ def _close_sites(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], ch
         why = ending.trouble.sentence if ending.trouble else ""
         told.append((visit.job_id, Event(tx.now, f"site.{ending.state}", "", why, visit.site_id)))
         if locked[visit.site_id].listed:
-            name = _FINISHED_COUNTER[ending.state]
+            name = OF_SITE[ending.state]
             change = changes[visit.job_id]
             setattr(change, name, getattr(change, name) + 1)
     events.add_many(tx, told)

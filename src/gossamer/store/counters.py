@@ -11,7 +11,7 @@ from sqlalchemy import Executable, bindparam, case, exists, func, insert, select
 
 from gossamer.model.job import Progress
 from gossamer.model.money import Amount, Cap, Scope
-from gossamer.model.states import VisitState
+from gossamer.model.states import PageState, SiteState, VisitState
 from gossamer.store.dialect import Dialect
 from gossamer.store.ledger_tables import PARTS, budgets
 from gossamer.store.many import Many
@@ -48,6 +48,16 @@ class Change:
 
 
 NAMES = tuple(field.name for field in fields(Change))
+OF_SITE = {
+    SiteState.DONE: "sites_done",
+    SiteState.FAILED: "sites_failed",
+    SiteState.PARTIAL: "sites_partial",
+}
+OF_PAGE = {
+    PageState.DONE: "pages_done",
+    PageState.FAILED: "pages_failed",
+    PageState.SKIPPED: "pages_skipped",
+}
 
 _ADD = (
     update(counters)

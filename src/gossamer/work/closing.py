@@ -13,7 +13,7 @@ from gossamer.model.ids import short
 from gossamer.model.sentences import ALERTS
 from gossamer.model.states import JobState
 from gossamer.recipe import Recipe
-from gossamer.store import alerts, exports, jobs, usage
+from gossamer.store import alerts, audit_glance, exports, jobs, usage
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
@@ -77,7 +77,7 @@ def close_at_once(
     try:
         with tx.aside():
             if whose := jobs.may_close_now(tx, job_id):
-                why = _said(audit_now(tx, job_id, recipes))
+                why = "" if audit_glance.is_whole(tx, job_id) else _said(audit_now(tx, job_id, recipes))
                 if jobs.move(tx, job_id, JobState.COMPLETED, why, account=whose.account):
                     _completed(tx, job_id, whose.recipe, whose.params, why, files_of)
                 usage.close(tx, whose.account, job_id, credits)

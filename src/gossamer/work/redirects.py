@@ -45,7 +45,7 @@ class Redirects:
             response = await ask(url)
             if response.status not in _REDIRECTS:
                 refused = await self._forbidden(response.url) if response.url != url else None
-                whole = response if len(hops) == 1 else replace(response, requested=hops[0], hops=tuple(hops))
+                whole = response if len(hops) == 1 else response._replace(requested=hops[0], hops=tuple(hops))
                 return refused or whole
             target = normalise(response.header("location"), url) if response.header("location") else None
             if target is None:
