@@ -164,7 +164,15 @@ def _create(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None) -> Subm
     begins = admit(tx, request.account, request.bill) if request.bill else True
     sites_total, account = len(request.targets), request.account
     job = jobs.create(
-        tx, request.name, request.recipe, request.params, sites_total, request.priority, account, request.at_once
+        tx,
+        request.name,
+        request.recipe,
+        request.params,
+        sites_total,
+        request.priority,
+        account,
+        request.at_once,
+        sum(len(target.pages) for target in request.targets),
     )
     created = sites.create_many(tx, job.id, request.targets)
     listed.give_pages(tx, job.id, request.targets, created, first)
@@ -177,10 +185,11 @@ def _create(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None) -> Subm
         usage.begin(tx, account, job, request.bill, outcome)
     visit = None
     if request.start and begins:
-        jobs.move(tx, job.id, JobState.RUNNING, who="submit", account=account)
+        jobs.move(tx, job.id, JobState.RUNNING, who="submit", account=account, is_new=True)
+        job = replace(job, state=JobState.RUNNING, started_at=tx.now)
         if seat and len(created) == 1 and first.lane == HOME_LANE:
             visit = _seated(tx, Moving(created[0][1], job.id, created[0][0], None), request.targets[0].host, seat)
-    return Submitted(_present(tx, job.id), visit=visit)
+    return Submitted(job, visit=visit)
 
 
 def _seated(tx: Tx, visit: Moving, host: str, seat: Seat) -> UUID | None:

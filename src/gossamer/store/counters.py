@@ -66,12 +66,15 @@ _ADD = (
 )
 
 
+_NOTHING = dict.fromkeys(NAMES, 0)
 _CREATE = Many(insert(counters).values({name: bindparam(name) for name in ("job_id", "shard", *NAMES)}), together=True)
 
 
-def create(tx: Tx, job_id: UUID) -> None:
-    zero = dict.fromkeys(NAMES, 0)
-    _CREATE.run(tx, [{"job_id": job_id, "shard": shard, **zero} for shard in range(SHARDS)])
+def create(tx: Tx, job_id: UUID, pages_open: int = 0) -> None:
+    """`pages_open`: it has so many pages before anything was done for it."""
+    rows = [{"job_id": job_id, "shard": shard, **_NOTHING} for shard in range(SHARDS)]
+    rows[0]["pages_open"] = pages_open
+    _CREATE.run(tx, rows)
 
 
 def add(tx: Tx, shard: int, changes: Mapping[UUID, Change]) -> None:
@@ -107,18 +110,6 @@ def _in_minutes(dialect: Dialect) -> Executable:
 def take_back(tx: Tx, job_id: UUID, change: Change) -> None:
     """What had ended is open again. The minutes tell how fast a job was, and it was: they stay as they are."""
     tx.run(_ADD, _addition(tx, job_id, 0, change))
-
-
-_BEGIN_WITH = (
-    update(counters)
-    .where(counters.c.job_id == bindparam("b_job"), counters.c.shard == 0)
-    .values(pages_open=bindparam("b_open"))
-)
-
-
-def begin_with(tx: Tx, job_id: UUID, pages_open: int) -> None:
-    """A job that has pages before anything was done for it."""
-    tx.run(_BEGIN_WITH, {"b_job": job_id, "b_open": pages_open})
 
 
 def _addition(tx: Tx, job_id: UUID, shard: int, change: Change) -> dict[str, Any]:

@@ -34,8 +34,9 @@ def create(
     priority: Priority = Priority.NORMAL,
     account: str = DEFAULT,
     at_once: int | None = None,
+    pages_open: int = 0,
 ) -> Job:
-    """A pending job with its counters. Its id carries the database's time."""
+    """A pending job with its counters. Its id carries the database's time. `pages_open` are pages it is given with."""
     identifier = new_id(tx.now)
     tx.run(
         _CREATE,
@@ -53,7 +54,7 @@ def create(
             "at_once": at_once,
         },
     )
-    counters.create(tx, identifier)
+    counters.create(tx, identifier, pages_open)
     events.add(tx, identifier, "job.created", f"{sites_total} sites")
     return Job(identifier, name, recipe, params, JobState.PENDING, "", tx.now, None, None, priority, at_once)
 
@@ -129,11 +130,18 @@ _BEGIN = _THIS.where(jobs.c.started_at.is_(None))
 
 
 def move(
-    tx: Tx, identifier: UUID, target: JobState, why: str = "", who: str = "", *, account: str | None = None
+    tx: Tx,
+    identifier: UUID,
+    target: JobState,
+    why: str = "",
+    who: str = "",
+    *,
+    account: str | None = None,
+    is_new: bool = False,
 ) -> bool:
     """Change the state if the table of moves allows it from where the job is now. One UPDATE decides.
 
-    `account` is whose it is, for who knows.
+    `account` is whose it is, for who knows. `is_new`: it was made in this transaction, and so has never run.
     """
     changes: dict[str, Any] = {"b_id": identifier, "state": target}
     # Why a job is paused was said when its pause began.
@@ -143,11 +151,13 @@ def move(
     if target is JobState.RUNNING:
         started = tx.now
         changes["finished_at"] = None
+        if is_new:
+            changes["started_at"] = started
     if target in _ENDS:
         changes["finished_at"] = tx.now
     if not tx.run(_MOVE[target], changes).rowcount:
         return False
-    first = bool(started and tx.run(_BEGIN, {"b_id": identifier, "started_at": started}).rowcount)
+    first = bool(started and (is_new or tx.run(_BEGIN, {"b_id": identifier, "started_at": started}).rowcount))
     events.add(tx, identifier, f"job.{target}", why, who=who)
     outbox.job_moved(tx, identifier, target, first=first, account=account)
     if target in _ENDS:

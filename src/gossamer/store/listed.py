@@ -7,7 +7,7 @@ from gossamer.model.fetching import HOME_LANE, Rung
 from gossamer.model.job import Target
 from gossamer.model.page import Page
 from gossamer.model.url import url_key
-from gossamer.store import counters, lanes, pages, visits
+from gossamer.store import lanes, pages, visits
 from gossamer.store.tx import Tx
 from gossamer.store.visits import VisitChange
 
@@ -15,7 +15,10 @@ from gossamer.store.visits import VisitChange
 def give_pages(
     tx: Tx, job_id: UUID, targets: Sequence[Target], created: Sequence[tuple[UUID, UUID]], first: Rung
 ) -> None:
-    """Give new sites the pages of their targets, to be asked for on this rung. `created` is what the targets became."""
+    """Give new sites the pages of their targets, to be asked for on this rung. `created` is what the targets became.
+
+    The job's counters have known of these pages since it was made.
+    """
     rows = []
     for target, (site_id, home) in zip(targets, created, strict=True):
         if not target.pages:
@@ -24,9 +27,7 @@ def give_pages(
         for rank, url in enumerate(target.pages):
             page = Page(url, url_key(url), 0, first.name, rank=rank)
             rows.append(pages.chosen_row(job_id, site_id, visit_id, page))
-    if rows:
-        pages.choose(tx, rows)
-        counters.begin_with(tx, job_id, len(rows))
+    pages.choose(tx, rows)
 
 
 def _move(tx: Tx, site_id: UUID, home: UUID, lane: str, count: int) -> UUID:

@@ -49,6 +49,12 @@ class Many:
         if not rows:
             return 0
         sql, values_of, processors = self._prepared.get(tx.dialect.name) or self._prepare(tx)
+        if len(rows) == 1 and not tx.dialect.row_locks:
+            # A page that somebody waits for: there is nothing to do together.
+            one = list(values_of(rows[0]))
+            for place, process in processors:
+                one[place] = process(one[place])
+            return int(tx.run_raw(sql + self._tail, tuple(one)).rowcount)
         columns: list[Sequence[Any]] = list(zip(*map(values_of, rows), strict=True))
         for place, process in processors:
             columns[place] = _processed(columns[place], process)

@@ -33,6 +33,9 @@ def upgrade(tx: Tx, target: str = "head", scripts: Path = _SCRIPTS) -> None:
     """Apply what is missing, in this transaction."""
     from alembic import command
 
+    if not tx.conn.in_transaction():
+        # Which the library does not know of; what it begins nobody else ends before its time.
+        tx.conn.begin()
     command.upgrade(_config(scripts, tx.conn), target)
 
 

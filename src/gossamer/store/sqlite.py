@@ -21,6 +21,7 @@ from gossamer.errors import UserError
 from gossamer.store.away import log_away, storage_away
 from gossamer.store.dialect import SQLITE
 from gossamer.store.patience import Patience
+from gossamer.store.prepared import librarys
 from gossamer.store.turn import Turn
 from gossamer.store.tx import Tx
 from gossamer.store.types import dumps
@@ -30,6 +31,7 @@ from gossamer.telemetry import get_logger
 # up it never comes to that.
 _LONGEST_LOG = 25_000
 _AT_A_GLANCE = 2_000  # KB of cache
+_SOON = (0.0005, 0.0005, 0.001, 0.001, 0.001, 0.002, 0.002, 0.003)  # seconds between looks at who writes
 _STATEMENTS = 512  # kept ready by the driver: a worker has more than the hundred that are usual
 
 P = ParamSpec("P")
@@ -80,19 +82,25 @@ class SqliteDatabase:
     async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """The log is not synced for it: whoever writes next does that for both.
 
-        So hardly anything is waited for, and it is done in the thread of the event loop, if nobody else writes at this
-        moment. Another thread would be in its way all the same, for every statement and every row, and what is made in
-        one and thrown away in the other costs both of them.
+        So hardly anything is waited for, and it is done in the thread of the event loop. Another thread would be in its
+        way all the same, for every statement and every row, and what is made in one and thrown away in the other costs
+        both of them. If somebody else writes at this moment they will soon be done, and meanwhile the loop has others
+        to look after; only who writes for long is waited for in a thread.
         """
-        if not self._closed and self._turn_here.take_if_free():
-            try:
-                with self._lent(self._here) as conn:
-                    return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
-            except DatabaseError as error:
-                # Locked by somebody who knows of no turns, or worse: whoever may wait finds out.
-                log.debug("database.not_here", why=str(error))
-            finally:
-                self._turn_here.leave()
+        for pause in _SOON:
+            if self._closed:
+                break
+            if self._turn_here.take_if_free():
+                try:
+                    with self._lent(self._here) as conn:
+                        return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
+                except DatabaseError as error:
+                    # Locked by somebody who knows of no turns, or worse: whoever may wait finds out.
+                    log.debug("database.not_here", why=str(error))
+                    break
+                finally:
+                    self._turn_here.leave()
+            await asyncio.sleep(pause)
         return await self._hop(self._write_thread, self._untold, self._turn, work, *args, **kwargs)
 
     async def flush(self) -> None:
@@ -181,13 +189,17 @@ class SqliteDatabase:
     def _lent(self, engine: Engine) -> Iterator[Connection]:
         """A transaction on the connection of an engine, which stays open: to take it from the pool takes as long as a
         small question does. After whatever has gone wrong it is taken anew.
+
+        The driver itself begins and ends it. The library, which takes longer for that than a small question does, only
+        joins in where a statement goes its way.
         """
         conn = self._open.get(engine)
         if conn is None:
             conn = self._open[engine] = engine.connect()
         try:
-            with conn.begin():
-                yield conn
+            _begin(conn)
+            yield conn
+            _commit(conn)
         except BaseException:
             self._open.pop(engine).close()
             raise
@@ -273,6 +285,7 @@ def _engine(
         connect_args={"check_same_thread": False, "timeout": 30, "cached_statements": _STATEMENTS},
         json_serializer=dumps,
         json_deserializer=orjson.loads,
+        execution_options={"begin": begin},
     )
 
     @event.listens_for(engine, "connect")
@@ -294,13 +307,26 @@ def _engine(
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        # Past the library, which has much to do around a statement: this one goes before every transaction.
-        try:
-            connection.connection.driver_connection.execute(begin)  # type: ignore[union-attr]
-        except sqlite3.Error as error:
-            kind = OperationalError if isinstance(error, sqlite3.OperationalError) else DatabaseError
-            raise kind(begin, None, error) from error
-
+    event.listen(engine, "begin", _begin)
     return engine
+
+
+def _begin(conn: Connection) -> None:
+    """Past the library; and once, whoever of the two comes first."""
+    driver = conn.connection.driver_connection
+    if driver and not driver.in_transaction:
+        begin = conn.engine.get_execution_options()["begin"]
+        try:
+            driver.execute(begin)
+        except sqlite3.Error as error:
+            raise librarys(error, begin) from error
+
+
+def _commit(conn: Connection) -> None:
+    if conn.in_transaction():
+        conn.commit()
+        return
+    try:
+        conn.connection.driver_connection.commit()  # type: ignore[union-attr]
+    except sqlite3.Error as error:
+        raise librarys(error, "COMMIT") from error
