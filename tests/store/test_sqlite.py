@@ -26,6 +26,7 @@ from gossamer.settle.settler import MOST_ROWS, Settler, is_long
 from gossamer.settle.step import HandBack, PageStep, Step
 from gossamer.store import counters, jobs, pages
 from gossamer.store.database import SqliteDatabase
+from gossamer.store.turn import Turn
 from gossamer.store.tx import Tx
 from tests.jobs import claim_all, done, make_job
 
@@ -91,6 +92,14 @@ async def test_while_another_thread_writes_the_loop_goes_on(database: SqliteData
     assert await holding
     assert await writing != threading.get_ident()
     assert await database.write_untold(thread_of) == threading.get_ident()
+
+
+async def test_who_writes_for_a_moment_is_waited_for_where_it_is_asked(database: SqliteDatabase) -> None:
+    other = Turn(database.path)
+    assert other.take_if_free()
+    asyncio.get_running_loop().call_later(0.001, other.leave)
+    assert await database.write_untold(thread_of) == threading.get_ident()
+    other.close()
 
 
 async def test_somebody_who_knows_of_no_turns_is_waited_for_elsewhere(database: SqliteDatabase) -> None:
