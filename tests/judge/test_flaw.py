@@ -170,6 +170,7 @@ def test_short_pages_with_something_on_them_are_pages(body: str) -> None:
     "body",
     [
         html("404", "<p>Sorry.</p>"),
+        html("Page not found (404)", "<p>Sorry.</p>"),
         html("Page not found | Harbour &amp; Sons", "<p>That page is gone.</p>"),
         html("Harbour - 404 Not Found", "<p>Nothing here.</p>"),
         html("Seite nicht gefunden – Hafen", f"<h1>Seite nicht gefunden</h1><ul>{MENU}</ul>{ARTICLE}"),

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import pytest
 from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select, text
+from sqlalchemy.exc import IntegrityError
 
 from gossamer.clock import SystemClock
 from gossamer.errors import StorageAway, StorageFull, UserError
@@ -124,6 +125,46 @@ async def test_what_fails_in_the_thread_that_asks_leaves_nothing_behind(database
     assert await database.read(count_jobs) == before
     assert await database.write_untold(thread_of) == threading.get_ident()
     assert await asyncio.wait_for(database.write(count_jobs), 10) == before + 1  # the turn was left
+
+
+async def test_an_end_that_fails_undoes_everything(database: SqliteDatabase) -> None:
+    """Whichever of the two ends it, and whoever comes next finds no transaction that is still open."""
+
+    def make(tx: Tx) -> None:
+        tx.run_raw("CREATE TABLE parents (id INTEGER PRIMARY KEY)", ())
+        deferred = "REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED"
+        tx.run_raw(f"CREATE TABLE children (id INTEGER PRIMARY KEY, parent INTEGER {deferred})", ())
+
+    def orphan_by_driver(tx: Tx) -> None:
+        tx.run_raw("INSERT INTO children VALUES (1, 99)", ())
+
+    def orphan_by_library(tx: Tx) -> None:
+        tx.conn.execute(text("INSERT INTO children VALUES (2, 99)"))
+
+    def adopt(tx: Tx) -> int:
+        tx.run_raw("INSERT OR REPLACE INTO parents VALUES (99)", ())
+        return int(tx.run_raw("SELECT count(*) FROM children", ()).fetchone()[0])
+
+    await database.write(make)
+    for orphan in (orphan_by_driver, orphan_by_library):
+        for write in (database.write, database.write_untold):
+            with pytest.raises(IntegrityError):
+                await write(orphan)
+            assert await asyncio.wait_for(database.write(adopt), 10) == 0
+            await database.write(lambda tx: tx.run_raw("DELETE FROM parents", ()).rowcount)
+
+
+async def test_the_library_goes_on_with_no_transaction_that_was_given_up(database: SqliteDatabase) -> None:
+    def give_up(tx: Tx) -> None:
+        make_job(tx, "a.test")
+        tx.run_raw("ROLLBACK", ())  # as SQLite itself does on a full disk
+        tx.conn.execute(text("SELECT 1"))
+
+    before = await database.read(count_jobs)
+    with pytest.raises(StorageAway, match="gone"):
+        await database.write(give_up)
+    assert await database.read(count_jobs) == before
+    assert await database.write_untold(thread_of) == threading.get_ident()
 
 
 def count_jobs(tx: Tx) -> int:

@@ -20,7 +20,7 @@ _PHRASES = frozenset({
     "404", "404 error", "404 not found", "404 page", "404 page not found", "error 404", "error 404 not found",
     "http 404", "http 404 not found", "http error 404", "http status 404",
     "not found", "page not found", "file not found", "oops! page not found",
-    "404 file not found", "404 error page", "page not found 404", "page not found (404)", "not found 404",
+    "404 file not found", "404 error page", "page not found 404", "page not found (404", "not found 404",
     "page cannot be found", "page can't be found", "page could not be found", "page doesn't exist",
     "page does not exist", "page no longer exists", "this page could not be found", "this page doesn't exist",
     "this page does not exist", "this page isn't available", "this page is not available", "page unavailable",

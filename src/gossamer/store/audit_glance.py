@@ -43,7 +43,10 @@ _SPENT = exists().where(
     budgets.c.scope == Scope.JOB,
     budgets.c.subject == bindparam("subject"),
     budgets.c.period == "",
-    or_(*(budgets.c[f"{of}_{part}"] != 0 for of in ("spent", "reserved") for part in PARTS)),
+    or_(
+        *(budgets.c[f"{of}_{part}"] != 0 for of in ("spent", "reserved", "excess") for part in PARTS),
+        *(budgets.c[f"cap_{part}"] < 0 for part in PARTS),
+    ),
 )
 _ALONE = [_number_of(table) == 1 for table in (sites, visits, pages)]
 _GLANCE = (

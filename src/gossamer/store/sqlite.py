@@ -147,7 +147,7 @@ class SqliteDatabase:
 
     def _side_by_side(self, works: Sequence[Callable[[Tx], T]]) -> list[T]:
         with ExitStack() as stack:
-            engines = [_engine(self.path, begin="BEGIN", checkpoints=False) for _ in works]
+            engines = [_engine(self.path, begin="BEGIN", checkpoints=False, lent=False) for _ in works]
             for engine in engines:
                 stack.callback(engine.dispose)
             # In the thread that writes, whose turn it is: nobody writes between the first of them and the last.
@@ -196,11 +196,18 @@ class SqliteDatabase:
         conn = self._open.get(engine)
         if conn is None:
             conn = self._open[engine] = engine.connect()
+        driver: sqlite3.Connection = conn.connection.driver_connection  # type: ignore[assignment]
         try:
-            _begin(conn)
+            _ask(driver, engine.get_execution_options()["begin"])
             yield conn
-            _commit(conn)
+            if conn.in_transaction():
+                conn.commit()
+            else:
+                _ask(driver, "COMMIT")
         except BaseException:
+            # By ourselves: after an end that has failed the library believes that there is nothing left to undo.
+            with suppress(sqlite3.Error):
+                driver.rollback()
             self._open.pop(engine).close()
             raise
 
@@ -278,7 +285,9 @@ def _engine(
     cache_kb: int = 16_000,
     synced: str = "FULL",
     patience_ms: int = 30_000,
+    lent: bool = True,
 ) -> Engine:
+    """`lent`: its transactions begin and end with `_lent`."""
     engine = create_engine(
         f"sqlite:///{path}",
         poolclass=StaticPool,
@@ -307,26 +316,23 @@ def _engine(
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
-    event.listen(engine, "begin", _begin)
+    event.listen(engine, "begin", _join if lent else _begin)
     return engine
 
 
-def _begin(conn: Connection) -> None:
-    """Past the library; and once, whoever of the two comes first."""
-    driver = conn.connection.driver_connection
-    if driver and not driver.in_transaction:
-        begin = conn.engine.get_execution_options()["begin"]
-        try:
-            driver.execute(begin)
-        except sqlite3.Error as error:
-            raise librarys(error, begin) from error
-
-
-def _commit(conn: Connection) -> None:
-    if conn.in_transaction():
-        conn.commit()
-        return
+def _ask(driver: sqlite3.Connection, statement: str) -> None:
     try:
-        conn.connection.driver_connection.commit()  # type: ignore[union-attr]
+        driver.execute(statement)
     except sqlite3.Error as error:
-        raise librarys(error, "COMMIT") from error
+        raise librarys(error, statement) from error
+
+
+def _join(conn: Connection) -> None:
+    """The library takes part in a transaction that was begun. It begins none: what was written before would be lost,
+    and what is written after it stand alone."""
+    if not conn.connection.driver_connection.in_transaction:  # type: ignore[union-attr]
+        raise librarys(sqlite3.OperationalError("the transaction is gone"))
+
+
+def _begin(conn: Connection) -> None:
+    _ask(conn.connection.driver_connection, conn.engine.get_execution_options()["begin"])  # type: ignore[arg-type]
