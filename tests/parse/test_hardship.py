@@ -199,9 +199,9 @@ def check_harvest(harvest: Harvest, doc: Document) -> None:
         assert record.data["context_snippet"]
         assert isinstance(frequency := record.data["frequency"], int)
         assert frequency >= 1
-    for follow in harvest.follows:
-        assert site_of_url(follow.url) == site_of_url(doc.url)
-        assert normalise(follow.url) == follow.url
+    for link in harvest.links:
+        assert site_of_url(link) == site_of_url(doc.url)
+        assert normalise(link) == link
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from gossamer.model.endings import is_binary
 from gossamer.model.page import Page
-from gossamer.model.record import Follow, Record
+from gossamer.model.record import Record
 from gossamer.recipe import Bound, Recipe
 from gossamer.recipes.prospect import MATCH, Prospect, ProspectParams
 from tests.parse.answers import URL, read
@@ -21,7 +21,7 @@ def bound(*keywords: str, **params: Any) -> Bound:
 
 def follows(body: str, url: str = URL, headers: dict[str, str] | None = None) -> list[str]:
     doc = read(body, url=url, headers=headers)
-    return [follow.url for follow in bound().harvest(Page.at(url), doc).follows]
+    return list(bound().harvest(Page.at(url), doc).links)
 
 
 def test_a_match_is_a_row_with_exactly_the_promised_columns() -> None:
@@ -103,7 +103,7 @@ def test_times_are_whole_seconds_in_utc() -> None:
 def test_a_page_without_keywords_yields_no_rows_but_its_links() -> None:
     harvest = bound().harvest(Page.at(URL), read('<a href="/x">scramble</a>'))
     assert harvest.records == ()
-    assert harvest.follows == (Follow("https://shop.example/x"),)
+    assert harvest.links == ["https://shop.example/x"]
 
 
 def test_the_same_page_gives_the_same_harvest() -> None:

@@ -63,7 +63,7 @@ def test_every_column_of_its_table_is_one_a_record_may_have() -> None:
 
 def test_nothing_is_followed() -> None:
     harvest = bound().harvest(Page.at(URL), document("<a href=/next>next</a><p>x"))
-    assert harvest.follows == ()
+    assert (harvest.follows, harvest.links) == ((), ())
     assert list(bound().seeds()) == []
 
 

@@ -40,8 +40,12 @@ class PageFile(NamedTuple):
 
 
 class Harvest(NamedTuple):
-    """Everything one page yielded."""
+    """Everything one page yielded.
+
+    `links` are follows of which nothing is to be said but where they lead, on the same site: a page has hundreds.
+    """
 
     records: tuple[Record, ...] = ()
     follows: tuple[Follow, ...] = ()
     files: tuple[PageFile, ...] = ()
+    links: Sequence[str] = ()

@@ -6,7 +6,6 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from gossamer.model.document import Document
-from gossamer.model.record import Follow
 from gossamer.model.url import site_of_url
 
 
@@ -30,16 +29,17 @@ def _beginnings(site: str) -> tuple[str, ...]:
     return tuple(f"{scheme}://{www}{site}/" for scheme in ("https", "http") for www in ("", "www."))
 
 
-def links_within(doc: Document) -> list[Follow]:
+def links_within(doc: Document) -> list[str]:
     """Where the page leads on the same site: first where it sends visitors by itself, then its links."""
-    site = site_of_url(doc.url)
+    here = doc.url
+    site = site_of_url(here)
     usual = _beginnings(site)
-    first = [Follow(doc.refresh)] if doc.refresh and site_of_url(doc.refresh) == site else []
+    first = [doc.refresh] if doc.refresh and site_of_url(doc.refresh) == site else []
     if doc.nofollow:
         return first
     return first + [
-        Follow(url)
+        url
         for url, nofollow in doc.links
         # Only the few links that are not plainly here, but name this site (another port, say), are taken apart.
-        if not nofollow and url != doc.url and (url.startswith(usual) or (site in url and site_of_url(url) == site))
+        if not nofollow and (url.startswith(usual) or (site in url and site_of_url(url) == site)) and url != here
     ]

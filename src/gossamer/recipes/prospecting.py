@@ -50,7 +50,7 @@ class BoundProspect:
         return None
 
     def harvest(self, page: Page, doc: Document) -> Harvest:
-        return Harvest(records=self._records(doc), follows=tuple(links_within(doc)))
+        return Harvest(records=self._records(doc), links=links_within(doc))
 
     def finish(self, kind: str, groups: Iterable[Sequence[Record]]) -> Iterable[Record]:
         """A match is found on one page only, so there is nothing to merge: the first of each group stands."""

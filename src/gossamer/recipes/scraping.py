@@ -84,8 +84,8 @@ class BoundScrape:
             data[EXTRACT] = dict(extract(self._rules, doc))
         if files:
             data["files"] = [file.name for file in files]
-        follows = tuple(links_within(doc)) if self._walks else ()
-        return Harvest(records=(Record(PAGE.name, (page.url,), data),), follows=follows, files=files)
+        links = links_within(doc) if self._walks else ()
+        return Harvest(records=(Record(PAGE.name, (page.url,), data),), files=files, links=links)
 
     def finish(self, kind: str, groups: Iterable[Sequence[Record]]) -> Iterable[Record]:
         """Every address has one record of its own."""

@@ -98,6 +98,7 @@ class Outcomes:
     def _harvest(self, page: Page, gathered: Gathered) -> Step:
         status, size, identity, harvest = gathered
         self._frontier.done(page, identity)
+        follows = [follow.url for follow in harvest.follows] if harvest.follows else []
         ended = PageStep(
             page,
             PageState.DONE,
@@ -105,7 +106,7 @@ class Outcomes:
             identity=identity,
             records=harvest.records,
             bytes_in=size,
-            links=self._frontier.found(page, [follow.url for follow in harvest.follows]),
+            links=self._frontier.found(page, [*follows, *harvest.links]),
         )
         return Step(self._visit, ended, facts=self._memory.facts())
 
