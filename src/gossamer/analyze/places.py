@@ -17,8 +17,7 @@ _SEAM = "\0"
 # Characters of all parts together, as often as a page may say them over; menus may hide more than a page shows.
 _MOST_OF_A_PAGE, _AT_LEAST = 4, 100_000
 # What is folded and what is left out of a text in plain ASCII.
-_ASCII = bytes(range(128))
-_LOWER, _WHITE = bytes(range(256)).lower(), bytes(code for code in _ASCII if chr(code).isspace())
+_LOWER, _WHITE = bytes(range(256)).lower(), bytes(code for code in range(128) if chr(code).isspace())
 
 
 class Place(StrEnum):
