@@ -20,7 +20,7 @@ from gossamer.settings import Settings, read_settings
 from gossamer.store import deliveries, exports, jobs
 from gossamer.telemetry import bound, get_logger
 from gossamer.work.crew import NO_DATABASE
-from gossamer.worker.memory import give_back_memory
+from gossamer.worker.memory import give_back_memory, keep_memory
 
 if TYPE_CHECKING:
     from gossamer.work.run import Shard
@@ -138,6 +138,7 @@ async def _work(working: "Shard") -> None:
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, working.stop)
+    keep_memory()
     giving = asyncio.create_task(give_back_memory())
     try:
         await working.run()
