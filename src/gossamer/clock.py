@@ -6,9 +6,14 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """`now` is for rows and people; `monotonic` is for deadlines and never goes back."""
+    """`now` is for rows and people; `monotonic` is for deadlines and never goes back.
+
+    `milliseconds` is the same moment as `now`, since 1970, as the rows keep moments of which there are many.
+    """
 
     def now(self) -> datetime: ...
+
+    def milliseconds(self) -> int: ...
 
     def monotonic(self) -> float: ...
 
@@ -30,6 +35,9 @@ class SystemClock:
         at = datetime.now(UTC)
         return at.replace(microsecond=at.microsecond // 1000 * 1000)
 
+    def milliseconds(self) -> int:
+        return milliseconds(self.now())
+
     monotonic = staticmethod(time.monotonic)  # asked a dozen times for every page
 
 
@@ -50,6 +58,9 @@ class SteadyClock(SystemClock):
     def now(self) -> datetime:
         return datetime.fromtimestamp(int((self.offset + _since_boot()) * 1000) / 1000, UTC)
 
+    def milliseconds(self) -> int:
+        return int((self.offset + _since_boot()) * 1000)
+
 
 class FrozenClock:
     """Stands still until it is advanced."""
@@ -60,6 +71,9 @@ class FrozenClock:
 
     def now(self) -> datetime:
         return self._at
+
+    def milliseconds(self) -> int:
+        return milliseconds(self._at)
 
     def monotonic(self) -> float:
         return self._elapsed

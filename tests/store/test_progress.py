@@ -18,7 +18,7 @@ async def test_all_has_begun_when_no_visit_waits_for_its_first_slice(database: A
     assert not (await database.read(counters.progress, job.id)).all_begun
     first, second = await database.write(claim_all)
     now = await database.read(lambda tx: tx.now)
-    await settle(database, Step(first, walked=timedelta(seconds=1), ending=HandBack(now)))
+    await settle(database, Step(first, walked=1, ending=HandBack(now)))
     assert (await database.read(counters.progress, job.id)).all_begun
     # Handed back before it could do anything: it has not begun.
     await settle(database, Step(second, ending=HandBack(now)))

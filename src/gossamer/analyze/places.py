@@ -16,6 +16,8 @@ from gossamer.parse.text import tidy
 _SEAM = "\0"
 # Characters of all parts together, as often as a page may say them over; menus may hide more than a page shows.
 _MOST_OF_A_PAGE, _AT_LEAST = 4, 100_000
+# Many headings have one: it is the mark of a link to the heading itself.
+_PILCROW = "¶"
 # What is folded and what is left out of a text in plain ASCII.
 _LOWER, _WHITE = bytes(range(256)).lower(), bytes(code for code in range(128) if chr(code).isspace())
 
@@ -55,7 +57,8 @@ class Parts:
     """Some elements of a page.
 
     Reading what a visitor can see of them is dear, so it is put off: the raw text, hidden words and all, is cheap and
-    says what they cannot mention. Spaces are left out of the comparison, since the raw text glues blocks together.
+    says what they cannot mention. Spaces are left out of the comparison, since the raw text glues blocks together, and
+    so are pilcrows: what is left can only mention more.
     """
 
     def __init__(
@@ -111,11 +114,19 @@ def _without_readings(element: Element) -> str:
 
 
 def _bare_text(text: str) -> str:
-    if text.isascii():
-        return text.encode().translate(_LOWER, _WHITE).decode()
-    return fold(tidy(text)).replace(" ", "")
+    if not text.isascii():
+        # Nothing else of that kind is in most headings, and what is left is then compared much faster.
+        plain = text.replace(_PILCROW, "").replace("\xa0", "")
+        if not plain.isascii():
+            return _bare(fold(tidy(text)))
+        text = plain
+    return text.encode().translate(_LOWER, _WHITE).decode()
+
+
+def _bare(folded: str) -> str:
+    return folded.replace(" ", "").replace(_PILCROW, "")
 
 
 @lru_cache(maxsize=4_096)
 def _bare_keyword(keyword: str) -> str:
-    return fold_keyword(keyword).replace(" ", "")
+    return _bare(fold_keyword(keyword))

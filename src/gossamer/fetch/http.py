@@ -139,16 +139,7 @@ class HttpSession:
             if isinstance(told, ProxyAway):
                 self._rung.outage.begin(told.trouble.detail)
             raise told from error
-        return Response(
-            requested=url,
-            url=url,
-            status=status,
-            headers=headers,
-            body=body,
-            rung=self._rung.name,
-            fetched_at=clock.now(),
-            elapsed=timedelta(seconds=clock.monotonic() - started),
-        )
+        return Response(url, url, status, headers, body, self._rung.name, clock.now())
 
     async def admit(self, url: str) -> None:
         await self._rung.guard.admit(url)

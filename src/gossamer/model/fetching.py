@@ -71,7 +71,6 @@ class Response(NamedTuple):
     body: bytes
     rung: str
     fetched_at: datetime
-    elapsed: timedelta = timedelta()
     hops: tuple[str, ...] = ()  # addresses passed through, the requested one first
     credits: int | None = None  # what a provider says it charged; None where it did not say, or there was none
     screenshot: bytes = b""  # a picture of the page, where the rung takes one

@@ -155,7 +155,7 @@ class Settler:
                     await self._wake.wait()
             except TimeoutError:
                 continue
-            if not self._hurry:
+            if not self._hurry and len(self._waiting) < MOST_WAITING:
                 # Endings come in crowds: a breath lets the others of this moment share the commit.
                 await asyncio.sleep(0.01)
             if self._waiting:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from gossamer.model.fetching import DIRECT, HOME_LANE
@@ -92,5 +92,5 @@ class Step:
     ending: HandBack | Finished | Rested | None = None
     lesson: bool | None = None  # whether the page's rung got what there was, for a job that has several
     lane: str = ""  # whose visit gets the page that climbs, or those that were chosen; nothing: this one
-    walked: timedelta = timedelta()
+    walked: float = 0.0  # seconds
     charges: tuple[Charge, ...] = ()  # what its paid requests have cost, each in place of its reservation

@@ -33,7 +33,7 @@ class VisitChange:
     """What a batch does to one visit that keeps running."""
 
     open_pages: int = 0
-    walked: timedelta = timedelta()
+    walked: float = 0.0  # seconds
     lived: bool = False  # a page was settled: earlier deaths are forgiven
 
 
@@ -246,7 +246,7 @@ def apply(tx: Tx, changes: Mapping[UUID, VisitChange]) -> None:
             {
                 "b_id": identifier,
                 "b_open": change.open_pages,
-                "b_walked": change.walked // timedelta(milliseconds=1),
+                "b_walked": int(change.walked * 1000),
                 "b_deaths": 0 if change.lived else 1,
             }
             for identifier, change in in_order(changes)

@@ -1,19 +1,20 @@
 """The only way out for a visit: every request waits its turn at the Gate here, robots.txt and redirects included."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
+from typing import NamedTuple
 
-from gossamer.clock import Clock, milliseconds
+from gossamer.clock import Clock
 from gossamer.fetch import Accept, Fetcher, FetchError, ProviderBusy, ProviderUnusable, ProxyAway, Sink
 from gossamer.gate import Gate, pass_gate
 from gossamer.model.fetching import DIRECT, Response, Rung
 from gossamer.model.money import Refusal, Reservation, Why
 from gossamer.model.page import Errand
 from gossamer.model.trouble import Reason
-from gossamer.model.url import domain_of, host_of
+from gossamer.model.url import domain_of, host_of, origin_of
 from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold
 from gossamer.work.purse import Purse
@@ -66,7 +67,14 @@ class _Way:
     """One rung as this visit uses it."""
 
     session: Fetcher
-    admitted: set[str] = field(default_factory=set)  # hosts
+    roads: dict[str, "_Road"] = field(default_factory=dict)  # by scheme, host and port
+
+
+class _Road(NamedTuple):
+    """Where requests may go: the address was admitted."""
+
+    domain: str
+    lock: asyncio.Lock
 
 
 @dataclass(slots=True)
@@ -89,11 +97,12 @@ class Courier:
     sent: list[int] = field(default_factory=list)  # when requests for the page in hand went out
     errands: list[Errand] = field(default_factory=list)  # requests for anything else
     _ways: dict[str, _Way] = field(default_factory=dict)
-    _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
 
-    async def get(self, url: str, max_bytes: int, *, rung: Rung = DIRECT, accept: Accept | None = None) -> Response:
+    def get(
+        self, url: str, max_bytes: int, *, rung: Rung = DIRECT, accept: Accept | None = None
+    ) -> Awaitable[Response]:
         """One request for a page, no redirect followed. A body that `accept` refuses is not taken."""
-        return await self._request(url, max_bytes, accept, None, self.sent, rung)
+        return self._request(url, max_bytes, accept, None, self.sent, rung)
 
     async def admit(self, url: str) -> None:
         """Raise FetchError if the address may not be contacted, on whatever rung."""
@@ -128,26 +137,21 @@ class Courier:
         if rung is not DIRECT and (known := self.resting(rung.name)):
             raise NoProvider(known)
         way = self._way(rung)
-        host = host_of(url)
-        domain = domain_of(host)
-        if host not in way.admitted:
-            # Before our turn is used up: nothing would be sent.
-            await way.session.admit(url)
-            way.admitted.add(host)
-        async with self._lock(domain):
+        domain, lock = way.roads.get(origin_of(url)) or await self._new_road(way, url)
+        async with lock:
             await self._wait_turn(domain)
             reserved: Reservation | None = None
             browsed = False  # by a browser of our own, which may have met the site before it was led elsewhere
             cost: int | None = None  # nobody knows, until somebody says
             began = answered = self.clock.monotonic()
-            sent.append(milliseconds(self.clock.now()))
+            sent.append(self.clock.milliseconds())
             heard = 0
 
             async def before() -> None:
                 nonlocal reserved, browsed
                 reserved = await self._put_aside(rung, url)
                 browsed = not rung.paid
-                sent[-1] = milliseconds(self.clock.now())
+                sent[-1] = self.clock.milliseconds()
 
             def on_head(status: int, headers: Mapping[str, str]) -> bool:
                 nonlocal answered, heard
@@ -217,11 +221,12 @@ class Courier:
         self.hold.paying = True
         return granted
 
-    def _lock(self, domain: str) -> asyncio.Lock:
-        lock = self._locks.get(domain)
-        if lock is None:
-            lock = self._locks[domain] = self.turnstile.of(domain)
-        return lock
+    async def _new_road(self, way: _Way, url: str) -> _Road:
+        # Before our turn is used up: nothing would be sent.
+        await way.session.admit(url)
+        domain = domain_of(host_of(url))
+        road = way.roads[origin_of(url)] = _Road(domain, self.turnstile.of(domain))
+        return road
 
     async def stay_away(self, domain: str, time: timedelta) -> None:
         """The site asked for rest: nobody of this process asks it for anything before that, whatever the job."""

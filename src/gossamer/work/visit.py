@@ -20,7 +20,7 @@ Nothing is written here: steps go to the settler, and a visit that has lost its 
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -219,9 +219,9 @@ class Walk:
         except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
             return our_mistake(page, error, response.status)
 
-    async def _ask(self, rung: Rung, url: str) -> Response:
+    def _ask(self, rung: Rung, url: str) -> Awaitable[Response]:
         accept = None if self._policy.any_kind else wants_body
-        return await self._courier.get(url, self._max_page_bytes, rung=rung, accept=accept)
+        return self._courier.get(url, self._max_page_bytes, rung=rung, accept=accept)
 
     def _rung(self, page: Page) -> Rung:
         """A page of a job that was created before it had a ladder is asked for directly."""
@@ -292,7 +292,7 @@ class Walk:
         if self._hold.lost:
             raise Interrupted  # a worker that lost its lease writes nothing
         now = self._clock.monotonic()
-        step.walked, self._marked = timedelta(seconds=now - self._marked), now
+        step.walked, self._marked = now - self._marked, now
         if self._courier.purse.charges:
             step.charges = self._courier.purse.take_charges()
         return step

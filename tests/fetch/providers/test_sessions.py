@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -57,7 +56,6 @@ async def test_a_page_arrives_with_everything_that_describes_it_and_its_price(ru
     assert b"CRM software for everyone" in response.body
     assert (response.requested, response.url, response.hops) == (f"http://{HOST}/", f"http://{HOST}/", ())
     assert response.credits == way.running.bill.total == PRICES[rung]
-    assert response.elapsed > timedelta()
 
 
 async def test_every_rung_sees_of_the_sample_web_what_its_price_buys(open_way: OpenWay) -> None:

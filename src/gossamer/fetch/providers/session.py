@@ -88,7 +88,6 @@ class ProviderSession:
                 if before is not None:
                     await before()
                 await self._line.fuse.ask()
-                started = self._clock.monotonic()
                 told, body = await self._watched(url, timeout, limit, accept, sink)
         except NoSeat:
             provider = self._provider
@@ -96,8 +95,7 @@ class ProviderSession:
         except ProviderBusy:
             await self._line.too_many(self._provider)
             raise
-        elapsed = timedelta(seconds=self._clock.monotonic() - started)
-        return await self._response(url, told, body, elapsed)
+        return await self._response(url, told, body)
 
     async def admit(self, url: str) -> None:
         """Raise FetchError for what must not be visited, or not be told to anybody else."""
@@ -185,19 +183,19 @@ class ProviderSession:
             return b""
         return await read_body(arrived, head.headers, limit, sink if told.status == 200 else None)
 
-    async def _response(self, url: str, told: Told, body: bytes, elapsed: timedelta) -> Response:
+    async def _response(self, url: str, told: Told, body: bytes) -> Response:
         final = (normalise(told.url) if told.url else None) or url
         if final == normalise(url):
             final = url
         if site_of_url(final) != site_of_url(url):
-            return self._made(url, url, _FOUND, {"location": final}, b"", told.credits, elapsed)
+            return self._made(url, url, _FOUND, {"location": final}, b"", told.credits)
         if final != url:
             try:
                 await self._guard.admit(final)
             except FetchError as error:
                 error.credits = told.credits
                 raise
-        return self._made(url, final, told.status, told.headers, body, told.credits, elapsed)
+        return self._made(url, final, told.status, told.headers, body, told.credits)
 
     def _made(
         self,
@@ -207,7 +205,6 @@ class ProviderSession:
         headers: Mapping[str, str],
         body: bytes,
         credits: int | None,
-        elapsed: timedelta,
     ) -> Response:
         return Response(
             requested=url,
@@ -217,7 +214,6 @@ class ProviderSession:
             body=body,
             rung=self._rung,
             fetched_at=self._clock.now(),
-            elapsed=elapsed,
             hops=(url, final) if final != url else (),
             credits=credits,
         )
