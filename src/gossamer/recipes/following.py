@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from gossamer.model.document import Document
-from gossamer.model.url import origin_of, site_of_url
+from gossamer.model.url import site_of_url
 
 
 def _pattern(text: str) -> str:
@@ -33,7 +33,7 @@ def links_within(doc: Document) -> list[str]:
     """Where the page leads on the same site: first where it sends visitors by itself, then its links."""
     here = doc.url
     site = site_of_url(here)
-    own, usual = origin_of(here) + "/", _beginnings(site)
+    usual = _beginnings(site)
     first = [doc.refresh] if doc.refresh and site_of_url(doc.refresh) == site else []
     if doc.nofollow:
         return first
@@ -41,7 +41,5 @@ def links_within(doc: Document) -> list[str]:
         url
         for url, nofollow in doc.links
         # Only the few links that are not plainly here, but name this site (another port, say), are taken apart.
-        if not nofollow
-        and (url.startswith(own) or url.startswith(usual) or (site in url and site_of_url(url) == site))
-        and url != here
+        if not nofollow and (url.startswith(usual) or (site in url and site_of_url(url) == site)) and url != here
     ]
