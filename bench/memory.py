@@ -39,7 +39,7 @@ class _Watch:
 
 
 def measure(folder: Path, quick: bool) -> list[Figure]:
-    at_once, sites = (30, 300) if quick else (IN_FLIGHT, MANY_SITES)
+    at_once, sites = (30, 2_000) if quick else (IN_FLIGHT, MANY_SITES)
     return [*_crowd(folder / "crowd", at_once), *_growth(folder / "growth", sites, at_once)]
 
 

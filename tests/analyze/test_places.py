@@ -67,6 +67,22 @@ def test_small_readings_beside_characters_do_not_hide_a_word() -> None:
     assert place("<nav><ruby>東<rt>とう</rt>京<rt>きょう</rt></ruby></nav>", "東京") == "navigation"
 
 
+@pytest.mark.parametrize(
+    ("body", "keyword", "where"),
+    [
+        ("<h2>Our CRM<a href=#crm>¶</a></h2><p>CRM</p>", "CRM", "heading"),
+        ("<h2>1.\xa0Our\xa0CRM¶</h2><p>CRM</p>", "Our CRM", "heading"),
+        ("<h2>Größe¶</h2><p>Größe</p>", "größe", "heading"),
+        ("<h2>C¶RM</h2><p>CRM</p>", "CRM", "body"),
+        ("<h2>§ 5 ¶ 3</h2><p>¶ 3</p>", "¶ 3", "heading"),
+        ("<h2>words</h2><p>¶</p>", "¶", "body"),
+        ("<nav>CRM¶</nav><h2>words</h2>", "CRM", "navigation"),
+    ],
+)
+def test_the_mark_of_a_link_to_a_heading_is_in_nobodys_way(body: str, keyword: str, where: str) -> None:
+    assert place(body, keyword) == where
+
+
 def test_each_keyword_has_its_own_place() -> None:
     matcher = KeywordMatcher(["one", "two", "three", "four"])
     doc = read("<title>one</title><h1>two one</h1><p>three</p><footer>four three two one</footer>")

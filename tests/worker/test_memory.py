@@ -1,4 +1,4 @@
-"""Memory that is free between what stays goes back to the system."""
+"""Memory that one page gives up is kept for the next; what is free between what stays goes back to the system."""
 
 import subprocess
 import sys
@@ -37,3 +37,29 @@ def test_what_is_free_between_what_stays_goes_back_to_the_system() -> None:
     before, after, kept = map(int, ran.stdout.split())
     assert kept == 800
     assert before - after > 50_000_000, f"{before:,} bytes, and {after:,} after giving back"
+
+
+# Many times over what a page may take, all of it given up again, before and after memory is kept.
+_PAGES = """
+import resource
+import gossamer.worker.memory as memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        pieces = [bytes(3_000) for _ in range(3_000)]
+        del pieces
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+left = faults()
+memory.keep_memory()
+faults()
+print(left, faults())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only GNU's allocator can be told")
+def test_what_a_page_gives_up_is_there_for_the_next() -> None:
+    ran = subprocess.run([sys.executable, "-c", _PAGES], capture_output=True, text=True, check=True, timeout=60)
+    left, kept = map(int, ran.stdout.split())
+    assert kept * 10 < left, f"{left:,} pages of memory asked for anew, and {kept:,} when they are kept"

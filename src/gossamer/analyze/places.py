@@ -80,7 +80,7 @@ class Parts:
     def may_mention(self, keywords: Collection[str]) -> list[int]:
         """Which of the elements could mention any of these keywords."""
         wanted = [bare for keyword in keywords if (bare := _bare_keyword(keyword)) in self._bare]
-        if not wanted:
+        if not wanted or not self._elements:
             return []
         return [at for at, text in enumerate(self._bare.split(_SEAM)) if any(keyword in text for keyword in wanted)]
 
