@@ -77,6 +77,8 @@ def test_small_readings_beside_characters_do_not_hide_a_word() -> None:
         ("<h2>§ 5 ¶ 3</h2><p>¶ 3</p>", "¶ 3", "heading"),
         ("<h2>words</h2><p>¶</p>", "¶", "body"),
         ("<nav>CRM¶</nav><h2>words</h2>", "CRM", "navigation"),
+        ("<nav>¶ ¶ ¶</nav><p>words</p>", "¶", "navigation"),
+        ("<h2>words</h2><h3>¶ more</h3><p>¶</p>", "¶", "heading"),
     ],
 )
 def test_the_mark_of_a_link_to_a_heading_is_in_nobodys_way(body: str, keyword: str, where: str) -> None:

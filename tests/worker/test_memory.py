@@ -1,9 +1,12 @@
 """Memory that one page gives up is kept for the next; what is free between what stays goes back to the system."""
 
+import platform
 import subprocess
 import sys
 
 import pytest
+
+_GNU = platform.libc_ver()[0] == "glibc"
 
 # Pieces too large for the interpreter's own allocator, every fiftieth of which stays: what is free between those would
 # never be given back by itself.
@@ -31,7 +34,7 @@ print(before, resident(), len(kept))
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks the system by a file that others do not have")
+@pytest.mark.skipif(not _GNU, reason="only GNU's allocator can be asked")
 def test_what_is_free_between_what_stays_goes_back_to_the_system() -> None:
     ran = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=True, timeout=60)
     before, after, kept = map(int, ran.stdout.split())
@@ -47,7 +50,7 @@ import gossamer.worker.memory as memory
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     for _ in range(20):
-        pieces = [bytes(3_000) for _ in range(3_000)]
+        pieces = [bytes(3_000) for _ in range(1_500)]
         del pieces
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
@@ -58,8 +61,46 @@ print(left, faults())
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only GNU's allocator can be told")
+@pytest.mark.skipif(not _GNU, reason="only GNU's allocator can be told")
 def test_what_a_page_gives_up_is_there_for_the_next() -> None:
     ran = subprocess.run([sys.executable, "-c", _PAGES], capture_output=True, text=True, check=True, timeout=60)
     left, kept = map(int, ran.stdout.split())
     assert kept * 10 < left, f"{left:,} pages of memory asked for anew, and {kept:,} when they are kept"
+
+
+# Six threads, each of which takes much once and gives it up.
+_THREADS = """
+import threading
+from pathlib import Path
+import gossamer.worker.memory as memory
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+memory.keep_memory()
+before, together = resident(), threading.Barrier(7)
+
+def take():
+    pieces = [bytes(3_000) for _ in range(15_000)]
+    together.wait()
+    del pieces
+    together.wait()  # all have given up what they took
+    over.wait()
+
+over = threading.Event()
+threads = [threading.Thread(target=take) for _ in range(6)]
+for thread in threads:
+    thread.start()
+together.wait()
+together.wait()
+memory._trim()()
+print(before, resident())
+over.set()
+"""
+
+
+@pytest.mark.skipif(not _GNU, reason="only GNU's allocator can be told")
+def test_threads_that_took_much_once_keep_little_of_it() -> None:
+    ran = subprocess.run([sys.executable, "-c", _THREADS], capture_output=True, text=True, check=True, timeout=60)
+    before, after = map(int, ran.stdout.split())
+    assert after - before < 90_000_000, f"{before:,} bytes, and {after:,} after 270 MB were taken and given up"

@@ -1,5 +1,6 @@
 """Where on a page its keywords are mentioned: an offer in a paragraph is worth a letter, a word in a menu is not."""
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
@@ -74,8 +75,9 @@ class Parts:
         self._bare = _bare_text(_joined(_raw_texts(elements, most, readings=readings))) if elements else ""
 
     def at_most(self, keyword: str) -> int:
-        """No more mentions than this."""
-        return self._bare.count(_bare_keyword(keyword))
+        """No more mentions than this; of a keyword that is left out itself there may be any number."""
+        bare = _bare_keyword(keyword)
+        return self._bare.count(bare) if bare else sys.maxsize
 
     def may_mention(self, keywords: Collection[str]) -> list[int]:
         """Which of the elements could mention any of these keywords."""

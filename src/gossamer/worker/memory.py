@@ -7,17 +7,23 @@ What is free between the pieces that stay it keeps for itself, more of it with e
 
 import asyncio
 import ctypes
+import os
 from collections.abc import Callable
 
 _EVERY = 15.0  # seconds; looking for it takes some milliseconds
-_KEPT = 64 * 1024 * 1024  # bytes that may be free at the end until then: more than most pages take
-_LARGE = 8 * 1024 * 1024  # what is larger than this goes back as soon as it is free
-# What these are called in GNU's malloc.h.
+# Bytes that may be free at the end: more than most pages take. Every thread keeps so much, and only that of the first
+# is given back with the rest.
+_KEPT = 8 * 1024 * 1024
+_LARGE = 4 * 1024 * 1024  # what is larger than this goes back as soon as it is free
+# What these are called in GNU's malloc.h, and by whom an operator says otherwise.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_TOLD = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
 
 
 def keep_memory() -> None:
     """From now on what one page has given up is there for the next. Only GNU's allocator can be told."""
+    if any(name in os.environ for name in _TOLD):
+        return
     try:
         tell = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
