@@ -11,7 +11,7 @@ from gossamer.settings.forms import SOME_TIME, Duration, Part, folder, lower, se
 
 class Reading(Part):
     http_timeout: Duration = setting(
-        "Time for one request in all, from the name to the last byte",
+        "Time for one request in all, from the name to the last byte; in scrapes and batches always 30 s",
         SOME_TIME,
         default=timedelta(seconds=15),
         gt=timedelta(0),
