@@ -52,7 +52,9 @@ def test_what_takes_longer_becomes_a_job(working: Server) -> None:
         assert answer.status_code == 202, answer.text
         job = answer.json()
         assert answer.headers["location"] == job["links"]["self"] == f"/v1/jobs/{job['id']}"
-        assert wait_for(client, job["links"]["self"])["state"] == "completed"
+        ended = wait_for(client, job["links"]["self"])
+        assert ended["state"] == "completed"
+        assert ended["links"] == job["links"]
         (page,) = client.get(job["links"]["urls"]).json()["items"]
         assert (page["status"], page["data"]["title"]) == ("done", "Lamp slow")
 

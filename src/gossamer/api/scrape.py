@@ -236,9 +236,12 @@ def _failed(request: Request, job: Job, page: ScrapedPage) -> Response:
 
 
 def _accepted(job: Job, listed: AddressList, headers: dict[str, str] | None = None) -> Response:
-    links = views.job_fields(job)["links"] | {"urls": f"/v1/jobs/{job.id}/urls"}
     body = Accepted(
-        id=str(job.id), state=views.first_state(job), urls=len(listed.urls), duplicates=listed.duplicates, links=links
+        id=str(job.id),
+        state=views.first_state(job),
+        urls=len(listed.urls),
+        duplicates=listed.duplicates,
+        links=views.job_fields(job)["links"],
     )
     location = {"Location": f"/v1/jobs/{job.id}", **(headers or {})}
     return JsonAnswer(body.model_dump(mode="json"), 202, location)

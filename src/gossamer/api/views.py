@@ -190,8 +190,12 @@ def first_state(job: Job) -> JobState:
     return JobState.RUNNING if job.started_at == job.created_at else JobState.PENDING
 
 
+_PARTS = ("results", "errors", "exports", "live")
+
+
 def job_fields(job: Job, *, waiting: bool = False) -> dict[str, Any]:
     path = f"/v1/jobs/{job.id}"
+    parts = (*_PARTS, "urls") if job.names_pages else _PARTS
     return {
         "id": str(job.id),
         "short_id": short(job.id),
@@ -203,7 +207,7 @@ def job_fields(job: Job, *, waiting: bool = False) -> dict[str, Any]:
         "created_at": job.created_at,
         "started_at": job.started_at,
         "finished_at": job.finished_at,
-        "links": {"self": path, **{name: f"{path}/{name}" for name in ("results", "errors", "exports", "live")}},
+        "links": {"self": path, **{name: f"{path}/{name}" for name in parts}},
     }
 
 
