@@ -1,6 +1,5 @@
 """Where on a page its keywords are mentioned: an offer in a paragraph is worth a letter, a word in a menu is not."""
 
-import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
@@ -17,8 +16,6 @@ from gossamer.parse.text import tidy
 _SEAM = "\0"
 # Characters of all parts together, as often as a page may say them over; menus may hide more than a page shows.
 _MOST_OF_A_PAGE, _AT_LEAST = 4, 100_000
-# Many headings have one: it is the mark of a link to the heading itself.
-_PILCROW = "¶"
 # What is folded and what is left out of a text in plain ASCII.
 _LOWER, _WHITE = bytes(range(256)).lower(), bytes(code for code in range(128) if chr(code).isspace())
 
@@ -58,8 +55,7 @@ class Parts:
     """Some elements of a page.
 
     Reading what a visitor can see of them is dear, so it is put off: the raw text, hidden words and all, is cheap and
-    says what they cannot mention. Spaces are left out of the comparison, since the raw text glues blocks together, and
-    so are pilcrows: what is left can only mention more.
+    says what they cannot mention. Spaces are left out of the comparison, since the raw text glues blocks together.
     """
 
     def __init__(
@@ -75,14 +71,13 @@ class Parts:
         self._bare = _bare_text(_joined(_raw_texts(elements, most, readings=readings))) if elements else ""
 
     def at_most(self, keyword: str) -> int:
-        """No more mentions than this; of a keyword that is left out itself there may be any number."""
-        bare = _bare_keyword(keyword)
-        return self._bare.count(bare) if bare else sys.maxsize
+        """No more mentions than this."""
+        return self._bare.count(_bare_keyword(keyword))
 
     def may_mention(self, keywords: Collection[str]) -> list[int]:
         """Which of the elements could mention any of these keywords."""
         wanted = [bare for keyword in keywords if (bare := _bare_keyword(keyword)) in self._bare]
-        if not wanted or not self._elements:
+        if not wanted:
             return []
         return [at for at, text in enumerate(self._bare.split(_SEAM)) if any(keyword in text for keyword in wanted)]
 
@@ -116,19 +111,11 @@ def _without_readings(element: Element) -> str:
 
 
 def _bare_text(text: str) -> str:
-    if not text.isascii():
-        # Nothing else of that kind is in most headings, and what is left is then compared much faster.
-        plain = text.replace(_PILCROW, "").replace("\xa0", "")
-        if not plain.isascii():
-            return _bare(fold(tidy(text)))
-        text = plain
-    return text.encode().translate(_LOWER, _WHITE).decode()
-
-
-def _bare(folded: str) -> str:
-    return folded.replace(" ", "").replace(_PILCROW, "")
+    if text.isascii():
+        return text.encode().translate(_LOWER, _WHITE).decode()
+    return fold(tidy(text)).replace(" ", "")
 
 
 @lru_cache(maxsize=4_096)
 def _bare_keyword(keyword: str) -> str:
-    return _bare(fold_keyword(keyword))
+    return fold_keyword(keyword).replace(" ", "")

@@ -35,7 +35,7 @@ class Redirects:
         hops: list[str] = []
         self._courier.patience = LONGEST_SLEEP
         while len(hops) <= MOST_HOPS:
-            rules = self._robots.recall(url) or await self._robots.rules(url)
+            rules = await self._robots.rules(url)
             if isinstance(rules, Trouble):
                 return rules
             if not rules.allow(url):

@@ -63,11 +63,6 @@ class RobotsDesk:
         self.fresh: list[RobotsAnswer] = []  # asked for by this visit, to be shared
         self.changed = False
 
-    def recall(self, url: str) -> Rules | None:
-        """The rules that hold for an address, if nobody has to be asked for them."""
-        kept = self.answers.get(origin_of(url))
-        return read_rules(kept["status"], kept["body"]) if kept else None
-
     async def rules(self, url: str) -> Rules | Trouble:
         """The rules that hold for an address, or why they cannot be had."""
         origin = origin_of(url)
