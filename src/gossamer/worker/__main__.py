@@ -56,6 +56,7 @@ def main() -> int:
         else:
             import uvloop
 
+            keep_memory()
             threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
             pulse = _pulse(chosen.pulse) if chosen.pulse is not None else _no_pulse
             if chosen.lanes:
@@ -138,7 +139,6 @@ async def _work(working: "Shard") -> None:
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, working.stop)
-    keep_memory()
     giving = asyncio.create_task(give_back_memory())
     try:
         await working.run()

@@ -11,17 +11,20 @@ import os
 from collections.abc import Callable
 
 _EVERY = 15.0  # seconds; looking for it takes some milliseconds
-# Bytes that may be free at the end: more than most pages take. Every thread keeps so much, and only that of the first
-# is given back with the rest.
+# Bytes that may be free at the end: more than most pages take. With more of it the memory of long jobs grows.
 _KEPT = 8 * 1024 * 1024
 _LARGE = 4 * 1024 * 1024  # what is larger than this goes back as soon as it is free
 # What these are called in GNU's malloc.h, and by whom an operator says otherwise.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-_TOLD = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+_TOLD = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_ARENA_MAX")
 
 
 def keep_memory() -> None:
-    """From now on what one page has given up is there for the next. Only GNU's allocator can be told."""
+    """From now on what one page has given up is there for the next. Only GNU's allocator can be told.
+
+    Before there is any other thread. Each would have a share of its own, and what is free at the end of that is kept
+    for good: only the first thread's is given back with the rest. Most of the work is that of one thread anyway.
+    """
     if any(name in os.environ for name in _TOLD):
         return
     try:
@@ -29,6 +32,7 @@ def keep_memory() -> None:
     except (OSError, AttributeError):
         return
     tell.argtypes = [ctypes.c_int, ctypes.c_int]
+    tell(_ARENA_MAX, 1)
     tell(_TRIM_THRESHOLD, _KEPT)
     tell(_MMAP_THRESHOLD, _LARGE)
 
