@@ -41,6 +41,15 @@ class _BrokenRecipe(Prospect):
         return _Broken(params)
 
 
+class _CountedRecipe(Prospect):
+    def __init__(self) -> None:
+        self.bound = 0
+
+    def bind(self, params: ProspectParams) -> BoundProspect:
+        self.bound += 1
+        return super().bind(params)
+
+
 @asynccontextmanager
 async def _kit(tmp_path: Path, rate: float) -> AsyncIterator[Kit]:
     async with serve(WEB) as running:
@@ -86,6 +95,18 @@ async def test_a_recipe_that_fails_fails_its_pages_and_nothing_else(tmp_path: Pa
         failed = await kit.database.read(sites.summaries, job_id, SiteState.FAILED)
         assert len(failed) == 6
         assert {site.trouble.sentence for site in failed if site.trouble} == {"Internal error (ZeroDivisionError)"}
+
+
+async def test_a_recipe_is_built_once_though_all_visits_begin_together(tmp_path: Path) -> None:
+    """Of 500 keywords it is large, and what is compared with every page should be the same for all of them."""
+    async with _kit(tmp_path, 500) as plain:
+        recipe = _CountedRecipe()
+        kit = replace(plain, recipes={"prospect": recipe})
+        job_id = await _submit(kit)
+        recipe.bound = 0
+        async with _working(kit):
+            await _until(lambda: _is(kit, job_id, JobState.COMPLETED))
+        assert recipe.bound == 1
 
 
 async def _is(kit: Kit, job_id: UUID, state: JobState) -> bool:

@@ -18,12 +18,13 @@ log = get_logger(__name__)
 class Hold:
     """One visit in our hands. `stop` is set when the walk should end; the deadline, when no request may start."""
 
-    __slots__ = ("deadline", "lost", "paying", "stop", "suspect", "told", "visit", "walk")
+    __slots__ = ("answered", "deadline", "lost", "paying", "stop", "suspect", "told", "visit", "walk")
 
     def __init__(self, visit: Visit, deadline: float) -> None:
         self.visit = visit
         self.deadline = deadline
         self.lost = False
+        self.answered = False  # its page has come and waits for its turn: it is not thrown away
         self.paying = False  # a request that costs something is in flight: it is waited for
         self.suspect = visit.deaths > 0
         self.stop = asyncio.Event()
@@ -80,10 +81,11 @@ class Holds:
             hold.stop.set()
 
     def cut_off(self, grace: float) -> None:
-        """Cancel the walks that were told to end more than `grace` seconds ago and pay for nothing."""
+        """Cancel the walks that were told to end more than `grace` seconds ago and still wait for somebody else, unless
+        they pay for it."""
         late = self._clock.monotonic() - grace
         for hold in self._held.values():
-            if hold.stop.is_set() and hold.told <= late and hold.walk and not hold.paying:
+            if hold.stop.is_set() and hold.told <= late and hold.walk and not (hold.paying or hold.answered):
                 hold.walk.cancel()
 
     def jobs(self) -> set[UUID]:

@@ -230,7 +230,7 @@ class Shard:
             self._holds.stop(await self._look_for_the_proxy())
             await self._outage.look()
             self._holds.cut_off(GRACE)
-            self._walks.forget(held)
+            self._walks.forget(self._holds.jobs())
             await asyncio.sleep(_STEER)
 
     async def _look_for_the_proxy(self) -> set[UUID]:

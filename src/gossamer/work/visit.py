@@ -15,6 +15,8 @@ A visit walks one site. For each page, in the order the frontier gives them:
 A page that needs a stronger rung is tried again here if that rung is of this lane; else it goes on in the site's visit
 to the rung's lane, and this one rests until all pages of the level have ended, wherever that was.
 
+Before it is read and after it was harvested, a page lets others that have come catch up: decision 0025.
+
 When the homepage was read and before anything else is chosen, the site's sitemaps are read: work/sitemaps.py.
 Nothing is written here: steps go to the settler, and a visit that has lost its lease writes nothing at all.
 """
@@ -189,8 +191,10 @@ class Walk:
             self._memory.rest_until(self._clock.now() + silence)
         gathered = self._outcomes.gather(page, outcome) if isinstance(outcome, Document) else outcome
         del outcome  # from here on it may have to wait
-        if isinstance(gathered, Gathered) and gathered.harvest.files:
-            await self._files.keep(self._visit.job_id, page.key, gathered.harvest.files)
+        if isinstance(gathered, Gathered):
+            if gathered.harvest.files:
+                await self._files.keep(self._visit.job_id, page.key, gathered.harvest.files)
+            await self._let_others_catch_up()
         await self._settler.room()
         # Nothing is awaited between what the frontier has learned and its being on the way to the rows.
         self._put_result(page, gathered)
@@ -215,9 +219,19 @@ class Walk:
         if not isinstance(response, Response):
             return response
         try:
-            return self._read(page, response)
+            return await self._read(page, response)
         except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
             return our_mistake(page, error, response.status)
+
+    async def _let_others_catch_up(self) -> None:
+        """Whatever else has come by now is brought to this same point first.
+
+        Reading a page drives everything else out of the processor's cache. Where many pages wait to be read, it is done
+        for one after the other, and then what follows it, so that neither has to be fetched anew for every page.
+        """
+        self._hold.answered = True
+        await asyncio.sleep(0)
+        self._hold.answered = False
 
     def _ask(self, rung: Rung, url: str) -> Awaitable[Response]:
         accept = None if self._policy.any_kind else wants_body
@@ -227,10 +241,11 @@ class Walk:
         """A page of a job that was created before it had a ladder is asked for directly."""
         return self._rungs.get(page.rung, DIRECT)
 
-    def _read(self, page: Page, response: Response) -> Document | Trouble:
+    async def _read(self, page: Page, response: Response) -> Document | Trouble:
         trouble = find_trouble(response)
         if trouble:
-            return trouble
+            return trouble  # at once: it may ask that nobody comes for a while
+        await self._let_others_catch_up()
         read = parse_document(response)
         if isinstance(read, Trouble):
             if not self._policy.any_kind or read.reason is not Reason.NOT_HTML:

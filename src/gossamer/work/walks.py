@@ -117,6 +117,7 @@ class Walks:
         self._turnstile = Turnstile()
         self._robots = RobotsMemory()
         self._bound: dict[UUID, _Bound] = {}
+        self._building: dict[UUID, asyncio.Event] = {}
 
     async def walk(self, hold: Hold, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
         """One slice. However it ends, the visit is in the rows as it is, or costs a life and is tried again."""
@@ -204,18 +205,31 @@ class Walks:
 
     async def _recipe(self, job_id: UUID, read: Job | None) -> _Bound:
         """The job's recipe with its parameters, built once per process."""
-        known = self._bound.get(job_id)
-        if known is None:
-            job = read or await self._kit.database.read(jobs.get, job_id)
-            if job is None:
-                raise LookupError(f"job {job_id} is gone")
-            if job.recipe not in self._kit.recipes:
-                raise UnusableJob(f"it knows no recipe {job.recipe!r}")
+        while (known := self._bound.get(job_id)) is None:
+            # A job begins with hundreds of visits at once. If each of them built one of its own, its pages would be
+            # compared with keywords that no other page has brought near.
+            if building := self._building.get(job_id):
+                await building.wait()
+                continue
+            building = self._building[job_id] = asyncio.Event()
             try:
-                recipe = self._kit.recipes[job.recipe]
-                ready = recipe.bind(recipe.params.model_validate(job.params))
-                policy = ready.policy()
-            except Exception as error:
-                raise UnusableJob(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
-            known = self._bound[job_id] = _Bound(ready, policy, await outlets_of(self._kit, job_id, policy))
+                self._bound[job_id] = await self._bind(job_id, read)
+            finally:
+                # Whoever waited looks again, all in one go: if it has failed, the next of them tries.
+                del self._building[job_id]
+                building.set()
         return known
+
+    async def _bind(self, job_id: UUID, read: Job | None) -> _Bound:
+        job = read or await self._kit.database.read(jobs.get, job_id)
+        if job is None:
+            raise LookupError(f"job {job_id} is gone")
+        if job.recipe not in self._kit.recipes:
+            raise UnusableJob(f"it knows no recipe {job.recipe!r}")
+        try:
+            recipe = self._kit.recipes[job.recipe]
+            ready = recipe.bind(recipe.params.model_validate(job.params))
+            policy = ready.policy()
+        except Exception as error:
+            raise UnusableJob(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
+        return _Bound(ready, policy, await outlets_of(self._kit, job_id, policy))
