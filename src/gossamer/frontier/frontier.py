@@ -151,6 +151,11 @@ class Frontier:
         return self._conducts and not (self._queue or self._parked or self._elsewhere)
 
     @property
+    def asks(self) -> bool:
+        """Whether there is anything to be asked for before a next level is chosen."""
+        return bool(self._queue or self._parked) or self.wants_sitemaps
+
+    @property
     def is_worth_paying(self) -> bool:
         """Whether a paid request to this site may still bring something."""
         return not self._spending.is_hopeless

@@ -10,12 +10,14 @@ from typing import NamedTuple
 from gossamer.clock import Clock
 from gossamer.fetch import Accept, Fetcher, FetchError, ProviderBusy, ProviderUnusable, ProxyAway, Sink
 from gossamer.gate import Gate, pass_gate
+from gossamer.judge.next_step import LONGEST_POLITE_WAIT
+from gossamer.judge.retry_after import seconds_asked
 from gossamer.model.fetching import DIRECT, Response, Rung
 from gossamer.model.money import Refusal, Reservation, Why
 from gossamer.model.page import Errand
 from gossamer.model.trouble import Reason
 from gossamer.model.url import domain_of, host_of, origin_of
-from gossamer.work.governor import Governor
+from gossamer.work.governor import STRAINED, Governor
 from gossamer.work.hold import Hold
 from gossamer.work.purse import Purse
 from gossamer.work.turnstile import Turnstile
@@ -27,6 +29,7 @@ _NOTHING_SENT = frozenset({
     Reason.NEVER_SEND,
 })  # fmt: skip
 _BUSY = 15.0  # seconds until a provider that takes no more calls, or a crowded budget, is asked again
+_NO_REST = timedelta()
 _MARGIN = 1.02  # clocks and schedulers are never exact; the site should not notice
 
 
@@ -145,7 +148,7 @@ class Courier:
             cost: int | None = None  # nobody knows, until somebody says
             began = answered = self.clock.monotonic()
             sent.append(self.clock.milliseconds())
-            heard = 0
+            heard, asked = 0, _NO_REST
 
             async def before() -> None:
                 nonlocal reserved, browsed
@@ -154,8 +157,9 @@ class Courier:
                 sent[-1] = self.clock.milliseconds()
 
             def on_head(status: int, headers: Mapping[str, str]) -> bool:
-                nonlocal answered, heard
+                nonlocal answered, heard, asked
                 answered, heard = self.clock.monotonic(), status
+                asked = _rest_asked(rung, status, headers, self.clock)
                 return accept is None or accept(status, headers)
 
             try:
@@ -192,7 +196,7 @@ class Courier:
                 took = (answered if heard else now) - began if rung.is_plain else None
                 self.governor.answered(domain, heard, took)
                 # Counted from when the site is known to have received the request, not from when we meant to send it.
-                rest = _spaced(self.governor.spacing(domain))
+                rest = max(_spaced(self.governor.spacing(domain)), asked)
                 await self.gate.hold_off(domain, rest - timedelta(seconds=now - answered) if heard else rest)
 
     def _way(self, rung: Rung) -> _Way:
@@ -255,6 +259,17 @@ class Courier:
         except TimeoutError:
             return
         raise Interrupted
+
+
+def _rest_asked(rung: Rung, status: int, headers: Mapping[str, str], clock: Clock) -> timedelta:
+    """How long a site that refuses wants to be left alone: known here before anybody else may ask it.
+
+    For longer than a climbing page waits only its own visit can say what is to be done.
+    """
+    if status not in STRAINED or not rung.is_plain:
+        return _NO_REST
+    asked = seconds_asked(headers.get("retry-after", ""), clock.now(), headers.get("date", "")) or 0.0
+    return timedelta(seconds=asked) if asked <= LONGEST_POLITE_WAIT else _NO_REST
 
 
 def _cost_of(response: Response, rung: Rung, reserved: Reservation | None) -> int | None:

@@ -11,7 +11,7 @@ _LONGEST_FOR_SLOWNESS = 15.0
 _WEIGHT = 0.3  # of the latest answer in how slow a server is taken to be
 _CALM_AFTER = 10  # good answers in a row halve the back-off
 _REMEMBERED = 10_000  # far more than a process walks at once
-_STRAINED = frozenset({429, 503})
+STRAINED = frozenset({429, 503})
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class Governor:
         manner = self._manners.get(domain)
         if manner is not None:
             self._manners.move_to_end(domain)
-        if status in _STRAINED:
+        if status in STRAINED:
             manner = self._manner(domain)
             least = self._spacing_of(domain).total_seconds()
             manner.backoff = min(max(manner.backoff, least) * 2, max(_LONGEST, least))

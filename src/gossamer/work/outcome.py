@@ -1,11 +1,13 @@
 """What becomes of a page that was tried: what the frontier learns from it, and the step that will be written."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import NamedTuple
 
 from gossamer.clock import Clock
 from gossamer.frontier.frontier import Frontier
 from gossamer.judge import Climb, Fail, Retry, next_step
+from gossamer.judge.next_step import LONGEST_WAIT
 from gossamer.model.document import Document
 from gossamer.model.fetching import Rung
 from gossamer.model.job import CrawlPolicy
@@ -140,6 +142,10 @@ class Outcomes:
             case Climb(rung):
                 return self._climb(page, rung, trouble)
             case Fail(final):
+                asked = trouble.retry_after or 0.0
+                if trouble.reason in _ASKS_FOR_REST and 0 < asked <= LONGEST_WAIT:
+                    # The page is given up; what the site asked for holds for the others.
+                    self._memory.rest_until(self._clock.now() + timedelta(seconds=asked))
                 return self._end(page, PageState.FAILED, final)
 
     def _climb(self, page: Page, rung: Rung, trouble: Trouble) -> Step:

@@ -145,7 +145,11 @@ class Walk:
                 return self._finish()
 
     def _asked_to_wait(self, now: datetime) -> timedelta | None:
-        """How long the site still wants to be left alone."""
+        """How long the site still wants to be left alone, if there is anything for which we would come."""
+        rest = self._rest(now)
+        return rest if rest and self._frontier.asks else None
+
+    def _rest(self, now: datetime) -> timedelta | None:
         until = self._memory.not_before
         return until - now if until and until > now else None
 
@@ -198,7 +202,7 @@ class Walk:
         await self._settler.room()
         # Nothing is awaited between what the frontier has learned and its being on the way to the rows.
         self._put_result(page, gathered)
-        rest = self._asked_to_wait(started_at)
+        rest = self._rest(started_at)
         if rest:
             await self._courier.stay_away(self._visit.domain, rest - (self._clock.now() - started_at))
 
