@@ -53,6 +53,13 @@ from gossamer.model.url import (
         ("https://example.com/shop;jsessionid=AB12?x=1", "https://example.com/shop?x=1"),
         ("https://example.com/?sid=12", "https://example.com/?sid=12"),
         ("https://example.com/?sid=0123456789abcdef0", "https://example.com/"),
+        ("https://example.com/?sid=9b2f8c1e-5d43-4c5e-9a1b-0123456789ab", "https://example.com/"),
+        ("https://example.com/talk?session_id=12", "https://example.com/talk?session_id=12"),
+        (
+            "https://example.com/talk?sessionId=keynote-of-the-year",
+            "https://example.com/talk?sessionId=keynote-of-the-year",
+        ),
+        ("https://example.com/?SessionID=0123456789ABCDEF01&p=1", "https://example.com/?p=1"),
         ("https://example.com/?b=2&a=1", "https://example.com/?b=2&a=1"),
         ("https://example.com/?a=b=c&d", "https://example.com/?a=b=c&d"),
         ("https://example.com//a//b/", "https://example.com//a//b/"),

@@ -15,6 +15,7 @@ class Entries:
         self._tries = 0
         self.entered = False
         self.home: str | None = None  # the first that was a page
+        self.front: bytes | None = None  # what page that turned out to be
         self.verdict: Trouble | None = None
 
     def met(self, url: str, handed: int) -> None:
@@ -23,10 +24,10 @@ class Entries:
         if url in self._visit.entries:
             self._tried.add(url)
 
-    def answered(self, url: str, depth: int) -> None:
+    def answered(self, url: str, depth: int, identity: bytes | None) -> None:
         """A page was read."""
         if depth == 0 and self.home is None:
-            self.home = url
+            self.home, self.front = url, identity
 
     def first(self) -> list[Page]:
         return [Page.at(url) for url in self._visit.entries[:1]]

@@ -98,7 +98,7 @@ class Frontier:
             self._done += 1
             self.rendered += known.rung in self._rendering
             self._spending.read(known.rung)
-            self._entries.answered(known.url, known.depth)
+            self._entries.answered(known.url, known.depth, known.identity)
         if known.identity is not None:
             self._identities.add(known.identity)
         # What a passed-on page leads to is taken again, which changes nothing: its rank does not tell that it was.
@@ -171,6 +171,11 @@ class Frontier:
     def home(self) -> str | None:
         """The address at which the site was entered, once it was."""
         return self._entries.home
+
+    @property
+    def front(self) -> bytes | None:
+        """What page the site's front turned out to be, once it was read."""
+        return self._entries.front
 
     def begin_sitemaps(self, named: Iterable[str]) -> None:
         """What the homepage links to comes first: a long sitemap may leave no room for it."""
@@ -256,7 +261,7 @@ class Frontier:
         self._done += 1
         self.rendered += page.rung in self._rendering
         self._spending.read(page.rung)
-        self._entries.answered(page.url, page.depth)
+        self._entries.answered(page.url, page.depth, identity)
 
     def failed(self, page: Page, trouble: Trouble) -> tuple[Page, ...]:
         """A page ends without having been read. If it was the way in, the next spelling of the entry is chosen."""

@@ -79,6 +79,17 @@ class Response(NamedTuple):
         return self.headers.get(name, "")
 
     @property
+    def location(self) -> str:
+        """Where a redirect leads. Headers are ASCII by the book; what else stands in an address is UTF-8 by use."""
+        value = self.header("location")
+        if value.isascii():
+            return value
+        try:
+            return value.encode("latin-1").decode()
+        except UnicodeError:
+            return value
+
+    @property
     def content_type(self) -> str:
         """The media type alone, lower case, without parameters."""
         return self.header("content-type").partition(";")[0].strip().lower()

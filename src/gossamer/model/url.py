@@ -16,8 +16,9 @@ MAX_URL_LENGTH = 2_000
 _TRACKING = re.compile(
     r"(?:utm_[a-z_]+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|li_fat_id|igshid|mc_cid|mc_eid"
     r"|_ga|_gl|_hsenc|_hsmi|hsctatracking|mkt_tok|vero_id|oly_anon_id|oly_enc_id|s_kwcid|wickedid"
-    r"|phpsessid|jsessionid|aspsessionid[a-z]*|sessionid|session_id)(?:=|$)"
-    r"|sid=[0-9a-z]{16,}$",  # a short one may well be a story's number
+    r"|phpsessid|jsessionid|aspsessionid[a-z]*)(?:=|$)"
+    # A short one may well be the number of a story, or a session that people talk at.
+    r"|(?:sid|session_?id)=(?:[0-9a-z]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$",
     re.IGNORECASE,
 )
 _PATH_SESSION = re.compile(r";jsessionid=[^/?#;]*", re.IGNORECASE)
@@ -43,7 +44,15 @@ def normalise(url: str, base: str | None = None) -> str | None:
     return _tidy(joined)
 
 
-def _tidy(joined: str) -> str | None:
+def as_told(url: str, base: str) -> str | None:
+    """An address that a site tells us to ask for: spelled like all others, but with every parameter it has."""
+    try:
+        return _tidy(ada_url.join_url(base, url), whole=True)
+    except ValueError:
+        return None
+
+
+def _tidy(joined: str, *, whole: bool = False) -> str | None:
     if not joined.startswith(("http://", "https://")):
         return None
     joined = joined.partition("#")[0]
@@ -61,11 +70,11 @@ def _tidy(joined: str) -> str | None:
     if "%" in tail:
         tail = _ESCAPE.sub(_escape, tail)
     path, _, query = tail.partition("?")
-    if ";" in path:
+    if ";" in path and not whole:
         path = _PATH_SESSION.sub("", path)
     if "/." in path:
         path = _resolve_dots(path)
-    if query:
+    if query and not whole:
         query = "&".join(part for part in query.split("&") if part and not _TRACKING.match(part))
     tidy = f"{scheme}://{authority}{path}?{query}" if query else f"{scheme}://{authority}{path}"
     return tidy if len(tidy) <= MAX_URL_LENGTH else None

@@ -66,7 +66,7 @@ class Outcomes:
 
     def gather(self, page: Page, doc: Document) -> Gathered | Trouble:
         """What a page yields, or why it yields nothing. The frontier learns of neither before the step is made."""
-        identity = page.key if self._policy.as_given else _identity(page, doc, self._visit.host)
+        identity = page.key if self._policy.as_given else _identity(page, doc, self._visit.host, self._frontier.front)
         if self._frontier.has_read(identity):
             same = doc.url if doc.url != page.url else doc.canonical or doc.url
             return Trouble(Reason.SAME_AS, same, doc.status)
@@ -172,12 +172,15 @@ def our_mistake(page: Page, error: Exception, status: int) -> Trouble:
     return Trouble(Reason.INTERNAL, type(error).__name__, status)
 
 
-def _identity(page: Page, doc: Document, host: str) -> bytes:
+def _identity(page: Page, doc: Document, host: str, front: bytes | None) -> bytes:
     """What a page really is: its canonical address if that is on the same site, else where it was found.
 
-    Sites that name their homepage as the canonical of everything are common; they are not believed.
+    Sites that name their homepage as the canonical of everything are common, under whatever name; they are not
+    believed.
     """
     canonical = doc.canonical
     if canonical and canonical != doc.url and site_of_url(canonical) == host and not is_homepage(canonical):
-        return url_key(canonical)
+        named = url_key(canonical)
+        if named != front:
+            return named
     return page.key if doc.url == page.url else url_key(doc.url)

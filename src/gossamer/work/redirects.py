@@ -7,7 +7,7 @@ from gossamer.fetch import FetchError
 from gossamer.frontier.robots import Rules
 from gossamer.model.fetching import Response
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.model.url import domain_of, host_of, normalise, site_of_url
+from gossamer.model.url import as_told, domain_of, host_of, normalise, site_of_url
 from gossamer.work.courier import LONGEST_SLEEP, MOST_HOPS, Courier
 from gossamer.work.robots import RobotsDesk
 
@@ -33,6 +33,8 @@ class Redirects:
     async def follow(self, url: str, ask: Callable[[str], Awaitable[Response]]) -> Response | Moved | Trouble:
         """What `ask` answers at the end of the way. Raises FetchError, Interrupted and TooEarly as `ask` does."""
         hops: list[str] = []
+        asked: set[str] = set()
+        cookies = False
         self._courier.patience = LONGEST_SLEEP
         while len(hops) <= MOST_HOPS:
             rules = await self._robots.rules(url)
@@ -42,17 +44,21 @@ class Redirects:
                 return Trouble(Reason.ROBOTS)
             self._make_room(url, rules)
             hops.append(url)
+            asked.add(url)
             response = await ask(url)
             if response.status not in _REDIRECTS:
                 refused = await self._forbidden(response.url) if response.url != url else None
-                whole = response if len(hops) == 1 else response._replace(requested=hops[0], hops=tuple(hops))
-                return refused or whole
-            target = normalise(response.header("location"), url) if response.header("location") else None
+                return refused or (response if len(hops) == 1 else _at_the_end(response, hops))
+            target = as_told(response.location, url) if response.location else None
             if target is None:
                 return Trouble(Reason.BAD_REDIRECT, http_status=response.status)
             if site_of_url(target) != self._host:
-                return await self._moved(target, response.status)
-            if target in hops:
+                return await self._moved(normalise(target) or target, response.status)
+            if response.header("set-cookie") and not cookies:
+                # Many a site sends us back to where we came from, to see whether we keep its cookie. Once.
+                cookies = True
+                asked.clear()
+            if target in asked:
                 break
             url = target
             self._be_patient(url)
@@ -84,3 +90,9 @@ class Redirects:
             if error.trouble.reason in (Reason.FORBIDDEN_ADDRESS, Reason.BAD_URL, Reason.NEVER_VISIT):
                 return replace(error.trouble, http_status=status)
         return Moved(target, status)
+
+
+def _at_the_end(response: Response, hops: list[str]) -> Response:
+    """The answer behind redirects. Parameters that only they needed are not part of the page's address."""
+    names = tuple(normalise(hop) or hop for hop in hops)
+    return response._replace(requested=hops[0], url=normalise(response.url) or response.url, hops=names)

@@ -12,7 +12,7 @@ from gossamer.frontier.robots import ABSENT, MOST_BYTES, Rules, read_rules, says
 from gossamer.judge import find_trouble
 from gossamer.model.fetching import Response
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.model.url import domain_of, host_of, normalise, origin_of
+from gossamer.model.url import as_told, domain_of, host_of, origin_of
 from gossamer.store import robots
 from gossamer.store.database import Database
 from gossamer.store.robots import RobotsAnswer
@@ -136,7 +136,7 @@ class RobotsDesk:
             self._courier.patience = self._courier.governor.spacing(home) + _PATIENCE
             if not 300 <= response.status < 400:
                 return response
-            target = normalise(response.header("location"), url) if response.header("location") else None
+            target = as_told(response.location, url) if response.location else None
             if target is None or domain_of(host_of(target)) != home:
                 return None
             url = target

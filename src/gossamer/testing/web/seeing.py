@@ -74,6 +74,7 @@ class Seeing:
     pages: list[Reached] = field(default_factory=list)
     known: dict[str, Reached] = field(default_factory=dict)  # by identity
     handed: list[str] = field(default_factory=list)
+    _front: str = ""  # what the first page that was seen turned out to be
     _addresses: dict[str | tuple[str, str], str] = field(default_factory=dict)  # by link
 
     def visit(self, url: str) -> Reached | None:
@@ -87,6 +88,7 @@ class Seeing:
         identity = self._identity(final, sight)
         page = Reached(final, sight, aliases={*hops, identity} - {final})
         first = self.known.setdefault(identity, page)
+        self._front = self._front or identity
         if first is not page:
             first.aliases |= ({*hops, identity}) - {first.url}
             return None
@@ -123,7 +125,7 @@ class Seeing:
 
     def _identity(self, final: str, sight: Sight) -> str:
         canonical = normalise(sight.canonical, final) if sight.canonical else None
-        if canonical is None or site_of_url(canonical) != self.site:
+        if canonical is None or site_of_url(canonical) != self.site or canonical == self._front:
             return final
         return final if is_homepage(canonical) and not is_homepage(final) else canonical
 
