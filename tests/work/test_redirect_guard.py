@@ -17,16 +17,15 @@ from sqlalchemy import select
 from gossamer.assembly import open_kit
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
-from gossamer.model.states import JobState, PageState
+from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
-from gossamer.store import jobs
 from gossamer.store.schema import upgrade
 from gossamer.store.tables import pages
 from gossamer.store.tx import Tx
 from gossamer.work.kit import Kit
-from gossamer.work.run import Shard
 from tests.fetch.loopback import Name, NameServer, Site, answer
+from tests.work.scripted import work_until_over
 
 PAGE = (
     b"<html><title>CRM</title><body><p>All about CRM and how to choose one for a small business.</p>"
@@ -56,17 +55,7 @@ class Town:
         target = Target("shop.example", (f"{self.origin}/",), "shop.example")
         request = JobRequest("t", "prospect", {"keywords": ["CRM", "secret"]}, (target,))
         job_id = (await submit(self.kit.database, self.kit.recipes, request)).id
-        shard = Shard(self.kit, 0, 1, "home/0-1")
-        running = asyncio.create_task(shard.run())
-        async with asyncio.timeout(30):
-            while True:
-                job = await self.kit.database.read(jobs.get, job_id)
-                assert job
-                if job.state is JobState.COMPLETED:
-                    break
-                await asyncio.sleep(0.05)
-        shard.stop()
-        await running
+        await work_until_over(self.kit, job_id, 30)
         self.outcomes = await self.kit.database.read(_outcomes, job_id)
 
     @property

@@ -15,12 +15,12 @@ from gossamer.intake import control
 from gossamer.intake.addresses import read_addresses
 from gossamer.intake.scrape import scrape_request
 from gossamer.intake.submit import submit
-from gossamer.model.states import JobState, PageState
+from gossamer.model.states import PageState
 from gossamer.settings import Settings
 from gossamer.store import counters, jobs
 from gossamer.work.audit import audit
-from gossamer.work.run import Shard
 from gossamer.work.scraped import ScrapedPage, read_result, read_results, results_after, with_files
+from tests.work.scripted import work_until_over
 
 WORDS = " ".join(["Readable sentences about lamps, chairs and tables, as people write them."] * 12)
 PRODUCT = (
@@ -81,17 +81,7 @@ class Desk:
 
     async def work(self, job_id: UUID) -> None:
         async with open_kit(self.app.settings, 1) as kit:
-            shard = Shard(kit, 0, 1, "home/0-1")
-            running = asyncio.create_task(shard.run())
-            async with asyncio.timeout(60):
-                while True:
-                    job = await kit.database.read(jobs.get, job_id)
-                    assert job
-                    if job.state is JobState.COMPLETED:
-                        break
-                    await asyncio.sleep(0.02)
-            shard.stop()
-            await running
+            await work_until_over(kit, job_id)
 
     async def result(self, job_id: UUID, url: str) -> ScrapedPage:
         found = await read_result(self.app.database, job_id, url)
