@@ -2,28 +2,10 @@
 
 import pytest
 
-from gossamer.judge import find_flaw
 from gossamer.judge.marks import MARKS, WIDGETS, Mark
 from gossamer.model.trouble import Reason, Trouble
-from tests.parse.answers import URL, read
-
-PROSE = (
-    "We have mended boats on this lake for three generations, and every spring people ask how we keep track of them. "
-    "The answer is dull: we write things down, we look at them again, and we call people back when we said we would. "
-)
-ARTICLE = "".join(f"<p>{PROSE}</p>" for _ in range(8))
-LONG_ARTICLE = "".join(f"<p>{PROSE}</p>" for _ in range(40))
-MENU = "".join(f'<li><a href="/menu/{n}">Item {n}</a></li>' for n in range(30))
-
-
-def html(title: str, body: str, head: str = "") -> str:
-    return f"<!DOCTYPE html><html><head><title>{title}</title>{head}</head><body>{body}</body></html>"
-
-
-def flaw(
-    body: str, *, url: str = URL, requested: str | None = None, headers: dict[str, str] | None = None
-) -> Trouble | None:
-    return find_flaw(read(body, url=url, requested=requested, headers=headers))
+from tests.judge.pages import ARTICLE, LONG_ARTICLE, MENU, PROSE, flaw, html
+from tests.parse.answers import URL
 
 
 @pytest.mark.parametrize(
@@ -67,7 +49,7 @@ def test_block_pages_with_a_good_status_are_known(body: str, vendor: str, reason
 def test_every_mark_is_found_on_a_tiny_page(mark: Mark) -> None:
     spoken = mark.text.decode().replace("&amp;", "&") if mark.spoken else ""
     code = "" if mark.spoken else f"<script>/* {mark.text.decode()} */</script>"
-    headers = {mark.header: "x"} if mark.header else None
+    headers = {mark.header: mark.value or "x"} if mark.header else None
     found = flaw(html("Hello", f"<p>{spoken}</p>{code}"), headers=headers)
     assert found is not None
     assert (found.reason, found.detail) == (mark.verdict.reason, mark.verdict.vendor)
@@ -76,7 +58,7 @@ def test_every_mark_is_found_on_a_tiny_page(mark: Mark) -> None:
 @pytest.mark.parametrize("mark", [*MARKS, *WIDGETS], ids=lambda mark: mark.text.decode())
 def test_no_mark_condemns_a_long_page(mark: Mark) -> None:
     marked = mark.text.decode()
-    headers = {mark.header: "x"} if mark.header else None
+    headers = {mark.header: mark.value or "x"} if mark.header else None
     body = f"<h1>Notes</h1>{LONG_ARTICLE}<p>{marked}</p><script>/* {marked} */</script>"
     assert flaw(html("Notes", body), headers=headers) is None
 
@@ -86,7 +68,7 @@ def test_no_mark_condemns_a_long_page(mark: Mark) -> None:
 )
 def test_weak_marks_condemn_no_page_of_normal_length(mark: Mark) -> None:
     body = f"<h1>Notes</h1>{ARTICLE}<script>/* {mark.text.decode()} */</script>"
-    assert flaw(html("Notes", body), headers={mark.header: "x"} if mark.header else None) is None
+    assert flaw(html("Notes", body), headers={mark.header: mark.value or "x"} if mark.header else None) is None
 
 
 @pytest.mark.parametrize(

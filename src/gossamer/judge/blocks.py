@@ -37,7 +37,13 @@ _ERROR_HEADERS = (
     ("x-kpsdk-r", "Kasada"),
     ("x-px-block", "HUMAN"),
 )
-_FORBIDDING_SERVERS = {"akamaighost": Verdict("Akamai"), "datadome": Verdict("DataDome")}
+# By the status with which they refuse; with any other they pass on what a site has sent.
+_REFUSING_SERVERS = {
+    ("akamaighost", 403): Verdict("Akamai"),
+    ("datadome", 403): Verdict("DataDome"),
+    ("imunify360-webshield", 403): Verdict("Imunify360"),
+    ("imunify360-webshield", 415): Verdict("Imunify360"),
+}
 
 
 def named_by_headers(status: int, headers: Mapping[str, str]) -> Verdict | None:
@@ -54,7 +60,8 @@ def _named_beside_error(status: int, headers: Mapping[str, str]) -> Verdict | No
             return Verdict(vendor)
     if any(map(_SHAPE_HEADER.fullmatch, headers)):
         return Verdict("F5 Shape")
-    return _FORBIDDING_SERVERS.get(headers.get("server", "").strip().lower()) if status == 403 else None
+    server = headers.get("server", "").partition("/")[0]
+    return _REFUSING_SERVERS.get((server.strip().lower(), status))
 
 
 def named_by_place(requested: str, url: str) -> Verdict | None:
@@ -80,8 +87,12 @@ def marks_among(traces: frozenset[int], headers: Mapping[str, str]) -> Iterator[
     for index in sorted(traces):
         if index < len(_ALL_MARKS):
             mark = _ALL_MARKS[index]
-            if not mark.header or mark.header in headers:
+            if not mark.header or _begins(headers.get(mark.header), mark.value):
                 yield mark
+
+
+def _begins(header: str | None, value: str) -> bool:
+    return header is not None and header.lower().startswith(value)
 
 
 def names_parking(traces: frozenset[int]) -> bool:

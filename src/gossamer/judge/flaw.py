@@ -66,12 +66,29 @@ def _find_block(doc: Document, traces: frozenset[int]) -> Verdict | None:
 def _counts(mark: Mark, doc: Document, *, tiny: bool) -> bool:
     if mark.weak and not tiny:
         return False
+    if mark.named and not _acts(mark.text.decode(), doc, tiny=tiny):
+        return False
     if mark in WIDGETS:
         return len(doc.links) <= 3 and not _has_questions(doc)
     if mark.spoken:
         return len(doc.text) <= _LONGEST_SPEECH and len(doc.links) <= _FEW_LINKS
     # Code that can be read on the page is being talked about.
     return mark.text.decode() not in doc.text
+
+
+def _acts(name: str, doc: Document, *, tiny: bool) -> bool:
+    """Whether something that any page may name is at work on this one: loaded, framed, led to or drawn.
+
+    Where there is nearly nothing else, a longer name will do, and a script that only has it in its text.
+    """
+    drawn = f'[id*="{name}"],[class*="{name}"]' if tiny else f'[id="{name}"],[class~="{name}"]'
+    places = (
+        f'script[src*="{name}"],iframe[src*="{name}"],meta[http-equiv=refresh i][content*="{name}"]'
+        f",:is({drawn}):not(link,meta,style,script)"
+    )
+    if doc.tree.select_one(places) is not None:
+        return True
+    return tiny and any(name in script.text for script in doc.landmarks.scripts)
 
 
 def _has_questions(doc: Document) -> bool:

@@ -22,6 +22,19 @@ _NEEDS_SCRIPT = re.compile(
     r"|java\s?script\W+(?:\w+\W+){0,4}(?:enabl|activat|requir|need|disabl|turned\W+o|aktivier|activ|habilit|abilit|включ)",
     re.IGNORECASE,
 )
+# Single parts of a page that have a sentence of their own about it, as address cloaking and comment services do.
+_PART = (
+    r"(?:comment|kommentar|coment[aá]rio|disqus|maps?\b|videos?\b|player|forms?\b|formul[aá]r|galler|slide ?show"
+    r"|calendar|e-?mail[ -]ad|adresse (?:e-?)?mail|this e-?mail|widget|poll\b|tweets?\b)"
+)
+_PART_BEHIND = re.compile(rf"(?:(?![.!?](?:\s|$)).){{0,120}}?\b{_PART}", re.IGNORECASE | re.DOTALL)
+# As its subject, or as what one should do it for.
+_PART_BEFORE = re.compile(
+    rf"\b{_PART}\w*\W+$|\b(?:to|for|um|pour|para|per)\W+(?:\w+\W+){{0,4}}{_PART}\w*\W+(?:\w+\W+){{0,3}}$",
+    re.IGNORECASE,
+)
+# In any language an address is cloaked against these, and the next sentence says how to see it.
+_CLOAKED = re.compile("spam|спам", re.IGNORECASE)
 _CODE_TYPES = frozenset({"", "module", "text/javascript", "application/javascript", "text/ecmascript"})
 
 
@@ -58,8 +71,15 @@ def _has_empty_root(doc: Document) -> bool:
 
 def _says_so(doc: Document) -> bool:
     """Whether the page tells visitors without JavaScript that there is nothing for them."""
-    apologies = " ".join(each.text[:1_000] for each in doc.tree.find_all("noscript", limit=10))
-    return _NEEDS_SCRIPT.search(doc.text) is not None or _NEEDS_SCRIPT.search(apologies) is not None
+    apologies = [each.text[:1_000] for each in doc.tree.find_all("noscript", limit=10)]
+    return any(
+        not _is_about_a_part(text, found) for text in (doc.text, *apologies) for found in _NEEDS_SCRIPT.finditer(text)
+    )
+
+
+def _is_about_a_part(text: str, found: re.Match[str]) -> bool:
+    before = text[max(0, found.start() - 120) : found.start()]
+    return bool(_PART_BEHIND.match(text, found.end()) or _PART_BEFORE.search(before) or _CLOAKED.search(before))
 
 
 def _shows_something(doc: Document) -> bool:

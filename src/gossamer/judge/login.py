@@ -6,11 +6,15 @@ A site's own login page, asked for by its address, is an ordinary page and no wa
 import re
 
 from gossamer.judge.headings import headings, title_parts
+from gossamer.judge.prose import has_prose
 from gossamer.model.document import Document
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import path_of
 
 _SHORT = 1_500
+_LITTLE = 400
+_FEW_LINKS = 10
+_BESIDE = "aside,nav,footer,[role=complementary i],[class~=sidebar i],[id=sidebar i],[class~=widget i]"
 _PLACE = re.compile(
     r"/(?:log-?in|sign-?in|logon|sso|auth|authwall|authenticate|session/new|sessions/new|wp-login\.php|oauth2?|saml2?"
     r"|users/sign_in|accounts?/login|connexion|anmelden|iniciar-sesion|accedi|inloggen)(?:[/.?]|$)",
@@ -21,10 +25,12 @@ _PHRASES = frozenset({
     "user login", "customer login", "client login", "account login", "admin login", "please log in", "please sign in",
     "login required", "please login", "log in to your account", "sign in to your account", "login to your account",
     "log in to continue", "sign in to continue", "authentication required", "anmelden", "anmeldung", "einloggen",
-    "connexion", "se connecter", "identification", "iniciar sesión", "acceder", "accedi", "entrar", "inloggen",
+    "connexion", "se connecter", "iniciar sesión", "acceder", "accedi", "entrar", "inloggen",
     "logga in", "logg inn", "log ind", "zaloguj się", "logowanie", "přihlášení", "bejelentkezés", "giriş yap",
     "войти", "вход", "авторизация", "увійти", "ログイン", "登录", "登入", "로그인",
 })  # fmt: skip
+# French for it, and what is told about birds.
+_AMBIGUOUS = frozenset({"identification"})
 
 
 def find_login(doc: Document) -> Trouble | None:
@@ -48,4 +54,11 @@ def _is_login_place(url: str) -> bool:
 
 
 def _speaks_of_login(doc: Document) -> bool:
-    return not _PHRASES.isdisjoint((*title_parts(doc), *headings(doc, "h1"), *headings(doc, "h2")))
+    """In what the page is called; or, where there is little else, in a heading below. Sidebars have logins as well."""
+    called = (*title_parts(doc), *headings(doc, "h1", outside=_BESIDE))
+    if not _PHRASES.isdisjoint(called):
+        return True
+    below = headings(doc, "h2", outside=_BESIDE)
+    if _AMBIGUOUS.isdisjoint(called) and _PHRASES.isdisjoint(below):
+        return False
+    return len(doc.links) <= _FEW_LINKS and not has_prose(doc, _LITTLE)

@@ -9,6 +9,7 @@ from gossamer.model.url import domain_of, host_of
 SHORT = 1_500
 _SIGN = 800
 _BARE_SIGN = 200
+_LONGEST_OFFER = 4_000  # brokers answer questions on them
 _FEW_LINKS = 20
 
 _SIGNS = re.compile(
@@ -18,6 +19,12 @@ _SIGNS = re.compile(
     r"|domain (?:is )?parked|parked free,? courtesy of"
     r"|diese domain (?:steht zum verkauf|ist zu verkaufen|wurde registriert)"
     r"|ce (?:nom de )?domaine est à vendre|este dominio está (?:en venta|a la venta)|domein te koop)"
+)
+# A domain offered in a title: "shop.example is for sale", "shop.example - this website is for sale!".
+_OFFER = re.compile(
+    r"(?<![\w.-])(?:www\.)?([a-z0-9][a-z0-9.-]*\.[a-z][a-z0-9-]+)(?: domain(?: name)?)?"
+    r"(?:(?: [-–—|])? (?:this|the|diese) (?:web ?site|domain(?: name)?))?"
+    r" (?:(?:is|may be|might be|could be) for sale|steht zum verkauf|ist zu verkaufen)\b"
 )
 
 
@@ -30,6 +37,8 @@ def _is_parked(doc: Document, *, served: bool) -> bool:
     length = len(doc.text)
     if length <= SHORT and served:
         return True
+    if length <= _LONGEST_OFFER and _offers_itself(doc):
+        return True
     if length > _SIGN or len(doc.links) > _FEW_LINKS:
         return False
     # Brokers sell other people's domains too: a sign counts where the page speaks of its own.
@@ -38,3 +47,12 @@ def _is_parked(doc: Document, *, served: bool) -> bool:
     if own not in said and length > _BARE_SIGN:
         return False
     return f"{own} is for sale" in said or _SIGNS.search(said) is not None
+
+
+def _offers_itself(doc: Document) -> bool:
+    """Whether the title offers the domain that was asked for: a broker's other offers are wares."""
+    title = doc.title.lower()
+    if "sale" not in title and "verk" not in title:
+        return False
+    offered = _OFFER.search(title)
+    return offered is not None and offered[1] in (domain_of(host_of(doc.url)), domain_of(host_of(doc.requested)))

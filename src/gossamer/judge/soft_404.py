@@ -1,32 +1,27 @@
 """Pages that say "not found" with a good status.
 
-Precision first: the title, or its part beside the site's name, must be such a phrase and nothing else, and the page
-must be short or say so in a heading too.
+Precision first: the title, its part beside the site's name or the main heading must say so and nothing else, and the
+page must have little else to say. How little depends on what it says; see `_Says`.
 """
 
 import re
+from enum import IntEnum
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
-from gossamer.judge.headings import headings, plain, title_parts, whole_title
+from gossamer.judge.headings import headings, plain, title_parts, words_of
+from gossamer.judge.prose import has_prose
 from gossamer.model.document import Document
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import path_of
 
+# Characters of visible text, or of what stands outside of menus and the like.
 _SHORT = 2_000
 _VERY_SHORT = 800
+_HARDLY_ANY = 400
 
 _PHRASES = frozenset({
-    "404", "404 error", "404 not found", "404 page", "404 page not found", "error 404", "error 404 not found",
-    "http 404", "http 404 not found", "http error 404", "http status 404",
-    "not found", "page not found", "file not found", "oops! page not found",
-    "404 file not found", "404 error page", "page not found 404", "page not found (404", "not found 404",
-    "page cannot be found", "page can't be found", "page could not be found", "page doesn't exist",
-    "page does not exist", "page no longer exists", "this page could not be found", "this page doesn't exist",
-    "this page does not exist", "this page isn't available", "this page is not available", "page unavailable",
-    "the page cannot be found", "the page could not be found", "the requested page could not be found",
-    "we can't find that page", "we couldn't find that page", "sorry, page not found",
-    "that page can't be found", "oops! that page can't be found",
+    "404", "404 page", "not found", "page unavailable", "this page isn't available", "this page is not available",
     "seite nicht gefunden", "seite wurde nicht gefunden", "die seite wurde nicht gefunden", "fehler 404",
     "404 seite nicht gefunden", "page introuvable", "page non trouvée", "page non trouvee", "erreur 404",
     "cette page n'existe pas", "página no encontrada", "pagina no encontrada", "no se encontró la página",
@@ -40,10 +35,54 @@ _PHRASES = frozenset({
     "页面不存在", "页面未找到", "找不到页面", "找不到網頁", "頁面不存在", "페이지를 찾을 수 없습니다", "ไม่พบหน้า",
     "không tìm thấy trang", "halaman tidak ditemukan",
 })  # fmt: skip
-_AUTOMATON = AhoCorasick(_PHRASES, implementation=Implementation.ContiguousNFA)
+# Products have numbers, and exhibitions odd names.
+_BARE = frozenset({"404", "404 page", "not found"})
+
+# English has too many ways of saying it for a list. All of them are spelled by `words_of`.
+_LEAD = r"(?:(?:o+ps|who+ps|uh oh|hmm+|sorry|we're sorry|we are sorry|but|http|(?:error|status)(?: code)?|404) )*"
+_TAIL = r"(?: error)?(?: 404)?(?: error)?(?: page)?(?: 1)?"
+_WANTED = (
+    r"(?: you(?:'re| are| were|'ve| have)? (?:looking for|trying to (?:reach|access|visit|view|find)|requested"
+    r"|asked for))?(?: requested)?"
+)
+_CANNOT = r"(?:can't|cannot|can not|couldn't|could not)"
+_MISSING = (
+    rf"(?:(?:is |was )?not found|(?:isn't|wasn't) found|{_CANNOT} be (?:found|located)"
+    r"|(?:doesn't|does not) (?:seem to )?exist(?: any ?more)?|no longer exists)"
+)
+_UNFOUND = rf"(?:we )?(?:{_CANNOT}|(?:are |were )?unable to)(?: seem to)? (?:find|locate)"
+_THE = r"(?:the |this |that )?(?:requested )?"
+
+
+def _sentence(thing: str) -> re.Pattern[str]:
+    return re.compile(rf"{_LEAD}(?:{_THE}{thing}{_WANTED} {_MISSING}|{_UNFOUND} {_THE}{thing}{_WANTED}){_TAIL}")
+
+
+_OF_A_PAGE = _sentence(r"(?:web ?page|page|file(?: or directory)?|resource|url)")
+_OF_A_THING = _sentence(
+    r"(?:product|item|article|post|content|document|listing|record|entry|category|job|profile|user)"
+)
+_NUMBER = re.compile(rf"{_LEAD}(?:404|not found){_TAIL}")
+_NO_RESULT = re.compile(r"nothing (?:was )?found for .+")
+
+# What such sentences and phrases have in them, however they are spelled: nearly no title or heading has.
+_AUTOMATON = AhoCorasick(
+    {*_PHRASES, "not_found", "t be found", "t be located", "t exist", "longer exists", "t find", "t locate", "to find",
+     "to locate", "nothing was found", "nothing found"},
+    implementation=Implementation.ContiguousNFA,
+)  # fmt: skip
 _PLACE = re.compile(
     r"/(?:404|error[-_]?404|404[-_]error|(?:page[-_]?)?not[-_]?found|page[-_]404)(?:\.\w{2,5})?/?$", re.IGNORECASE
 )
+
+
+class _Says(IntEnum):
+    """What a title or heading says, the more certain the higher."""
+
+    NOTHING = 0
+    THING = 1  # something is missing, of which help pages speak as well
+    BARE = 2  # a number or a name that other things have, too
+    MISSING = 3  # the page is
 
 
 def find_soft_404(doc: Document) -> Trouble | None:
@@ -52,17 +91,54 @@ def find_soft_404(doc: Document) -> Trouble | None:
 
 def _says_not_found(doc: Document) -> bool:
     length = len(doc.text)
-    # Nearly no title has such a phrase anywhere, and that is found out much faster than what its parts are.
-    if _AUTOMATON.find_matches_as_indexes(plain(doc.title)):
-        if whole_title(doc) in _PHRASES:
-            return length <= _SHORT or _heads_so(doc)
-        # Articles have such titles too, in parts: "404 Not Found: how to fix it".
-        if not _PHRASES.isdisjoint(title_parts(doc)):
-            return length <= _VERY_SHORT or _heads_so(doc)
+    title = _title_says(doc)
+    if title and _title_is_right(doc, title):
+        return True
     if length <= _SHORT and doc.url != doc.requested and _PLACE.search(path_of(doc.url).partition("?")[0]):
         return True
-    return length <= _VERY_SHORT and not _PHRASES.isdisjoint(headings(doc, "h1"))
+    heading = _heading_says(doc, "h1")
+    if heading is _Says.BARE:
+        confirmed = _heading_says(doc, "h2") is _Says.MISSING
+        return length <= _VERY_SHORT or (confirmed and not has_prose(doc, _VERY_SHORT))
+    return heading is not _Says.NOTHING and not has_prose(doc, _room_of(heading))
 
 
-def _heads_so(doc: Document) -> bool:
-    return not _PHRASES.isdisjoint((*headings(doc, "h1"), *headings(doc, "h2")))
+def _title_is_right(doc: Document, says: _Says) -> bool:
+    length = len(doc.text)
+    if says is _Says.THING:
+        return not has_prose(doc, _HARDLY_ANY)
+    # Articles have such titles too, in parts: "404 Not Found: how to fix it".
+    if length <= (_SHORT if _what_says(doc.title) is says else _VERY_SHORT):
+        return True
+    if max(_heading_says(doc, "h1"), _heading_says(doc, "h2")) >= _Says.BARE:
+        return True
+    return says is _Says.MISSING and not has_prose(doc, _VERY_SHORT)
+
+
+def _room_of(says: _Says) -> int:
+    return _VERY_SHORT if says is _Says.MISSING else _HARDLY_ANY
+
+
+def _title_says(doc: Document) -> _Says:
+    title = plain(doc.title)
+    if not _AUTOMATON.find_matches_as_indexes(title):
+        return _Says.NOTHING
+    says = max(map(_what_says, (title, *title_parts(doc))))
+    if not says and any(_NO_RESULT.fullmatch(part) for part in title_parts(doc)):
+        return _Says.THING
+    return says
+
+
+def _heading_says(doc: Document, tag: str) -> _Says:
+    return max(map(_what_says, headings(doc, tag)), default=_Says.NOTHING)
+
+
+def _what_says(text: str) -> _Says:
+    if not _AUTOMATON.find_matches_as_indexes(text):
+        return _Says.NOTHING
+    said = words_of(text)
+    if said in _BARE:
+        return _Says.BARE
+    if said in _PHRASES or _NUMBER.fullmatch(said) or _OF_A_PAGE.fullmatch(said):
+        return _Says.MISSING
+    return _Says.THING if _OF_A_THING.fullmatch(said) else _Says.NOTHING

@@ -1,0 +1,101 @@
+"""Pages that say "not found" with a good status: in their title, or only in a heading within a site's frame."""
+
+import pytest
+
+from gossamer.model.trouble import Reason, Trouble
+from tests.judge.pages import ARTICLE, LONG_ARTICLE, MENU, PROSE, flaw, html
+
+MISSING = Trouble(Reason.SOFT_404, http_status=200)
+WIDE_MENU = "<nav>" + "".join(f"<a href=/p{n}>Menu item {n} of our site</a> " for n in range(35)) + "</nav>"
+LINK_LIST = "<ul>" + "".join(f"<li><a href=/p{n}>Menu item {n} of our site</a>" for n in range(60)) + "</ul>"
+SORRY = "<p>You may have mistyped the address, or the page has moved. Try the menu above.</p>"
+
+
+@pytest.mark.parametrize(
+    ("title", "heading"),
+    [
+        ("Harbour", "We can't find the page you're looking for"),
+        ("Harbour", "We can’t find the page you’re looking for."),
+        ("Harbour", "Sorry, the page you are looking for could not be found"),
+        ("Harbour", "Sorry, but the page you requested was not found!"),
+        ("Harbour", "The page you requested could not be found"),
+        ("Harbour", "Hmm... we couldn't find that page"),
+        ("Harbour", "Product not found"),
+        ("Harbour", "Oops! This page doesn’t exist"),
+        ("The page you were looking for doesn't exist (404)", "The page you were looking for doesn't exist."),
+        ("The page you were looking for doesn’t exist (404)", "Hello"),
+        ("The resource cannot be found.", "Server Error in '/' Application."),
+        ("Product not found | Harbour", "Oh"),
+        ("Item Not Found - Harbour", "Oh"),
+        ("Error 404 (Not Found)!!1", "404. That’s an error."),
+        ("Not Found (#404)", "Not Found (#404)"),
+        ("Nothing found for Boats Of Oak", "Oh"),
+        ("Nothing found for boats - Harbour", "Oh"),
+        ("This page can't be found", "Oh"),
+        ("This page can’t be found | Harbour", "Oh"),
+        ("Requested page not found", "Oh"),
+        ("Sorry, we couldn't find that page", "Oh"),
+        ("Sorry, we couldn’t find that page – Harbour", "Oh"),
+        ("404 - File or directory not found.", "Server Error"),
+        ("404 Error: Page Not Found", "Oh"),
+        ("Whoops! 404", "Oh"),
+        ("HTTP Status 404 – Not Found", "HTTP Status 404 – Not Found"),
+        ("404: NOT_FOUND", "Oh"),
+        ("Harbour « Page not found", "Oh"),
+    ],
+)
+def test_the_usual_ways_of_saying_so_are_known(title: str, heading: str) -> None:
+    assert flaw(html(title, f"<h1>{heading}</h1>{SORRY}")) == MISSING
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        html("Harbour", f"{WIDE_MENU}<h1>Page not found</h1><p>Sorry.</p>"),
+        html("Harbour", f"{LINK_LIST}<h1>Page not found</h1><p>Sorry.</p>"),
+        html("Harbour", f"{WIDE_MENU}<h1>404</h1><h2>Page not found</h2>{SORRY}"),
+        html("Harbour", f"<h1>We can’t find that page</h1>{SORRY}<footer>{ARTICLE}</footer>"),
+        html("Harbour", f"<h1>Page not found</h1>{SORRY}<script>/* {PROSE * 9} */</script>{LINK_LIST}"),
+        html("Page not found - Harbour", f"{WIDE_MENU}<h1>Oh</h1><p>Sorry.</p>"),
+        html("Product not found - Harbour", f"{WIDE_MENU}<h1>Product not found</h1><p>Sorry.</p>"),
+    ],
+)
+def test_menus_round_it_change_nothing(body: str) -> None:
+    assert flaw(body) == MISSING
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        html("What to do when a page is not found", f"<h1>What to do when a page is not found</h1><p>{PROSE}</p>"),
+        html("Why Google says page not found", f"<h1>Why Google says page not found</h1><p>{PROSE}</p>"),
+        html("Fix: product not found error in checkout", f"<h1>Fix: product not found error</h1><p>{PROSE}</p>"),
+        html("Product not found - Help", f"<h1>Product not found</h1><p>{PROSE * 3}</p>"),
+        html("Product not found", f"<h1>Product not found</h1>{ARTICLE}"),
+        html("Help", f"<h1>Item not found</h1><p>{PROSE * 3}</p>"),
+        html("Nothing found for the defence: a trial in Leeds", ARTICLE),
+        html("Boats that could not be found", f"<h1>Boats that could not be found</h1><p>{PROSE}</p>"),
+        html("The ship that doesn't exist", f"<h1>The ship that doesn't exist</h1><p>{PROSE}</p>"),
+        html("We can't find good oak any more", f"<h1>We can't find good oak any more</h1><p>{PROSE}</p>"),
+        html("Harbour news - Page 404", f"<h1>Harbour news</h1><p>{PROSE}</p>"),
+        # A new site without posts has such a heading on its homepage.
+        html("Harbour", "<h1>Nothing Found</h1><p>Ready to publish your first post? Get started here.</p>"),
+    ],
+)
+def test_titles_that_only_speak_of_it_are_those_of_pages(body: str) -> None:
+    assert flaw(body) is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        html("Harbour", f"<h1>Page not found</h1><p>{PROSE * 5}</p>"),
+        html("Harbour", f"{WIDE_MENU}<h1>We can't find the page you're looking for</h1><p>{PROSE * 5}</p>"),
+        html("Harbour", f"<h1>Page not found</h1><div>{PROSE * 2}<br>{PROSE * 3}</div><footer>{MENU}</footer>"),
+        html("Harbour Bikes", f"<h1>404</h1>{LINK_LIST}"),
+        html("404 | Harbour Bikes", f"<h1>The 404, a bike for the road</h1>{LINK_LIST}"),
+        html("Harbour", f"<h1>Page not found</h1>{LONG_ARTICLE}"),
+    ],
+)
+def test_an_article_of_that_heading_is_a_page(body: str) -> None:
+    assert flaw(body) is None
