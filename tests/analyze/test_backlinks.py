@@ -4,6 +4,7 @@ import pytest
 
 from gossamer.analyze.backlinks import Backlink, BacklinkFinder, Verdict
 from gossamer.analyze.keywords import KeywordMatcher
+from gossamer.analyze.links import page_links
 from tests.parse.answers import read
 
 MATCHER = KeywordMatcher(["CRM", "boats"])
@@ -42,7 +43,7 @@ def test_subdomains_are_the_client_and_lookalikes_are_not(href: str, verdict: Ve
     assert found(f'<a href="{href}">text</a>').verdict is verdict
 
 
-@pytest.mark.parametrize("rel", ["nofollow", "UGC", "noopener sponsored"])
+@pytest.mark.parametrize("rel", ["nofollow", "UGC", "noopener sponsored", "nofollow,noopener"])
 def test_a_link_that_is_no_recommendation_is_nofollow(rel: str) -> None:
     assert found(f'<a href="https://acme.com/" rel="{rel}">ad</a>') == Backlink(
         Verdict.NOFOLLOW, "https://acme.com/", "ad"
@@ -59,6 +60,14 @@ def test_one_followed_link_is_enough_and_is_the_one_shown() -> None:
     assert found(f"{ad}{CLIENT}") == Backlink(Verdict.LINKED, "https://acme.com/x", "Acme")
     twice = '<a href="https://acme.com/x" rel=nofollow>ad</a>'
     assert found(f"{twice}{CLIENT}") == Backlink(Verdict.LINKED, "https://acme.com/x", "Acme")
+
+
+def test_a_link_whose_query_is_in_the_encoding_of_its_page_is_shown_with_its_words() -> None:
+    href = "https://acme.com/?q=клиент"
+    body = f"<p>CRM слова</p><a href='/?q=ж'>x</a><a href='{href}'>Наш клиент</a>".encode("cp1251")
+    doc = read(body, content_type="text/html; charset=windows-1251")
+    assert FINDER.find(doc, ["CRM"])["CRM"] == Backlink(Verdict.LINKED, href, "Наш клиент")
+    assert [link["url"] for link in page_links(doc)] == [link.url for link in doc.links]
 
 
 def test_the_client_comes_before_its_competitors() -> None:

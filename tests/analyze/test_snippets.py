@@ -33,6 +33,34 @@ def test_one_endless_word_is_cut_where_it_must() -> None:
     assert shown == "..." + "漢" * 147 + "漢漢" + "漢" * 147 + "..."
 
 
+def test_a_space_beside_the_mention_is_no_edge_to_cut_at() -> None:
+    text = "客" * 250 + "，使用 CRM 系统，" + "户" * 250
+    at = text.index("CRM")
+    assert snippet(text, at, at + 3) == "..." + text[at - 147 : at + 3 + 147] + "..."
+
+
+def test_a_space_far_from_the_edge_of_the_window_is_no_edge_to_cut_at() -> None:
+    text = "a" * 300 + " word CRM word " + "b" * 300
+    at = text.index("CRM")
+    shown = snippet(text, at, at + 3)
+    assert shown == "..." + "a" * 141 + " word CRM word " + "b" * 141 + "..."
+
+
+def test_marks_are_not_cut_from_their_letters() -> None:
+    for shift in range(4):
+        text = "q\u0303" * 200 + "x" * shift + " CRM " + "x" * shift + "q\u0303" * 200
+        at = text.index("CRM")
+        before, _, after = snippet(text, at, at + 3).removeprefix("...").removesuffix("...").partition("CRM")
+        assert before[0] == "q"
+        assert after[-1] == "\u0303"
+        assert min(len(before), len(after)) >= 145
+
+
+def test_nothing_but_marks_is_cut_where_it_must() -> None:
+    text = "\u0303" * 500 + "CRM" + "\u0303" * 500
+    assert 200 < len(snippet(text, 500, 503)) <= 303
+
+
 def test_exactly_what_fits_is_not_cut() -> None:
     text = "a" * 149 + " CRM " + "b" * 149
     assert snippet(text, 150, 153) == text

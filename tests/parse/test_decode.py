@@ -100,6 +100,26 @@ def test_a_declaration_the_bytes_contradict_is_not_believed(codec: str, declared
     assert decode(html.encode(codec)) == html
 
 
+@pytest.mark.parametrize(
+    ("codec", "header", "named", "text"),
+    [
+        ("gbk", "utf-8", "gbk", "客户关系"),
+        ("cp1251", "utf-8", "windows-1251", "Цены"),
+        ("koi8-r", "utf-8", "koi8-r", "Цены"),
+        ("cp932", "utf-8", "shift_jis", "管理"),
+        ("cp1252", "utf-8", "iso-8859-1", "café"),
+    ],
+)
+def test_where_the_header_is_wrong_the_page_is_asked(codec: str, header: str, named: str, text: str) -> None:
+    html = page(text, named)
+    assert decode(html.encode(codec), f"text/html; charset={header}") == html
+
+
+def test_where_header_and_page_are_both_wrong_the_bytes_speak_for_themselves() -> None:
+    html = page(RUSSIAN, "euc-jp")
+    assert decode(html.encode("cp1251"), "text/html; charset=utf-8") == html
+
+
 def test_a_few_broken_bytes_do_not_change_the_charset() -> None:
     body = page(RUSSIAN).encode()
     broken = body[:200] + b"\xff" + body[200:-1] + b"\xd0"

@@ -52,6 +52,39 @@ def test_what_is_no_web_address_vanishes(href: str) -> None:
     assert urls(f'<a href="{href}">x</a><a>no href</a>') == []
 
 
+def addresses(html: str, charset: str, codec: str = "") -> list[str]:
+    body = html.encode(codec or charset, "xmlcharrefreplace")
+    return [link.url.removeprefix("https://shop.example") for link in
+            read(body, content_type=f"text/html; charset={charset}").links]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("charset", "codec", "href", "url"),
+    [
+        ("windows-1251", "", "/search?q=клиент&p=1", "/search?q=%EA%EB%E8%E5%ED%F2&p=1"),
+        ("windows-1251", "", "/клиент?q=клиент#клиент", "/%D0%BA%D0%BB%D0%B8%D0%B5%D0%BD%D1%82?q=%EA%EB%E8%E5%ED%F2"),
+        ("windows-1251", "", "?q=ж漢", "/guides/start.html?q=%E6%26%2328450%3B"),
+        ("windows-1251", "", "https://shop.example/?%20a%=ж b", "/?%20a%=%E6%20b"),
+        ("iso-8859-1", "cp1252", "/?q=é€", "/?q=%E9%80"),
+        ("Shift_JIS", "cp932", "/?q=表示", "/?q=%95\\%8E%A6"),
+        ("gb2312", "gbk", "/?q=客户", "/?q=%BF%CD%BB%A7"),
+        ("euc-kr", "cp949", "/?q=고객", "/?q=%B0%ED%B0%B4"),
+        ("big5", "", "/?q=客戶", "/?q=%AB%C8%A4%E1"),
+        ("koi8-r", "", "/?q=клиент", "/?q=%CB%CC%C9%C5%CE%D4"),
+        ("utf-8", "", "/?q=клиент", "/?q=%D0%BA%D0%BB%D0%B8%D0%B5%D0%BD%D1%82"),
+        ("utf-16", "", "/?q=клиент", "/?q=%D0%BA%D0%BB%D0%B8%D0%B5%D0%BD%D1%82"),
+        ("windows-1251", "", "/?q=plain", "/?q=plain"),
+    ],
+)
+def test_the_query_of_a_link_is_sent_in_the_encoding_of_its_page(charset: str, codec: str, href: str, url: str) -> None:
+    assert addresses(f"<p>Наши слова</p><a href='{href}'>x</a>", charset, codec) == [url]
+
+
+def test_a_link_with_such_a_query_is_unfollowed_as_any_other() -> None:
+    body = "<a rel=nofollow href='/?q=ж'>1</a><a href='/?q=ы'>2</a>".encode("cp1251")
+    assert [link.nofollow for link in read(body, content_type="text/html; charset=windows-1251").links] == [True, False]
+
+
 def test_repeats_and_fragments_are_one_link_in_the_order_of_the_page() -> None:
     anchors = '<a href="/b#1">1</a><a href="/a">2</a><a href="/b#2">3</a><a href="https://shop.example/a">4</a>'
     body = f"{anchors}<map><area href=/c></map>"
@@ -78,7 +111,7 @@ def test_the_base_of_the_page_is_honoured(base: str, url: str) -> None:
 @pytest.mark.parametrize(
     ("rel", "nofollow"),
     [("nofollow", True), ("NoFollow noopener", True), ("ugc", True), ("sponsored", True), ("noopener", False),
-     ("", False), ("nofollower", False)],
+     ("", False), ("nofollower", False), ("nofollow,noopener", True), ("noopener,UGC", True), ("noopener,x", False)],
 )  # fmt: skip
 def test_rel_says_what_not_to_follow(rel: str, nofollow: bool) -> None:
     (link,) = read(f'<a href="/x" rel="{rel}">x</a>').links

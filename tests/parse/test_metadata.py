@@ -58,10 +58,41 @@ def test_language(html: str, header: str, language: str) -> None:
         ('<link rel=canonical href="javascript:x">', "", None),
         ('<link rel=canonical href="">', "", None),
         ("<link rel=stylesheet href=/x>", "", None),
+        ("<template><link rel=canonical href=/x></template>", "", None),
+        ("<template><link rel=canonical href=/x></template><link rel=canonical href=/y>", "", "https://shop.example/y"),
+        ("<link rel=canonical><link rel=canonical href=/y>", "", "https://shop.example/y"),
+        ("", "</caf\xc3\xa9>; rel=canonical", "https://shop.example/caf%C3%A9"),
+        ("", "</caf\xe9>; rel=canonical", "https://shop.example/caf%C3%A9"),
     ],
 )
 def test_canonical(head: str, link: str, canonical: str | None) -> None:
     assert read(f"<head>{head}</head><body>x", headers={"link": link} if link else None).canonical == canonical
+
+
+@pytest.mark.parametrize(
+    ("html", "canonical"),
+    [
+        ("<head><title>t</title></head><body><p>x<link rel=canonical href=/x>", None),
+        ("<head></head><body><template><link rel=canonical href=/x></template>", None),
+        ("<HEAD lang=en><p>x</p><body><link rel=canonical href=/x>", None),
+        ("<head></head><body><!-- </head> --><link rel=canonical href=/x>", None),
+        # Nothing says where the head of such a page ends.
+        ("<title>t</title><p>x<link rel=canonical href=/x>", "https://shop.example/x"),
+        ("<p>x<template><link rel=canonical href=/x></template>", None),
+        ("<header>x</header><link rel=canonical href=/x>", "https://shop.example/x"),
+        # The parser ends the head at the first thing that does not belong there; the page had it in its head.
+        ("<head><img src=x><link rel=canonical href=/x></head><body>y", "https://shop.example/x"),
+        ("<head><div>x</div><link href=/x rel=canonical><body>y", "https://shop.example/x"),
+    ],
+)
+def test_only_the_head_names_the_canonical_address(html: str, canonical: str | None) -> None:
+    assert read(f"<!DOCTYPE html><html>{html}").canonical == canonical
+
+
+def test_the_canonical_address_is_spelled_in_the_encoding_of_the_page_as_its_links_are() -> None:
+    body = "<head><link rel=canonical href='/?q=ж'></head><a href='/?q=ж'>слова</a>".encode("cp1251")
+    doc = read(body, content_type="text/html; charset=windows-1251")
+    assert doc.canonical == doc.links[0].url == "https://shop.example/?q=%E6"
 
 
 @pytest.mark.parametrize(
@@ -104,6 +135,10 @@ def test_meta_robots(meta: str, nofollow: bool) -> None:
         ("unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT, nofollow", True),
         ("gossamer: unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT, nofollow", True),
         ("otherbot: unavailable_after: Wed, 03 Dec 2025 13:09:53 GMT, nofollow", False),
+        ("otherbot: noindex\nnofollow", True),
+        ("otherbot: noindex\nunavailable_after: Wed, 03 Dec 2025 13:09:53 GMT, nofollow", True),
+        ("nofollow\notherbot: noindex", True),
+        ("gossamer: noindex\notherbot: nofollow", False),
     ],
 )
 def test_x_robots_tag(header: str, nofollow: bool) -> None:

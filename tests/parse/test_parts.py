@@ -39,6 +39,31 @@ def test_headers_and_footers_of_an_article_belong_to_it() -> None:
     assert headings(body) == ["Story"]
 
 
+@pytest.mark.parametrize(
+    "around", ["section", "aside", "blockquote", "figure", "details", "dialog open", "fieldset", "div role=article"]
+)
+def test_headers_and_footers_of_a_part_belong_to_it(around: str) -> None:
+    body = f"<{around}><header><h2>Story</h2><p>words</p></header><footer>by me</footer></{around.split()[0]}>"
+    assert furniture(body) == []
+    assert headings(body) == ["Story"]
+
+
+def test_headers_and_footers_in_a_cell_belong_to_it() -> None:
+    assert furniture("<table><tr><td><header>a</header><td><footer>b</footer></table><footer>c</footer>") == ["c"]
+
+
+def test_wrappers_that_mean_nothing_change_nothing() -> None:
+    assert furniture("<div><form><header>a</header><div><footer>b</footer></div></form></div>") == ["a", "b"]
+
+
+def test_roles_make_furniture_of_anything() -> None:
+    body = """<div role=banner>top <nav>menu</nav></div><section><p role=ContentInfo>bottom</p></section>
+    <p role=region>words</p>"""
+    assert sorted(furniture(body)) == ["bottom", "top menu"]
+    assert headings("<p role=banner><div role=banner><h1>Story</h1><h2>Site</h2></div>") == ["Story"]
+    assert headings("<div role=contentinfo><h1>Story</h1><h2>Site</h2></div>") == []
+
+
 def test_furniture_inside_furniture_is_not_named_twice() -> None:
     assert furniture("<header>a <nav>b</nav></header><footer role=navigation>c <nav>d</nav></footer>") == ["a b", "c d"]
 
@@ -61,6 +86,14 @@ def test_an_aside_is_furniture_only_if_it_calls_itself_navigation() -> None:
         ("<div style='display: block'><h1>A <br>B</h1></div>", "A B"),
         ("<body style='visibility:hidden'><h1>A</h1>", "A"),
         ("<template><h1>A</h1></template>", ""),
+        ("<dialog><h1>A</h1></dialog>", ""),
+        ("<dialog><h1>A<br>B</h1></dialog>", ""),
+        ("<dialog open><h1>A<br>B</h1></dialog>", "A B"),
+        ("<dialog open><h1>A</h1></dialog>", "A"),
+        ("<div popover=manual><h1>A</h1></div>", ""),
+        ("<div popover><h1>A<br>B</h1></div>", ""),
+        ("<h1>A<span popover>B</span>C</h1>", "AC"),
+        ("<h1>CRM<sup>1</sup></h1>", "CRM¹"),
         ("<h1>soft\u00adhyphen &amp; more</h1>", "softhyphen & more"),
         ("<h1><button>one</button><button>two</button></h1>", "one two"),
     ],

@@ -103,6 +103,12 @@ def test_cells_controls_and_pictures_do_not_glue_their_neighbours(body: str, tex
         '<p title="no"></p><img alt="no"><meta name=description content=no>',
         "<svg><foreignObject hidden>no</foreignObject></svg>",
         "<table hidden><caption>no</caption><tr><td>no</table>",
+        "<svg><metadata><rdf:RDF><dc:title>no</dc:title></rdf:RDF></metadata></svg>",
+        "<svg><g><title>no</title><metadata>no</metadata><desc>no</desc></g></svg><svg><title>no</title></svg>",
+        "<math><semantics><annotation-xml encoding=text/html><p>no</p></annotation-xml></semantics></math>",
+        "<dialog>no<p>nor</p></dialog>",
+        "<dialog><form><button>no</button></form></dialog>",
+        "<div popover>no</div><span popover=manual>no</span><dialog popover>no</dialog>",
     ],
 )
 def test_what_is_not_shown_is_not_read(hidden: str) -> None:
@@ -118,6 +124,10 @@ def test_what_is_not_shown_is_not_read(hidden: str) -> None:
         "<div aria-hidden=true>yes</div>",
         "<input type=hidden><span>yes</span>",
         "<details><summary>yes</summary></details>",
+        "<dialog open>yes</dialog>",
+        "<dialog open popover>yes</dialog>",
+        "<button popovertarget=x>yes</button>",
+        "<metadata>yes</metadata>",
     ],
 )
 def test_what_only_looks_hidden_is_read(shown: str) -> None:
@@ -138,6 +148,29 @@ def test_ruby_readings_do_not_tear_a_word_apart() -> None:
     assert text_of("<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp></ruby><ruby>字<rt>じ</rt></ruby>") == "漢字"
 
 
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("CRM<sup>1</sup> x", "CRM¹ x"),
+        ("CRM<sup><a href=#n>12</a></sup>, x", "CRM¹², x"),
+        ("CRM<sup>1</sup><sup>,2</sup>", "CRM¹,2"),
+        ("CRM<sup> 1, 2</sup><b>x</b>", "CRM 1, 2x"),
+        ("CRM<sup>1</sup><b>.</b> 5 m<sup>2</sup>", "CRM¹. 5 m²"),
+        ("CRM<sup>[1]</sup> x<sup>*</sup> CRM<sup>(2)</sup>", "CRM[1] x* CRM(2)"),
+        ("H<sub>2</sub>O CO<sub>2</sub> x<sup>2</sup>y 1<sup>st</sup> 2<sup>2nd</sup>", "H2O CO2 x2y 1st 22nd"),
+        ("CRM<sup hidden>1</sup> a<sup></sup>b<sup>c</sup>", "CRM abc"),
+        ("<b>CRM<sup>1</sup></b> CRM<sup>2</sup><br>x", "CRM¹ CRM² x"),
+    ],
+)
+def test_the_mark_of_a_footnote_is_no_part_of_the_word(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
+def test_marks_of_direction_and_invisible_signs_of_formulas_are_not_there() -> None:
+    assert text_of("C\u200eR\u200fM \u061cx") == "CRM x"
+    assert text_of("<math>f\u2061x\u2062y\u2063z\u2064w</math>") == "fxyzw"
+
+
 def test_characters_are_composed() -> None:
     assert text_of("<p>Cafe\u0301 e\u00ad\u0301</p>") == "Café é"
 
@@ -147,12 +180,14 @@ def test_reading_leaves_the_tree_as_it_was() -> None:
         "<body><ol><li>a</ol><table>\n<caption>b</caption>\n<tr><td hidden>c</table><button hidden>d</button>"
         "<table><caption>e</caption></table><svg><title>f</title><text>g</text><text>h</text></svg><img><noscript>i</noscript>"
         "<svg viewBox='0 0 1 1'><linearGradient hidden>j</linearGradient></svg><td<p hidden>k</td<p>"
+        "<svg><metadata>l</metadata></svg><dialog>m</dialog><p popover>n</p>"
+        "<math><annotation-xml>o</annotation-xml></math><p>p<sup><i>1</i> 2<sup>3</sup></sup>"
     )
     tree = parse(source, positions=False, scripting=True)
     before = tree.html
     first = visible_text(tree, source)
     assert tree.html == before
-    assert visible_text(tree, source) == first == "a b e g h k"
+    assert visible_text(tree, source) == first == "a b e g h k p¹ ²³"
 
 
 def test_scripts_below_the_depth_the_parser_reaches_stay_unread() -> None:

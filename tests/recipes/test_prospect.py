@@ -68,6 +68,26 @@ def test_a_row_says_whether_the_page_links_to_the_client() -> None:
     assert (ferry.data["verdict"], ferry.data["position"]) == ("linked", "navigation")
 
 
+@pytest.mark.parametrize(
+    ("body", "keyword", "told"),
+    [
+        ("<p>CRM <a rel='nofollow,noopener' href='https://acme.com/'>x</a></p>", "CRM", ("nofollow", "body", 1)),
+        ("<section><header><p>The CRM.</p></header></section>", "CRM", ("unlinked", "body", 1)),
+        ("<p>CRM<sup>1</sup></p><div role=contentinfo>CRM</div>", "CRM", ("unlinked", "body", 2)),
+        ("<p>Mail jane@company.net</p><p>ASP.NET</p>", ".NET", ("unlinked", "body", 1)),
+        ("<svg><metadata>CRM</metadata></svg><dialog>CRM</dialog><nav>CRM</nav>", "CRM", ("unlinked", "navigation", 1)),
+        ("<table><tr><td>CRM<td>software</table>", "CRM software", ("unlinked", "body", 1)),
+    ],
+)
+def test_what_a_row_says_of_a_page(body: str, keyword: str, told: tuple[str, str, int]) -> None:
+    (record,) = bound(keyword, client_domains=["acme.com"]).harvest(Page.at(URL), read(body)).records
+    assert (record.data["verdict"], record.data["position"], record.data["frequency"]) == told
+
+
+def test_a_link_with_commas_in_its_rel_is_not_followed_either() -> None:
+    assert follows('<a rel="nofollow,noopener" href="/a">1</a><a href="/b">2</a>') == follows('<a href="/b">2</a>')
+
+
 def test_without_a_client_there_is_no_verdict() -> None:
     doc = read('<h2>CRM</h2><a href="https://acme.com/">Acme</a>')
     (record,) = bound("CRM").harvest(Page.at(URL), doc).records
@@ -155,6 +175,8 @@ def test_a_page_does_not_lead_to_itself() -> None:
         ("https://shop.zip/", False),
         ("https://shop.example/pdf", False),
         ("https://shop.example/about.me", False),
+        ("https://shop.example/wiki/Node.js", False),
+        ("https://shop.example/tag/package.json", False),
     ],
 )
 def test_files_that_are_no_pages_are_not_followed(url: str, binary: bool) -> None:

@@ -9,9 +9,11 @@ from turbohtml import Element
 from gossamer.analyze.snippets import harmless
 from gossamer.model.document import Document
 from gossamer.model.url import MAX_URL_LENGTH, normalise, site_of_url
+from gossamer.parse.decode import decode_and_tell
 from gossamer.parse.links import is_plain, is_unfollowed
 from gossamer.parse.metadata import base_of
 from gossamer.parse.parts import texts_of
+from gossamer.parse.query import with_query_in
 from gossamer.parse.text import tidy
 
 LONGEST_LABEL = 100  # characters
@@ -30,15 +32,31 @@ class Anchor:
         return is_unfollowed(self.element.attr("rel") or "")
 
 
+class Sender:
+    """How a browser spells the addresses on a page when it asks for them."""
+
+    def __init__(self, doc: Document) -> None:
+        self._doc = doc
+        self._codec: str | None = None  # found out when it matters
+
+    def spell(self, href: str) -> str:
+        if "?" not in href or href.isascii():
+            return href
+        if self._codec is None:
+            self._codec = decode_and_tell(self._doc.body, self._doc.headers.get("content-type", ""))[1]
+        return with_query_in(self._codec, href) if self._codec else href
+
+
 def anchors_of(doc: Document) -> Iterator[Anchor]:
     """The links of a page that may leave its site, in the order of the page; those of image maps come last."""
     base = base_of(doc.tree, doc.url)
+    sender = Sender(doc)
     at_home = site_of_url(base) == site_of_url(doc.url)
     for element in chain(doc.tree.find_all("a"), doc.tree.find_all("area")):
         href = (element.attr("href") or "").strip()
         if not href or (at_home and _is_relative(href)):
             continue
-        url = href if is_plain(href) else normalise(href, base)
+        url = href if is_plain(href) else normalise(href if href.isascii() else sender.spell(href), base)
         if url is not None:
             yield Anchor(element, url, href if _is_presentable(href) else url)
 

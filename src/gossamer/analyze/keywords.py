@@ -12,6 +12,8 @@ The rules, in the order in which they matter:
   `使用CRM软件`). Hangul beside a keyword of another script does not either (`CRM을`).
 - A keyword that begins (ends) with a symbol needs no boundary there, except that the symbol must not go on: `C++` is in
   `C++17` but not in `C+++`; `.NET` is in `ASP.NET`, but not in `ASP.NETwork` (its other edge is a letter) or `..NET`.
+- Names of hosts end in what may be a keyword: a dot and letters. Glued to a word, such a keyword counts only if it is
+  written as it was given: `.NET` is in `ASP.NET`, but not in `company.net`. By itself it counts in any case.
 - Every keyword counts by itself: in `CRM software`, both `CRM` and `CRM software` are mentioned. Mentions of the same
   keyword do not overlap each other. Title and text are two texts: no phrase begins in one and ends in the other.
 - Keywords that are the same after all this are one, spelled as the first of them.
@@ -28,8 +30,9 @@ from gossamer.analyze.characters import Sort, sort_of
 from gossamer.analyze.folding import Origins, fold, squeeze
 from gossamer.analyze.snippets import snippet
 
-# Soft hyphens and zero-width characters are not in the text of a page, so they can be in no keyword either.
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\0"))
+# Soft hyphens, zero-width characters, marks of direction and the like are not in the text of a page, so they can be in
+# no keyword either. Spelled out here, because whoever only checks a keyword should not load what reads pages.
+_INVISIBLE = dict.fromkeys([0, 0xAD, 0x61C, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF])
 # The fastest automaton is a table with a row per character of every keyword; beyond this it would be a large table.
 _LARGEST_TABLE = 20_000
 
@@ -73,7 +76,10 @@ class KeywordMatcher:
                 spellings.setdefault(fold(keyword), keyword)
         self._keywords = tuple(spellings.values())
         self._lengths = tuple(map(len, spellings))
-        self._blocked_before = tuple(_blockers(folded[0]) for folded in spellings)
+        self._dotted = {at: name for at, name in enumerate(self._keywords) if name[0] == "." and name[1:2].isalpha()}
+        self._blocked_before = tuple(
+            _blockers(folded[0], dotted=at in self._dotted) for at, folded in enumerate(spellings)
+        )
         self._blocked_after = tuple(_blockers(folded[-1]) for folded in spellings)
         small = sum(self._lengths) <= _LARGEST_TABLE
         self._automaton = AhoCorasick(list(spellings), implementation=Implementation.DFA if small else None)
@@ -85,7 +91,7 @@ class KeywordMatcher:
     def matches_in_tidy(self, title: str, text: str) -> list[Mention]:
         """The same for texts known to have single spaces only, as those of a Document have."""
         folded_title, folded_text = fold(title), fold(text)
-        in_title, in_text = self._count(folded_title), self._count(folded_text)
+        in_title, in_text = self._count(title, folded_title), self._count(text, folded_text)
         if not in_title and not in_text:
             return []
         title_origins, text_origins = Origins(title, folded_title), Origins(text, folded_text)
@@ -103,14 +109,20 @@ class KeywordMatcher:
 
     def counts(self, text: str) -> dict[str, int]:
         """How often each keyword is mentioned in a text with single spaces; those that are not are left out."""
-        return {self._keywords[index]: tally.count for index, tally in self._count(fold(text)).items()}
+        return {self._keywords[index]: tally.count for index, tally in self._count(text, fold(text)).items()}
 
-    def _count(self, folded: str) -> dict[int, _Tally]:
+    def _count(self, text: str, folded: str) -> dict[int, _Tally]:
         before, after, length = self._blocked_before, self._blocked_after, len(folded)
+        dotted, origins = self._dotted, None
         tallies: dict[int, _Tally] = {}
         for index, start, end in self._automaton.find_matches_as_indexes(folded, overlapping=True):
             if start and before[index][folded[start - 1]]:
-                continue
+                if index not in dotted:
+                    continue
+                origins = origins or Origins(text, folded)
+                glued_to_a_word = sort_of(folded[start - 1]) is Sort.WORD
+                if not glued_to_a_word or text[origins.of(start) : origins.of(end)] != dotted[index]:
+                    continue
             if end < length and after[index][folded[end]]:
                 continue
             tally = tallies.get(index)
@@ -128,9 +140,10 @@ class KeywordMatcher:
 class _Blockers(dict[str, bool]):
     """Whether a character beside this edge of a keyword makes a mention impossible; answers are remembered."""
 
-    def __init__(self, edge: str) -> None:
+    def __init__(self, edge: str, *, dotted: bool) -> None:
         super().__init__()
         self._edge = edge
+        self._dotted = dotted  # a dot before letters, which to a word before it may be the end of a host's name
         self._sort = sort_of(edge)
 
     def __missing__(self, neighbour: str) -> bool:
@@ -142,11 +155,11 @@ class _Blockers(dict[str, bool]):
             case Sort.UNSPACED:
                 blocked = False
             case Sort.SYMBOL:
-                blocked = neighbour == self._edge
+                blocked = neighbour == self._edge or (self._dotted and sort_of(neighbour) is Sort.WORD)
         self[neighbour] = blocked
         return blocked
 
 
 @lru_cache(maxsize=256)
-def _blockers(edge: str) -> _Blockers:
-    return _Blockers(edge)
+def _blockers(edge: str, *, dotted: bool = False) -> _Blockers:
+    return _Blockers(edge, dotted=dotted)

@@ -2,6 +2,7 @@
 
 from itertools import chain
 
+from gossamer.analyze.anchors import Sender
 from gossamer.model.document import Document
 from gossamer.model.record import Value
 from gossamer.model.url import normalise
@@ -17,10 +18,11 @@ _LONGEST_LABEL = 300  # characters
 def page_links(doc: Document) -> list[Value]:
     """`url`, `text` and `nofollow` of each address once, in the order of the page."""
     base = base_of(doc.tree, doc.url)
+    sender = Sender(doc)
     found: dict[str, Value] = {}
     for element in chain(doc.tree.find_all("a"), doc.tree.find_all("area")):
         href = (element.attr("href") or "").strip()
-        url = normalise(href, base) if href and not href.startswith("#") else None
+        url = normalise(sender.spell(href), base) if href and not href.startswith("#") else None
         if url is None or url in found:
             continue
         label = tidy(element.text[: 4 * _LONGEST_LABEL]) or tidy(element.attr("title") or "")

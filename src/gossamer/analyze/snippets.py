@@ -1,7 +1,12 @@
 """The words round a mention, for a person to judge it by."""
 
+import unicodedata
+
 REACH = 150  # characters on each side, the dots of a cut included
 _CUT = "..."
+# How much of that may be given up to cut between two words. Text without spaces between its words has some beside a
+# foreign one, which is no reason to leave all the rest out.
+_SLACK = 30
 # What steers a terminal or turns the direction of reading round: a snippet is only ever looked at.
 _STEERING = dict.fromkeys(
     [*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)],
@@ -23,14 +28,22 @@ def _before(text: str, start: int) -> str:
     if start <= REACH:
         return text[:start]
     first = start - REACH + len(_CUT)
-    edge = text.find(" ", first - 1, start)
-    # Without a space there (Chinese, one endless word) the cut falls where it falls.
-    return _CUT + text[first if edge < 0 else edge + 1 : start]
+    edge = text.find(" ", first - 1, first + _SLACK)
+    # Without a space there (Chinese, one endless word) the cut falls where it falls, though not within a character.
+    return _CUT + text[_without_marks(text, first, 1) if edge < 0 else edge + 1 : start]
 
 
 def _after(text: str, end: int) -> str:
     if len(text) - end <= REACH:
         return text[end:]
     last = end + REACH - len(_CUT)
-    edge = text.rfind(" ", end, last + 1)
-    return text[end : last if edge < 0 else edge] + _CUT
+    edge = text.rfind(" ", last - _SLACK, last + 1)
+    return text[end : _without_marks(text, last, -1) if edge < 0 else edge] + _CUT
+
+
+def _without_marks(text: str, cut: int, step: int) -> int:
+    """The nearest place to cut where what follows is no mark of what precedes; the same one if all are marks."""
+    for place in range(cut, cut + step * _SLACK, step):
+        if unicodedata.category(text[place])[0] != "M":
+            return place
+    return cut

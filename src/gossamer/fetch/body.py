@@ -27,7 +27,11 @@ class BodyLimit(NamedTuple):
 
 
 def read_headers(arrived: Arrived) -> dict[str, str]:
-    """Lower-case names; repeated headers joined. Bytes beyond ASCII are kept one for one, as nobody declares them."""
+    """Lower-case names; repeated headers joined. Bytes beyond ASCII are kept one for one, as nobody declares them.
+
+    One that speaks to a robot by name (`X-Robots-Tag: otherbot: noindex`) ends with its line: what other lines say is
+    not said to that robot.
+    """
     pieces = [piece for pair in arrived.headers for piece in pair]
     # All in one go, which takes half as long: no header has a line end in it.
     texts = b"\n".join(pieces).decode("latin-1").split("\n") if pieces else []
@@ -38,7 +42,9 @@ def read_headers(arrived: Arrived) -> dict[str, str]:
     if len(headers) < len(names):
         headers = {}
         for name, value in zip(names, values, strict=True):
-            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+            before = headers.get(name)
+            seam = "\n" if name == "x-robots-tag" and before is not None and ":" in before else ", "
+            headers[name] = value if before is None else f"{before}{seam}{value}"
     return headers
 
 

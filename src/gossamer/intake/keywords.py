@@ -16,8 +16,8 @@ MAX_LENGTH = 200
 EXPECTED = "Expected one keyword or phrase per line."
 
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"[\s,;]*')
-# Zero-width spaces, word joiners, soft hyphens: nobody sees them, and no page would match them.
-_INVISIBLE = str.maketrans("", "", "\u200b\u2060\u00ad")
+# Zero-width spaces, word joiners, soft hyphens, marks of direction: nobody sees them, and no page would match them.
+_INVISIBLE = str.maketrans("", "", "\u200b\u200e\u200f\u2060\u061c\u00ad")
 _COMMENT = re.compile(r"\s*#(?:\s|$)")
 _TITLES = ("keyword", "keywords", "search term", "search terms", "query", "phrase")
 # "Query" and "phrase" may well be looked for.

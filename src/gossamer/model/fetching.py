@@ -67,7 +67,7 @@ class Response(NamedTuple):
     requested: str
     url: str
     status: int
-    headers: Mapping[str, str]  # lower-case names; repeated headers joined by ", "
+    headers: Mapping[str, str]  # lower-case names; repeated headers joined by ", ", a line that names a robot by "\n"
     body: bytes
     rung: str
     fetched_at: datetime

@@ -1,7 +1,7 @@
 """First step of reading a page: from bytes to characters.
 
 A byte-order mark is believed first, then the charset in the header, then the one the page names itself, then what the
-bytes look like. A declaration that the bytes plainly contradict is not believed.
+bytes look like. A declaration that the bytes plainly contradict is not believed: the next in this order is asked.
 """
 
 import codecs
@@ -34,24 +34,29 @@ def decode(body: bytes, content_type: str = "") -> str:
 
     No lone surrogates either: every decoder used here writes U+FFFD in their place.
     """
-    text = _decode(body, content_type)
+    return decode_and_tell(body, content_type)[0]
+
+
+def decode_and_tell(body: bytes, content_type: str = "") -> tuple[str, str]:
+    """The same, and the decoder that has done it; no name where the page was in UTF-8, as nearly all are."""
+    text, codec = _decode(body, content_type)
     # Asked of the bytes first, where looking for a NUL is much cheaper.
-    return text.replace("\0", "") if b"\0" in body else text
+    return (text.replace("\0", "") if b"\0" in body else text), codec
 
 
-def _decode(body: bytes, content_type: str) -> str:
+def _decode(body: bytes, content_type: str) -> tuple[str, str]:
     for mark, codec in _BOMS:
         if body.startswith(mark):
-            return body[len(mark) :].decode(codec, "replace")
+            return body[len(mark) :].decode(codec, "replace"), ""
     declared = _HEADER_CHARSET.search(content_type)
     label = declared[1].lower() if declared else ""
     utf8 = _as_utf8(body)
     if utf8 is not None and (label in _UTF8 or (len(utf8) == len(body) and not _shifts(label, body))):
-        return utf8
+        return utf8, ""
     label = label if _codec_for(label) else _named_by_page(body)
     if utf8 is not None and _means_utf8(label, continuations=len(body) - len(utf8)):
-        return utf8
-    return _by_label(body, label) if label else _by_looks(body)
+        return utf8, ""
+    return _by_label(body, label) or _by_page(body, label) or _by_looks(body)
 
 
 def _as_utf8(body: bytes) -> str | None:
@@ -81,9 +86,19 @@ def _means_utf8(label: str, *, continuations: int) -> bool:
     return continuations >= _ENOUGH_CONTINUATIONS and label not in _UTF16
 
 
-def _by_label(body: bytes, label: str) -> str:
-    text = body.decode(_codec_for(label) or "utf-8", "replace")
-    return text if _is_plausible(text, body, label) else _by_looks(body)
+def _by_label(body: bytes, label: str) -> tuple[str, str] | None:
+    """What the bytes are if a declaration is true; nothing where there is none or they contradict it."""
+    codec = _codec_for(label)
+    if codec is None:
+        return None
+    text = body.decode(codec, "replace")
+    return (text, codec) if _is_plausible(text, body, label) else None
+
+
+def _by_page(body: bytes, disproved: str) -> tuple[str, str] | None:
+    """The same for what the page names itself, where that is something else than what has been tried."""
+    label = _named_by_page(body)
+    return None if label == disproved else _by_label(body, label)
 
 
 def _is_plausible(text: str, body: bytes, label: str) -> bool:
@@ -98,12 +113,13 @@ def _is_plausible(text: str, body: bytes, label: str) -> bool:
     return broken * 4 <= beyond_ascii
 
 
-def _by_looks(body: bytes) -> str:
+def _by_looks(body: bytes) -> tuple[str, str]:
     """Detection, on a piece round the first telling byte, with the page's own (disproved) claim taken out."""
     found = _NOT_ASCII.search(body)
     start = max(0, found.start() - 256) if found else 0
     sample = _META_CHARSET.sub(b"", body[start : start + _SAMPLE])
-    return body.decode(detect(sample).codec or "utf-8", "replace")
+    codec = detect(sample).codec or "utf-8"
+    return body.decode(codec, "replace"), codec
 
 
 @lru_cache(maxsize=512)

@@ -9,7 +9,7 @@ from gossamer.model.document import Document
 from gossamer.model.fetching import Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import normalise
-from gossamer.parse.decode import decode
+from gossamer.parse.decode import decode, decode_and_tell
 from gossamer.parse.kind import Kind, kind_of
 from gossamer.parse.links import find_links, is_plain
 from gossamer.parse.metadata import (
@@ -34,16 +34,16 @@ def parse_document(response: Response) -> Document | Trouble:
     kind = kind_of(content_type, body)
     if isinstance(kind, str):
         return Trouble(Reason.NOT_HTML, detail=kind, http_status=response.status)
-    source = decode(body, response.header("content-type"))
+    source, codec = decode_and_tell(body, response.header("content-type"))
     if not source or source.isspace():
         return Trouble(Reason.EMPTY, http_status=response.status)
     tree = _tree_of(source, kind)
     url = response.url if is_plain(response.url) else normalise(response.url) or ""
     base = base_of(tree, url)
     meta = read_meta_tags(tree, url, base)
-    links = find_links(tree, base)
+    links = find_links(tree, base, codec)
     title = title_of(tree)
-    canonical = canonical_of(tree, base, response.header("link"))
+    canonical = canonical_of(tree, source, base, response.header("link"), codec)
     marked = find_marked(tree)
     landmarks = find_landmarks(tree, marked)
     # Last of all: it throws the parser's index of tags away.

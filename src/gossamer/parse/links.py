@@ -11,6 +11,7 @@ from turbohtml import Element
 
 from gossamer.model.document import Link
 from gossamer.model.url import MAX_URL_LENGTH, normalise, origin_of
+from gossamer.parse.query import with_query_in
 
 MAX_LINKS = 5_000
 # Broken addresses cost as much as good ones, so their number is bounded too.
@@ -27,8 +28,11 @@ _PLAIN = re.compile(
 )
 
 
-def find_links(tree: Tree, base: str) -> tuple[Link, ...]:
-    """Absolute, normalised, without repeats. A link is `nofollow` only if the page says so each time it appears."""
+def find_links(tree: Tree, base: str, codec: str = "") -> tuple[Link, ...]:
+    """Absolute, normalised, without repeats. A link is `nofollow` only if the page says so each time it appears.
+
+    `codec` is what the page is encoded in, if that is not UTF-8.
+    """
     anchors = tree.find_all("a") + tree.find_all("area")
     if tree.find_all("template"):
         # What stands in a template is on no page before a script has made something of it.
@@ -38,7 +42,7 @@ def find_links(tree: Tree, base: str) -> tuple[Link, ...]:
     hrefs = dict.fromkeys([href.partition("#")[0] if "#" in href else href for href, _ in written])
     shunned = _only_shunned(written)
     found: dict[str, bool] = {}
-    for href, url in _joined(islice(hrefs, _MAX_HREFS), base):
+    for href, url in _joined(islice(hrefs, _MAX_HREFS), base, codec):
         found[url] = href in shunned and found.get(url, True)
         if len(found) == MAX_LINKS:
             break
@@ -64,10 +68,11 @@ def _only_shunned(written: list[tuple[str, Element]]) -> Collection[str]:
 @lru_cache(maxsize=1_024)
 def is_unfollowed(relation: str) -> bool:
     """Whether a `rel` says that the link is no recommendation."""
-    return not _UNFOLLOWED.isdisjoint(relation.lower().split())
+    # Commas are wrong there, and common.
+    return not _UNFOLLOWED.isdisjoint(relation.lower().replace(",", " ").split())
 
 
-def _joined(hrefs: Iterable[str], base: str) -> Iterator[tuple[str, str]]:
+def _joined(hrefs: Iterable[str], base: str, codec: str) -> Iterator[tuple[str, str]]:
     """Each href with its address: `normalise(href, base)`, by a short way for plain ones. Broken ones vanish."""
     if not base:
         return
@@ -77,8 +82,9 @@ def _joined(hrefs: Iterable[str], base: str) -> Iterator[tuple[str, str]]:
     for href in hrefs:
         plain = _PLAIN.fullmatch(href)
         if plain is None or len(href) > short:
+            sent = with_query_in(codec, href) if codec else href
             # A whole address means the same everywhere, and sites repeat theirs on every page.
-            url = _normalise_whole(href) if href.startswith(("http://", "https://")) else _normalise(href, base)
+            url = _normalise_whole(sent) if sent.startswith(("http://", "https://")) else _normalise(sent, base)
             if url is not None:
                 yield href, url
         elif plain.lastgroup is None:

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from turbohtml import Document as Tree
-from turbohtml import Namespace
+from turbohtml import Element, Namespace
 
 from gossamer.model.url import normalise
 from gossamer.parse.links import is_plain
+from gossamer.parse.query import with_query_in
 from gossamer.parse.text import tidy
 
 # A page may speak to all robots or to us by name.
@@ -27,6 +28,9 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{1,8})*", re.IGNORECASE)
 _LINK_HEADER = re.compile(r"<([^<>]*)>([^<]*)")
 _REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]+))", re.IGNORECASE)
 _LONGEST_TITLE = 1_000
+_HEAD_BEGINS = re.compile(r"<head(?=[\s>/])", re.IGNORECASE)
+_HEAD_ENDS = re.compile(r"</head(?=[\s>])|<body(?=[\s>/])", re.IGNORECASE)
+_CANONICAL_LINK = re.compile(r"<link\b[^<>]*canonical", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +70,16 @@ def _forbids_following(content: str) -> bool:
 def header_forbids_following(header: str) -> bool:
     """Whether an X-Robots-Tag asks us not to follow links.
 
-    A directive belongs to the robot named before it, as in `otherbot: noindex, nofollow`, until the next name. Dates
-    contain commas and colons too, but what precedes a colon there has spaces in it, which no robot's name has.
+    A directive belongs to the robot named before it, as in `otherbot: noindex, nofollow`, until the next name or the
+    end of the line: each line was a header of its own. Dates contain commas and colons too, but what precedes a colon
+    there has spaces in it, which no robot's name has.
     """
-    if not header:
-        return False
+    return any(map(_line_forbids_following, header.lower().split("\n"))) if header else False
+
+
+def _line_forbids_following(line: str) -> bool:
     addressed = True
-    for part in header.lower().split(","):
+    for part in line.split(","):
         directive = part.strip()
         name, colon, rest = directive.partition(":")
         name = name.strip()
@@ -120,8 +127,9 @@ def _first_language(candidates: Iterable[str | None]) -> str:
     return ""
 
 
-def canonical_of(tree: Tree, base: str, link_header: str) -> str | None:
-    """The address the page calls its own: by `<link rel=canonical>`, else by the Link header."""
+def canonical_of(tree: Tree, source: str, base: str, link_header: str, codec: str = "") -> str | None:
+    """The address the page calls its own: by `<link rel=canonical>` in its head, else by the Link header."""
+    moved: bool | None = None
     for element in tree.find_all("link"):
         relation = element.attr("rel") or ""
         if relation != "canonical" and "canonical" not in relation.lower().split():
@@ -129,15 +137,43 @@ def canonical_of(tree: Tree, base: str, link_header: str) -> str | None:
         href = element.attr("href")
         if href is None:
             continue
+        parent = element.parent
+        if not (isinstance(parent, Element) and parent.tag == "head"):
+            # What stands elsewhere may be anybody's.
+            moved = _head_has_canonical(source) if moved is None else moved
+            if not moved or element.closest("template") is not None:
+                continue
         href = href.strip()
         if not href or is_plain(href):
             return href or None
-        return normalise(href, base)
-    for address, parameters in _LINK_HEADER.findall(link_header) if link_header else ():
+        return normalise(with_query_in(codec, href) if codec else href, base)
+    for address, parameters in _LINK_HEADER.findall(_as_sent(link_header)) if link_header else ():
         stated = _REL.search(parameters)
         if stated and "canonical" in (stated[1] or stated[2] or "").lower().split():
             return normalise(address.strip(), base)
     return None
+
+
+def _head_has_canonical(source: str) -> bool:
+    """Whether the page has written such a link into its head, if it says at all where that is.
+
+    The parser ends the head at the first thing that does not belong there, and what follows goes to the body.
+    """
+    head = _HEAD_BEGINS.search(source)
+    if head is None:
+        return True
+    end = _HEAD_ENDS.search(source, head.end())
+    return _CANONICAL_LINK.search(source, head.end(), end.start() if end else len(source)) is not None
+
+
+def _as_sent(header: str) -> str:
+    """A header as servers mean it: bytes beyond ASCII, which we have one for one, are UTF-8 if they can be."""
+    if header.isascii():
+        return header
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeError:
+        return header
 
 
 def base_of(tree: Tree, url: str) -> str:

@@ -7,14 +7,13 @@ the rules of what a visitor can see are those of `visible_text` and no others.
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from html import escape
 from itertools import chain, islice
 from typing import NamedTuple
 
 from turbohtml import Document as Tree
 from turbohtml import Element, parse
 
-from gossamer.parse.text import tidy, visible_text
+from gossamer.parse.text import is_hidden, tidy, visible_text
 
 # More of them than any page has that was written for people.
 MOST_HEADINGS = 2_000
@@ -23,16 +22,23 @@ MOST_META = 500
 _MOST_VEILS = 20  # elements around one that may hide it
 
 _LEVELS = ("h1", "h2", "h3", "h4", "h5", "h6")
-# A header or footer of an article belongs to the article; one of the page is the same on every page of a site.
-_CONTENT = "main,article,[role~=main i]"
+# A header or footer of an article belongs to the article; one of the page is the same on every page of a site. What
+# has one of its own is what the standard calls sectioning content and sectioning roots, and the main part.
+# Few elements have a role or a style, so they are asked for one before it is looked at.
+_CONTENT = (
+    "main,article,section,aside,blockquote,details,dialog,fieldset,figure,td,"
+    "[role]:is([role~=main i],[role~=article i])"
+)
 _OF_THE_PAGE = f":not(:is({_CONTENT}) *)"
-_MENUS = "nav,[role~=navigation i]"
-_FURNITURE = ("nav", f"header{_OF_THE_PAGE}", f"footer{_OF_THE_PAGE}", "[role~=navigation i]")
-_IN_FURNITURE = ",".join(_FURNITURE)
-_IN_LOWER_FURNITURE = f"{_MENUS},footer{_OF_THE_PAGE}"
-_MAY_HIDE = ":is([hidden],[style*=none i],[style*=visibility i]):not(html,body)"
+_LOWER_ROLES = "[role~=navigation i],[role~=contentinfo i]"
+_IN_LOWER_FURNITURE = f"nav,footer{_OF_THE_PAGE},[role]:is({_LOWER_ROLES})"
+_IN_FURNITURE = f"nav,header{_OF_THE_PAGE},footer{_OF_THE_PAGE},[role]:is({_LOWER_ROLES},[role~=banner i])"
+_ROLES = frozenset({"navigation", "banner", "contentinfo"})
+_MAY_HIDE = (
+    ":is([hidden],[popover],dialog:not([open]),[style]:is([style*=none i],[style*=visibility i])):not(html,body)"
+)
 # Markup that neither parts words nor hides them.
-_NOT_SIMPLE = ":not(:is(a,abbr,b,code,em,i,small,span,strong,u):not([hidden],[style]))"
+_NOT_SIMPLE = ":not(:is(a,abbr,b,code,em,i,small,span,strong,u):not([hidden],[style],[popover]))"
 
 _SPACES = re.compile(r"[ \t\n\f\r]+")  # what parts the words of an attribute
 
@@ -50,7 +56,7 @@ class Landmarks(NamedTuple):
     headings: list[Element]  # every one, wherever it stands
     menus: list[Element]
     ends: list[Element]  # headers and footers, of whatever
-    roles: list[Element]  # what is navigation by its role
+    roles: list[Element]  # what is furniture by its role
     metas: list[Element]
     scripts: list[Element]
     has_readings: bool  # small ones beside characters, in the middle of words
@@ -63,7 +69,7 @@ def find_landmarks(tree: Tree, marked: Iterable[Element]) -> Landmarks:
         list(islice(chain.from_iterable(map(all_of, _LEVELS)), MOST_HEADINGS)),
         all_of("nav", limit=MOST_FURNITURE),
         [*all_of("header", limit=MOST_FURNITURE), *all_of("footer", limit=MOST_FURNITURE)],
-        [element for element in marked if (role := element.attr("role")) and _is_navigation(role)],
+        [element for element in marked if (role := element.attr("role")) and _is_furniture(role)],
         all_of("meta", limit=MOST_META),
         all_of("script", limit=MOST_META),
         bool(all_of("rt", limit=1)),
@@ -71,8 +77,8 @@ def find_landmarks(tree: Tree, marked: Iterable[Element]) -> Landmarks:
 
 
 @lru_cache(maxsize=256)
-def _is_navigation(role: str) -> bool:
-    return "navigation" in _SPACES.split(role.lower())
+def _is_furniture(role: str) -> bool:
+    return not _ROLES.isdisjoint(_SPACES.split(role.lower()))
 
 
 def is_of_the_content(heading: Element) -> bool:
@@ -124,17 +130,16 @@ def _rendered(elements: Sequence[Element]) -> list[str]:
 
 
 def _source_of(element: Element) -> str:
-    """The element's own markup, within the bare bones of those around it that may hide it."""
-    source = element.html.replace(APART, "")
+    """The element's own markup; nothing if an element around it hides it."""
     outer = element.parent
     for _ in range(_MOST_VEILS):
         veil = outer.closest(_MAY_HIDE) if isinstance(outer, Element) else None
         if veil is None:
             break
-        hidden = " hidden" if "hidden" in veil.attrs else ""
-        source = f'<div{hidden} style="{escape(veil.attr("style") or "")}">{source}</div>'
+        if is_hidden(veil):
+            return ""
         outer = veil.parent
-    return source
+    return element.html.replace(APART, "")
 
 
 def _render(source: str) -> str:

@@ -3,20 +3,22 @@
 The parser's own renderer does the work. What it would get wrong is disguised in the tree for a moment and put back
 afterwards, because others ask the same tree deeper questions:
 
-    hidden elements           become scripts, whose text is never shown; so do ruby readings, which tear words apart
+    hidden elements           become scripts, whose text is never shown; so do ruby readings, which tear words apart,
+                              and what drawings and formulas say of themselves
     forms, buttons, options   become blocks, so that they do not glue to their neighbours
     images, frames, inputs    become line breaks: a gap without text (what stands inside is for old browsers)
     numbered lists            become plain ones, or numbers nobody wrote would stand in the snippets
     preformatted text         becomes a block: the renderer would show the scripts in it
     tables                    become blocks if their cells hold blocks; the renderer runs those together
     blocks in inline markup   get a space behind them, as labels in drawings do: the renderer forgets it
+    raised numbers            get the digits they look like: `CRM<sup>1</sup>` is `CRM¹`, not `CRM1`
 """
 
 import re
-import unicodedata
 
 from turbohtml import Document as Tree
 from turbohtml import Element, PlainText, Text, parse
+from turbohtml.detect import normalize
 
 try:
     # Not promised by the library, but four times as fast as splitting and joining, on every page.
@@ -27,8 +29,10 @@ except ImportError:
         return " ".join(text.split())
 
 
-# Soft hyphens and zero-width characters: not there for the eye, so not there for a keyword either.
-INVISIBLE = ("\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff")
+# Soft hyphens, zero-width characters, marks of direction: not there for the eye, so not there for a keyword either.
+INVISIBLE = ("\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u200e", "\u200f", "\u061c")
+# These too, but only formulas have them, and to look for them on every page would take longer than all the others.
+_INVISIBLE_IN_FORMULAS = dict.fromkeys(range(0x2061, 0x2065))
 
 _LAYOUT = PlainText(layout="strict", bullet="", table_cell_separator=" ")
 _DISGUISES = (
@@ -48,10 +52,14 @@ _BLOCKS = (
 )
 _CELLS = frozenset({"td", "th"})
 _CONTAINERS = frozenset({*_BLOCKS, *_TABLE_PARTS, "html", "body", "li", "dt", "dd", "figcaption", "summary"}) - _CELLS
-_MARKED = "[hidden],[style*=display i],[style*=visibility i],[role]"
+# Few elements have a style, so they are asked for one before it is looked at.
+_MARKED = "[hidden],[popover],[role],[style]:is([style*=display i],[style*=visibility i])"
 _HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
 # Pages that hide themselves until a script has run are shown to every visitor in the end; templates are never shown.
 _NEVER_HIDDEN = frozenset({"html", "body", "template"})
+# A footnote's mark or a power. Marks in brackets, and asterisks, are no part of a word as they are.
+_RAISED_NUMBER = re.compile(r"\s*+[0-9][0-9\s,;.*)\u2013-]{0,20}")
+_RAISED_DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Broken markup makes names like `td<div`, which could not be given back.
 _REAL_TAG = re.compile(r"[A-Za-z][\w:.-]*")
 
@@ -89,7 +97,7 @@ def _laid_out(tree: Tree, source: str, marked: list[Element] | None = None) -> s
     disguise.put_on(tree, find_marked(tree) if marked is None else marked)
     text = tree.to_text(_LAYOUT)
     disguise.take_off()
-    return text
+    return text.translate(_INVISIBLE_IN_FORMULAS) if disguise.has_formulas else text
 
 
 def tidy(text: str) -> str:
@@ -98,7 +106,8 @@ def tidy(text: str) -> str:
         for character in INVISIBLE:
             if character in text:
                 text = text.replace(character, "")
-        text = unicodedata.normalize("NFC", text)
+        # Faster than Python's own, which also takes time in the square of how many marks stand on one letter.
+        text = normalize("NFC", text)
     return _collapse_whitespace(text)
 
 
@@ -108,22 +117,36 @@ class _Disguise:
     def __init__(self) -> None:
         self._renamed: list[tuple[Element, str]] = []
         self._spaces: list[Text] = []
+        self._reworded: list[tuple[Text, str]] = []
+        self.has_formulas = False
 
     def put_on(self, tree: Tree, marked: list[Element]) -> None:
         # All questions before the first change: a change throws the parser's index of tags away.
-        hidden = [element for element in marked if _is_hidden(element)]
-        glued, cells_hold_blocks = _find_odd_blocks(tree)
         all_of = tree.find_all
+        # Most of the marked have nothing but a role.
+        suspects = [
+            element
+            for element in marked
+            if element.attr("style") or element.attr("hidden") is not None or element.attr("popover") is not None
+        ]
+        hidden = [element for element in (*suspects, *all_of("dialog")) if is_hidden(element)]
+        raised = [element for element in all_of("sup") if _is_raised_number(element)]
+        glued, cells_hold_blocks = _find_odd_blocks(tree)
         disguises = [(found, disguise) for tag, disguise in _DISGUISES if (found := all_of(tag))]
         if cells_hold_blocks or all_of("caption"):
             disguises += [(all_of(tag), "div") for tag in _TABLE_PARTS]
         for drawing in all_of("svg"):
             glued += drawing.find_all("text")
-            disguises.append((drawing.find_all("title"), "script"))
+            hidden += drawing.find_all("title")
+            hidden += drawing.find_all("metadata")
         for formula in all_of("math"):
-            disguises.append((formula.find_all("annotation"), "script"))
+            self.has_formulas = True
+            hidden += formula.find_all("annotation")
+            hidden += formula.find_all("annotation-xml")
         for element in glued:
             self._set_apart(element)
+        for element in raised:
+            self._raise_digits(element)
         renamed = self._renamed
         for elements, disguise in (*disguises, (hidden, "script")):
             for element in elements:
@@ -133,7 +156,9 @@ class _Disguise:
     def take_off(self) -> None:
         for space in self._spaces:
             space.extract()
-        # Backwards, because an element may have been renamed twice.
+        # Backwards, because a text or an element may have been changed twice.
+        for text, written in reversed(self._reworded):
+            text.data = written
         for element, tag in reversed(self._renamed):
             element.tag = tag
 
@@ -141,6 +166,12 @@ class _Disguise:
         space = Text(" ")
         element.insert_after(space)
         self._spaces.append(space)
+
+    def _raise_digits(self, element: Element) -> None:
+        for text in element.descendants:
+            if isinstance(text, Text):
+                self._reworded.append((text, text.data))
+                text.data = text.data.translate(_RAISED_DIGITS)
 
 
 def _find_odd_blocks(tree: Tree) -> tuple[list[Element], bool]:
@@ -161,11 +192,27 @@ def _find_odd_blocks(tree: Tree) -> tuple[list[Element], bool]:
     return glued, in_cells
 
 
-def _is_hidden(element: Element) -> bool:
+def is_hidden(element: Element) -> bool:
+    """Whether an element says of itself that it is not shown."""
     style = element.attr("style")
-    if not (style and _HIDDEN_STYLE.search(style)) and element.attr("hidden") is None:
+    if not (style and _HIDDEN_STYLE.search(style)) and element.attr("hidden") is None and not _is_closed(element):
         return False
     return element.tag not in _NEVER_HIDDEN and _REAL_TAG.fullmatch(element.tag) is not None
+
+
+def _is_closed(element: Element) -> bool:
+    """Whether it waits for a script or a button that opens it."""
+    return element.attr("open") is None if element.tag == "dialog" else element.attr("popover") is not None
+
+
+def _is_raised_number(element: Element) -> bool:
+    """Whether a `<sup>` is a number at the end of a word. In the middle of one it is left alone."""
+    if _RAISED_NUMBER.fullmatch(element.text) is None:
+        return False
+    following = element.next_sibling
+    if isinstance(following, Element):
+        following = next((node for node in following.descendants if isinstance(node, Text)), None)
+    return not (isinstance(following, Text) and following.data[:1].isalpha())
 
 
 def _reaches_the_limit(tree: Tree) -> bool:
