@@ -1,5 +1,7 @@
 """Whether a page links to the client: each rule of the verdict on a page that shows it."""
 
+from typing import Any
+
 import pytest
 
 from gossamer.analyze.backlinks import Backlink, BacklinkFinder, Verdict
@@ -67,7 +69,8 @@ def test_a_link_whose_query_is_in_the_encoding_of_its_page_is_shown_with_its_wor
     body = f"<p>CRM слова</p><a href='/?q=ж'>x</a><a href='{href}'>Наш клиент</a>".encode("cp1251")
     doc = read(body, content_type="text/html; charset=windows-1251")
     assert FINDER.find(doc, ["CRM"])["CRM"] == Backlink(Verdict.LINKED, href, "Наш клиент")
-    assert [link["url"] for link in page_links(doc)] == [link.url for link in doc.links]
+    told: list[Any] = page_links(doc)
+    assert [link["url"] for link in told] == [link.url for link in doc.links]
 
 
 def test_the_client_comes_before_its_competitors() -> None:
