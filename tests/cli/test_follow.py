@@ -14,7 +14,7 @@ from gossamer.work.home import HomeLock
 from tests.jobs import make_job
 
 REMARK = "8 of 31 sites block this address: slowing down"
-OTHERS = "Worked by the gossamer that was started first on this home."
+OTHERS = "Worked by the gossamer that was started first on this home, with its settings."
 
 
 class _Notes(QuietScreen):

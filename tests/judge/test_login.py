@@ -17,6 +17,7 @@ SHORT_CLUB = "<h1>Harbour Chess Club</h1><p>We meet on Tuesdays at eight, in the
         ("Harbour Chess Club", f"{CLUB}{MENU}<div id=sidebar><h2>Login</h2>{FORM}</div>"),
         ("Harbour Chess Club", f"{CLUB}<div><h2>Login</h2>{FORM}</div>"),
         ("Harbour Chess Club", f"{SHORT_CLUB}{MENU}<div><h2>Member login</h2>{FORM}</div>"),
+        ("Harbour blog", f"<div id=side><h2>Member login</h2>{FORM}</div><div><h1>Why oak</h1><p>{PROSE}</p></div>"),
         ("Harbour Chess Club", f"{SHORT_CLUB}<aside><h2>Login</h2>{FORM}</aside>"),
         ("Harbour Chess Club", f"{SHORT_CLUB}<div class='box sidebar'><div><h2>Login</h2>{FORM}</div></div>"),
         ("Harbour Chess Club", f"{SHORT_CLUB}<aside><h1>Login</h1>{FORM}</aside>"),

@@ -41,6 +41,7 @@ def test_a_domain_that_is_offered_at_the_brokers_is_parked() -> None:
         "This boat is for sale - shop.example",
         "shop.example: this boat is for sale",
         "shop.example - everything is for sale",
+        "Everything at shop.example is for sale this weekend",
         "The domain is for sale? Ask shop.example",
     ],
 )

@@ -99,3 +99,68 @@ def test_titles_that_only_speak_of_it_are_those_of_pages(body: str) -> None:
 )
 def test_an_article_of_that_heading_is_a_page(body: str) -> None:
     assert flaw(body) is None
+
+
+WANTED = "We can't find the page you're looking for."
+PERHAPS = "<p>Perhaps you were looking for our boats? Write to us and we will help.</p>"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"<h1>Sorry</h1><p>{WANTED}</p>{PERHAPS}",
+        f"<h1>Oops!</h1><p>{WANTED.replace(chr(39), chr(8217))}</p>{PERHAPS}",
+        f"{WIDE_MENU}<h1>Sorry!</h1><h2>{WANTED}</h2>{PERHAPS}",
+        f"<h2>{WANTED}</h2>{PERHAPS}",
+        f"<p>{WANTED}</p>",
+        f"<h1>We're sorry...</h1><p>The page you requested could not be found.</p>{PERHAPS}",
+        "<h1>Uh oh</h1><p>This page you were looking for does not exist.</p>",
+        f"{WIDE_MENU}<div class=title>Page not found</div>",
+    ],
+)
+def test_a_sigh_and_a_sentence_are_no_page(body: str) -> None:
+    assert flaw(html("Harbour", body)) == MISSING
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"<h1>Broken links</h1><p>{WANTED} That is what many sites say.</p>",
+        "<p>If the page you want is not found, write to us and we will look for it.</p>",
+        "<p>Tell us when the page you requested was not found.</p>",
+        f"<h1>Sorry</h1><p>{WANTED}</p><p>{PROSE * 3}</p>",
+        f"<p>{WANTED}</p>{ARTICLE}",
+        f"<p>Is it page not found that you see? {PROSE}</p>",
+        "<h1>Sorry</h1><p>A film by Ken Loach about a man who delivers parcels.</p>",
+        "<p>We can't find the oak we need for the boats you asked for.</p>",
+    ],
+)
+def test_a_sentence_about_it_is_no_verdict(body: str) -> None:
+    assert flaw(html("Harbour", body)) is None
+
+
+CARDS = "".join(f"<a href=/p{n}><h3>Pump {n}</h3><span>{n} litres a minute</span></a>" for n in range(30))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"<h1>Pumps</h1><dialog><h1>Product not found</h1></dialog>{CARDS}",
+        f"<h1>Pumps</h1><div hidden><h1>Page not found</h1></div>{CARDS}",
+        f"<div style='display: none'><h1>Page not found</h1></div><h1>Pumps</h1>{CARDS}",
+        f"<h1>Pumps</h1>{CARDS}<h1>Product not found</h1>",
+        f"<h1>Pumps</h1>{CARDS}<h1>Can't find the product you're looking for?</h1>",
+        f"<h1>Can't find the job you're looking for?</h1>{CARDS}",
+        f"<h1>Can’t find the page you’re looking for?</h1>{CARDS}",
+        f"<h1>Page not found?</h1>{CARDS}",
+    ],
+)
+def test_a_sentence_nobody_sees_or_a_question_is_no_verdict(body: str) -> None:
+    assert flaw(html("Pumps | Harbour", body)) is None
+
+
+@pytest.mark.parametrize(
+    "title", ["Can't find the item you're looking for? | Harbour", "Nothing was found for the king: a story"]
+)
+def test_nor_is_a_title_that_asks_or_tells(title: str) -> None:
+    assert flaw(html(title, f"<h1>Oak</h1><p>{PROSE}</p>")) is None

@@ -95,7 +95,8 @@ def test_a_date_is_compared_with_the_servers_own_clock() -> None:
     ],
 )
 def test_headers_name_the_protection(status: int, headers: dict[str, str], vendor: str, reason: Reason) -> None:
-    assert find_trouble(answer("<p>x", status=status, headers=headers)) == Trouble(reason, vendor, status)
+    asked = 60.0 if "retry-after" in headers else None
+    assert find_trouble(answer("<p>x", status=status, headers=headers)) == Trouble(reason, vendor, status, asked)
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,8 @@ from gossamer.model.url import (
             "https://example.com/talk?sessionId=keynote-of-the-year",
             "https://example.com/talk?sessionId=keynote-of-the-year",
         ),
+        ("https://example.com/?session_id=3q2-7wAB_c9ZkLmNoPqRsT", "https://example.com/"),
+        ("https://example.com/?sessionid=s%3AabcDEF1234567890.xyz&p=1", "https://example.com/?p=1"),
         ("https://example.com/?SessionID=0123456789ABCDEF01&p=1", "https://example.com/?p=1"),
         ("https://example.com/?b=2&a=1", "https://example.com/?b=2&a=1"),
         ("https://example.com/?a=b=c&d", "https://example.com/?a=b=c&d"),

@@ -187,7 +187,7 @@ def test_reading_leaves_the_tree_as_it_was() -> None:
     before = tree.html
     first = visible_text(tree, source)
     assert tree.html == before
-    assert visible_text(tree, source) == first == "a b e g h k p¹ ²³"
+    assert visible_text(tree, source) == first == "a b e g h k p1 2³"
 
 
 def test_scripts_below_the_depth_the_parser_reaches_stay_unread() -> None:

@@ -1,12 +1,19 @@
 """Whoever asks for rest gets it, from every visit of its domain and whatever becomes of the page that was refused."""
 
+import asyncio
 import time
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from uuid import UUID
+
+from sqlalchemy import select
 
 from gossamer.model.states import SiteState
-from gossamer.store import counters, sites
-from tests.work.scripted import PAGE, Answer, Site, kit_for, walk
+from gossamer.store import counters, sites, tables
+from gossamer.store.tx import Tx
+from gossamer.work.run import Shard
+from tests.work.scripted import PAGE, Answer, Site, kit_for, submit_job, walk
 
 WALL = "<html><title>Just a moment...</title><body><p>Checking your browser</p></body></html>"
 REST = 2.0  # seconds, as the header says
@@ -62,3 +69,54 @@ async def test_nobody_waits_for_a_site_of_which_nothing_more_is_wanted(tmp_path:
         assert site.paths.count("/last") == 4
         assert disturbed(site, "/last") == []
         assert time.monotonic() - site.asked[-1].at < REST
+
+
+async def test_a_wall_that_asks_for_minutes_gets_them(tmp_path: Path) -> None:
+    """Its page is given up, and the site is left alone by its visit and by the rows."""
+
+    def answer(_host: str, path: str) -> tuple[int, dict[str, str], str]:
+        if path.endswith((".txt", ".xml")):
+            return 404, {}, ""
+        if path == "/":
+            return 200, {}, PAGE.replace("</p>", "</p><a href=/1>x</a><a href=/2>x</a>")
+        return 429, {"retry-after": "600"}, WALL
+
+    site = Site(answer)
+    async with kit_for(tmp_path, site) as kit:
+        job_id = await submit_job(kit, "a.shop.test")
+        shard = Shard(kit, 0, 1, "home/0-1")
+        running = asyncio.create_task(shard.run())
+        async with asyncio.timeout(20):
+            while (resting := await kit.database.read(_resting_until, job_id)) is None:
+                await asyncio.sleep(0.05)
+        shard.stop()
+        await running
+        assert timedelta(minutes=9) < resting - kit.clock.now() <= timedelta(minutes=10)
+        assert len(site.paths) == 2  # the homepage and one of the others
+
+
+def _resting_until(tx: Tx, job_id: UUID) -> datetime | None:
+    found: datetime | None = tx.run(select(tables.sites.c.not_before).where(tables.sites.c.job_id == job_id)).scalar()
+    return found
+
+
+async def test_a_site_that_refuses_page_after_page_is_left(tmp_path: Path) -> None:
+    """However long we waited: what is not asked for is said to be failed, and why."""
+
+    def answer(_host: str, path: str) -> tuple[int, dict[str, str], str]:
+        if path.endswith((".txt", ".xml")):
+            return 404, {}, ""
+        if path == "/":
+            return 200, {}, PAGE.replace("</p>", "</p>" + "".join(f"<a href=/{n}>x</a>" for n in range(30)))
+        return 429, {"retry-after": "7200"}, ""
+
+    site = Site(answer)
+    async with kit_for(tmp_path, site) as kit:
+        job_id = await walk(kit, "a.shop.test")
+        assert len(site.paths) == 4
+        progress = await kit.database.read(counters.progress, job_id)
+        assert (progress.pages_done, progress.pages_failed, progress.pages_open) == (1, 30, 0)
+        (summary,) = await kit.database.read(sites.summaries, job_id)
+        assert summary.state is SiteState.PARTIAL
+        assert summary.trouble
+        assert summary.trouble.sentence == "Partially crawled: The site asked us to wait again and again"

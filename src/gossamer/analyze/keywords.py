@@ -13,12 +13,13 @@ The rules, in the order in which they matter:
 - A keyword that begins (ends) with a symbol needs no boundary there, except that the symbol must not go on: `C++` is in
   `C++17` but not in `C+++`; `.NET` is in `ASP.NET`, but not in `ASP.NETwork` (its other edge is a letter) or `..NET`.
 - Names of hosts end in what may be a keyword: a dot and letters. Glued to a word, such a keyword counts only if it is
-  written as it was given: `.NET` is in `ASP.NET`, but not in `company.net`. By itself it counts in any case.
+  not in lower case there: `.NET` is in `ASP.NET`, but not in `company.net`. By itself it counts in any case.
 - Every keyword counts by itself: in `CRM software`, both `CRM` and `CRM software` are mentioned. Mentions of the same
   keyword do not overlap each other. Title and text are two texts: no phrase begins in one and ends in the other.
 - Keywords that are the same after all this are one, spelled as the first of them.
 """
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ from gossamer.analyze.snippets import snippet
 _INVISIBLE = dict.fromkeys([0, 0xAD, 0x61C, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF])
 # The fastest automaton is a table with a row per character of every keyword; beyond this it would be a large table.
 _LARGEST_TABLE = 20_000
+_ENDS_HOSTS = re.compile(r"\.[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class KeywordMatcher:
                 spellings.setdefault(fold(keyword), keyword)
         self._keywords = tuple(spellings.values())
         self._lengths = tuple(map(len, spellings))
-        self._dotted = {at: name for at, name in enumerate(self._keywords) if name[0] == "." and name[1:2].isalpha()}
+        self._dotted = frozenset(at for at, name in enumerate(self._keywords) if _ENDS_HOSTS.fullmatch(name))
         self._blocked_before = tuple(
             _blockers(folded[0], dotted=at in self._dotted) for at, folded in enumerate(spellings)
         )
@@ -121,7 +123,7 @@ class KeywordMatcher:
                     continue
                 origins = origins or Origins(text, folded)
                 glued_to_a_word = sort_of(folded[start - 1]) is Sort.WORD
-                if not glued_to_a_word or text[origins.of(start) : origins.of(end)] != dotted[index]:
+                if not glued_to_a_word or text[origins.of(start) : origins.of(end)].islower():
                     continue
             if end < length and after[index][folded[end]]:
                 continue

@@ -142,7 +142,7 @@ class Follower:
             note = (
                 "Worked by the cluster."
                 if self._cluster
-                else "Worked by the gossamer that was started first on this home."
+                else "Worked by the gossamer that was started first on this home, with its settings."
             )
         self._shown = (job, progress)
         self._screen.show(job, progress, note)

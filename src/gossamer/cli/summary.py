@@ -112,6 +112,8 @@ def screen(
     reasons = [(in_general(reason), count) for reason, count in overview.reasons[:_TOP]]
     lines += _section("Matches by verdict", overview.verdicts if overview.clients else (), room, "cyan")
     lines += _section("Matches by keyword", overview.keywords[:_TOP], room, "cyan")
+    if len(overview.keywords) > _TOP:
+        lines.append(Text(f"  and {words.several(len(overview.keywords) - _TOP, 'other')}", style="dim"))
     lines += _best(overview, room)
     lines += _section("Why domains failed", reasons, room, "red")
     lines += _section("Domains by pages read", overview.sizes, room, "cyan")

@@ -57,7 +57,7 @@ def _not_chosen(url: str, walked: Walked, policy: CrawlPolicy) -> Iterator[Absen
     if one is None:
         return
     if one.depth > policy.depth:
-        clicks = f"{one.depth} clicks from the homepage, more than --depth {policy.depth}"
+        clicks = f"{one.depth} click{'' if one.depth == 1 else 's'} from the homepage, more than --depth {policy.depth}"
         yield Absence("too-deep", f"It was found on {one.found_on}, {clicks}.")
     elif walked.state is SiteState.OPEN:
         yield Absence("waiting", f"It was found on {one.found_on} and not chosen yet: the site is still being read.")

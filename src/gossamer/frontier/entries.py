@@ -15,7 +15,7 @@ class Entries:
         self._tries = 0
         self.entered = False
         self.home: str | None = None  # the first that was a page
-        self.front: bytes | None = None  # what page that turned out to be
+        self.front: bytes | None = None  # what page the entry turned out to be
         self.verdict: Trouble | None = None
 
     def met(self, url: str, handed: int) -> None:
@@ -25,9 +25,11 @@ class Entries:
             self._tried.add(url)
 
     def answered(self, url: str, depth: int, identity: bytes | None) -> None:
-        """A page was read."""
+        """A page was read. What another site passed on comes when it comes: it is the front of nothing."""
         if depth == 0 and self.home is None:
-            self.home, self.front = url, identity
+            self.home = url
+        if self.front is None and self._visit.whole and url in self._visit.entries:
+            self.front = identity
 
     def first(self) -> list[Page]:
         return [Page.at(url) for url in self._visit.entries[:1]]

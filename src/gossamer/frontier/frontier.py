@@ -34,6 +34,8 @@ _AWAY = frozenset({
 })  # fmt: skip
 _NOTICED, _NOTICED_SHARE = 5, 10  # so many of them, and more than one page in so many
 
+_MOST_REFUSED = 3  # pages in a row, each after all its tries
+
 MOST_AT_A_TIME = 1_000  # pages of one choice, and so of one visit in memory
 _FEW, _SHARE = 10, 5  # of a large site so many pages, or this part of all, are chosen at a time
 
@@ -72,6 +74,7 @@ class Frontier:
         self._spending = Spending(policy.ladder)
         self._out_of_time: Trouble | None = None  # of a page that another lane had no time for
         self._away: Counter[Reason] = Counter()
+        self._refused = 0  # pages in a row
         self._candidates = Candidates(visit.host, scope_of(policy), policy, self._notes)
         self.sitemaps = SitemapQueue(visit.host, self._candidates, self._notes)
         for known in ended:
@@ -106,6 +109,8 @@ class Frontier:
             self._level_of(known.url, known.handed).recall(known.rank, known.url, known.depth, known.links)
         if known.reason == Reason.PARTIAL_TIME.name:
             self._out_of_time = Trouble(Reason.PARTIAL_TIME, known.detail)
+        if known.state in (PageState.DONE, PageState.FAILED):
+            self._count_refusals(known.reason, known.http_status)
         if known.state is PageState.FAILED:
             self._away.update({Reason[known.reason]} & _AWAY)
             self._spending.failed(known.rung, Reason[known.reason])
@@ -256,9 +261,21 @@ class Frontier:
         """Whether another page of this site already is what this one turned out to be."""
         return identity in self._identities
 
+    def _count_refusals(self, reason: str, status: int | None) -> None:
+        refused = status == 429 or reason == Reason.ASKED_TO_WAIT.name
+        self._refused = self._refused + 1 if refused else 0
+
+    @property
+    def refusal(self) -> Trouble | None:
+        """Why the pages that wait need not be asked for: those before them were all refused, however long we waited."""
+        if self._refused < _MOST_REFUSED or not (self._queue or self._parked):
+            return None
+        return Trouble(Reason.ASKED_TO_WAIT, "again and again")
+
     def done(self, page: Page, identity: bytes) -> None:
         self._identities.add(identity)
         self._done += 1
+        self._refused = 0
         self.rendered += page.rung in self._rendering
         self._spending.read(page.rung)
         self._entries.answered(page.url, page.depth, identity)
@@ -266,6 +283,7 @@ class Frontier:
     def failed(self, page: Page, trouble: Trouble) -> tuple[Page, ...]:
         """A page ends without having been read. If it was the way in, the next spelling of the entry is chosen."""
         self._away.update({trouble.reason} & _AWAY)
+        self._count_refusals(trouble.reason.name, trouble.http_status)
         self._spending.failed(page.rung, trouble.reason)
         if not self._entries.decides(page.depth):
             return ()

@@ -1,6 +1,10 @@
 """What a page calls itself: the parts of its title and its main headings, spelled for comparison."""
 
 import re
+from collections.abc import Iterator
+from itertools import islice
+
+from turbohtml import Element
 
 from gossamer.model.document import Document
 
@@ -19,15 +23,27 @@ def title_parts(doc: Document) -> tuple[str, ...]:
 
 def headings(doc: Document, tag: str, *, outside: str = "") -> list[str]:
     """The first few headings of one rank, spelled like titles; only those outside of what a selector names."""
-    found: list[str] = []
+    found = islice((each for each in _of_rank(doc, tag) if not outside or each.closest(outside) is None), _FEW)
+    return [plain(_text_of(each)) for each in found]
+
+
+def statements(doc: Document, tag: str) -> list[tuple[str, Element]]:
+    """The first few headings of one rank that do not ask anything, with where they stand."""
+    found = ((_text_of(each), each) for each in islice(_of_rank(doc, tag), _FEW))
+    return [(plain(text), each) for text, each in found if not text.endswith("?")]
+
+
+def _of_rank(doc: Document, tag: str) -> Iterator[Element]:
     for each in doc.landmarks.headings:
-        rank = each.tag
         # They come by rank, and pages may have hundreds of the lower ones.
-        if rank > tag or len(found) == _FEW:
+        if each.tag > tag:
             break
-        if rank == tag and (not outside or each.closest(outside) is None):
-            found.append(plain(" ".join(each.text[:500].split())))
-    return found
+        if each.tag == tag:
+            yield each
+
+
+def _text_of(heading: Element) -> str:
+    return " ".join(heading.text[:500].split())
 
 
 def plain(text: str) -> str:

@@ -13,6 +13,7 @@ from gossamer.model.url import path_of
 
 _SHORT = 1_500
 _LITTLE = 400
+_NEXT_TO_NOTHING = 200
 _FEW_LINKS = 10
 _BESIDE = "aside,nav,footer,[role=complementary i],[class~=sidebar i],[id=sidebar i],[class~=widget i]"
 _PLACE = re.compile(
@@ -61,4 +62,5 @@ def _speaks_of_login(doc: Document) -> bool:
     below = headings(doc, "h2", outside=_BESIDE)
     if _AMBIGUOUS.isdisjoint(called) and _PHRASES.isdisjoint(below):
         return False
-    return len(doc.links) <= _FEW_LINKS and not has_prose(doc, _LITTLE)
+    # A heading of another kind may be the site's name, or that of an article beside a login.
+    return len(doc.links) <= _FEW_LINKS and not has_prose(doc, _NEXT_TO_NOTHING if headings(doc, "h1") else _LITTLE)

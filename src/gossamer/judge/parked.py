@@ -20,9 +20,10 @@ _SIGNS = re.compile(
     r"|diese domain (?:steht zum verkauf|ist zu verkaufen|wurde registriert)"
     r"|ce (?:nom de )?domaine est à vendre|este dominio está (?:en venta|a la venta)|domein te koop)"
 )
-# A domain offered in a title: "shop.example is for sale", "shop.example - this website is for sale!".
+# A domain offered in a title, or a part of it: "shop.example is for sale", "shop.example - this website is for sale!".
 _OFFER = re.compile(
-    r"(?<![\w.-])(?:www\.)?([a-z0-9][a-z0-9.-]*\.[a-z][a-z0-9-]+)(?: domain(?: name)?)?"
+    r"(?:^|[|:»•·–—-] )(?:the )?(?:domain(?: name)? )?(?:www\.)?"
+    r"([a-z0-9][a-z0-9.-]*\.[a-z][a-z0-9-]+)(?: domain(?: name)?)?"
     r"(?:(?: [-–—|])? (?:this|the|diese) (?:web ?site|domain(?: name)?))?"
     r" (?:(?:is|may be|might be|could be) for sale|steht zum verkauf|ist zu verkaufen)\b"
 )

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
-from gossamer.judge.headings import headings, plain, title_parts, words_of
+from gossamer.judge.headings import headings, plain, statements, title_parts, words_of
 from gossamer.judge.prose import has_prose
 from gossamer.model.document import Document
 from gossamer.model.trouble import Reason, Trouble
@@ -19,6 +19,7 @@ from gossamer.model.url import path_of
 _SHORT = 2_000
 _VERY_SHORT = 800
 _HARDLY_ANY = 400
+_ONE_LINE = 150
 
 _PHRASES = frozenset({
     "404", "404 page", "not found", "page unavailable", "this page isn't available", "this page is not available",
@@ -50,7 +51,8 @@ _MISSING = (
     rf"(?:(?:is |was )?not found|(?:isn't|wasn't) found|{_CANNOT} be (?:found|located)"
     r"|(?:doesn't|does not) (?:seem to )?exist(?: any ?more)?|no longer exists)"
 )
-_UNFOUND = rf"(?:we )?(?:{_CANNOT}|(?:are |were )?unable to)(?: seem to)? (?:find|locate)"
+# Who cannot find it is said, or it is a question: "Can't find the job you're looking for?"
+_UNFOUND = rf"(?:(?:we |(?<=sorry )|(?<=oops )){_CANNOT}|(?:we )?(?:are |were )?unable to)(?: seem to)? (?:find|locate)"
 _THE = r"(?:the |this |that )?(?:requested )?"
 
 
@@ -62,18 +64,30 @@ _OF_A_PAGE = _sentence(r"(?:web ?page|page|file(?: or directory)?|resource|url)"
 _OF_A_THING = _sentence(
     r"(?:product|item|article|post|content|document|listing|record|entry|category|job|profile|user)"
 )
+# In the text, where nothing says so above it. Not what is said about other pages: "if the page you want is not found".
+_ELSEWHERE = r"(?<!\bif )(?<!\bwhen )(?<!\bsays )(?<!\bthat )"
+_HERE = re.compile(
+    rf"{_ELSEWHERE}\b(?:we (?:{_CANNOT}|(?:are|were) unable to)(?: seem to)? (?:find|locate) (?:the|this|that) page\b"
+    rf"|(?:the |this |that )page(?! that) you\b(?:'re|'ve)?(?: \w+){{1,4}} {_MISSING}\b)"
+)
+_BARELY = re.compile(r"\b(?:page|404) not found\b|\berror 404\b")
+_SIGH = re.compile(r"(?:(?:o+ps|who+ps|uh oh|oh no|hmm+|sorry|we're sorry|we are sorry|error|ouch)(?: |$))+")
 _NUMBER = re.compile(rf"{_LEAD}(?:404|not found){_TAIL}")
-_NO_RESULT = re.compile(r"nothing (?:was )?found for .+")
+_NO_RESULT = re.compile(r"nothing found for .+")
 
 # What such sentences and phrases have in them, however they are spelled: nearly no title or heading has.
 _AUTOMATON = AhoCorasick(
     {*_PHRASES, "not_found", "t be found", "t be located", "t exist", "longer exists", "t find", "t locate", "to find",
-     "to locate", "nothing was found", "nothing found"},
+     "to locate", "nothing found"},
     implementation=Implementation.ContiguousNFA,
 )  # fmt: skip
 _PLACE = re.compile(
     r"/(?:404|error[-_]?404|404[-_]error|(?:page[-_]?)?not[-_]?found|page[-_]404)(?:\.\w{2,5})?/?$", re.IGNORECASE
 )
+
+
+# Shops keep such sentences ready and hidden.
+_UNSEEN = "[hidden],[popover],dialog:not([open]),template,[style*=none i],[style*=visibility i],[aria-hidden=true]"
 
 
 class _Says(IntEnum):
@@ -97,10 +111,23 @@ def _says_not_found(doc: Document) -> bool:
     if length <= _SHORT and doc.url != doc.requested and _PLACE.search(path_of(doc.url).partition("?")[0]):
         return True
     heading = _heading_says(doc, "h1")
+    if heading is _Says.NOTHING:
+        return length <= _SHORT and _text_says_so(doc)
     if heading is _Says.BARE:
         confirmed = _heading_says(doc, "h2") is _Says.MISSING
         return length <= _VERY_SHORT or (confirmed and not has_prose(doc, _VERY_SHORT))
-    return heading is not _Says.NOTHING and not has_prose(doc, _room_of(heading))
+    return not has_prose(doc, _room_of(heading))
+
+
+def _text_says_so(doc: Document) -> bool:
+    """Whether a page that is called nothing, or a sigh, has hardly anything to say but that."""
+    text = doc.text.lower()
+    if not _AUTOMATON.find_matches_as_indexes(text) or has_prose(doc, _HARDLY_ANY):
+        return False
+    if not all(_SIGH.fullmatch(words_of(heading)) for heading in headings(doc, "h1") if heading):
+        return False
+    said = words_of(text)
+    return _HERE.search(said) is not None or (_BARELY.search(said) is not None and not has_prose(doc, _ONE_LINE))
 
 
 def _title_is_right(doc: Document, says: _Says) -> bool:
@@ -121,7 +148,7 @@ def _room_of(says: _Says) -> int:
 
 def _title_says(doc: Document) -> _Says:
     title = plain(doc.title)
-    if not _AUTOMATON.find_matches_as_indexes(title):
+    if not _AUTOMATON.find_matches_as_indexes(title) or "?" in doc.title:
         return _Says.NOTHING
     says = max(map(_what_says, (title, *title_parts(doc))))
     if not says and any(_NO_RESULT.fullmatch(part) for part in title_parts(doc)):
@@ -130,7 +157,13 @@ def _title_says(doc: Document) -> _Says:
 
 
 def _heading_says(doc: Document, tag: str) -> _Says:
-    return max(map(_what_says, headings(doc, tag)), default=_Says.NOTHING)
+    """What the visible headings of a rank say. That a thing is missing, the first must say: others may wait for it."""
+    said = _Says.NOTHING
+    for place, (text, element) in enumerate(statements(doc, tag)):
+        says = _what_says(text)
+        if says and (place == 0 or says is not _Says.THING) and element.closest(_UNSEEN) is None:
+            said = max(said, says)
+    return said
 
 
 def _what_says(text: str) -> _Says:

@@ -35,13 +35,13 @@ def find_trouble(response: Response) -> Trouble | None:
     if stopped is None and status >= 400:
         stopped = _named_by_page(response)
     if stopped is not None:
-        return Trouble(stopped.reason, stopped.vendor, status)
+        return Trouble(stopped.reason, stopped.vendor, status, _asked(response) if status == 429 else None)
     return None if 200 <= status < 300 else _by_status(response)
 
 
 def _by_status(response: Response) -> Trouble:
     status = response.status
-    asked = seconds_asked(response.header("retry-after"), response.fetched_at, response.header("date"))
+    asked = _asked(response)
     match status:
         case 403:
             return Trouble(Reason.FORBIDDEN, http_status=status)
@@ -55,6 +55,10 @@ def _by_status(response: Response) -> Trouble:
             return Trouble(Reason.BAD_REDIRECT, http_status=status)
         case _:
             return Trouble(Reason.CLIENT_ERROR, str(status), status)
+
+
+def _asked(response: Response) -> float | None:
+    return seconds_asked(response.header("retry-after"), response.fetched_at, response.header("date"))
 
 
 def _named_by_page(response: Response) -> Verdict | None:

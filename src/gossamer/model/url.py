@@ -18,7 +18,8 @@ _TRACKING = re.compile(
     r"|_ga|_gl|_hsenc|_hsmi|hsctatracking|mkt_tok|vero_id|oly_anon_id|oly_enc_id|s_kwcid|wickedid"
     r"|phpsessid|jsessionid|aspsessionid[a-z]*)(?:=|$)"
     # A short one may well be the number of a story, or a session that people talk at.
-    r"|(?:sid|session_?id)=(?:[0-9a-z]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$",
+    r"|sid=(?:[0-9a-z]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
+    r"|session_?id=(?=[^0-9]*[0-9])[0-9a-z%._~-]{16,}$",
     re.IGNORECASE,
 )
 _PATH_SESSION = re.compile(r";jsessionid=[^/?#;]*", re.IGNORECASE)
@@ -47,9 +48,10 @@ def normalise(url: str, base: str | None = None) -> str | None:
 def as_told(url: str, base: str) -> str | None:
     """An address that a site tells us to ask for: spelled like all others, but with every parameter it has."""
     try:
-        return _tidy(ada_url.join_url(base, url), whole=True)
+        joined: str = ada_url.join_url(base, url)
     except ValueError:
         return None
+    return _tidy(joined, whole=True) or _tidy(joined)  # without what makes it too long, if that helps
 
 
 def _tidy(joined: str, *, whole: bool = False) -> str | None:

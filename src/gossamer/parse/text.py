@@ -58,7 +58,8 @@ _HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(
 # Pages that hide themselves until a script has run are shown to every visitor in the end; templates are never shown.
 _NEVER_HIDDEN = frozenset({"html", "body", "template"})
 # A footnote's mark or a power. Marks in brackets, and asterisks, are no part of a word as they are.
-_RAISED_NUMBER = re.compile(r"\s*+[0-9][0-9\s,;.*)\u2013-]{0,20}")
+_RAISED_NUMBER = re.compile(r"\s{0,20}[0-9][0-9\s,;.*)\u2013-]{0,20}")
+_LONGEST_RAISED = 40
 _RAISED_DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Broken markup makes names like `td<div`, which could not be given back.
 _REAL_TAG = re.compile(r"[A-Za-z][\w:.-]*")
@@ -130,23 +131,24 @@ class _Disguise:
             if element.attr("style") or element.attr("hidden") is not None or element.attr("popover") is not None
         ]
         hidden = [element for element in (*suspects, *all_of("dialog")) if is_hidden(element)]
-        raised = [element for element in all_of("sup") if _is_raised_number(element)]
+        raised = [text for element in all_of("sup") for text in _raised_number(element)]
         glued, cells_hold_blocks = _find_odd_blocks(tree)
         disguises = [(found, disguise) for tag, disguise in _DISGUISES if (found := all_of(tag))]
         if cells_hold_blocks or all_of("caption"):
             disguises += [(all_of(tag), "div") for tag in _TABLE_PARTS]
-        for drawing in all_of("svg"):
+        for drawing in _outermost(all_of("svg")):
             glued += drawing.find_all("text")
             hidden += drawing.find_all("title")
             hidden += drawing.find_all("metadata")
-        for formula in all_of("math"):
+        for formula in _outermost(all_of("math")):
             self.has_formulas = True
             hidden += formula.find_all("annotation")
             hidden += formula.find_all("annotation-xml")
         for element in glued:
             self._set_apart(element)
-        for element in raised:
-            self._raise_digits(element)
+        for text in raised:
+            self._reworded.append((text, text.data))
+            text.data = text.data.translate(_RAISED_DIGITS)
         renamed = self._renamed
         for elements, disguise in (*disguises, (hidden, "script")):
             for element in elements:
@@ -166,12 +168,6 @@ class _Disguise:
         space = Text(" ")
         element.insert_after(space)
         self._spaces.append(space)
-
-    def _raise_digits(self, element: Element) -> None:
-        for text in element.descendants:
-            if isinstance(text, Text):
-                self._reworded.append((text, text.data))
-                text.data = text.data.translate(_RAISED_DIGITS)
 
 
 def _find_odd_blocks(tree: Tree) -> tuple[list[Element], bool]:
@@ -205,14 +201,27 @@ def _is_closed(element: Element) -> bool:
     return element.attr("open") is None if element.tag == "dialog" else element.attr("popover") is not None
 
 
-def _is_raised_number(element: Element) -> bool:
-    """Whether a `<sup>` is a number at the end of a word. In the middle of one it is left alone."""
-    if _RAISED_NUMBER.fullmatch(element.text) is None:
-        return False
+def _outermost(elements: list[Element]) -> list[Element]:
+    """Without those that stand in another of their kind: what is in them is found from there."""
+    return [each for each in elements if not (isinstance(each.parent, Element) and each.parent.closest(each.tag))]
+
+
+def _raised_number(element: Element) -> list[Text]:
+    """The texts of a `<sup>` that is a number at the end of a word. In the middle of one it is left alone."""
+    texts: list[Text] = []
+    room = _LONGEST_RAISED
+    for node in element.descendants:
+        if isinstance(node, Text):
+            room -= len(node.data)
+            texts.append(node)
+        if room < 0 or (isinstance(node, Element) and node.tag == "sup"):
+            return []
+    if _RAISED_NUMBER.fullmatch("".join(text.data for text in texts)) is None:
+        return []
     following = element.next_sibling
     if isinstance(following, Element):
         following = next((node for node in following.descendants if isinstance(node, Text)), None)
-    return not (isinstance(following, Text) and following.data[:1].isalpha())
+    return [] if isinstance(following, Text) and following.data[:1].isalpha() else texts
 
 
 def _reaches_the_limit(tree: Tree) -> bool:

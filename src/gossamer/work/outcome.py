@@ -66,7 +66,7 @@ class Outcomes:
 
     def gather(self, page: Page, doc: Document) -> Gathered | Trouble:
         """What a page yields, or why it yields nothing. The frontier learns of neither before the step is made."""
-        identity = page.key if self._policy.as_given else _identity(page, doc, self._visit.host, self._frontier.front)
+        identity = page.key if self._policy.as_given else _identity(page, doc, self._visit, self._frontier.front)
         if self._frontier.has_read(identity):
             same = doc.url if doc.url != page.url else doc.canonical or doc.url
             return Trouble(Reason.SAME_AS, same, doc.status)
@@ -143,7 +143,7 @@ class Outcomes:
                 return self._climb(page, rung, trouble)
             case Fail(final):
                 asked = trouble.retry_after or 0.0
-                if trouble.reason in _ASKS_FOR_REST and 0 < asked <= LONGEST_WAIT:
+                if (trouble.reason in _ASKS_FOR_REST or trouble.http_status == 429) and 0 < asked <= LONGEST_WAIT:
                     # The page is given up; what the site asked for holds for the others.
                     self._memory.rest_until(self._clock.now() + timedelta(seconds=asked))
                 return self._end(page, PageState.FAILED, final)
@@ -172,15 +172,19 @@ def our_mistake(page: Page, error: Exception, status: int) -> Trouble:
     return Trouble(Reason.INTERNAL, type(error).__name__, status)
 
 
-def _identity(page: Page, doc: Document, host: str, front: bytes | None) -> bytes:
+def _identity(page: Page, doc: Document, visit: Visit, front: bytes | None) -> bytes:
     """What a page really is: its canonical address if that is on the same site, else where it was found.
 
     Sites that name their homepage as the canonical of everything are common, under whatever name; they are not
-    believed.
+    believed, unless it is the homepage with other parameters.
     """
     canonical = doc.canonical
-    if canonical and canonical != doc.url and site_of_url(canonical) == host and not is_homepage(canonical):
+    if canonical and canonical != doc.url and site_of_url(canonical) == visit.host and not is_homepage(canonical):
         named = url_key(canonical)
-        if named != front:
+        if named != front or _bare(doc.url) in {_bare(canonical), *map(_bare, visit.entries)}:
             return named
     return page.key if doc.url == page.url else url_key(doc.url)
+
+
+def _bare(url: str) -> str:
+    return url.partition("?")[0]

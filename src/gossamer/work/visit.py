@@ -128,8 +128,8 @@ class Walk:
                 return self._hand_back(now)
             if walked >= self._left:
                 return self._give_up()
-            if self._breaker.gone:
-                return self._leave_silent(self._breaker.gone)
+            if gone := self._breaker.gone or self._frontier.refusal:
+                return self._leave_for_good(gone)
             wait = self._asked_to_wait(now)
             page = self._frontier.next(now) if wait is None else None
             if page:
@@ -281,8 +281,8 @@ class Walk:
         trouble = Trouble(Reason.PARTIAL_TIME, minutes)
         self._leave(partial(self._outcomes.skip, trouble=trouble), trouble)
 
-    def _leave_silent(self, gone: Trouble) -> None:
-        """The site has not answered for minutes: the rest of its pages fail, and can be tried again."""
+    def _leave_for_good(self, gone: Trouble) -> None:
+        """The site does not answer, or wants us to go: the rest of its pages fail, and can be tried again."""
         self._leave(partial(self._outcomes.give_up, trouble=gone), Trouble(Reason.PARTIAL_FAILED, gone.sentence))
 
     def _leave(self, end: Callable[[Page], Step], verdict: Trouble) -> None:

@@ -75,6 +75,7 @@ class Seeing:
     known: dict[str, Reached] = field(default_factory=dict)  # by identity
     handed: list[str] = field(default_factory=list)
     _front: str = ""  # what the first page that was seen turned out to be
+    _entry: str = ""  # the address it was asked for by
     _addresses: dict[str | tuple[str, str], str] = field(default_factory=dict)  # by link
 
     def visit(self, url: str) -> Reached | None:
@@ -89,6 +90,7 @@ class Seeing:
         page = Reached(final, sight, aliases={*hops, identity} - {final})
         first = self.known.setdefault(identity, page)
         self._front = self._front or identity
+        self._entry = self._entry or url
         if first is not page:
             first.aliases |= ({*hops, identity}) - {first.url}
             return None
@@ -125,7 +127,9 @@ class Seeing:
 
     def _identity(self, final: str, sight: Sight) -> str:
         canonical = normalise(sight.canonical, final) if sight.canonical else None
-        if canonical is None or site_of_url(canonical) != self.site or canonical == self._front:
+        if canonical is None or site_of_url(canonical) != self.site:
+            return final
+        if canonical == self._front and _bare(final) not in (_bare(canonical), _bare(self._entry)):
             return final
         return final if is_homepage(canonical) and not is_homepage(final) else canonical
 
@@ -150,6 +154,10 @@ class Seeing:
         if known is None:
             known = self._addresses[key] = normalise(href, base) or ""
         return known
+
+
+def _bare(url: str) -> str:
+    return url.partition("?")[0]
 
 
 def refresh_target(content: str) -> str:
