@@ -83,6 +83,9 @@ def test_canonical(head: str, link: str, canonical: str | None) -> None:
         # The parser ends the head at the first thing that does not belong there; the page had it in its head.
         ("<head><img src=x><link rel=canonical href=/x></head><body>y", "https://shop.example/x"),
         ("<head><div>x</div><link href=/x rel=canonical><body>y", "https://shop.example/x"),
+        ("<head><p><script>s='</head>'</script><link rel=canonical href=/x></head><body>", "https://shop.example/x"),
+        ("<head><p><!-- <body> --><link rel=canonical href=/x></head><body>", "https://shop.example/x"),
+        ("<head><p><!-- <link rel=canonical> --></head><body><link rel=canonical href=/x>", None),
     ],
 )
 def test_only_the_head_names_the_canonical_address(html: str, canonical: str | None) -> None:

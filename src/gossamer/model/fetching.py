@@ -80,16 +80,20 @@ class Response(NamedTuple):
 
     @property
     def location(self) -> str:
-        """Where a redirect leads. Headers are ASCII by the book; what else stands in an address is UTF-8 by use."""
-        value = self.header("location")
-        if value.isascii():
-            return value
-        try:
-            return value.encode("latin-1").decode()
-        except UnicodeError:
-            return value
+        """Where a redirect leads."""
+        return as_meant(self.header("location"))
 
     @property
     def content_type(self) -> str:
         """The media type alone, lower case, without parameters."""
         return self.header("content-type").partition(";")[0].strip().lower()
+
+
+def as_meant(header: str) -> str:
+    """A header with an address in it. By the book it is ASCII; other bytes, kept one for one, are UTF-8 by use."""
+    if header.isascii():
+        return header
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeError:
+        return header

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from turbohtml import Document as Tree
 from turbohtml import Element, Namespace
 
+from gossamer.model.fetching import as_meant
 from gossamer.model.url import normalise
 from gossamer.parse.links import is_plain
 from gossamer.parse.query import with_query_in
@@ -31,6 +32,7 @@ _LONGEST_TITLE = 1_000
 _HEAD_BEGINS = re.compile(r"<head(?=[\s>/])", re.IGNORECASE)
 _HEAD_ENDS = re.compile(r"</head(?=[\s>])|<body(?=[\s>/])", re.IGNORECASE)
 _CANONICAL_LINK = re.compile(r"<link\b[^<>]*canonical", re.IGNORECASE)
+_NO_MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<script\b.*?(?:</script|\Z)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ def canonical_of(tree: Tree, source: str, base: str, link_header: str, codec: st
         if not href or is_plain(href):
             return href or None
         return normalise(with_query_in(codec, href) if codec else href, base)
-    for address, parameters in _LINK_HEADER.findall(_as_sent(link_header)) if link_header else ():
+    for address, parameters in _LINK_HEADER.findall(as_meant(link_header)) if link_header else ():
         stated = _REL.search(parameters)
         if stated and "canonical" in (stated[1] or stated[2] or "").lower().split():
             return normalise(address.strip(), base)
@@ -162,18 +164,9 @@ def _head_has_canonical(source: str) -> bool:
     head = _HEAD_BEGINS.search(source)
     if head is None:
         return True
-    end = _HEAD_ENDS.search(source, head.end())
-    return _CANONICAL_LINK.search(source, head.end(), end.start() if end else len(source)) is not None
-
-
-def _as_sent(header: str) -> str:
-    """A header as servers mean it: bytes beyond ASCII, which we have one for one, are UTF-8 if they can be."""
-    if header.isascii():
-        return header
-    try:
-        return header.encode("latin-1").decode()
-    except UnicodeError:
-        return header
+    rest = _NO_MARKUP.sub("", source[head.end() :])
+    end = _HEAD_ENDS.search(rest)
+    return _CANONICAL_LINK.search(rest, 0, end.start() if end else len(rest)) is not None
 
 
 def base_of(tree: Tree, url: str) -> str:
