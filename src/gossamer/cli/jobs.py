@@ -36,7 +36,9 @@ app = typer.Typer(help="Run, watch and steer jobs.", no_args_is_help=True, rich_
 def run(
     name: str = typer.Option(..., "--name", help="What you call it.", show_default=False),
     domains: Path = DOMAINS,
-    keywords: Path = typer.Option(..., "--keywords", help="TXT, one word or phrase per line.", show_default=False),
+    keywords: Path = typer.Option(
+        ..., "--keywords", help="TXT, one word or phrase per line, or CSV.", show_default=False
+    ),
     client_domain: list[str] | None = typer.Option(
         None, "--client-domain", metavar="DOMAIN", help="Whose links to look for. May be given several times."
     ),
