@@ -57,3 +57,26 @@ def test_any_other_answer_begins_the_count_anew(other: Trouble | None) -> None:
         else:
             frontier.done(page, page.key)
     assert frontier.refusal is None
+
+
+@pytest.mark.parametrize(
+    ("skipped", "left"),
+    [
+        (Trouble(Reason.SAME_AS, "http://a.test/x", 200), False),  # it was an answer
+        (Trouble(Reason.ROBOTS), True),  # nobody was asked
+    ],
+)
+def test_a_page_that_was_skipped_counts_by_whether_the_site_answered(skipped: Trouble, left: bool) -> None:
+    pages = [Page.at(url, 1, rank=rank) for rank, url in enumerate(links("/1", "/2", "/3", "/4", "/5"), start=1)]
+    busy = [known(page, PageState.FAILED, BUSY) for page in (pages[0], pages[1], pages[3])]
+    ended = [known(ENTRY), *busy[:2], known(pages[2], PageState.SKIPPED, skipped), busy[2]]
+    resumed = Frontier(visit(), CrawlPolicy(), pages[4:], ended)
+    assert (resumed.refusal is not None) is left
+
+    undisturbed = Frontier(visit(), CrawlPolicy(), pages, [known(ENTRY)])
+    for trouble in (BUSY, BUSY, skipped, BUSY):
+        page = undisturbed.next(NOW)
+        assert page
+        if trouble.reason is not Reason.ROBOTS:
+            undisturbed.failed(page, trouble)
+    assert undisturbed.refusal == resumed.refusal

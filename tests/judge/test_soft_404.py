@@ -164,3 +164,9 @@ def test_a_sentence_nobody_sees_or_a_question_is_no_verdict(body: str) -> None:
 )
 def test_nor_is_a_title_that_asks_or_tells(title: str) -> None:
     assert flaw(html(title, f"<h1>Oak</h1><p>{PROSE}</p>")) is None
+
+
+@pytest.mark.parametrize("title", ["page not found", "Page Not Found", "PAGE NOT FOUND!"])
+def test_a_title_that_says_nothing_else_counts_in_any_case(title: str) -> None:
+    """Also where the page explains itself at length, without a heading."""
+    assert flaw(html(title, f"<p>{PROSE * 6}</p>")) == MISSING

@@ -109,7 +109,7 @@ class Frontier:
             self._level_of(known.url, known.handed).recall(known.rank, known.url, known.depth, known.links)
         if known.reason == Reason.PARTIAL_TIME.name:
             self._out_of_time = Trouble(Reason.PARTIAL_TIME, known.detail)
-        if known.state in (PageState.DONE, PageState.FAILED):
+        if known.state is not PageState.SKIPPED or known.http_status is not None:  # the site has answered, or was asked
             self._count_refusals(known.reason, known.http_status)
         if known.state is PageState.FAILED:
             self._away.update({Reason[known.reason]} & _AWAY)

@@ -135,7 +135,7 @@ def _title_is_right(doc: Document, says: _Says) -> bool:
     if says is _Says.THING:
         return not has_prose(doc, _HARDLY_ANY)
     # Articles have such titles too, in parts: "404 Not Found: how to fix it".
-    if length <= (_SHORT if _what_says(doc.title) is says else _VERY_SHORT):
+    if length <= (_SHORT if _what_says(plain(doc.title)) is says else _VERY_SHORT):
         return True
     if max(_heading_says(doc, "h1"), _heading_says(doc, "h2")) >= _Says.BARE:
         return True
