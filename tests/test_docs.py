@@ -91,7 +91,8 @@ def literal(path: Path, call: ast.Call, place: int) -> tuple[str, str]:
 
 
 def error_codes() -> set[str]:
-    subjects = {literal(path, call, 1)[1] for path, call in calls("read_text") if len(call.args) > 1}
+    lists = [*calls("read_list"), *calls("read_text")]
+    subjects = {literal(path, call, 1)[1] for path, call in lists if len(call.args) > 1}
     found = set()
     for path, call in calls("UserError"):
         before, text = literal(path, call, 0)

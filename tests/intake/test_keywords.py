@@ -135,7 +135,7 @@ def test_nothing_in_it(path: Path, content: str) -> None:
 def test_no_file_a_folder_and_no_text(path: Path, tmp_path: Path) -> None:
     assert refusal(path).code == "keywords.not_found"
     assert refusal(tmp_path).code == "keywords.is_folder"
-    assert refusal(path, b"PK\x03\x04 xl/workbook.xml").code == "keywords.binary"
+    assert refusal(path, b"PK\x03\x04 word/document.xml").code == "keywords.binary"
     assert refusal(path, b"crm\x00").code == "keywords.binary"
     assert refusal(path, codecs.BOM_UTF16_LE + b"a").code == "keywords.binary"
 

@@ -2,7 +2,6 @@
 
 import codecs
 import os
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -298,15 +297,6 @@ def test_nothing_in_it(path: Path, content: str) -> None:
     assert refusal(path, content).code == "targets.empty"
 
 
-def test_an_excel_file_is_recognised(path: Path) -> None:
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr("xl/workbook.xml", "<workbook/>")
-    error = refusal(path)
-    assert error.code == "targets.binary"
-    assert "looks like an Excel file: save it as CSV" in error.message
-
-
 @pytest.mark.parametrize(
     ("content", "what"),
     [
@@ -390,3 +380,42 @@ def test_reading_what_was_read_changes_nothing(text: str) -> None:
         assert domain.why
         return
     assert read_domain(domain.host) == Domain(domain.host)
+
+
+def test_a_forgotten_colon_is_named(path: Path) -> None:
+    assert refusal(path, "https//oops.example\n").message.endswith("is not a domain: it has no colon after https.")
+    assert refusal(path, "HTTP/oops.example\n").message.endswith("is not a domain: it has no colon after http.")
+    assert hosts(path, "http:oops.example\nhttps.example\n") == ["oops.example", "https.example"]
+
+
+def test_single_domains_come_after_the_list_and_are_compared_with_it(path: Path) -> None:
+    path.write_text("a.com\nb.org\n")
+    found = read_targets(path, ["https://www.b.org/x", "c.net", "c.net"])
+    assert [target.host for target in found.targets] == ["a.com", "b.org", "c.net"]
+    assert (found.given, found.duplicates) == (5, 2)
+    assert [target.host for target in read_targets(None, ["c.net"]).targets] == ["c.net"]
+
+
+def test_no_list_and_a_bad_single_domain_are_refused() -> None:
+    with pytest.raises(UserError, match="No domains were given") as refused:
+        read_targets(None)
+    assert refused.value.code == "targets.missing"
+    with pytest.raises(UserError, match=r'--domain: "not one" is not a domain: it has a space in it'):
+        read_targets(None, ["not one"], skip_invalid=True)
+
+
+def test_invalid_lines_are_skipped_only_if_asked(path: Path) -> None:
+    path.write_text("domain\na.com\nhttps//oops.example\na.com\nlocalhost\n")
+    found = read_targets(path, skip_invalid=True)
+    assert [target.host for target in found.targets] == ["a.com"]
+    assert (found.given, found.duplicates) == (2, 1)
+    assert [(one.line, one.text) for one in found.skipped] == [(3, "https//oops.example"), (5, "localhost")]
+    assert found.skipped[0].reason == "has no colon after https"
+    assert refusal(path).code == "targets.bad_domain"
+
+
+def test_a_list_without_a_valid_line_is_an_error_all_the_same(path: Path) -> None:
+    path.write_text("localhost\nnonsense\n")
+    with pytest.raises(UserError, match="no valid domain in it: all 2 lines would be skipped") as refused:
+        read_targets(path, skip_invalid=True)
+    assert refused.value.code == "targets.none_valid"

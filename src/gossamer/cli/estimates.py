@@ -3,17 +3,16 @@
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from gossamer.cli import words
 from gossamer.cli.home import Home
-from gossamer.cli.lists import without_excluded
+from gossamer.cli.lists import Lists
 from gossamer.cli.session import say, say_json
 from gossamer.intake.estimate import Forecast
-from gossamer.intake.targets import TargetList, read_targets
+from gossamer.intake.targets import TargetList
 from gossamer.ledger.methods import provider_name
 from gossamer.model.estimate import Estimate
 from gossamer.model.ladders import RUNGS, Mode
@@ -141,7 +140,7 @@ def agree(house: House, said: Estimate | None, cap: Cap, *, yes: bool, quiet: bo
 async def show_estimate(
     home: Home,
     params: Mapping[str, Any],
-    lists: tuple[Path, Path | None],
+    lists: Lists,
     cap: Cap,
     probe: int | None,
     *,
@@ -149,8 +148,7 @@ async def show_estimate(
 ) -> int:
     """`job estimate`: all of it, and no job."""
     home.check()
-    domains, exclude = lists
-    targets = without_excluded(read_targets(domains), exclude, quiet=as_json)
+    targets = lists.read_domains(quiet=as_json)
     found = await foresee(home, walk_of(params), targets, probe, quiet=as_json)
     cap = with_usual(await home.ask(house_rules), cap)
     if as_json:

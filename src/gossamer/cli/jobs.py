@@ -7,6 +7,7 @@ import typer
 
 from gossamer.cli import audit, exports, history, retention, retry, views, watch
 from gossamer.cli.limits import (
+    DOMAIN,
     DOMAINS,
     EXCLUDE_DOMAINS,
     LADDER,
@@ -17,6 +18,7 @@ from gossamer.cli.limits import (
     MAX_USD,
     MODE,
     PROBE,
+    SKIP_INVALID,
     TOP_PAGES,
     YES,
 )
@@ -35,10 +37,19 @@ app = typer.Typer(help="Run, watch and steer jobs.", no_args_is_help=True, rich_
 @app.command(cls=StrictCommand)
 def run(
     name: str = typer.Option(..., "--name", help="What you call it.", show_default=False),
-    domains: Path = DOMAINS,
-    keywords: Path = typer.Option(
-        ..., "--keywords", help="TXT, one word or phrase per line, or CSV.", show_default=False
+    domains: Path | None = DOMAINS,
+    domain: list[str] | None = DOMAIN,
+    keywords: Path | None = typer.Option(
+        None,
+        "--keywords",
+        metavar="FILE",
+        help="TXT, one word or phrase per line, CSV or an Excel workbook; '-' reads standard input.",
+        show_default=False,
     ),
+    keyword: list[str] | None = typer.Option(
+        None, "--keyword", metavar="WORD", help="A single word or phrase. Repeat it for more.", show_default=False
+    ),
+    skip_invalid: bool = SKIP_INVALID,
     client_domain: list[str] | None = typer.Option(
         None, "--client-domain", metavar="DOMAIN", help="Whose links to look for. May be given several times."
     ),
@@ -87,10 +98,12 @@ def run(
     \b
         gossamer job run --name "Acme Q1" --domains domains.csv --keywords keywords.txt
         gossamer job run --name "Acme Q1" --domains domains.csv --keywords keywords.txt --client-domain acme.com
+        gossamer job run --name "A look" --domain example.com --keyword CRM --keyword "sales pipeline"
 
     Where it may cost something, an estimate is shown first. Ctrl-C pauses; 'gossamer job resume ID' goes on exactly
     there.
     """
+    from gossamer.cli.lists import Lists
     from gossamer.cli.session import run as run_command
     from gossamer.cli.steer import Request, run_job
     from gossamer.intake.limits import cap_of
@@ -106,9 +119,7 @@ def run(
     }
     request = Request(
         name,
-        domains,
-        keywords,
-        exclude_domains,
+        Lists(domains, domain or (), exclude_domains, keywords, keyword or (), skip_invalid),
         params,
         start=not no_auto_start,
         submit_key=idempotency_key,
@@ -129,7 +140,9 @@ def run(
 
 @app.command(cls=StrictCommand)
 def estimate(
-    domains: Path = DOMAINS,
+    domains: Path | None = DOMAINS,
+    domain: list[str] | None = DOMAIN,
+    skip_invalid: bool = SKIP_INVALID,
     exclude_domains: Path | None = EXCLUDE_DOMAINS,
     max_pages_per_domain: int = MAX_PAGES,
     top_pages: int = TOP_PAGES,
@@ -152,6 +165,7 @@ def estimate(
         gossamer job estimate --domains domains.csv --probe 50
     """
     from gossamer.cli.estimates import show_estimate
+    from gossamer.cli.lists import Lists
     from gossamer.cli.session import run as run_command
     from gossamer.intake.ladders import choose_ladder
     from gossamer.intake.limits import cap_of
@@ -159,10 +173,11 @@ def estimate(
 
     limits = {"max_pages_per_domain": max_pages_per_domain, "top_pages": top_pages}
     cap = cap_of(max_credits, max_usd, None, None)
+    lists = Lists(domains, domain or (), exclude_domains, skip_invalid=skip_invalid)
 
     async def work(home: "Home") -> int:
         params = {**limits, **choose_ladder(mode, ladder, (await home.ask(house_rules)).rungs)}
-        return await show_estimate(home, params, (domains, exclude_domains), cap, probe, as_json=as_json)
+        return await show_estimate(home, params, lists, cap, probe, as_json=as_json)
 
     run_command(work)
 

@@ -4,8 +4,20 @@ import typer
 
 _MOST = 10**12
 
-DOMAINS = typer.Option(..., "--domains", help="CSV or TXT, one domain per line.", show_default=False)
-EXCLUDE_DOMAINS = typer.Option(None, "--exclude-domains", help="Domains to leave out, in the same forms as --domains.")
+DOMAINS = typer.Option(
+    None,
+    "--domains",
+    metavar="FILE",
+    help="TXT or CSV, one domain per line, or an Excel workbook; '-' reads standard input.",
+    show_default=False,
+)
+DOMAIN = typer.Option(None, "--domain", metavar="NAME", help="A single domain. Repeat it for more.", show_default=False)
+SKIP_INVALID = typer.Option(
+    False, "--skip-invalid", help="Skip lines that are not valid, and list them in <list>-skipped.csv."
+)
+EXCLUDE_DOMAINS = typer.Option(
+    None, "--exclude-domains", metavar="FILE", help="Domains to leave out, in the same forms as --domains."
+)
 MAX_PAGES = typer.Option(500, min=1, max=50_000, help="Larger domains are not read whole.")
 TOP_PAGES = typer.Option(50, min=1, max=50_000, help="Pages read of a domain larger than that.")
 MODE = typer.Option(

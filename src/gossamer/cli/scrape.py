@@ -19,7 +19,11 @@ app = typer.Typer(rich_markup_mode=None)
 def scrape(
     urls: list[str] = typer.Argument(None, help="Addresses of pages.", metavar="[URL]...", show_default=False),
     file: Path | None = typer.Option(
-        None, "--file", help="More of them, one per line, or CSV with a 'url' column.", show_default=False
+        None,
+        "--file",
+        metavar="FILE",
+        help="More of them, one per line, CSV with a 'url' column or an Excel workbook; '-' reads standard input.",
+        show_default=False,
     ),
     formats: list[str] = typer.Option(
         None,

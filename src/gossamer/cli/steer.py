@@ -4,20 +4,17 @@ import asyncio
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from gossamer.assembly import RECIPES
 from gossamer.cli import costs, estimates, methods, report, tables, words
 from gossamer.cli.home import Home
-from gossamer.cli.lists import without_excluded
+from gossamer.cli.lists import Lists
 from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say, say_json
-from gossamer.intake.keywords import loaded_sentence, read_keywords
 from gossamer.intake.ladders import choose_ladder, missing_sentence
 from gossamer.intake.submit import check_key, check_name, check_params
-from gossamer.intake.targets import read_targets
 from gossamer.model.ids import short
 from gossamer.model.job import JobRequest
 from gossamer.model.money import Cap
@@ -33,12 +30,10 @@ _LONGEST_CANCEL = 60.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What `job run` was given: lists in files, and what the recipe is to be told besides."""
+    """What `job run` was given: lists of domains and keywords, and what the recipe is to be told besides."""
 
     name: str
-    domains: Path
-    keywords: Path
-    exclude_domains: Path | None
+    lists: Lists
     params: Mapping[str, Any]
     start: bool
     submit_key: str | None = None
@@ -59,10 +54,10 @@ async def run_job(home: Home, given: Request, *, processes: int | None, detach: 
     rungs = choose_ladder(given.mode, given.ladder, house.rungs)
     if given.submit_key is not None:
         check_key(given.submit_key)
-    targets, keywords = read_targets(given.domains), read_keywords(given.keywords)
-    say(loaded_sentence(keywords, given.keywords), quiet=as_json)
-    targets = without_excluded(targets, given.exclude_domains, quiet=as_json)
+    targets, keywords = given.lists.read(quiet=as_json)
     params = {"keywords": list(keywords.keywords), **given.params, **rungs}
+    if skipped := len(targets.skipped) + len(keywords.skipped):
+        params["lines_skipped"] = skipped
     if missing := missing_sentence(rungs, house.rungs):
         say(missing, quiet=as_json)
     key = given.submit_key or ""

@@ -18,6 +18,7 @@ from gossamer.export.report_page import report_page
 from gossamer.export.write import write_file
 from gossamer.intake.exclusions import read_exclusions
 from gossamer.model.ids import short
+from gossamer.model.job import Job
 from gossamer.model.trouble import in_general
 from gossamer.questions.costs import Costs
 from gossamer.questions.proofs import summary
@@ -97,7 +98,7 @@ def screen(
         Text.assemble((job.name, "bold"), f"  {short(job.id)}  ", (state, "bold"), no_wrap=True, overflow="ellipsis"),
         *_facts(
             {
-                "Searched": f"{words.several(progress.sites_total, 'domain')}, {keywords}{client}",
+                "Searched": f"{words.several(progress.sites_total, 'domain')}, {keywords}{client}{_skipped(job)}",
                 "Domains": words.outcome(progress),
                 "Pages": f"{progress.pages_done:,} read, {progress.pages_failed:,} failed, "
                 f"{progress.pages_skipped:,} skipped, {progress.bytes_in / 1e6:,.1f} MB",
@@ -121,6 +122,11 @@ def screen(
         if said:
             lines += [Text(), Text(title, style="bold"), *(Text(_wrapped("", one, 2, room)) for one in said)]
     return lines
+
+
+def _skipped(job: Job) -> str:
+    skipped = int(job.params.get("lines_skipped", 0))
+    return f"; {words.several(skipped, 'invalid line')} of the lists skipped" if skipped else ""
 
 
 def _mentions(overview: Overview) -> str:
@@ -194,6 +200,7 @@ def _as_json(overview: Overview, asked: Sequence[DomainManners], html: Path | No
         "finished_at": words.stamp(job.finished_at),
         "client_domains": overview.clients,
         "keywords": len(overview.wanted_keywords),
+        "lines_skipped": int(job.params.get("lines_skipped", 0)),
         "domains": {
             "total": progress.sites_total,
             "succeeded": progress.sites_done,

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.errors import UserError
-from gossamer.intake.columns import Cell, read_cells
+from gossamer.intake.columns import Cell, cells_of_sheet, read_cells
 from gossamer.intake.domain import Refusal, clean, read_domain
-from gossamer.intake.textfile import name_of, quoted, read_text
+from gossamer.intake.textfile import name_of, quoted, read_list
 from gossamer.model.job import Target
 from gossamer.model.url import MAX_URL_LENGTH, normalise, site_of_url
 
@@ -51,7 +51,9 @@ def read_addresses(texts: Iterable[str], pointer: str = "") -> AddressList:
 
 def read_address_file(path: Path) -> AddressList:
     """All of a file is read or none of it: the first line that is no address is a `UserError`."""
-    cells = read_cells(read_text(path, "urls", EXPECTED), _looks_like_address)
+    read = read_list(path, "urls", EXPECTED)
+    wanted = _looks_like_address
+    cells = read_cells(read, wanted) if isinstance(read, str) else cells_of_sheet(read, wanted)
     if not cells:
         message = f"{name_of(path)} has no addresses in it, only blank lines, comments or a header."
         raise UserError("urls.empty", message, hint=EXPECTED)

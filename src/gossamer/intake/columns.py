@@ -1,4 +1,4 @@
-"""Stage one, the table: from the text of a list to the cells that matter, each with its line.
+"""Stage one, the table: from the text of a list, or the rows of a sheet, to the cells that matter, each with its line.
 
 A list may be bare lines or a table with any of four delimiters, with or without a header. What holds: a cell is never
 passed over because the table was read wrongly. Where quotes do not match, every line is read on its own.
@@ -47,7 +47,16 @@ def read_cells(text: str, looks_right: Callable[[str], bool]) -> list[Cell]:
     sample = list(_first(_without_comments(lines), SAMPLE))
     if not sample:
         return []
-    rows = _rows(lines, told or _likeliest_delimiter(sample, looks_right))
+    return _of_rows(_rows(lines, told or _likeliest_delimiter(sample, looks_right)), looks_right)
+
+
+def cells_of_sheet(sheet: Iterable[list[str]], looks_right: Callable[[str], bool]) -> list[Cell]:
+    """The same of a sheet's rows: comments are rows that begin with `#`."""
+    rows = [_Row(number, cells) for number, cells in enumerate(sheet, start=1) if cells and not _is_comment(cells[0])]
+    return _of_rows(rows, looks_right)
+
+
+def _of_rows(rows: list[_Row], looks_right: Callable[[str], bool]) -> list[Cell]:
     rows = [row for row in rows if any(cell.strip() for cell in row.cells)]
     if not rows:
         return []

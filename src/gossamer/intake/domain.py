@@ -15,6 +15,7 @@ _SPACE = re.compile(r"\s")
 _REMARK = re.compile(r"\s#")
 _MAIL = re.compile(r"(?:mailto:)?[^\s@/:]+@[^\s@/:]+", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:(https?):[/\\]*|([a-z][a-z0-9+.-]*):[/\\]{2}|[/\\]{2})", re.IGNORECASE)
+_NO_COLON = re.compile(r"(https?)[/\\]+", re.IGNORECASE)
 _AFTER_AUTHORITY = re.compile(r"[/\\?#]")
 _PLAIN = re.compile(r"(?:[a-z0-9_-]{1,63}\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _LABEL = re.compile(r"[a-z0-9_-]+")
@@ -54,17 +55,25 @@ def read_domain(text: str) -> Domain | Refusal:
         return Domain(text)
     if _MAIL.fullmatch(text):
         return Refusal("looks like an e-mail address")
-    scheme, rest = "", text
+    read = _split_scheme(text)
+    if isinstance(read, Refusal):
+        return read
+    scheme, rest = read
+    authority = _AFTER_AUTHORITY.split(rest, maxsplit=1)[0].rpartition("@")[2]
+    if not authority or _SPACE.search(authority):
+        return Refusal("has a space in it" if authority else "has no name in it")
+    return _read_authority(authority, scheme)
+
+
+def _split_scheme(text: str) -> tuple[str, str] | Refusal:
+    """The scheme that was written, if any, and what comes after it."""
     if written := _SCHEME.match(text):
         if written[2]:
             return Refusal(f"begins with {written[2].lower()}:// instead of http:// or https://")
-        scheme, rest = (written[1] or "").lower(), text[written.end() :]
-    authority = _AFTER_AUTHORITY.split(rest, maxsplit=1)[0].rpartition("@")[2]
-    if not authority:
-        return Refusal("has no name in it")
-    if _SPACE.search(authority):
-        return Refusal("has a space in it")
-    return _read_authority(authority, scheme)
+        return (written[1] or "").lower(), text[written.end() :]
+    if forgotten := _NO_COLON.match(text):
+        return Refusal(f"has no colon after {forgotten[1].lower()}")
+    return "", text
 
 
 def target_of(domain: Domain, given: str) -> Target:

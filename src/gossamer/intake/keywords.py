@@ -1,14 +1,15 @@
-"""Stage one of a prospecting job: from a file of keywords to the words and phrases that are looked for, each once."""
+"""Stage one of a prospecting job: from listed keywords to the words and phrases that are looked for, each once."""
 
 import csv
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.errors import UserError
-from gossamer.intake.textfile import name_of, quoted, read_text, split_lines
+from gossamer.intake.skipped import SkippedLine
+from gossamer.intake.textfile import STDIN, name_of, quoted, read_list, split_lines
 
 MAX_KEYWORDS = 500
 MAX_LENGTH = 200
@@ -35,46 +36,82 @@ class KeywordList:
     keywords: tuple[str, ...]
     duplicates: int
     heading: str = ""
+    skipped: tuple[SkippedLine, ...] = ()  # lines that hold no keyword, where these were to be skipped
 
 
-def read_keywords(path: Path) -> KeywordList:
-    """Read a list of keywords. All of it is read or none: the first line that holds no keyword is a `UserError`."""
+def read_keywords(path: Path | None, typed: Sequence[str] = (), *, skip_invalid: bool = False) -> KeywordList:
+    """Read a list of keywords, and those given one by one.
+
+    All of it is read or none: the first line that holds no keyword is a `UserError`, unless those are skipped.
+    """
     found: dict[str, str] = {}
     refused: list[tuple[int, str, str]] = []
     duplicates = 0
-    lines = split_lines(read_text(path, "keywords", EXPECTED))
-    heading = _heading(path, lines)
-    for number, line in _entries(path, lines):
-        if number == heading:
-            continue
-        if not line or _COMMENT.match(line):
-            continue
+    heading, entries = _from_file(path) if path else ("", [])
+    for number, line in [*entries, *((0, text) for text in typed)]:
         keyword = _keyword(line)
         objection = _objection(keyword)
+        if objection and not number:
+            raise UserError(
+                "keywords.bad_keyword", f"--keyword: {quoted(line)} {objection}.", hint="Give a word or a phrase."
+            )
         if objection:
             refused.append((number, line, objection))
         elif keyword.casefold() in found:
             duplicates += 1
         else:
             found[keyword.casefold()] = keyword
-    if refused:
+    if refused and path and not skip_invalid:
         raise _bad_keyword(path, refused)
+    _check_number(path, found)
+    skipped = tuple(SkippedLine(number, line, objection) for number, line, objection in refused)
+    return KeywordList(tuple(found.values()), duplicates, heading, skipped)
+
+
+def _check_number(path: Path | None, found: Mapping[str, str]) -> None:
+    if not found and path is None:
+        raise UserError("keywords.missing", "No keywords were given.", hint="Give --keywords FILE or --keyword WORD.")
+    where = name_of(path) if path else "The command line"
     if not found:
-        message = f"{name_of(path)} has no keywords in it, only blank lines or comments."
+        message = f"{where} has no keywords in it, only blank lines or comments."
         raise UserError("keywords.empty", message, hint=EXPECTED)
     if len(found) > MAX_KEYWORDS:
-        message = f"{name_of(path)} has {len(found):,} keywords, {MAX_KEYWORDS} are the most one job takes."
+        message = f"{where} has {len(found):,} keywords, {MAX_KEYWORDS} are the most one job takes."
         raise UserError("keywords.too_many", message, hint="Remove the least important ones, or start several jobs.")
-    return KeywordList(tuple(found.values()), duplicates, lines[heading - 1].strip() if heading else "")
 
 
-def loaded_sentence(loaded: KeywordList, path: Path) -> str:
+def loaded_sentence(loaded: KeywordList, path: Path | None) -> str:
     """`Loaded 23 keywords from keywords.txt`, and what was not taken for one."""
     count = len(loaded.keywords)
-    said = f"Loaded {count:,} keyword{'' if count == 1 else 's'} from {name_of(Path(path.name))}"
+    said = f"Loaded {count:,} keyword{'' if count == 1 else 's'}"
+    if path:
+        said += f" from {name_of(path if path == STDIN else Path(path.name))}"
     if loaded.heading:
         said += f". Its first line, {quoted(loaded.heading)}, is taken for a heading; as a keyword, put it further down"
     return said
+
+
+def _from_file(path: Path) -> tuple[str, list[tuple[int, str]]]:
+    """The heading of a list, if it has one, and its numbered entries without blank lines and comments."""
+    read = read_list(path, "keywords", EXPECTED)
+    if isinstance(read, str):
+        lines = split_lines(read)
+        heading = _heading(path, lines)
+        numbered = _entries(path, lines)
+    else:
+        lines, heading = [], 0
+        numbered = _sheet_entries(read)
+    entries = [(number, text) for number, text in numbered if text and number != heading and not _COMMENT.match(text)]
+    return (lines[heading - 1].strip() if heading else ""), entries
+
+
+def _sheet_entries(sheet: list[list[str]]) -> Iterator[tuple[int, str]]:
+    """One column of a sheet: that whose title names keywords, else the first."""
+    rows = [(number, row) for number, row in enumerate(sheet, start=1) if row]
+    titled = [at for at, cell in enumerate(rows[0][1]) if _keyword(cell).casefold() in _TITLES] if rows else []
+    column = titled[0] if titled else 0
+    for number, row in rows[1:] if titled else rows:
+        yield number, row[column] if column < len(row) else ""
 
 
 def _entries(path: Path, lines: list[str]) -> Iterator[tuple[int, str]]:
@@ -141,4 +178,8 @@ def _bad_keyword(path: Path, refused: list[tuple[int, str, str]]) -> UserError:
     message = f"{name_of(path)}, line {number}: {quoted(line)} {objection}."
     if more:
         message += f" {more:,} more line{'' if more == 1 else 's'} cannot be used either."
-    return UserError("keywords.bad_keyword", message, hint=f"Write a keyword there or delete the line. {EXPECTED}")
+    return UserError(
+        "keywords.bad_keyword",
+        message,
+        hint=f"Write a keyword there or delete the line, or skip such lines with --skip-invalid. {EXPECTED}",
+    )

@@ -1,27 +1,32 @@
-"""Stage one of a job: from a list of domains in a file to the sites that will be visited, each once."""
+"""Stage one of a job: from domains in a file or on the command line to the sites that will be visited, each once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.errors import UserError
-from gossamer.intake.columns import Cell, read_cells
+from gossamer.intake.columns import Cell, cells_of_sheet, read_cells
 from gossamer.intake.domain import Domain, Refusal, clean, read_domain, target_of
-from gossamer.intake.textfile import name_of, quoted, read_text
+from gossamer.intake.skipped import SkippedLine
+from gossamer.intake.textfile import name_of, quoted, read_list
 from gossamer.model.job import Target
 from gossamer.model.url import site_of
 
 MAX_TARGETS = 50_000
 
 EXPECTED = "Expected one domain per line, or CSV with a 'domain' column."
+_HINT = "Expected a name like example.com or an address like https://example.com/."
+_HINT_SKIP = f"{_HINT} --skip-invalid leaves such lines out."
 
 
 @dataclass(frozen=True, slots=True)
 class TargetList:
-    """The sites of a list in the order they were first named: of `given` entries, `duplicates` were left out."""
+    """The sites of a list in the order they were first named: of `given` valid entries, `duplicates` were left out."""
 
     targets: tuple[Target, ...]
     given: int
     duplicates: int
+    skipped: tuple[SkippedLine, ...] = ()  # invalid lines, where these were to be skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +38,47 @@ class Entry:
     text: str
 
 
-def read_targets(path: Path) -> TargetList:
-    """Read a list of domains. All of it is read or none: the first line that names no site is a `UserError`."""
-    entries, given = read_entries(path)
+def read_targets(path: Path | None, typed: Sequence[str] = (), *, skip_invalid: bool = False) -> TargetList:
+    """Read a list of domains, and those given one by one.
+
+    All of it is read or none: the first line that names no site is a `UserError`, unless such lines are to be skipped.
+    """
+    entries = _typed_entries(typed)
+    given = len(typed)
+    skipped: tuple[SkippedLine, ...] = ()
+    if path is not None:
+        listed, count, skipped = _read(path, _HINT_SKIP, skip_invalid=skip_invalid)
+        entries = {**listed, **{site: entry for site, entry in entries.items() if site not in listed}}
+        given += count
+    if not entries:
+        raise UserError("targets.missing", "No domains were given.", hint="Give --domains FILE or --domain NAME.")
     if len(entries) > MAX_TARGETS:
         raise _too_many(path, len(entries), list(entries.values())[MAX_TARGETS].line)
     targets = tuple(target_of(entry.domain, entry.text) for entry in entries.values())
-    return TargetList(targets, given=given, duplicates=given - len(targets))
+    return TargetList(targets, given=given, duplicates=given - len(targets), skipped=skipped)
 
 
 def read_entries(path: Path) -> tuple[dict[str, Entry], int]:
     """The sites of a list of any length, each as it was first named, and how many entries there were."""
-    cells = read_cells(read_text(path, "targets", EXPECTED), _looks_like_domain)
+    entries, given, _ = _read(path, _HINT, skip_invalid=False)
+    return entries, given
+
+
+def _typed_entries(typed: Sequence[str]) -> dict[str, Entry]:
+    found: dict[str, Entry] = {}
+    for given in typed:
+        text = clean(given)
+        domain = read_domain(text)
+        if isinstance(domain, Refusal):
+            message = f"--domain: {quoted(given)} is not a domain: it {domain.why}."
+            raise UserError("targets.bad_domain", message, hint=_HINT)
+        found.setdefault(site_of(domain.host), Entry(0, domain, text))
+    return found
+
+
+def _read(path: Path, hint: str, *, skip_invalid: bool) -> tuple[dict[str, Entry], int, tuple[SkippedLine, ...]]:
+    read = read_list(path, "targets", EXPECTED)
+    cells = read_cells(read, _looks_like_domain) if isinstance(read, str) else cells_of_sheet(read, _looks_like_domain)
     if not cells:
         message = f"{name_of(path)} has no domains in it, only blank lines, comments or a header."
         raise UserError("targets.empty", message, hint=EXPECTED)
@@ -59,9 +93,13 @@ def read_entries(path: Path) -> tuple[dict[str, Entry], int]:
         site = site_of(domain.host)
         if site not in found:
             found[site] = Entry(cell.line, domain, text)
-    if refused:
-        raise _bad_domain(path, refused)
-    return found, len(cells)
+    if refused and not skip_invalid:
+        raise _bad_domain(path, refused, hint)
+    if refused and not found:
+        message = f"{name_of(path)} has no valid domain in it: all {len(refused):,} lines would be skipped."
+        raise UserError("targets.none_valid", message, hint=EXPECTED)
+    skipped = tuple(SkippedLine(cell.line, cell.text.strip(), refusal.why) for cell, refusal in refused)
+    return found, len(cells) - len(refused), skipped
 
 
 def processing_sentence(loaded: TargetList) -> str:
@@ -82,19 +120,17 @@ def _looks_like_domain(text: str) -> bool:
     return isinstance(read_domain(clean(text)), Domain)
 
 
-def _bad_domain(path: Path, refused: list[tuple[Cell, Refusal]]) -> UserError:
+def _bad_domain(path: Path, refused: list[tuple[Cell, Refusal]], hint: str) -> UserError:
     (cell, refusal), more = refused[0], len(refused) - 1
     message = f"{name_of(path)}, line {cell.line}: {quoted(cell.text.strip())} is not a domain: it {refusal.why}."
     if more:
         lines = ", ".join(f"{other.line:,}" for other, _ in refused[1:6]) + (", ..." if more > 5 else "")
         message += f" {more:,} more {'entry is' if more == 1 else 'entries are'} no domain either (line {lines})."
-    return UserError(
-        "targets.bad_domain", message, hint="Expected a name like example.com or an address like https://example.com/."
-    )
+    return UserError("targets.bad_domain", message, hint=hint)
 
 
-def _too_many(path: Path, found: int, line: int) -> UserError:
-    message = (
-        f"{name_of(path)}, line {line:,}: one domain more than the {MAX_TARGETS:,} a job takes ({found:,} in the file)."
-    )
+def _too_many(path: Path | None, found: int, line: int) -> UserError:
+    where = f" in {name_of(path)}" if path else ""
+    passed = f", passed at line {line:,}" if line else ""
+    message = f"Too many domains{where}: {found:,} (limit {MAX_TARGETS:,}{passed})."
     return UserError("targets.too_many", message, hint="Split the file and start a job for each part.")

@@ -2,11 +2,13 @@
 
 import codecs
 import re
+import sys
 from pathlib import Path
 
 from gossamer.errors import UserError
 
 MAX_BYTES = 100 * 1024 * 1024
+STDIN = Path("-")
 
 # Longest first: the mark of UTF-16 is the beginning of the mark of UTF-32.
 _MARKS = (
@@ -16,13 +18,13 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _OFFICE = (
-    (b"xl/", "an Excel file: save it as CSV"),
+    (b"xl/", "an Excel file: save it as CSV"),  # where a workbook cannot be read as a list
     (b"opendocument.spreadsheet", "a spreadsheet: save it as CSV"),
     (b"word/", "a Word file: save it as plain text"),
     (b"opendocument.text", "a text document: save it as plain text"),
 )
 _BINARY = (
-    (b"\xd0\xcf\x11\xe0", "an Excel file: save it as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel file: save it as .xlsx or CSV"),
     (b"%PDF-", "a PDF file: copy its lines into a text file"),
     (b"\x1f\x8b", "a compressed file: unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a compressed file: unpack it first"),
@@ -33,9 +35,28 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x19\x1b-\x1f]")
 
 def read_text(path: Path, subject: str, expected: str) -> str:
     """The whole text of a list. Every way in which that can fail is a `UserError` with the code `<subject>.<what>`."""
+    return _text(_read_bytes(path, subject, expected), path, subject)
+
+
+def read_list(path: Path, subject: str, expected: str) -> str | list[list[str]]:
+    """The text of a list or, of a workbook, the rows of its first sheet. Errors as of `read_text`."""
     raw = _read_bytes(path, subject, expected)
-    if not raw:
-        raise UserError(f"{subject}.empty", f"{name_of(path)} is empty.", hint=expected)
+    if is_workbook(raw):
+        # openpyxl is large, and few lists are workbooks.
+        from gossamer.intake.workbook import read_rows
+
+        return read_rows(raw, path, subject)
+    return _text(raw, path, subject)
+
+
+def is_workbook(raw: bytes) -> bool:
+    """Whether a file is an Excel workbook, encrypted ones included."""
+    return (raw.startswith(b"PK\x03\x04") and b"xl/workbook.xml" in raw) or (
+        raw.startswith(b"\xd0\xcf\x11\xe0") and "EncryptedPackage".encode("utf-16-le") in raw
+    )
+
+
+def _text(raw: bytes, path: Path, subject: str) -> str:
     # Joined files bring the byte order mark of each part along; DOS programs end a file with Ctrl-Z.
     return _decode(raw, path, subject).replace("\ufeff", "").rstrip("\x1a")
 
@@ -47,7 +68,7 @@ def split_lines(text: str) -> list[str]:
 
 def name_of(path: Path) -> str:
     """A path as it may stand in a one-line message."""
-    return _escaped(str(path))
+    return "standard input" if path == STDIN else _escaped(str(path))
 
 
 def quoted(text: str, most: int = 60) -> str:
@@ -65,8 +86,11 @@ def _escaped(text: str) -> str:
 def _read_bytes(path: Path, subject: str, expected: str) -> bytes:
     name = name_of(path)
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+        if path == STDIN:
+            raw = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with path.open("rb") as file:
+                raw = file.read(MAX_BYTES + 1)
     except IsADirectoryError:
         hint = f"Give the path of a file in it. {expected}"
         raise UserError(f"{subject}.is_folder", f"{name} is a folder, not a file.", hint=hint) from None
@@ -83,6 +107,8 @@ def _read_bytes(path: Path, subject: str, expected: str) -> bytes:
     if len(raw) > MAX_BYTES:
         message = f"{name} is larger than {MAX_BYTES // 1024 // 1024} MB."
         raise UserError(f"{subject}.too_large", message, hint="Keep only the column that matters, or split the file.")
+    if not raw:
+        raise UserError(f"{subject}.empty", f"{name} is empty.", hint=expected)
     return raw
 
 

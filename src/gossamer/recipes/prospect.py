@@ -91,6 +91,13 @@ class ProspectParams(FetchingParams):
     )
     exclude: Patterns = Field(default_factory=list, description="Read no pages that match one of these.")
 
+    lines_skipped: int = Field(
+        default=0,
+        ge=0,
+        le=1_000_000_000,
+        description="Lines of the given lists that were left out as invalid; shown in summary and audit.",
+    )
+
     @field_validator("competitor_domains")
     @classmethod
     def _has_a_client(cls, competitors: list[str], info: ValidationInfo) -> list[str]:

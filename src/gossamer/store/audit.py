@@ -35,7 +35,7 @@ from gossamer.store.tx import Tx
 FEW = 3
 
 JOB = bindparam("job", type_=jobs.c.id.type)
-_JOB_ROW = select(jobs.c.state, jobs.c.hidden_at).where(jobs.c.id == JOB)
+_JOB_ROW = select(jobs.c.state, jobs.c.hidden_at, jobs.c.params).where(jobs.c.id == JOB)
 ONE: ColumnElement[Any] = literal_column("1")
 _ZERO: ColumnElement[Any] = literal_column("0")
 _IN_HAND = visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
@@ -71,6 +71,7 @@ class Tally:
     offenders: Mapping[str, Offenders]
     records: int = 0
     money: MoneyTally = MoneyTally()
+    lines_skipped: int = 0  # of the lists the job was given
 
 
 def tally(tx: Tx, job_id: UUID) -> Tally | None:
@@ -91,6 +92,7 @@ def tally(tx: Tx, job_id: UUID) -> Tally | None:
         is_hidden=job.hidden_at is not None,
         offenders={**offenders, **_elsewhere(tx, job_id, JobState(job.state))},
         money=audit_money.of_job(tx, job_id),
+        lines_skipped=int(job.params.get("lines_skipped", 0)),
     )
 
 

@@ -73,7 +73,11 @@ def _report(job_id: UUID, found: Tally | None) -> AuditReport:
     if found is None:
         raise UserError("job.not_found", f"Job {short(job_id)} was deleted just now.", hint="See 'gossamer job list'.")
     wanted = _OF_ARCHIVED if found.state is JobState.ARCHIVED else _CHECKS
-    return AuditReport(job_id, found.state, tuple(check(found) for check in wanted))
+    checks = tuple(check(found) for check in wanted)
+    if found.lines_skipped:
+        # A person asked for it: no fault, but not to be forgotten where inputs are counted.
+        checks = (*checks, Check("lists", {"lines_skipped_as_invalid": found.lines_skipped}))
+    return AuditReport(job_id, found.state, checks)
 
 
 def _pages(rows: Tally) -> Check:
