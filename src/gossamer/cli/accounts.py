@@ -2,12 +2,12 @@
 
 import typer
 
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.views import JSON
 from gossamer.model.account import Right
 
-app = typer.Typer(help="Accounts of the server, their users and limits.", no_args_is_help=True, rich_markup_mode=None)
-keys = typer.Typer(help="API keys of the server.", no_args_is_help=True, rich_markup_mode=None)
+app = command_group(help="Accounts of the server, their users and limits.", no_args_is_help=True)
+keys = command_group(help="API keys of the server.", no_args_is_help=True)
 
 ACCOUNT = typer.Argument(help="The account's id, like acme.", metavar="ACCOUNT", show_default=False)
 OF = typer.Option(

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.views import JSON
 
 if TYPE_CHECKING:
     from gossamer.cli.home import Home
     from gossamer.model.alert import Alert
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = command_group(no_args_is_help=True)
 
 
 @app.command("alerts", cls=StrictCommand)

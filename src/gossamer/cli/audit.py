@@ -2,13 +2,11 @@
 
 from datetime import datetime
 
-import typer
-
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.views import JOB, JSON
 from gossamer.model.checkpoint import Checkpoint
 
-app = typer.Typer(rich_markup_mode=None)
+app = command_group()
 
 
 @app.command(cls=StrictCommand)

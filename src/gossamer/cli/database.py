@@ -4,10 +4,10 @@ from pathlib import Path
 
 import typer
 
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.views import JSON
 
-app = typer.Typer(help="Look after the database.", no_args_is_help=True, rich_markup_mode=None)
+app = command_group(help="Look after the database.", no_args_is_help=True)
 
 
 @app.command(cls=StrictCommand)

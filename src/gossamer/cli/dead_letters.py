@@ -2,10 +2,10 @@
 
 import typer
 
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.views import JSON
 
-app = typer.Typer(help="Visits that were given up.", no_args_is_help=True, rich_markup_mode=None)
+app = command_group(help="Visits that were given up.", no_args_is_help=True)
 
 LETTER = typer.Argument(
     help="The letter's id, or some characters of its beginning or end.", metavar="ID", show_default=False

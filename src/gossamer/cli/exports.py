@@ -4,10 +4,10 @@ from pathlib import Path
 
 import typer
 
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.views import JOB, JSON, UNLINKED_ONLY, WITHOUT_COSTS
 
-app = typer.Typer(rich_markup_mode=None)
+app = command_group()
 
 OUTPUT = typer.Option(
     None, "--output", help="Write this file at once, '-' for standard output, instead.", show_default=False

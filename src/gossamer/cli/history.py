@@ -2,10 +2,10 @@
 
 import typer
 
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.views import JOB, JSON
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = command_group(no_args_is_help=True)
 
 
 @app.command(cls=StrictCommand)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from gossamer.cli import audit, exports, history, retention, retry, views, watch
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.limits import (
     DOMAIN,
     DOMAINS,
@@ -22,7 +23,6 @@ from gossamer.cli.limits import (
     TOP_PAGES,
     YES,
 )
-from gossamer.cli.main import StrictCommand
 from gossamer.cli.views import DETACH, JOB, JSON, PROCESSES
 from gossamer.model.priority import Priority
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 NO_WAIT = typer.Option(False, "--no-wait", help="Do not wait until requests in flight have finished.")
 
-app = typer.Typer(help="Run, watch and steer jobs.", no_args_is_help=True, rich_markup_mode=None)
+app = command_group(help="Run, watch and steer jobs.", no_args_is_help=True)
 
 
 @app.command(cls=StrictCommand)

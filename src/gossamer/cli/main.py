@@ -3,12 +3,11 @@
 import gc
 import os
 import sys
-from typing import Any
 
 import typer
-from typer.core import TyperCommand
 
 from gossamer import __version__
+from gossamer.cli.command_help import CommandGroup
 from gossamer.errors import GossamerError, UserError
 
 BAD_INPUT = 2
@@ -19,27 +18,14 @@ _LOCAL_ONLY = frozenset({"account", "db", "doctor", "serve", "worker"})
 
 app = typer.Typer(
     name="gossamer",
+    cls=CommandGroup,
     help="Visits web sites politely and cheaply and turns them into tables people can use.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    # Plain help: no option name is cut in a narrow terminal, and it appears at once.
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class StrictCommand(TyperCommand):
-    """A flag given twice is a slip of the pen, not a vote for the last one."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-        for param in order:
-            if param.param_type_name == "option" and not param.multiple and order.count(param) > 1:
-                raise UserError(
-                    "usage.duplicate", f"{max(param.opts, key=len)} was given more than once.", hint="Give it once."
-                )
-        return super().parse_args(ctx, args)
 
 
 def _show_version(wanted: bool) -> None:
@@ -65,7 +51,20 @@ def gossamer(
 
 def register() -> None:
     """Hang the groups of commands below the program."""
-    from gossamer.cli import accounts, database, doctor, explain, jobs, login, scrape, serve, system, webhooks, worker
+    from gossamer.cli import (
+        accounts,
+        completion,
+        database,
+        doctor,
+        explain,
+        jobs,
+        login,
+        scrape,
+        serve,
+        system,
+        webhooks,
+        worker,
+    )
 
     app.add_typer(jobs.app, name="job")
     app.add_typer(scrape.app)
@@ -78,9 +77,15 @@ def register() -> None:
     app.add_typer(accounts.app, name="account")
     app.add_typer(doctor.app)
     app.add_typer(login.app)
+    app.add_typer(completion.app)
 
 
 def main() -> None:
+    if any(name.endswith("_COMPLETE") for name in os.environ):
+        # A shell asks what may follow what was typed so far.
+        from typer.completion import completion_init  # type: ignore[attr-defined] # not in its list of names
+
+        completion_init()
     # Nothing that is loaded is garbage, and looking for some takes a sixth of a short command's time.
     gc.set_threshold(50_000)
     register()
@@ -113,6 +118,9 @@ def main() -> None:
 
 
 def _sentence(error: Exception, message: str) -> str:
+    possible = getattr(error, "possibilities", None)
+    if possible:
+        return f"{message.rstrip('.')}. Did you mean {' or '.join(possible)}?"
     format_message = getattr(error, "format_message", None)
     text = str(format_message()) if format_message else message
     return text if text.endswith((".", "?", "!")) else f"{text}."

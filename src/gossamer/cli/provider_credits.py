@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.views import JSON
 
 if TYPE_CHECKING:
     from gossamer.cli.home import Home
 
-app = typer.Typer(rich_markup_mode=None)
+app = command_group()
 
 
 @app.command("credits", cls=StrictCommand)

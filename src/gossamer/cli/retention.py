@@ -2,11 +2,11 @@
 
 import typer
 
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.views import JOB, JSON
 
-app = typer.Typer(rich_markup_mode=None)
-system = typer.Typer(rich_markup_mode=None)
+app = command_group()
+system = command_group()
 
 YES = typer.Option(False, "--yes", help="Do not ask: it is meant.")
 

@@ -1,11 +1,9 @@
 """`gossamer job retry-failed`: once more what failed, and what was still open."""
 
-import typer
-
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.views import DETACH, JOB, JSON, PROCESSES
 
-app = typer.Typer(rich_markup_mode=None)
+app = command_group()
 
 
 @app.command("retry-failed", cls=StrictCommand)

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.limits import MAX_CREDITS, MAX_USD
-from gossamer.cli.main import StrictCommand
 from gossamer.cli.views import PROCESSES
 
 if TYPE_CHECKING:
     from gossamer.cli.home import Home
 
-app = typer.Typer(rich_markup_mode=None)
+app = command_group()
 
 
 @app.command(cls=StrictCommand)

@@ -2,10 +2,10 @@
 
 import typer
 
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.views import PROCESSES
 
-app = typer.Typer(rich_markup_mode=None)
+app = command_group()
 
 
 @app.command(cls=StrictCommand)

@@ -1,10 +1,9 @@
 """`gossamer system`: what concerns all jobs."""
 
-import typer
-
 from gossamer.cli import accounts, alerts, dead_letters, provider_credits, retention, workers
+from gossamer.cli.command_help import command_group
 
-app = typer.Typer(help="Look after the whole home.", no_args_is_help=True, rich_markup_mode=None)
+app = command_group(help="Maintenance and administration.", no_args_is_help=True)
 app.add_typer(alerts.app)
 app.add_typer(accounts.keys, name="keys")
 app.add_typer(dead_letters.app, name="dead-letters")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import typer
 
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 
-app = typer.Typer(rich_markup_mode=None)
+app = command_group()
 
 JSON = typer.Option(False, "--json", help="Answer in JSON, for scripts.")
 DETACH = typer.Option(False, "--detach", help="Work in the background and return at once.")

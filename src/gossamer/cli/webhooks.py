@@ -2,10 +2,10 @@
 
 import typer
 
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.views import JSON
 
-app = typer.Typer(help="Tell other programs what happens to jobs.", no_args_is_help=True, rich_markup_mode=None)
+app = command_group(help="Tell other programs what happens to jobs.", no_args_is_help=True)
 
 ENDPOINT = typer.Argument(help="The webhook's id, as 'gossamer webhook list' shows it.", metavar="ID")
 

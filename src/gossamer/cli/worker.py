@@ -4,9 +4,9 @@ import sys
 
 import typer
 
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 
-app = typer.Typer(rich_markup_mode=None)
+app = command_group()
 
 
 @app.command(cls=StrictCommand)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from gossamer.cli.main import StrictCommand
+from gossamer.cli.command_help import StrictCommand, command_group
 from gossamer.cli.views import JSON
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gossamer.store.desk import DeskLine
     from gossamer.store.queue import QueueLine
 
-app = typer.Typer(rich_markup_mode=None)
+app = command_group()
 
 
 @app.command("workers", cls=StrictCommand)
