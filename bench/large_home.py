@@ -61,6 +61,30 @@ def fill_home(home: Path, rows: int) -> UUID:
     return job_id
 
 
+def fill_open_home(home: Path, count: int) -> UUID:
+    """A running job of so many open sites, all begun and with pages to read; one in twenty asks for a delay."""
+    path = home / "gossamer.db"
+    job_id, _ = asyncio.run(_create(path, list(domains(count))))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        body = (
+            "User-agent: *\nDisallow: /cart\nSitemap: https://shop.example/sitemap.xml\n" + "Disallow: /private\n" * 30
+        )
+        for delay, rest in (("", ""), ("Crawl-delay: 2\n", " AND rowid % 20 = 0")):
+            robots = orjson.dumps({"https://shop.example": {"status": 200, "body": body + delay}})
+            connection.execute(f"UPDATE sites SET robots = ? WHERE 1 {rest}", (robots.decode(),))  # noqa: S608 - our own
+        connection.execute(
+            "UPDATE sites SET pages_done = 5, open_pages = 5, size = 20 + rowid % 100, size_source = 'sitemap'"
+        )
+        connection.execute("UPDATE jobs SET started_at = created_at - 60000")
+        connection.execute("UPDATE counters SET pages_done = ?, pages_open = ? WHERE shard = 0", (5 * count, 5 * count))
+        connection.execute(
+            "INSERT INTO minutes (job_id, minute, sites, pages, records) "
+            "SELECT id, created_at / 60000 * 60000, 0, ?, 0 FROM jobs",
+            (5 * count,),
+        )
+    return job_id
+
+
 async def _create(path: Path, hosts: list[str]) -> tuple[UUID, dict[str, UUID]]:
     database = await ready_database(f"sqlite:///{path}", SystemClock())
 

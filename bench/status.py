@@ -8,13 +8,14 @@ from uuid import UUID
 import orjson
 
 from bench.figure import BenchFailed, Figure
-from bench.large_home import fill_home
+from bench.large_home import fill_home, fill_open_home
 from bench.running import GOSSAMER, environment, fastest, run
 from gossamer.clock import SystemClock
 from gossamer.store import counters
 from gossamer.store.database import SqliteDatabase
 
 LIMIT = 0.2
+OPEN_LIMIT = 2.0  # seconds
 
 
 def measure(folder: Path, quick: bool) -> list[Figure]:
@@ -32,6 +33,12 @@ def measure(folder: Path, quick: bool) -> list[Figure]:
         with_rows.append(run(looking, environment(large), cwd=folder))
     floor, ours = fastest(without), fastest(with_rows)
     first, best = asyncio.run(_query_times(large / "gossamer.db", job_id))
+    at_work = folder / "at-work"
+    count = 2_000 if quick else 50_000
+    open_id = fill_open_home(at_work, count)
+    asking = [*GOSSAMER, "job", "status", str(open_id), "--json"]
+    with_open = [run(asking, environment(at_work), cwd=folder) for _ in range(times)]
+    _expect_estimate(with_open[0].out)
     size = (large / "gossamer.db").stat().st_size
     return [
         Figure("rows", "records in the database", rows, "", note=f"{size / 1e6:.0f} MB, filled in {filled:.0f} s"),
@@ -40,6 +47,9 @@ def measure(folder: Path, quick: bool) -> list[Figure]:
         Figure("floor_wall", "`job list` on an empty home, the floor", floor.wall, "s"),
         Figure("floor_cpu", "its CPU time", floor.cpu, "s"),
         Figure("beyond", "`job status` beyond the floor", ours.wall - floor.wall, "s", LIMIT),
+        Figure(
+            "open", f"`job status` with {count:,} open domains, all begun", fastest(with_open).wall, "s", OPEN_LIMIT
+        ),
         Figure("query_first", "its query, the first time in a process", first * 1000, "ms"),
         Figure("query", "its query, best of five", best * 1000, "ms"),
     ]
@@ -49,6 +59,12 @@ def _expect(rows: int, answer: bytes) -> None:
     matches = orjson.loads(answer)["matches"]
     if matches != rows:
         raise BenchFailed(f"job status counts {matches} of {rows} records")
+
+
+def _expect_estimate(answer: bytes) -> None:
+    pages = orjson.loads(answer)["pages"]
+    if pages["expected"] <= pages["done"] + pages["open"]:
+        raise BenchFailed(f"job status knows nothing of the pages ahead: {pages}")
 
 
 async def _query_times(path: Path, job_id: UUID) -> tuple[float, float]:

@@ -27,6 +27,7 @@ from gossamer.store import jobs, listings, tables, visits
 from gossamer.store.database import open_database
 from gossamer.store.schema import ready_database
 from gossamer.store.tx import Tx
+from gossamer.work.ahead import Foresight
 from tests.api.conftest import Server, new_job
 from tests.conftest import AnyDatabase
 from tests.jobs import LEASE, done, make_job, tokens
@@ -242,7 +243,8 @@ async def test_whoever_has_missed_thousands_gets_each_of_them_once(database: Any
     await database.write(_add_events, job.id, 5_200)
     await database.write(jobs.move, job.id, JobState.CANCELLED)
     seen = []
-    async with Live(database).follow("default", job.id, first.id) as follower, asyncio.timeout(30):
+    live = Live(database, Foresight(lambda _: timedelta(seconds=1)))
+    async with live.follow("default", job.id, first.id) as follower, asyncio.timeout(30):
         while update := await follower.next():
             seen += [one.id for one in update.events]
             if update.is_last:

@@ -9,7 +9,7 @@ from gossamer.cli import report, words
 from gossamer.cli.screen import draw
 from gossamer.intake.control import Retried
 from gossamer.model.ids import new_id, short
-from gossamer.model.job import Job, Progress
+from gossamer.model.job import Ahead, Job, Progress
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason
 
@@ -22,6 +22,8 @@ PROGRESS = Progress(
     pages_done=41_000,
     records=812,
     sites_recently=72,
+    pages_recently=300,
+    ahead=Ahead(pages=4_000, unread=1_500, pages_unread=20_000, longest=timedelta(minutes=8)),
     last_activity=NOW - timedelta(minutes=2),
 )
 
@@ -30,7 +32,8 @@ def test_the_status_of_a_running_job_has_all_a_person_asks_for() -> None:
     lines = report.status_lines(JOB, PROGRESS, 4711, NOW)
     assert "Progress: 3,241/5,000 domains (64%)" in lines
     assert "Status: Running" in lines
-    assert "ETA: ~6.1 hours remaining" in lines
+    assert "Pages so far: 41,000 of ~65,000 pages (63%), 100 pages/min" in lines
+    assert "ETA: at least ~4.0 hours remaining, 1,500 domains are unread" in lines
     assert "Throughput: Averaging 288 domains/hour over last 15 minutes" in lines
     assert "Last activity: 2 min ago" in lines
     assert "Domains: 3,000 succeeded, 241 failed" in lines
@@ -108,6 +111,8 @@ def test_the_live_display_fits_a_narrow_terminal() -> None:
         console.file.close()
         assert all(len(line) <= width for line in shown.splitlines())
         assert "3,241/5,000 domains (64%)" in shown
+        assert "41,000 of ~65,000 pages (63%)" in shown
+        assert "pages/min" in shown
 
 
 def test_durations_read_naturally() -> None:
@@ -127,17 +132,25 @@ def test_a_snippet_is_cut_around_its_keyword() -> None:
     assert len(short_form) < 50
 
 
-def test_the_last_slow_domains_are_not_judged_by_the_quick_ones() -> None:
-    quick = Progress(sites_total=30, sites_done=29, sites_recently=29, window=timedelta(minutes=1), pages_open=50)
-    assert words.remaining(quick) == "~2 s remaining"
-    slow = replace(quick, all_begun=True, pages_recently=6, pages_window=timedelta(minutes=3))
-    assert words.remaining(slow) == "at least ~25 min, for the last domain"
-    # Where domains end more slowly than pages come, the domains count.
-    many = replace(slow, sites_total=300, sites_done=29, window=timedelta(minutes=15), pages_recently=600)
-    assert words.remaining(many) == "at least ~2.3 hours, for the last 271 domains"
-    silent = replace(slow, sites_recently=0, pages_recently=0)
-    assert words.remaining(silent) == "not known, for the last domain"
-    assert not words.eta_is_least(replace(slow, sites_total=29))
+def test_what_remains_goes_by_pages_and_says_when_it_is_a_least() -> None:
+    ahead = Ahead(pages=400, longest=timedelta(seconds=300))
+    progress = Progress(
+        sites_total=30,
+        sites_done=29,
+        pages_done=600,
+        pages_recently=300,
+        pages_window=timedelta(minutes=3),
+        ahead=ahead,
+    )
+    assert words.remaining(progress) == "~5 min remaining"
+    assert words.pages_far(progress) == "600 of 1,000 pages (60%)"
+    growing = replace(progress, ahead=replace(ahead, growing=True))
+    assert words.remaining(growing) == "at least ~5 min remaining, more pages may be found"
+    unread = replace(progress, ahead=replace(ahead, unread=12, pages_unread=240))
+    assert words.remaining(unread) == "at least ~6 min remaining, 12 domains are unread"
+    assert words.pages_far(unread) == "600 of ~1,240 pages (48%)"
+    assert words.remaining(replace(progress, pages_recently=0)) == "not known yet"
+    assert words.remaining(replace(progress, sites_done=30)) == "not known yet"
 
 
 def test_one_page_is_no_pages() -> None:

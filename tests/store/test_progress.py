@@ -1,4 +1,4 @@
-"""How far a job has come, as far as it is not a plain sum: whether all has begun, and how fast pages came of late."""
+"""How far a job has come, as far as it is not a plain sum: how fast pages came of late."""
 
 from datetime import timedelta
 
@@ -6,23 +6,10 @@ from sqlalchemy import update
 
 from gossamer.model.job import Progress
 from gossamer.model.money import Amount, Cap
-from gossamer.settle.step import HandBack, Step
 from gossamer.store import budgets, counters, ledger_tables, tables
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
-
-
-async def test_all_has_begun_when_no_visit_waits_for_its_first_slice(database: AnyDatabase) -> None:
-    job = await database.write(make_job, "a.test", "b.test")
-    assert not (await database.read(counters.progress, job.id)).all_begun
-    first, second = await database.write(claim_all)
-    now = await database.read(lambda tx: tx.now)
-    await settle(database, Step(first, walked=1, ending=HandBack(now)))
-    assert (await database.read(counters.progress, job.id)).all_begun
-    # Handed back before it could do anything: it has not begun.
-    await settle(database, Step(second, ending=HandBack(now)))
-    assert not (await database.read(counters.progress, job.id)).all_begun
 
 
 async def test_only_the_pages_of_the_last_minutes_are_recent(database: AnyDatabase) -> None:

@@ -16,6 +16,7 @@ from gossamer.store.database import Database
 from gossamer.store.events import Line
 from gossamer.store.owned import Fenced, NotTheirs
 from gossamer.store.tx import Tx
+from gossamer.work.ahead import Foresight
 
 EVERY = 0.25  # seconds between two updates of a job at least
 HEARTBEAT = 15.0  # seconds of silence after which something is said
@@ -107,8 +108,9 @@ class Follower:
 class Live:
     """All jobs that somebody follows through this server."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, foresight: Foresight) -> None:
         self._database = database
+        self._foresight = foresight
         self._followers: dict[tuple[str, UUID], set[Follower]] = {}
         self._tasks: dict[tuple[str, UUID], asyncio.Task[None]] = {}
 
@@ -118,7 +120,7 @@ class Live:
         fenced = Fenced(self._database, account, job_id)
         if after is None:
             after = await fenced.read(listings.last_event, job_id)
-        first = await fenced.read(_look, job_id, after, _CATCH_UP)
+        first = await self._look(fenced, job_id, after, _CATCH_UP)
         follower = Follower(first)
         place = (account, job_id)
         self._followers.setdefault(place, set()).add(follower)
@@ -139,13 +141,17 @@ class Live:
             for follower in followers:
                 follower.leave()
 
+    async def _look(self, fenced: Fenced, job_id: UUID, after: UUID | None, most: int = _MOST_EVENTS) -> Update:
+        update = await fenced.read(_look, job_id, after, most)
+        return replace(update, progress=await self._foresight.add(fenced, update.job, update.progress))
+
     async def _watch(self, place: tuple[str, UUID], fenced: Fenced, after: UUID | None) -> None:
         job_id = place[1]
         former: Update | None = None
         while True:
             await asyncio.sleep(EVERY)
             try:
-                update = await fenced.read(_look, job_id, after)
+                update = await self._look(fenced, job_id, after)
             except StorageAway:
                 continue  # it comes back, or the server is stopped
             except NotTheirs:
@@ -161,7 +167,7 @@ class Live:
                 return
 
 
-def _look(tx: Tx, job_id: UUID, after: UUID | None, most: int = _MOST_EVENTS) -> Update:
+def _look(tx: Tx, job_id: UUID, after: UUID | None, most: int) -> Update:
     job = jobs.get(tx, job_id)
     if job is None:
         raise NotTheirs(f"There is no job {job_id}.")

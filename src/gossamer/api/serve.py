@@ -115,7 +115,9 @@ async def open_parts(app: App) -> AsyncIterator[Parts]:
             return is_away() or ("the database is away" if counted_there and is_gone() else "")
 
         rates = Rates(places, MemoryPlaces(app.clock), is_blind)
-        yield Parts(app, rates, Signer(_secret(app)), Live(app.database), app.express(), Remembered(is_gone))
+        yield Parts(
+            app, rates, Signer(_secret(app)), Live(app.database, app.foresight), app.express(), Remembered(is_gone)
+        )
 
 
 def _secret(app: App) -> bytes:

@@ -38,6 +38,8 @@ from gossamer.work.express import Express
 from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job
 from gossamer.work.scraped import Listing, ScrapedPage
 
+_FEW = 10  # pages of a scrape, which are read before anybody could say when
+
 
 class Tenant:
     def __init__(self, app: App, account: str, key: UUID | None, prices: Mapping[str, int]) -> None:
@@ -71,7 +73,11 @@ class Tenant:
         found = await self._app.database.read(owned.status, self.id, job_id)
         if found is None:
             raise NotTheirs(f"There is no job {job_id}.")
-        return found
+        job = found.job
+        if job.state is not JobState.RUNNING or (job.names_pages and found.progress.pages_open <= _FEW):
+            return found
+        progress = await self._of(job_id).read(counters.progress, job_id)
+        return replace(found, progress=await self._app.foresight.add(self._of(job_id), job, progress))
 
     async def progress(self, job: Job) -> Progress:
         return await self._of(job.id).read(counters.progress, job.id)

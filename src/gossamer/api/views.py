@@ -31,6 +31,7 @@ class PageCounts(BaseModel):
     failed: int
     skipped: int
     open: int
+    expected: int = Field(0, description="All it will have, as far as can be said: what has ended, and what is ahead.")
 
 
 class Counts(BaseModel):
@@ -41,6 +42,9 @@ class Counts(BaseModel):
     pages: PageCounts
     records: int
     bytes_in: int
+    pages_per_minute: float = Field(0, description="Of a running job, over the last three minutes.")
+    eta_seconds: int | None = Field(None, description="Of a running job: how long the rest takes; null: not known yet.")
+    eta_is_least: bool = Field(False, description="It may take longer: sites are unread, or may have more pages.")
 
 
 class JobView(BaseModel):
@@ -222,6 +226,7 @@ def limits(cap: Cap) -> LimitsView:
 
 def counts(job: Job, progress: Progress) -> Counts:
     ended, given = progress.of(job)
+    left = progress.left
     return Counts(
         percent=ended * 100 // given if given else 100,
         sites=SiteCounts(
@@ -235,9 +240,13 @@ def counts(job: Job, progress: Progress) -> Counts:
             failed=progress.pages_failed,
             skipped=progress.pages_skipped,
             open=progress.pages_open,
+            expected=progress.pages_expected,
         ),
         records=progress.records,
         bytes_in=progress.bytes_in,
+        pages_per_minute=round(progress.pages_per_minute, 1) if job.state is JobState.RUNNING else 0,
+        eta_seconds=round(left.total_seconds()) if left is not None else None,
+        eta_is_least=left is not None and progress.left_is_least,
     )
 
 

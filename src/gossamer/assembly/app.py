@@ -37,6 +37,7 @@ from gossamer.settings import Settings
 from gossamer.store.database import Database, PostgresDatabase, SqliteDatabase, open_database
 from gossamer.store.schema import ready_database
 from gossamer.work import surrender
+from gossamer.work.ahead import Foresight
 from gossamer.work.desk import SEATS, Desk
 from gossamer.work.home import HomeLock, home_name
 
@@ -66,6 +67,7 @@ class App:
     database: SqliteDatabase | PostgresDatabase
     recipes: Mapping[str, Recipe[Any]]
     lock: HomeLock
+    foresight: Foresight
 
     @property
     def home_name(self) -> str:
@@ -255,10 +257,15 @@ async def open_app(settings: Settings, patience: timedelta = timedelta()) -> Asy
         lock.clock = clock.offset
         if lock.holder() is None:
             await surrender.recall(settings.home, database)
-        yield App(settings, clock, database, RECIPES, lock)
+        yield App(settings, clock, database, RECIPES, lock, Foresight(partial(spacing_of, settings)))
     finally:
         lock.release()
         await database.close()
+
+
+def spacing_of(settings: Settings, domain: str) -> timedelta:
+    """The least time between two requests to a domain, as far as it is ours to say."""
+    return timedelta(seconds=1 / settings.domain_rates.get(domain, settings.domain_rate))
 
 
 def desk_rules_of(settings: Settings) -> Mapping[DeskKind, DeskRule]:

@@ -22,7 +22,7 @@ from gossamer.questions.status import ended
 # A runner in the background takes a moment to come up, and another one to take over.
 _PATIENCE = 3.0
 # What changes without anything having happened.
-_PASSING = ("domains_per_hour", "eta_seconds", "eta_is_least", "last_activity")
+_PASSING = ("domains_per_hour", "pages_per_minute", "eta_seconds", "eta_is_least", "last_activity")
 _AT_REST = OVER | {JobState.PAUSED, JobState.PENDING}
 
 

@@ -15,7 +15,7 @@ from gossamer.store.sites import SiteSummary
 
 
 def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
-    left = words.eta(progress) if job.state is JobState.RUNNING and runner is not None else None
+    left = progress.left if job.state is JobState.RUNNING and runner is not None else None
     return {
         "id": str(job.id),
         "short_id": short(job.id),
@@ -36,12 +36,14 @@ def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
             "failed": progress.pages_failed,
             "skipped": progress.pages_skipped,
             "open": progress.pages_open,
+            "expected": progress.pages_expected,
         },
         "matches": progress.records,
         "bytes_in": progress.bytes_in,
         "domains_per_hour": round(words.per_hour(progress), 1),
-        "eta_seconds": round(left.total_seconds()) if left else None,
-        "eta_is_least": bool(left) and words.eta_is_least(progress),
+        "pages_per_minute": round(progress.pages_per_minute, 1) if job.state is JobState.RUNNING else 0.0,
+        "eta_seconds": round(left.total_seconds()) if left is not None else None,
+        "eta_is_least": left is not None and progress.left_is_least,
         "last_activity": words.stamp(progress.last_activity),
         "created_at": words.stamp(job.created_at),
         "started_at": words.stamp(job.started_at),
@@ -63,8 +65,8 @@ def status_lines(
         f"{'Results' if words.is_of_pages(job) else 'Matches'}: {progress.records:,}",
     ]
     if job.state is JobState.RUNNING and runner is not None:
+        lines.insert(3, f"Pages so far: {words.pages_far(progress)}, {progress.pages_per_minute:,.0f} pages/min")
         lines.append(f"ETA: {words.remaining(progress)}")
-    if job.state is JobState.RUNNING and runner is not None:
         minutes = max(1, round(progress.window.total_seconds() / 60))
         span = f"{minutes} minutes" if minutes != 1 else "minute"
         lines.append(f"Throughput: Averaging {words.per_hour(progress):,.0f} domains/hour over last {span}")

@@ -65,7 +65,7 @@ class PlainScreen(QuietScreen):
         return not self._said or time.monotonic() - self._said_at >= _PLAIN_EVERY
 
     def show(self, job: Job, progress: Progress, note: str) -> None:
-        line = f"{words.far(job, progress)}, {_numbers(job, progress)}" + (f", {note}" if note else "")
+        line = ", ".join([*_outcome(job, progress), *_pace(progress), *([note] if note else [])])
         if line != self._said and self.is_due:
             self._console.print(line, highlight=False, soft_wrap=True)
             self._said, self._said_at = line, time.monotonic()
@@ -93,15 +93,22 @@ class LiveScreen:
 
 
 def draw(job: Job, progress: Progress, note: str) -> RenderableType:
-    """Three lines: which job, how far, how fast."""
+    """Which job, a bar by pages, how far and how fast, and what has come of it."""
     head = Text.assemble((job.name, "bold"), "  ", (short(job.id), "dim"), "  ", _state(job), overflow="ellipsis")
     head.no_wrap = True
     bar = Table.grid(expand=True, padding=(0, 1))
     bar.add_column(ratio=1, min_width=8)
     bar.add_column(no_wrap=True)
-    done, total = progress.of(job)
-    bar.add_row(ProgressBar(total=max(total, 1), completed=done), Text(words.far(job, progress)))
-    lines: list[RenderableType] = [head, bar, Text(_numbers(job, progress))]
+    done, total = progress.pages_ended, progress.pages_expected
+    bar.add_row(
+        ProgressBar(total=max(total, 1), completed=done), Text(f"{words.percent(done, total) if total else 0}%")
+    )
+    lines: list[RenderableType] = [
+        head,
+        bar,
+        Text(", ".join(_pace(progress))),
+        Text(", ".join(_outcome(job, progress))),
+    ]
     if note:
         lines.append(Text(note, style="yellow"))
     return Group(*lines)
@@ -112,21 +119,19 @@ def _state(job: Job) -> tuple[str, str]:
     return str(job.state), colour
 
 
-def _numbers(job: Job, progress: Progress) -> str:
-    parts = [
-        words.found(job, progress),
-        f"{progress.sites_failed:,} failed",
-        words.several(progress.pages_done, "page"),
-        f"{words.per_hour(progress) / 60:,.0f} domains/min",
-    ]
+def _pace(progress: Progress) -> list[str]:
+    parts = [words.pages_far(progress), f"{progress.pages_per_minute:,.0f} pages/min"]
+    if progress.left is not None:
+        parts.append(f"ETA {'at least ' if progress.left_is_least else ''}~{words.duration(progress.left)}")
+    return parts
+
+
+def _outcome(job: Job, progress: Progress) -> list[str]:
+    pages = f"{words.several(progress.pages_failed, 'page')} failed"
     if words.is_of_pages(job):
-        pace = progress.pages_recently / progress.pages_window.total_seconds()
-        parts = [words.found(job, progress), f"{progress.pages_failed:,} failed", f"{60 * pace:,.0f} pages/min"]
-    left = words.eta(progress)
-    if left is not None:
-        more = " or more" if words.eta_is_least(progress) and not words.is_of_pages(job) else ""
-        parts.append(f"ETA ~{words.duration(left)}{more}")
-    return ", ".join(parts)
+        return [words.found(job, progress), pages]
+    domains = f"{words.several(progress.sites_failed, 'domain')} failed"
+    return [words.domains(progress), words.found(job, progress), domains, pages]
 
 
 def choose_screen(*, quiet: bool, to_errors: bool = False) -> Screen:

@@ -89,39 +89,28 @@ def tries(attempts: Sequence[Attempt]) -> int:
     return sum(attempt.rung != ASKED_AGAIN for attempt in attempts)
 
 
+def pages_far(progress: Progress) -> str:
+    """`412 of 1,950 pages (21%)`; `~1,950` while domains are unread, which are taken to be like the others."""
+    ended, expected = progress.pages_ended, progress.pages_expected
+    about = "~" if progress.ahead and progress.ahead.unread else ""
+    return f"{ended:,} of {about}{expected:,} pages ({percent(ended, expected)}%)"
+
+
 def per_hour(progress: Progress) -> float:
     return progress.sites_recently / progress.window.total_seconds() * 3600
 
 
-def eta(progress: Progress) -> timedelta | None:
-    """How long the rest takes at the present pace; None while there is no pace to go by.
-
-    When every domain has begun, those that are left are the slow ones, and how fast others ended says nothing of them:
-    then their known pages count too, at the pace at which pages come. More may be found: see `eta_is_least`.
-    """
-    left = progress.sites_total - progress.sites_finished
-    if left <= 0:
-        return None
-    paces = [(left, per_hour(progress))]
-    if progress.all_begun:
-        paces.append((progress.pages_open, progress.pages_recently / progress.pages_window.total_seconds() * 3600))
-    hours = [rest / pace for rest, pace in paces if rest and pace > 0]
-    return timedelta(hours=max(hours)) if hours else None
-
-
-def eta_is_least(progress: Progress) -> bool:
-    """Whether the rest may take longer than `eta` by any amount: the last domains may still show more pages."""
-    return progress.all_begun and progress.sites_finished < progress.sites_total
-
-
 def remaining(progress: Progress) -> str:
-    """`~2.3 hours remaining`, `at least ~4 min, for the last 2 domains`."""
-    time = eta(progress)
-    if not eta_is_least(progress):
-        return f"~{duration(time)} remaining" if time else "not known yet"
-    left = progress.sites_total - progress.sites_finished
-    last = "the last domain" if left == 1 else f"the last {left:,} domains"
-    return f"at least ~{duration(time)}, for {last}" if time else f"not known, for {last}"
+    """`~2.3 hours remaining`, or `at least ~4 min, 12 domains are unread`."""
+    if progress.left is None:
+        return "not known yet"
+    if not progress.left_is_least:
+        return f"~{duration(progress.left)} remaining"
+    unread = progress.ahead.unread if progress.ahead else 0
+    why = (
+        f"{several(unread, 'domain')} {'is' if unread == 1 else 'are'} unread" if unread else "more pages may be found"
+    )
+    return f"at least ~{duration(progress.left)} remaining, {why}"
 
 
 def outcome(progress: Progress) -> str:

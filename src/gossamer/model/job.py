@@ -88,9 +88,29 @@ class Job:
         return self.recipe == "scrape" and not self.params.get("walk")
 
     @property
+    def page_limits(self) -> tuple[int, int]:
+        """Up to how many pages a site is read whole, and how many are read of a larger one."""
+        usual, params = CrawlPolicy(), self.params
+        if walk := params.get("walk"):
+            return (most := int(walk.get("max_pages", usual.pages_per_site))), most
+        most = int(params.get("max_pages_per_domain", usual.pages_per_site))
+        return most, min(most, int(params.get("top_pages", usual.top_pages)))
+
+    @property
     def is_of_pages(self) -> bool:
         """Whether it was given pages and not domains: how far it is, is counted in what it was given."""
         return self.recipe == "scrape"
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a running job still has to read, estimated from its open sites."""
+
+    pages: int = 0  # known and not read yet, of sites of which something is known
+    unread: int = 0  # sites of which nothing is known yet
+    pages_unread: int = 0  # what those are expected to have, by the average of the others
+    longest: timedelta = timedelta()  # the longest queue of one domain, at the domain's own spacing
+    growing: bool = False  # a site may have more pages than are known: they are found link by link
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +131,8 @@ class Progress:
     window: timedelta = timedelta(minutes=15)  # how much of the last 15 minutes the job has really run
     pages_recently: int = 0  # ended in the last minutes
     pages_window: timedelta = timedelta(minutes=3)  # and how many minutes that are
-    all_begun: bool = False  # no open site waits for its first slice: what is left are the slow ones
     last_activity: datetime | None = None
+    ahead: Ahead | None = None  # of a job that runs, for who has asked for it
 
     @property
     def sites_finished(self) -> int:
@@ -121,6 +141,32 @@ class Progress:
     @property
     def pages_ended(self) -> int:
         return self.pages_done + self.pages_failed + self.pages_skipped
+
+    @property
+    def pages_expected(self) -> int:
+        """All pages the job will have read or given up, as far as can be said."""
+        ahead = self.ahead
+        return self.pages_ended + (ahead.pages + ahead.pages_unread if ahead else self.pages_open)
+
+    @property
+    def pages_per_minute(self) -> float:
+        return self.pages_recently / self.pages_window.total_seconds() * 60
+
+    @property
+    def left(self) -> timedelta | None:
+        """How long the rest takes; None while there is no pace to go by.
+
+        The larger of two times: all pages at the present rate, and the longest queue of a domain at its own spacing.
+        """
+        if self.ahead is None or self.sites_finished >= self.sites_total or not self.pages_recently:
+            return None
+        rest = self.pages_expected - self.pages_ended
+        return max(timedelta(minutes=rest / self.pages_per_minute), self.ahead.longest)
+
+    @property
+    def left_is_least(self) -> bool:
+        """Whether it may take longer by any amount: some sites may have more pages than are known."""
+        return self.ahead is not None and (self.ahead.unread > 0 or self.ahead.growing)
 
     def of(self, job: Job) -> tuple[int, int]:
         """How much has ended of what a job was given, and how much that is: its pages, with the few that redirects have

@@ -1,6 +1,6 @@
 """Questions about how jobs stand."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gossamer.model.job import Job, Progress
@@ -53,7 +53,7 @@ async def find(view: View, job: Text) -> Job:
 async def standing(view: View, job: Text) -> Standing:
     found, database = await view.job(job)
     progress, busy, paid = await database.read(_standing, found)
-    return Standing(found, progress, await view.runner(), busy, paid)
+    return Standing(found, await view.ahead(database, found, progress), await view.runner(), busy, paid)
 
 
 def _standing(tx: Tx, job: Job) -> tuple[Progress, int, int]:
@@ -71,7 +71,15 @@ async def listing(view: View, limit: Few, *, archived: bool = False) -> Listing:
         spent = budgets.spent_by_jobs(tx, [job.id for job in found])
         return tuple(Listed(job, counters.progress(tx, job.id), spent.get(job.id, NOTHING)) for job in found)
 
-    return Listing(await view.runner(), await view.of_owner(read))
+    found = await view.of_owner(read)
+    return Listing(await view.runner(), tuple([await _with_ahead(view, one) for one in found]))
+
+
+async def _with_ahead(view: View, one: Listed) -> Listed:
+    if one.job.state is not JobState.RUNNING:
+        return one
+    job, database = await view.job(str(one.job.id))
+    return replace(one, progress=await view.ahead(database, job, one.progress))
 
 
 async def running(view: View) -> list[Job]:

@@ -1,10 +1,11 @@
 """Questions about all that is known of one job as a whole."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gossamer.model.alert import Alert
 from gossamer.model.checkpoint import Checkpoint
+from gossamer.model.job import Job
 from gossamer.model.states import SiteState
 from gossamer.questions import kept
 from gossamer.questions.costs import Ended, read_ended
@@ -12,6 +13,7 @@ from gossamer.questions.limits import Text
 from gossamer.questions.view import View
 from gossamer.retain.retainer import Outlook
 from gossamer.store import alerts, checkpoints, sites
+from gossamer.store.database import Database
 from gossamer.store.sites import SiteSummary
 
 _FAILED_SHOWN = 1_000  # failed domains of a status
@@ -33,7 +35,12 @@ class Status:
 async def ended(view: View, job: Text) -> Ended:
     """For last words."""
     found, database = await view.job(job)
-    return await database.read(read_ended, found, view.prices)
+    return await _ended(view, database, found)
+
+
+async def _ended(view: View, database: Database, job: Job) -> Ended:
+    found = await database.read(read_ended, job, view.prices)
+    return replace(found, progress=await view.ahead(database, job, found.progress))
 
 
 async def status(view: View, job: Text) -> Status:
@@ -41,7 +48,7 @@ async def status(view: View, job: Text) -> Status:
     return Status(
         view.now,
         await view.runner(),
-        await database.read(read_ended, found, view.prices),
+        await _ended(view, database, found),
         tuple(await database.read(sites.summaries, found.id, SiteState.FAILED, limit=_FAILED_SHOWN)),
         tuple(await database.read(alerts.of_job, found.id)),
         await database.read(checkpoints.last, found.id),

@@ -15,7 +15,7 @@ from gossamer.errors import UserError
 from gossamer.intake.control import find_job
 from gossamer.ledger.prices import PriceList
 from gossamer.model.account import DEFAULT, ApiKey, Right
-from gossamer.model.job import Job
+from gossamer.model.job import Job, Progress
 from gossamer.model.money import Cap, Scope
 from gossamer.recipe import Recipe
 from gossamer.retain.classes import Terms
@@ -166,6 +166,10 @@ class View:
     @property
     def terms(self) -> Terms:
         return self._app.terms
+
+    async def ahead(self, database: Database, job: Job, progress: Progress) -> Progress:
+        """The progress of a job with what there still is to read."""
+        return await self._app.foresight.add(database, job, progress)
 
     def shelf(self) -> "Shelf":
         return self._app.shelf()

@@ -27,10 +27,10 @@ class AtOnce:
         self._whole = select(func.json_group_array(func.json_array(*map(written, rows.c))))
         self._readers: tuple[Callable[[Any], Any], ...] = ()
 
-    def rows(self, tx: Tx, params: Params) -> Sequence[Any]:
-        """As tuples; held until commit, where that needs saying."""
+    def rows(self, tx: Tx, params: Params, *, hold: bool = True) -> Sequence[Any]:
+        """As tuples; held until commit, where that needs saying, unless they are only looked at."""
         if tx.dialect.row_locks:
-            return tx.rows(tx.locked(self._statement), params)
+            return tx.rows(tx.locked(self._statement) if hold else self._statement, params)
         if not self._readers:
             self._readers = tuple(reader(column, tx.conn.dialect) for column in self._columns)
         return read(tx.run(self._whole, params).scalar_one(), self._readers)

@@ -7,15 +7,15 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Executable, bindparam, case, exists, func, insert, select, update
+from sqlalchemy import Executable, bindparam, case, func, insert, select, update
 
 from gossamer.model.job import Progress
 from gossamer.model.money import Amount, Cap, Scope
-from gossamer.model.states import PageState, SiteState, VisitState
+from gossamer.model.states import PageState, SiteState
 from gossamer.store.dialect import Dialect
 from gossamer.store.ledger_tables import PARTS, budgets
 from gossamer.store.many import Many
-from gossamer.store.tables import counters, jobs, minutes, visits
+from gossamer.store.tables import counters, jobs, minutes
 from gossamer.store.tx import Tx
 
 SHARDS = 16
@@ -121,20 +121,12 @@ def _addition(tx: Tx, job_id: UUID, shard: int, change: Change) -> dict[str, Any
     }
 
 
-# Never walked, and so due since it was made: such a visit comes first in the queue.
-_NOT_BEGUN = exists().where(
-    visits.c.job_id == jobs.c.id, visits.c.lane == "http", visits.c.state == VisitState.READY, visits.c.walked_ms == 0
-)
-
-
 # Prepared once: whoever follows a job asks four times a second.
 _SUMS = select(
     *(func.coalesce(func.sum(counters.c[name]), 0).label(name) for name in NAMES),
     func.max(counters.c.last_at).label("last_at"),
 ).where(counters.c.job_id == bindparam("job"))
-_OF_JOB = select(jobs.c.sites_total, jobs.c.started_at, _NOT_BEGUN.label("not_begun")).where(
-    jobs.c.id == bindparam("job")
-)
+_OF_JOB = select(jobs.c.sites_total, jobs.c.started_at).where(jobs.c.id == bindparam("job"))
 _SINCE, _LATELY = (bindparam(name, type_=minutes.c.minute.type) for name in ("since", "lately"))
 _RECENT = select(
     func.coalesce(func.sum(minutes.c.sites), 0).label("sites"),
@@ -144,20 +136,20 @@ _RECENT = select(
 
 
 def progress(tx: Tx, job_id: UUID) -> Progress:
-    """How far a job has come: 16 counter rows, at most 16 minutes, and the first visit that has not begun."""
+    """How far a job has come: 16 counter rows and at most 16 minutes."""
     sums = tx.run(_SUMS, {"job": job_id}).one()
     job = tx.run(_OF_JOB, {"job": job_id}).one()
     lately = tx.now.replace(second=0, microsecond=0) - PAGES_WINDOW
     recent = tx.run(_RECENT, {"job": job_id, "since": tx.now - WINDOW, "lately": lately}).one()
+    sums_of: dict[str, Any] = {name: int(getattr(sums, name)) for name in NAMES}
     return Progress(
         sites_total=job.sites_total,
         sites_recently=int(recent.sites),
         window=_window(tx.now, recent.since, job.started_at),
         pages_recently=int(recent.pages),
         pages_window=max(_SHORTEST, tx.now - max(lately, job.started_at or lately)),
-        all_begun=not job.not_begun,
         last_activity=sums.last_at,
-        **{name: int(getattr(sums, name)) for name in NAMES},
+        **sums_of,
     )
 
 

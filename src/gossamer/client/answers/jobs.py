@@ -19,6 +19,7 @@ class PageCounts(Answer):
     failed: int
     skipped: int
     open: int
+    expected: int = 0  # all it will have, as far as can be said
 
 
 class Counts(Answer):
@@ -27,6 +28,9 @@ class Counts(Answer):
     pages: PageCounts
     records: int
     bytes_in: int
+    pages_per_minute: float = 0.0
+    eta_seconds: int | None = None  # how long the rest takes; None: the job does not run, or it is not known yet
+    eta_is_least: bool = False  # sites are unread, or may have more pages
 
 
 class Job(Answer):
