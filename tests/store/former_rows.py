@@ -49,10 +49,12 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
     if revision >= "0010":
         _add(rows["jobs"], account_id="default")
         rows |= _of_0010()
+    if revision >= "0017":
+        _add(rows["jobs"], at_once=2)
     return rows | _since_0011(revision)
 
 
-FILLED = tuple(f"{number:04}" for number in range(1, 17))
+FILLED = tuple(f"{number:04}" for number in range(1, 18))
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 

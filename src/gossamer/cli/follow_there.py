@@ -87,6 +87,6 @@ class RemoteFollower:
             note = f"{now.job.reason} Pausing... {words.finishing(now.busy, now.paid)}. ".lstrip()
             return note + "Ctrl-C leaves; nothing is lost either way."
         if now.job.state is JobState.PENDING:
-            return "It waits for another job of the account to end."
+            return now.job.reason or "It waits for another job of the account to end."
         nobody = "Nobody works the jobs of this server at the moment." if now.runner is None else ""
         return now.job.reason or nobody or f"Worked by {self._home.client.url}."

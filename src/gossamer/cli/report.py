@@ -146,6 +146,8 @@ def next_step(job: Job, runner: int | None) -> str:
     if words.state_word(job, runner) == words.NO_WORKER:
         return f"Go on with 'gossamer job resume {identifier}', or with all jobs: 'gossamer job resume --all'."
     match job.state:
+        case JobState.PENDING if job.reason:
+            return job.reason  # it starts automatically
         case JobState.PENDING:
             return f"Start it with 'gossamer job start {identifier}'."
         case JobState.PAUSED | JobState.CANCELLED | JobState.FAILED:
@@ -246,7 +248,7 @@ def left(job: Job, progress: Progress, runner: int | None) -> list[str]:
     if words.state_word(job, runner) == words.NO_WORKER:
         return [f"{words.NO_WORKER.capitalize()}, at {where}. {next_step(job, runner)}"]
     if job.state is JobState.PENDING:
-        return [f"The job has not been started. {next_step(job, runner)}"]
+        return [job.reason or f"The job has not been started. {next_step(job, runner)}"]
     return [f"Left at {where}. The job goes on; look again with 'gossamer job watch {short(job.id)}'."]
 
 

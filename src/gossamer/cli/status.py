@@ -103,4 +103,5 @@ def _kept(outlook: Outlook | None) -> Iterator[str]:
 
 def _alerts(job: Job, fired: Sequence[Alert]) -> Iterator[str]:
     """What the status line does not say already."""
-    return (f"Alert: {alert.sentence}" for alert in fired if alert.sentence != job.reason)
+    said = (alert.sentence for alert in fired if alert.sentence != job.reason)
+    return (sentence if sentence.startswith(("Alert:", "Warning:")) else f"Alert: {sentence}" for sentence in said)

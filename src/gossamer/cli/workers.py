@@ -244,9 +244,7 @@ def metrics(told: "Figures") -> dict[str, object]:
 
     found = [one for one in told.workers if not one.is_silent]
     waiting, attention, server = told.lanes, told.attention, told.server
-    sites, pages, records = told.done
-    minutes = WINDOW / timedelta(minutes=1)
-    (read, failed), solved = told.ended, told.solved
+    done, solved = told.done, told.solved
     room: dict[str, int] = {}
     for one in found:
         for lane, slots in one.lanes.items():
@@ -260,10 +258,12 @@ def metrics(told: "Figures") -> dict[str, object]:
         },
         "oldest_wait_seconds": round(max(waits), 3) if waits else 0,
         "jobs": told.jobs,
-        "sites_per_minute": round(sites / minutes, 2),
-        "pages_per_minute": round(pages / minutes, 2),
-        "records_per_minute": round(records / minutes, 2),
-        "error_rate": round(failed / (read + failed), 4) if read + failed else 0,
+        "sites_per_minute": round(done.per_minute(done.sites), 2),
+        "pages_per_minute": round(done.per_minute(done.pages), 2),
+        "records_per_minute": round(done.per_minute(done.records), 2),
+        "domains_per_minute_of_jobs": {job: round(speed, 2) for job, speed in told.paces.items()},
+        "error_rate": round(done.error_rate, 4),
+        "database_write_seconds": round(done.write_seconds, 3),
         "provider_requests_per_second": {
             provider: round(count / WINDOW.total_seconds(), 3) for provider, count in sorted(told.calls.items())
         },

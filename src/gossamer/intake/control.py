@@ -8,6 +8,7 @@ from uuid import UUID
 
 from gossamer.errors import UserError
 from gossamer.intake.limits import refuse_spent, set_limits
+from gossamer.intake.quota import hold_back
 from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id, whole_id
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
@@ -231,6 +232,9 @@ def _move_by_hand(
     if from_states is not None and jobs.states(tx, [identifier]).get(identifier) not in from_states:
         return False
     if room and not room(tx, identifier):
+        return True
+    is_new = target is JobState.RUNNING and jobs.states(tx, [identifier]).get(identifier) is JobState.PENDING
+    if is_new and not room and hold_back(tx, identifier):
         return True
     if not jobs.move(tx, identifier, target, who="user"):
         return False

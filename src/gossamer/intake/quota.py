@@ -7,7 +7,7 @@ from uuid import UUID
 from gossamer.errors import UserError
 from gossamer.model.account import Bill, Quota
 from gossamer.model.states import JobState
-from gossamer.store import accounts, jobs, owned, usage
+from gossamer.store import accounts, jobs, owned, queue, usage
 from gossamer.store.tx import Tx
 
 Limits: TypeAlias = Callable[[Tx, str], Quota]
@@ -60,7 +60,8 @@ def go_on(tx: Tx, account: str, usual: Quota, job_id: UUID) -> bool:
     """
     quota = usual.of(accounts.hold(tx, account))
     state = jobs.states(tx, [job_id]).get(job_id)
-    if state not in AT_WORK and not _is_free(tx, account, quota):
+    waits = state is JobState.PENDING and hold_back(tx, job_id)
+    if waits or (state not in AT_WORK and not _is_free(tx, account, quota)):
         if state is not JobState.PENDING:
             raise _full(tx, account)
         if not usage.is_waiting(tx, account, job_id):
@@ -69,6 +70,15 @@ def go_on(tx: Tx, account: str, usual: Quota, job_id: UUID) -> bool:
         return False
     # What it takes from here on is counted, too.
     usage.reopen(tx, account, job_id)
+    return True
+
+
+def hold_back(tx: Tx, job_id: UUID) -> bool:
+    """Let a pending job wait where the queue is full, and say so; True if it has to."""
+    full = queue.full(tx)
+    if full is None or jobs.names_pages_of_one_site(tx, job_id):
+        return False
+    jobs.hold_back(tx, job_id, full)
     return True
 
 
@@ -95,7 +105,7 @@ def let_in(tx: Tx, limits: Limits) -> int:
     for account, job_id in usage.waiting(tx):
         quota = limits(tx, account)
         accounts.hold(tx, account)
-        if not _is_free(tx, account, quota):
+        if not _is_free(tx, account, quota) or hold_back(tx, job_id):
             continue
         if jobs.move(tx, job_id, JobState.RUNNING, who="queue"):
             usage.begun(tx, account, job_id)

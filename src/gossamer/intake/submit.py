@@ -21,7 +21,7 @@ from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
 from gossamer.model.url import domain_of, site_of_url
 from gossamer.recipe import Recipe
-from gossamer.store import budgets, estimates, job_keys, jobs, listed, sites, submitted, usage, visits
+from gossamer.store import budgets, estimates, job_keys, jobs, listed, queue, sites, submitted, usage, visits
 from gossamer.store.database import Database
 from gossamer.store.moves import Moving
 from gossamer.store.tx import Tx
@@ -162,6 +162,10 @@ def _create_once(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None, di
 def _create(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None) -> Submitted:
     # Those of the command line are asked for by nobody else, and none of them waits for another.
     begins = admit(tx, request.account, request.bill) if request.bill else True
+    # A scrape of one site adds a single visit, for which somebody may be waiting.
+    is_small = len(request.targets) == 1 and bool(request.targets[0].pages)
+    full = queue.full(tx) if request.start and not is_small else None
+    begins = begins and full is None
     sites_total, account = len(request.targets), request.account
     job = jobs.create(
         tx,
@@ -183,6 +187,9 @@ def _create(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None) -> Subm
     if request.bill:
         outcome = usage.QUEUED if request.start and not begins else JobState.PENDING
         usage.begin(tx, account, job, request.bill, outcome)
+    if full:
+        jobs.hold_back(tx, job.id, full)
+        job = replace(job, reason=full)
     visit = None
     if request.start and begins:
         jobs.move(tx, job.id, JobState.RUNNING, who="submit", account=account, is_new=True)

@@ -25,6 +25,20 @@ def lesson(attempt: Attempt) -> bool | None:
     return False if reason.cure is Cure.CLIMB or reason in _SLOWED else None
 
 
+# Refused by ourselves, before anything was asked of the site.
+_NOT_ASKED = frozenset({
+    Reason.ROBOTS, Reason.NEVER_VISIT, Reason.NEVER_SEND, Reason.FORBIDDEN_ADDRESS, Reason.BAD_URL,
+    Reason.NOT_WORTH_PAYING, Reason.NOT_CONFIGURED,
+})  # fmt: skip
+
+
+def has_failed(attempt: Attempt) -> bool | None:
+    """Whether a request for a page brought none; None if nothing was requested. What the error rate is made from."""
+    if not attempt.reason:
+        return False
+    return None if not attempt.sent and Reason[attempt.reason] in _NOT_ASKED else True
+
+
 def begin_with(ladder: Ladder, known: Mapping[str, Experience]) -> Rung:
     """The cheapest rung that works here, if all below it are known not to; else the first.
 

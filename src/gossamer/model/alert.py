@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+SYSTEM = "system"  # the subject of alerts that are about no single job
+
 
 class AlertKind(StrEnum):
     DEADLINE = "deadline"  # a job ran as long as jobs may
@@ -32,6 +34,12 @@ class AlertKind(StrEnum):
     SPENDING = "spending"  # much of a budget is spent
     OVERCHARGE = "overcharge"  # a rung took more than its price
     JOB_OVERCHARGE = "job-overcharge"  # with a key that came with a job
+    THROUGHPUT = "throughput"  # a job has become much slower
+    ERRORS = "errors"  # many requests fail
+    SLOW_WRITES = "slow-writes"  # the database takes long to write results
+    QUEUE_GROWTH = "queue-growth"  # more visits are added than are finished
+    QUEUE_DEPTH = "queue-depth"  # very many visits wait
+    QUEUE_FULL = "queue-full"  # and their number does not go down: new jobs wait
     WEBHOOK = "webhook"  # an endpoint took nothing for so long that it was switched off
 
 

@@ -106,6 +106,15 @@ ALERTS: Mapping[str, str] = {
         "Rows of {table} belong to no month that can have a partition of its own, and slow down every question about "
         "it. Their jobs have ids of another time: see {table}_default in the database, and the clock of its server."
     ),
+    "throughput": "Warning: Job {job} throughput dropped from {before} to {now} {things}/hour",
+    "errors": "Alert: High error rate detected ({percent}% failures). Check API status.",
+    "slow-writes": "Warning: Database write latency high ({seconds}s average)",
+    "queue-growth": "Alert: Queue depth growing faster than processing rate ({tasks} pending tasks)",
+    "queue-depth": "Alert: Queue depth above {limit} ({tasks} pending tasks)",
+    "queue-full": (
+        "Queue depth above {limit} ({tasks} pending tasks) and not shrinking for {minutes} minutes: new jobs stay "
+        "pending, and start automatically once the queue has drained."
+    ),
     "spending": "{percent} % of the budget {whose} is spent: {spent} of {most}. See 'gossamer system credits'.",
     "webhook": (
         "The webhook to {host} was switched off: {why}. Messages that waited for it are kept: see 'gossamer webhook "
@@ -116,6 +125,13 @@ ALERTS: Mapping[str, str] = {
     ),
 }
 """What an alert says; the kinds of `AlertKind`, but for `address`, whose sentence has its figures in work/brake.py."""
+
+
+def slow_job_sentence(job: str, before: int, now: int, things: str) -> str:
+    """What the history of a job says when it has become much slower."""
+    percent = round(100 * (before - now) / before)
+    dropped = f"Warning: Job {job} throughput dropped {percent}% in last 10 minutes."
+    return f"{dropped} Current: {now:,} {things}/hour (expected: {before:,})"
 
 
 def rendering_sentence(host: str, rendered: int, read: int) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from gossamer.intake import dead_letters as intake
 from gossamer.model.alert import Alert
 from gossamer.model.experience import Experience
+from gossamer.model.ids import short
 from gossamer.model.states import JobState
 from gossamer.model.worker import Worker
 from gossamer.questions.limits import Few, Text
@@ -14,13 +15,14 @@ from gossamer.questions.view import View
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Outlook, Retainer, RetentionReport
 from gossamer.store import alerts as alert_rows
-from gossamer.store import dead_letters, desk, jobs, memory, queue
+from gossamer.store import dead_letters, desk, jobs, memory, pace, queue
 from gossamer.store import health as rows
 from gossamer.store import workers as worker_rows
 from gossamer.store.database import SqliteDatabase
 from gossamer.store.dead_letters import DeadLetter
 from gossamer.store.desk import DeskLine
 from gossamer.store.health import Server, Unattended
+from gossamer.store.pace import Done
 from gossamer.store.queue import QueueLine
 
 WINDOW = timedelta(minutes=5)  # of which figures tell how much was done
@@ -46,8 +48,8 @@ class Figures:
 
     workers: tuple[Worker, ...]
     lanes: tuple[QueueLine, ...]
-    done: tuple[int, int, int]  # sites, pages, records
-    ended: tuple[int, int]  # pages of the jobs at work that were read, and that failed
+    done: Done
+    paces: Mapping[str, float]  # domains per minute of each running job, by its short id
     calls: Mapping[str, int]  # paid requests, by provider
     solved: Experience  # of FlareSolverr, as far as it is remembered
     jobs: Mapping[str, int]  # by state
@@ -81,8 +83,8 @@ async def figures(view: View) -> Figures:
     return Figures(
         tuple(await database.read(worker_rows.known)),
         tuple(await database.read(queue.lines)),
-        await database.read(queue.done_since, WINDOW),
-        await database.read(queue.ended_pages),
+        await database.read(pace.done_lately, WINDOW),
+        {short(job): speed for job, speed in (await database.read(pace.sites_per_minute, WINDOW)).items()},
         await database.read(queue.calls_since, WINDOW),
         await database.read(memory.overall, "flaresolverr"),
         await database.read(queue.jobs_by_state),

@@ -32,6 +32,8 @@ class VisitWork:
     charges: list[Charge] = field(default_factory=list)
     lessons: dict[str, list[bool]] = field(default_factory=dict)  # by rung
     lanes: dict[bytes, str] = field(default_factory=dict)  # of the pages that go to another one
+    requests: int = 0
+    failed: int = 0  # of those requests
 
     def add(self, step: Step) -> None:
         if step.chosen:
@@ -42,6 +44,9 @@ class VisitWork:
         self.charges.extend(step.charges)
         self.change.walked += step.walked
         self.ending = step.ending or self.ending
+        if step.failed is not None:
+            self.requests += 1
+            self.failed += step.failed
         if step.page:
             self.pages[step.page.page.key] = step.page
             # Only a page that is over proves that walking this visit can be survived.

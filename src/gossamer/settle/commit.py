@@ -1,7 +1,7 @@
 """The only place where outcomes become rows. Locks in one order: sites, visits, pages, records, counters, budgets."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 from uuid import UUID
@@ -60,10 +60,12 @@ def commit(
     shard: int,
     checkpoint_visits: int = checkpoints.EVERY,
     closing: tuple[Collection[UUID], Close] | None = None,
+    wrote: Sequence[int] = (),
 ) -> Committed:
     """Write a batch. A visit whose lease is gone is left out and reported; the others are written.
 
-    `closing` are visits, by lease, with which their jobs may end, and what ends a job.
+    `closing` are visits, by lease, with which their jobs may end, and what ends a job. `wrote` are the milliseconds
+    that earlier batches of this process took to be written: how long this one takes is known when it is over.
     """
     works = gather(steps)
     hosts = _meet_sites(tx, _still_ours(tx, works, lambda work: bool(work.handed)))
@@ -84,6 +86,8 @@ def commit(
     for job_id, job_works in by_job.items():
         _write_pages(tx, job_id, job_works, changes[job_id], climbs)
         _hand_over(tx, job_id, job_works, hosts, locked, changes[job_id])
+        changes[job_id].requests += sum(work.requests for work in job_works)
+        changes[job_id].failed += sum(work.failed for work in job_works)
         fresh = [new for work in job_works for new in work.new_records()]
         if fresh:
             changes[job_id].records += records.add(tx, job_id, fresh)
@@ -93,6 +97,9 @@ def commit(
     done.proven = {work.visit.lease for work in held if work.change.lived and work.visit.deaths}
     robots.keep(tx, [answer for work in held for answer in work.answers])
     _end_visits(tx, held, locked, changes)
+    if wrote and changes:
+        first = changes[min(changes)]
+        first.writes, first.write_ms = len(wrote), sum(wrote)
     counters.add(tx, shard, changes)
     memory.learn(tx, experiences(held))
     done.ended = {work.visit.lease for work in held if work.ending is not None}

@@ -61,6 +61,7 @@ class Settler:
         self.endings: Counter[str] = Counter()  # visits that have ended here and still run in the rows, by lane
         self._wake = asyncio.Event()
         self._closing = False
+        self._wrote: list[int] = []  # milliseconds each of the last writes took, not yet in the rows
 
     @property
     def has_room(self) -> bool:
@@ -201,9 +202,15 @@ class Settler:
         closing = (hurried, self._close) if hurried and self._close else None
         apart = is_long(steps)
         write = self._database.write if apart else self._database.write_untold
-        done = await write(commit, steps, self._shard, self._checkpoint_visits, closing)
+        wrote, since = tuple(self._wrote), self._clock.monotonic()
+        done = await write(commit, steps, self._shard, self._checkpoint_visits, closing, wrote)
         if not apart:
             await self._database.flush()
+        del self._wrote[: len(wrote)]
+        took = self._clock.monotonic() - since
+        # A write that had to wait for a database that was away says nothing about how fast it writes.
+        if self._database.patience.reachable_for() >= took:
+            self._wrote.append(round(took * 1000))
         self._proven |= done.proven
         for lease in hurried | done.lost:
             self._waited_for.pop(lease, None)

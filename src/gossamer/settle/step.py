@@ -93,4 +93,5 @@ class Step:
     lesson: bool | None = None  # whether the page's rung got what there was, for a job that has several
     lane: str = ""  # whose visit gets the page that climbs, or those that were chosen; nothing: this one
     walked: float = 0.0  # seconds
+    failed: bool | None = None  # whether the request for the page brought none; None: nothing was requested
     charges: tuple[Charge, ...] = ()  # what its paid requests have cost, each in place of its reservation

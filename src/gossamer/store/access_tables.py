@@ -64,6 +64,8 @@ sessions = Table(
 )
 
 # One row per request that led to a job: what it was expected to cost until the job is over, then what it did.
+QUEUED = "queued"  # the outcome of a job that waits for another one of its account to end
+
 usage = Table(
     "usage",
     metadata,

@@ -72,6 +72,27 @@ def spending_subject(budget: BudgetKey, level: int) -> str:
     return ":".join((budget.scope, budget.subject, budget.period, str(level)))
 
 
+_HELD = select(alerts).where(
+    alerts.c.kind == bindparam("kind"), alerts.c.subject == bindparam("subject"), alerts.c.holds.is_(True)
+)
+
+
+def held(tx: Tx, kind: AlertKind, subject: str) -> Alert | None:
+    """The alert, if it still holds."""
+    row = tx.run(_HELD, {"kind": kind, "subject": subject}).first()
+    return _alert(row) if row else None
+
+
+def held_of_kind(tx: Tx, kind: AlertKind) -> list[Alert]:
+    """All alerts of a kind that still hold."""
+    return [_alert(row) for row in tx.run(select(alerts).where(_OPEN, alerts.c.kind == kind).order_by(alerts.c.id))]
+
+
+def hold_exactly(tx: Tx, kind: AlertKind, subject: str, sentence: str | None) -> bool:
+    """Fire it where there is a sentence, clear it where there is none; True if that changed anything."""
+    return clear(tx, kind, subject) if sentence is None else fire(tx, kind, subject, sentence)
+
+
 def recent(tx: Tx, limit: int, *, cleared: bool = False) -> list[Alert]:
     """Newest first; the open ones only, unless those that are over are wanted too."""
     query = select(alerts).order_by(alerts.c.id.desc()).limit(limit)

@@ -37,6 +37,11 @@ class Change:
     pages_open: int = 0
     records: int = 0
     bytes_in: int = 0
+    # Kept per minute only.
+    requests: int = 0  # for pages
+    failed: int = 0  # of those requests
+    writes: int = 0  # batches of results written before this one
+    write_ms: int = 0  # time these writes have taken together
 
     @property
     def sites_finished(self) -> int:
@@ -47,7 +52,8 @@ class Change:
         return self.pages_done + self.pages_failed + self.pages_skipped
 
 
-NAMES = tuple(field.name for field in fields(Change))
+_OF_MINUTES = ("requests", "failed", "writes", "write_ms")
+NAMES = tuple(field.name for field in fields(Change) if field.name not in _OF_MINUTES)
 OF_SITE = {
     SiteState.DONE: "sites_done",
     SiteState.FAILED: "sites_failed",
@@ -91,6 +97,7 @@ def add(tx: Tx, shard: int, changes: Mapping[UUID, Change]) -> None:
                 "sites": change.sites_finished,
                 "pages": change.pages_finished,
                 "records": change.records,
+                **{name: getattr(change, name) for name in _OF_MINUTES},
             }
             for job_id, change in ordered
         ],
@@ -102,7 +109,7 @@ def _in_minutes(dialect: Dialect) -> Executable:
     upsert = dialect.insert(minutes)
     made: Executable = upsert.on_conflict_do_update(
         index_elements=["job_id", "minute"],
-        set_={name: minutes.c[name] + upsert.excluded[name] for name in ("sites", "pages", "records")},
+        set_={name: minutes.c[name] + upsert.excluded[name] for name in ("sites", "pages", "records", *_OF_MINUTES)},
     )
     return made
 

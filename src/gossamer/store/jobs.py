@@ -15,6 +15,7 @@ from gossamer.model.job import Job
 from gossamer.model.priority import Priority
 from gossamer.model.states import JOB_MOVES, JobState, SiteState, VisitState, origins
 from gossamer.store import alerts, checkpoints, counters, events, outbox
+from gossamer.store.access_tables import QUEUED, usage
 from gossamer.store.tables import jobs, sites, visits
 from gossamer.store.tx import Tx
 
@@ -165,6 +166,24 @@ def move(
     if target in _CHECKPOINTS:
         checkpoints.take(tx, identifier, _CHECKPOINTS[target])
     return True
+
+
+def hold_back(tx: Tx, identifier: UUID, why: str) -> None:
+    """Let a pending job wait, and say for what. One that is only waiting for its user has no reason."""
+    tx.run(_THIS.where(jobs.c.state == JobState.PENDING), {"b_id": identifier, "reason": why})
+
+
+def held_back(tx: Tx) -> list[UUID]:
+    """Pending jobs that start automatically, oldest first; those that wait for their account are listed elsewhere."""
+    waits = (jobs.c.state == JobState.PENDING) & (jobs.c.reason != "")
+    queued = exists().where(usage.c.id == jobs.c.id, usage.c.is_open == 1, usage.c.outcome == QUEUED)
+    return list(tx.run(select(jobs.c.id).where(waits, ~queued).order_by(jobs.c.id)).scalars())
+
+
+def names_pages_of_one_site(tx: Tx, identifier: UUID) -> bool:
+    """Whether it adds a single visit to the queue, for pages that somebody has named."""
+    row = tx.run(_GET, {"id": identifier}).first()
+    return row is not None and row.sites_total == 1 and of_row(row).names_pages
 
 
 def begin_anew(tx: Tx, identifier: UUID) -> None:

@@ -6,9 +6,11 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, case, func, select, text
 
+from gossamer.model.alert import SYSTEM, AlertKind
 from gossamer.model.states import JobState, VisitState
+from gossamer.store import alerts
 from gossamer.store.ledger_tables import charges
-from gossamer.store.tables import counters, jobs, minutes, visits
+from gossamer.store.tables import jobs, minutes, visits
 from gossamer.store.tx import Tx
 
 _AT_WORK = jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING))
@@ -101,20 +103,6 @@ def jobs_by_state(tx: Tx) -> dict[str, int]:
     return {row.state: row.jobs for row in tx.run(query)}
 
 
-def done_since(tx: Tx, time: timedelta) -> tuple[int, int, int]:
-    """Sites, pages and records of all jobs that were finished in this time."""
-    sums = [func.coalesce(func.sum(minutes.c[name]), 0).label(name) for name in ("sites", "pages", "records")]
-    row = tx.run(select(*sums).where(minutes.c.minute > tx.now - time)).one()
-    return int(row.sites), int(row.pages), int(row.records)
-
-
-def ended_pages(tx: Tx) -> tuple[int, int]:
-    """How many pages of the jobs at work were read, and how many have failed."""
-    sums = [func.coalesce(func.sum(counters.c[name]), 0).label(name) for name in ("pages_done", "pages_failed")]
-    row = tx.run(select(*sums).select_from(counters.join(jobs, jobs.c.id == counters.c.job_id)).where(_AT_WORK)).one()
-    return int(row.pages_done), int(row.pages_failed)
-
-
 def calls_since(tx: Tx, time: timedelta) -> dict[str, int]:
     """Paid requests of all jobs in this time, by provider. Only jobs that have done something since are looked into."""
     since = tx.now - time
@@ -125,6 +113,12 @@ def calls_since(tx: Tx, time: timedelta) -> dict[str, int]:
         for row in tx.run(counted):
             found[row.provider] = found.get(row.provider, 0) + row.calls
     return found
+
+
+def full(tx: Tx) -> str | None:
+    """Why new jobs stay pending, if they do."""
+    alert = alerts.held(tx, AlertKind.QUEUE_FULL, SYSTEM)
+    return alert.sentence if alert else None
 
 
 def _sum(which: ColumnElement[bool]) -> ColumnElement[int]:

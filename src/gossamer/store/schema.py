@@ -16,7 +16,7 @@ from gossamer.store.health import working_home
 from gossamer.store.tx import Tx
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
-HEAD = "0017"
+HEAD = "0018"
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 

@@ -175,6 +175,11 @@ minutes = Table(
     Column("sites", Integer, nullable=False),
     Column("pages", Integer, nullable=False),
     Column("records", Integer, nullable=False),
+    Column("requests", Integer, nullable=False, server_default="0"),  # for pages
+    Column("failed", Integer, nullable=False, server_default="0"),  # of those requests
+    Column("writes", Integer, nullable=False, server_default="0"),  # batches of results
+    Column("write_ms", BigInteger, nullable=False, server_default="0"),  # time these writes have taken together
+    Index(None, "minute"),
     sqlite_with_rowid=False,
 )
 

@@ -13,13 +13,12 @@ from gossamer.model.job import Job
 from gossamer.model.money import Scope
 from gossamer.model.states import JobState, PageState, VisitState
 from gossamer.store import month_credits
+from gossamer.store.access_tables import QUEUED as QUEUED
 from gossamer.store.access_tables import usage
 from gossamer.store.ledger_tables import budgets
 from gossamer.store.tables import counters, pages, visits
 from gossamer.store.tables import jobs as job_rows
 from gossamer.store.tx import Tx
-
-QUEUED = "queued"  # what is said of a job that waits for another one of its account to end
 
 _ENDED = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.ARCHIVED)
 

@@ -24,6 +24,7 @@ from gossamer.store import alerts, health, places, robots, workers
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
+from gossamer.work.anomalies import AnomalyGuard
 from gossamer.work.closing import Closer
 from gossamer.work.desk import Desk
 from gossamer.work.guards import DeadlineGuard, LaneGuard, TrafficGuard
@@ -87,7 +88,7 @@ class Keeper:
         self._closer = Closer(closing, duties.recipes, duties.files_of, duties.ending)
         self._sweeper = Sweeper(database, clock, duties.lease)
         deadline = DeadlineGuard(database, clock, duties.job_time)
-        self._guards = (deadline, TrafficGuard(database), LaneGuard(database, clock))
+        self._guards = (deadline, TrafficGuard(database), LaneGuard(database, clock), AnomalyGuard(database, clock))
         self._counts_at = clock.monotonic()
         self._waits = False
 

@@ -24,6 +24,7 @@ from gossamer.store.places import StoredPlaces
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work import surrender
+from gossamer.work.anomalies import AnomalyGuard
 from gossamer.work.crew import Crew
 from gossamer.work.desk import Desk
 from gossamer.work.exporting import Exporter
@@ -94,6 +95,7 @@ class Runner:
             DiskGuard(database, _disks(database, folder), rules.min_free_disk),
             TrafficGuard(database),
             LaneGuard(database, clock),
+            AnomalyGuard(database, clock),
         )
         self._checkpointed = self._looked = clock.monotonic()
 

@@ -32,7 +32,7 @@ from gossamer.fetch import FetchError
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.spending import MOST_IN_VAIN
 from gossamer.judge import find_flaw, find_trouble
-from gossamer.judge.experience import lesson
+from gossamer.judge.experience import has_failed, lesson
 from gossamer.model.document import Document
 from gossamer.model.fetching import DIRECT, Response, Rung
 from gossamer.model.job import CrawlPolicy
@@ -295,6 +295,7 @@ class Walk:
         """What became of a page, for which the settler has kept a place."""
         try:
             step = self._timed(self._outcomes.step(page, outcome))
+            step.failed = has_failed(page.attempts[-1])
             if self._learns:
                 step.lesson = lesson(page.attempts[-1])
         except BaseException:
