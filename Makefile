@@ -4,10 +4,11 @@ export PYTHON
 # Compiled files are worth keeping: every command starts faster.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check unit chaos chaos-cluster ledger bench bench-cluster load format lock clean
+.PHONY: help demo install test check unit chaos chaos-cluster ledger bench bench-cluster load format lock clean
 
 help:
 	@echo "make demo    a prospecting job on a sample web, from nothing to a table"
+	@echo "make install puts gossamer on your path (PREFIX=~/.local; scripts/install --remove takes it away)"
 	@echo "make test    everything: style, types, architecture, all tests"
 	@echo "make check   style, types and architecture only"
 	@echo "make unit    the tests only (ARGS='-k name' chooses)"
@@ -24,6 +25,9 @@ help:
 demo:
 	@scripts/venv requirements/run.txt
 	@.venv/bin/python -m gossamer.testing.demo
+
+install:
+	@scripts/install
 
 test: check unit
 
