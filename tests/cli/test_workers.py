@@ -52,6 +52,10 @@ async def test_who_works_and_what_waits(tmp_path: Path) -> None:
         ("cleanup", 20, 5),
     ]
     assert [(one["ready"], one["running"]) for one in at_desks] == [(0, 0), (0, 0), (2, 1), (0, 0)]
+    assert [one["limit"] for one in lines if one["lane"] == "http"] == [95, 95]
+    said = "1 process, at most desk 5, http 95 at a time."
+    assert said in terminal.type("system", "workers").stdout
+    assert said in terminal.type("system", "queue-status").stdout
     assert "export           10" in terminal.type("system", "queue-status").stdout
     assert terminal.type("system", "backlog", "--lane", "http").stdout == "3\n"
     assert terminal.ask("system", "backlog", "--lane", "desk") == {"lane": "desk", "backlog": 0}
@@ -66,5 +70,5 @@ def test_workers_are_advised_where_there_is_a_cluster() -> None:
     for runner in (None, 0, 7):
         assert advice in _without_workers(Workers(now, (), runner, is_cluster=True))
         assert advice not in _without_workers(Workers(now, (), runner, is_cluster=False))
-    assert "process 7 works this home" in _without_workers(Workers(now, (), 7, is_cluster=False))
+    assert "Process 7 runs the jobs of this home" in _without_workers(Workers(now, (), 7, is_cluster=False))
     assert "another process" in _without_workers(Workers(now, (), 0, is_cluster=False))

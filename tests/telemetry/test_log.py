@@ -36,6 +36,15 @@ def objects(stream: io.StringIO) -> list[dict[str, object]]:
 
 def test_the_line_people_read(stream: io.StringIO) -> None:
     configure("line", "INFO", stream=stream)
+    with bound(job="abc123", visit="0f1e2d3c", lane="http", worker="w-42", url="https://example.com/page"):
+        log.error("ScrapingBee: HTTP 429 Rate Limit Exceeded")
+        log.error("provider.error", said="ScrapingBee: HTTP 503 Service Unavailable", status=503)
+    first, second = stream.getvalue().splitlines()
+    leading = "[ERROR] Job:abc123 Worker:w-42 URL:example.com/page ScrapingBee: HTTP"
+    assert first.partition(" ")[2] == f"{leading} 429 Rate Limit Exceeded visit=0f1e2d3c lane=http"
+    assert second.partition(" ")[2] == f"{leading} 503 Service Unavailable visit=0f1e2d3c lane=http"
+    stream.truncate(0)
+    stream.seek(0)
     with bound(url="https://example.com/page", worker="w-42", job="abc123"):
         log.error("ScrapingBee: HTTP 429 Rate Limit Exceeded")
     stamp, _, rest = stream.getvalue().partition(" ")
@@ -50,7 +59,7 @@ def test_other_fields_come_after_the_event(stream: io.StringIO) -> None:
         "page.climbed", rung="direct", url="http://a.com/x", why="a b", n=3, ok=True, none=None, visit=job, lane="http"
     )
     expected = (
-        f'[INFO] Visit:{short(job)} Lane:http URL:a.com/x page.climbed rung=direct why="a b" n=3 ok=true none=null\n'
+        f'[INFO] URL:a.com/x page.climbed rung=direct why="a b" n=3 ok=true none=null visit={short(job)} lane=http\n'
     )
     assert stream.getvalue().partition(" ")[2] == expected
 

@@ -1,6 +1,6 @@
 """`gossamer system workers`, `queue-status`, `metrics`, `backlog`: who works, and what waits for them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from gossamer.cli.views import JSON
 
 if TYPE_CHECKING:
     from gossamer.cli.home import Home
+    from gossamer.model.worker import Worker
     from gossamer.questions.system import Figures, Workers
     from gossamer.store.desk import DeskLine
     from gossamer.store.queue import QueueLine
@@ -20,7 +21,7 @@ app = command_group()
 
 @app.command("workers", cls=StrictCommand)
 def show_workers(as_json: bool = JSON) -> None:
-    """The workers of the cluster: where they are, how much room they have, and when they were last heard of.
+    """The working processes of this machine or cluster: how much each does at a time, and when it was last heard of.
 
     Example:
 
@@ -68,15 +69,33 @@ def show_workers(as_json: bool = JSON) -> None:
             for one in found
         ]
         tables.show(tables.plain(titles, cells, right=("Holds",)))
+        say(_room_line(found))
         return 0
 
     run_command(work)
 
 
+def _room_of(found: "Sequence[Worker]") -> dict[str, int]:
+    """How many visits there may be at a time, per lane."""
+    room: dict[str, int] = {}
+    for one in found:
+        if not one.is_silent:
+            for lane, slots in one.lanes.items():
+                room[lane] = room.get(lane, 0) + slots
+    return room
+
+
+def _room_line(found: "Sequence[Worker]") -> str:
+    """`4 processes, at most http 95, desk 5 at a time.`"""
+    living = sum(not one.is_silent for one in found)
+    room = ", ".join(f"{lane} {slots:,}" for lane, slots in sorted(_room_of(found).items()))
+    return f"{living:,} {'process' if living == 1 else 'processes'}, at most {room or 'nothing'} at a time."
+
+
 def _without_workers(answer: "Workers") -> str:
     """Who works instead. Workers are for clusters: where there is none, nobody is told to start one."""
     if answer.runner:
-        said = f"No workers: process {answer.runner} works this home with processes of its own."
+        said = f"Process {answer.runner} runs the jobs of this home; its working processes are starting."
     elif answer.runner is not None:
         said = "No workers: another process works the jobs of this database by itself."
     else:
@@ -104,12 +123,15 @@ def show_queue(as_json: bool = JSON) -> None:
         answer = await home.ask(waiting)
         found, at_desks = answer.lanes, answer.desks
         if as_json:
-            say_json([*(_line(one) for one in found), *(_desk_line(one) for one in at_desks)])
+            room = _room_of(answer.workers)
+            say_json([*(_line(one, room) for one in found), *(_desk_line(one) for one in at_desks)])
             return 0
         if not found:
             say("Nothing waits: no job is at work.")
         else:
             _show_lanes(found)
+        if answer.workers:
+            say(_room_line(answer.workers))
         if any(one.ready or one.running for one in at_desks):
             _show_desks(at_desks)
         return 0
@@ -170,7 +192,7 @@ def _seconds(time: timedelta | None) -> float | None:
     return time.total_seconds() if time is not None else None
 
 
-def _line(one: "QueueLine") -> dict[str, object]:
+def _line(one: "QueueLine", room: Mapping[str, int]) -> dict[str, object]:
     return {
         "lane": one.lane,
         "job": str(one.job_id),
@@ -181,6 +203,7 @@ def _line(one: "QueueLine") -> dict[str, object]:
         "issued": one.issued,
         "running": one.running,
         "oldest_wait_seconds": _seconds(one.oldest_wait),
+        "limit": room.get(one.lane, 0),
     }
 
 
@@ -245,14 +268,10 @@ def metrics(told: "Figures") -> dict[str, object]:
     found = [one for one in told.workers if not one.is_silent]
     waiting, attention, server = told.lanes, told.attention, told.server
     done, solved = told.done, told.solved
-    room: dict[str, int] = {}
-    for one in found:
-        for lane, slots in one.lanes.items():
-            room[lane] = room.get(lane, 0) + slots
     waits = [one.oldest_wait.total_seconds() for one in waiting if one.oldest_wait is not None]
     return {
         "workers": len(found),
-        "room": room,
+        "room": _room_of(found),
         "visits": {
             name: sum(getattr(one, name) for one in waiting) for name in ("ready", "later", "issued", "running")
         },

@@ -1,4 +1,4 @@
-"""A process that walks visits for a cluster, as its row shows it."""
+"""A process that walks visits, for a cluster or a home, as its row shows it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

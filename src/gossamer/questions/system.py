@@ -40,6 +40,7 @@ class Workers:
 class Queue:
     lanes: tuple[QueueLine, ...]
     desks: tuple[DeskLine, ...]
+    workers: tuple[Worker, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ async def workers(view: View) -> Workers:
 async def waiting(view: View) -> Queue:
     app = view.house()
     lanes = await app.database.read(queue.lines)
-    return Queue(tuple(lanes), tuple(await app.database.read(desk.lines, app.desk_rules)))
+    at_desks = tuple(await app.database.read(desk.lines, app.desk_rules))
+    return Queue(tuple(lanes), at_desks, tuple(await app.database.read(worker_rows.known)))
 
 
 async def backlog(view: View, lane: Text) -> int:

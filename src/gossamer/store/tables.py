@@ -283,7 +283,7 @@ exports = Table(
     Index(None, "state"),
 )
 
-# Processes that walk visits for a cluster. What they hold is in the visits.
+# Processes that walk visits. What they hold is in the visits.
 workers = Table(
     "workers",
     metadata,

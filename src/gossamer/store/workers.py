@@ -1,4 +1,4 @@
-"""Workers of a cluster: they write that they live, and are forgotten when they no longer do."""
+"""Working processes, of a cluster or a home: they write that they live, and are forgotten when they no longer do."""
 
 from datetime import timedelta
 
@@ -20,6 +20,11 @@ def beat(tx: Tx, worker: Worker) -> None:
 
 def leave(tx: Tx, worker: str) -> None:
     tx.run(delete(workers).where(workers.c.id == worker))
+
+
+def leave_home(tx: Tx, home: str) -> None:
+    """Remove all processes of a home: none of them is left."""
+    tx.run(delete(workers).where(workers.c.id.startswith(f"{home}/", autoescape=True)))
 
 
 def known(tx: Tx) -> list[Worker]:

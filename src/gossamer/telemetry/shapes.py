@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from gossamer.model.record import Value
 
-# Who and where comes first, in this order and under these names.
-_LEADING = {"job": "Job", "worker": "Worker", "visit": "Visit", "lane": "Lane", "url": "URL"}
+# Who and where comes first, in this order and under these names; which visit it was comes last.
+_LEADING = {"job": "Job", "worker": "Worker", "url": "URL"}
+_TRAILING = ("visit", "lane")
 _FRAME = ("timestamp", "level", "logger", "event")
 _SAID = "said"  # a whole sentence: people read it instead of the event's name and its facts, programs beside them
 
@@ -17,17 +18,19 @@ _BARE = re.compile(r"[^\s\"'=\\]+")
 
 
 def as_line(fields: Mapping[str, Value]) -> str:
-    """`2025-01-19T14:23:45Z [ERROR] Job:abc123 URL:example.com/page what happened key=value`."""
+    """`2025-01-19T14:23:45Z [ERROR] Job:abc123 Worker:w-42 URL:example.com/page what happened key=value`."""
     parts = [f"{_whole_seconds(str(fields['timestamp']))} [{str(fields['level']).upper()}]"]
     parts += [f"{title}:{_leading(fields[name])}" for name, title in _LEADING.items() if name in fields]
+    last = [f"{name}={_leading(fields[name])}" for name in _TRAILING if name in fields]
     if _SAID in fields:
-        return " ".join([*parts, escaped(str(fields[_SAID]))])
+        return " ".join([*parts, escaped(str(fields[_SAID])), *last])
     parts.append(escaped(str(fields.get("event", ""))))
     parts += [
         f"{escaped(name)}={_value(value)}"
         for name, value in fields.items()
-        if name not in _LEADING and name not in _FRAME
+        if name not in _LEADING and name not in _FRAME and name not in _TRAILING
     ]
+    parts += last
     logger = str(fields.get("logger", ""))
     if logger and not _is_ours(logger):
         parts.append(f"logger={_value(logger)}")

@@ -9,14 +9,16 @@ from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
+from gossamer import __version__
 from gossamer.dispatch import Nudge
 from gossamer.issuing.deal import anything_ready, issue
 from gossamer.model.fetching import HOME_LANE
 from gossamer.model.states import JobState
+from gossamer.model.worker import Worker
 from gossamer.settle.commit import Committed
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import HandBack, Step
-from gossamer.store import jobs
+from gossamer.store import jobs, workers
 from gossamer.telemetry import get_logger
 from gossamer.work.address import AddressWatch
 from gossamer.work.brake import Brake
@@ -37,6 +39,7 @@ log = get_logger(__name__)
 
 _LOOK_AROUND = 0.2  # seconds between looks for new rows
 _GATHERED = 0.02  # seconds in which visits that end are looked at together
+_BEAT = 5.0  # seconds between signs of life in the rows
 _STEER = 1.0  # seconds between looks at the states of jobs
 _CLAIM_MOST = 50
 GRACE = 3.0  # seconds that requests in flight get when a walk is stopped
@@ -112,7 +115,7 @@ class Shard:
                 self._guests.close()
 
     def _duties(self) -> Sequence[Coroutine[Any, Any, None]]:
-        duties = (self._issue(), self._take(), self._steer(), self._live(), self._close())
+        duties = (self._issue(), self._take(), self._steer(), self._live(), self._show_life(), self._close())
         return (*duties, self._guests.run()) if self._guests else duties
 
     def _hear(self, done: Committed) -> None:
@@ -212,6 +215,18 @@ class Shard:
             self._renewer.tick()
             self._beat()
             await asyncio.sleep(min(_STEER, self._kit.limits.lease.total_seconds() / 12))
+
+    def _present(self) -> Worker:
+        """This process as its row shows it: one that slows down has less room."""
+        room = {lane: self._brake.room(slots) for lane, slots in self._kit.lanes.items()}
+        now = self._kit.clock.now()
+        return Worker(self._worker, socket.gethostname(), os.getpid(), room, __version__, now, now)
+
+    async def _show_life(self) -> None:
+        """Keep the row of this process fresh; the runner removes it when the process has ended."""
+        while True:
+            await self._kit.database.write(workers.beat, self._present())
+            await asyncio.sleep(_BEAT)
 
     async def _steer(self) -> None:
         """Once a second: stop the walks of jobs that no longer run or should not, and see how fast we may go."""

@@ -18,7 +18,7 @@ from gossamer.model.desk import DeskKind
 from gossamer.model.states import JobState
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
-from gossamer.store import alerts, checkpoints, endpoints, events, jobs, reclaim, robots, schema, waits
+from gossamer.store import alerts, checkpoints, endpoints, events, jobs, reclaim, robots, schema, waits, workers
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.store.places import StoredPlaces
 from gossamer.store.tx import Tx
@@ -110,6 +110,7 @@ class Runner:
         # Once more, now that nobody upgrades it any longer: we may have opened it just before.
         schema.refuse_newer(await self._database.read(schema.revision), "The database")
         await self._database.write(reclaim.void_home, self._home)
+        await self._database.write(workers.leave_home, self._home)
         await self._database.write(endpoints.void, f"{self._home}/runner-")
         await self._database.write(waits.mend)
         await self._database.write(robots.forget_old)
@@ -169,6 +170,7 @@ class Runner:
         self._database.patience.lasts = timedelta()  # somebody waits for us to end
         try:
             await self._database.write(reclaim.void_home, self._home)
+            await self._database.write(workers.leave_home, self._home)
             await self._database.write(checkpoints.take_running)
             await self._database.write(_left, self._home)
             await self._places.leave(_PLACE, self._home)
