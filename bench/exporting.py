@@ -10,7 +10,7 @@ import io
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -28,14 +28,15 @@ from gossamer.export.write import write_file
 from gossamer.store import jobs
 from gossamer.store.database import open_database
 
-NAMES = RESULTS.usual
+# What one gets without asking; with a client's domain, the columns that are about it follow.
+NAMES = {"bare": RESULTS.usual, "bare-client": (*RESULTS.usual, *RESULTS.of_client)}
 
 
 def main() -> None:
     url, job_id, what, form, out = sys.argv[1:]
     began = time.perf_counter()
-    if what == "bare":
-        _bare(url, UUID(job_id), form, Path(out))
+    if what in NAMES:
+        _bare(url, UUID(job_id), form, Path(out), NAMES[what])
     else:
         asyncio.run(_ours(url, UUID(job_id), what, form, Path(out)))
     seconds, cpu = time.perf_counter() - began, time.process_time()
@@ -56,13 +57,13 @@ async def _ours(url: str, job_id: UUID, table: str, form: str, out: Path) -> Non
     await database.close()
 
 
-def _bare(url: str, job_id: UUID, form: str, out: Path) -> None:
+def _bare(url: str, job_id: UUID, form: str, out: Path, names: Sequence[str]) -> None:
     if url.startswith("sqlite") or form == "json":
         rows = _sqlite(url, job_id) if url.startswith("sqlite") else _postgres(url, job_id)
         with out.open("wb") as file:
-            _write_csv(file, rows) if form == "csv" else _write_json(file, rows)
+            _write_csv(file, rows, names) if form == "csv" else _write_json(file, rows, names)
     else:
-        asyncio.run(_copy(url, job_id, out))
+        asyncio.run(_copy(url, job_id, out, names))
 
 
 def _sqlite(url: str, job_id: UUID) -> Iterator[Any]:
@@ -88,20 +89,20 @@ def _postgres(url: str, job_id: UUID) -> Iterator[Any]:
     loop.close()
 
 
-def _write_csv(file: Any, rows: Iterator[Any]) -> None:
+def _write_csv(file: Any, rows: Iterator[Any], names: Sequence[str]) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text)
-    writer.writerow(NAMES)
+    writer.writerow(names)
     for (data,) in rows:
         row = orjson.loads(data)
-        writer.writerow([row[name] for name in NAMES])
+        writer.writerow([row.get(name, "") for name in names])
     text.flush()
     text.detach()
 
 
-def _write_json(file: Any, rows: Iterator[Any]) -> None:
+def _write_json(file: Any, rows: Iterator[Any], wanted: Sequence[str]) -> None:
     """Keyed by domain and keyword, as ours is. The rows of a domain lie together, so that is all there is to do."""
-    names = [(RESULTS.renamed.get(name, name), name) for name in NAMES if name not in RESULTS.nested]
+    names = [(RESULTS.renamed.get(name, name), name) for name in wanted if name not in RESULTS.nested]
     seen: set[str] = set()
     domain, by_keyword = "", dict[str, list[dict[str, Any]]]()
     file.write(b'{"results":{')
@@ -114,15 +115,15 @@ def _write_json(file: Any, rows: Iterator[Any]) -> None:
             if domain in seen:
                 raise BenchFailed(f"the rows of {domain} do not lie together")
             seen.add(domain)
-        by_keyword.setdefault(row["keyword"], []).append({name: row[column] for name, column in names})
+        by_keyword.setdefault(row["keyword"], []).append({name: row.get(column, "") for name, column in names})
     file.write(b"%s:%s}}\n" % (orjson.dumps(domain), orjson.dumps(by_keyword)))
 
 
-async def _copy(url: str, job_id: UUID, out: Path) -> None:
+async def _copy(url: str, job_id: UUID, out: Path, names: Sequence[str]) -> None:
     import asyncpg
 
     typed = ", ".join(
-        f'"{column.name}" {"int" if column.kind == "number" else "text"}' for column in RESULTS.columns[:8]
+        f'"{column.name}" {"int" if column.kind == "number" else "text"}' for column in RESULTS.choose(names)
     )
     table = f"records r, json_to_record(r.data) AS d({typed})"
     query = f"SELECT d.* FROM {table} WHERE r.job_id = $1 AND r.kind = 'match'"  # noqa: S608

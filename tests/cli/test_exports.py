@@ -1,17 +1,19 @@
 """The commands around files, as a person types them."""
 
 import asyncio
+import codecs
 import csv
 import io
 import os
 import pty
+import re
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 import urllib.request
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -33,6 +35,7 @@ from gossamer.work.home import home_name
 from tests.jobs import claim_all, done, make_job, settle
 from tests.stories.program import Terminal
 
+PROGRAM = (sys.executable, "-m", "gossamer")
 MATCH: dict[str, Any] = {
     "frequency": 2,
     "context_snippet": "=1+1",
@@ -86,8 +89,9 @@ def test_an_export_is_answered_at_once_and_made_in_the_background(terminal: Term
     assert started.stdout == (
         f"Export started. Check status in ~5 seconds. Run 'gossamer job export-status {job}' to check progress.\n"
     )
-    assert started.stderr.startswith("This job will be auto-deleted on 20")
-    assert ". Download your results now. They are shown until 20" in started.stderr
+    assert re.fullmatch(
+        r"This job will be auto-deleted on 20\d\d-\d\d-\d\d\. Download your results now\.\n", started.stderr
+    )
     end = time.monotonic() + 60
     made = terminal.ask("job", "exports", job)
     while any(one["state"] != "done" for one in made):
@@ -97,6 +101,7 @@ def test_an_export_is_answered_at_once_and_made_in_the_background(terminal: Term
     assert (as_csv["name"], as_json["name"]) == (f"results-{job}.csv", f"results-{job}.json")
     (row,) = csv.DictReader(io.StringIO(content(as_csv["url"]).decode()))
     assert (row["domain"], row["frequency"], row["context_snippet"]) == ("a.test", "2", "'=1+1")
+    assert not content(as_csv["url"]).startswith(codecs.BOM_UTF8)
     assert content(as_json["url"]).startswith(b'{\n  "results": {\n    "a.test": {"CRM":[{"url":"http://a.test/"')
     said = terminal.type("job", "export-status", job).stdout.splitlines()
     assert said[0] == f"Export ready: {as_csv['url']} (expires in 7 days)"
@@ -129,6 +134,62 @@ def test_one_who_waits_gets_the_link_and_one_who_names_a_place_the_file(terminal
     assert ",=1+1," in bare
     refused = terminal.type("job", "export", job, "--format", "csv,json", "--output", "x.csv", "--json", check=False)
     assert (refused.returncode, '"code":"export.one_file"' in refused.stderr) == (2, True)
+
+
+def test_a_csv_file_for_a_person_opens_in_excel_and_one_for_programs_has_no_mark(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    job, target = short(fill(terminal).id), tmp_path / "out.csv"
+    terminal.type("job", "export", job, "--output", str(target))
+    piped = subprocess.run(
+        [*PROGRAM, "job", "export", job, "--output", "-"],
+        env=terminal.environment(),
+        capture_output=True,
+        check=True,
+    ).stdout
+    assert piped.startswith(b"domain,url,")
+    assert target.read_bytes() == codecs.BOM_UTF8 + piped
+    terminal.type("job", "export", job, "--output", str(target), "--no-bom")
+    assert target.read_bytes() == piped
+    terminal.type("job", "errors", job, "--output", str(target))
+    assert target.read_bytes().startswith(b"domain,failure_reason,")
+    waited = terminal.type("job", "export", job, "--wait").stdout
+    assert content(waited.split()[2]) == piped
+
+
+def at_a_screen(terminal: Terminal, folder: Path, *arguments: str) -> str:
+    """What somebody sees who types it at a terminal in this folder."""
+    near, far = pty.openpty()
+    typing = subprocess.Popen([*PROGRAM, *arguments], env=terminal.environment(), stdout=far, stderr=far, cwd=folder)
+    os.close(far)
+    shown = b""
+    with suppress(OSError):  # how the end of a terminal is told
+        while piece := os.read(near, 4096):
+            shown += piece
+    os.close(near)
+    assert typing.wait(60) == 0, shown
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_at_a_terminal_the_file_is_waited_for_and_written_here_and_never_over_another(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    job, folder = short(fill(terminal).id), tmp_path / "mine"
+    folder.mkdir()
+    ready, wrote, last = at_a_screen(terminal, folder, "job", "export", job).splitlines()
+    assert ready.startswith("Export ready: file://")
+    file = folder / f"results-{job}.csv"
+    assert wrote == f"Wrote 1 match to results-{job}.csv ({file.stat().st_size:,} bytes)"
+    assert re.fullmatch(r"This job will be auto-deleted on [\d-]+\. Download your results now\.", last)
+    assert file.read_bytes() == codecs.BOM_UTF8 + content(ready.split()[2])
+    file.write_text("mine")
+    assert f"Wrote 1 match to results-{job}-2.csv" in at_a_screen(terminal, folder, "job", "export", job)
+    assert file.read_text() == "mine"
+    for named in (("--format", "csv"), ("--detach",)):
+        assert at_a_screen(terminal, folder, "job", "export", job, *named).startswith(
+            "Export started. Check status in ~"
+        )
+    assert sorted(one.name for one in folder.iterdir()) == [f"results-{job}-2.csv", f"results-{job}.csv"]
 
 
 def test_what_would_mean_nothing_is_refused(terminal: Terminal) -> None:

@@ -64,7 +64,7 @@ def test_results_are_kept_warned_of_hidden_had_back_forgotten_and_deleted(tmp_pa
     assert warned.stderr == told, "who has the file is not sent for it"
     assert day not in warned.stdout
     asked = terminal.type("job", "export-status", short)
-    told = f"This job will be auto-deleted on {last}. Download your results now. They are shown until {day}.\n"
+    told = f"This job will be auto-deleted on {last}. Download your results now.\n"
     assert asked.stderr == told
     assert f"kept until {day}, deleted on {last}\n" in terminal.type("job", "status", short).stdout
 

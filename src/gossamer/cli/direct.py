@@ -1,13 +1,19 @@
 """`job export --output`: one file, at the place a person has named, when the command returns."""
 
+import codecs
 import sys
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
+
+import typer
 
 from gossamer.cli import kept, words
 from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
+from gossamer.export.asking import file_name
 from gossamer.export.make import Order
 from gossamer.export.write import write_file, write_stream
 from gossamer.model.states import OVER
@@ -22,6 +28,12 @@ class Asked(Protocol):
 
     @property
     def since(self) -> str: ...
+
+    @property
+    def bom(self) -> bool | None: ...
+
+    @property
+    def type(self) -> str: ...
 
     def orders(self, found: Exportable, output: Path | None) -> list[Order]: ...
 
@@ -50,11 +62,15 @@ async def write_directly(
         nonlocal written
         written = rows
 
-    chunks = home.write(order, count)
+    # Reports that a document promises are as it has them: only exports are made for spreadsheets.
+    bom = asking.bom if asking.bom is not None else not to_screen and not any_recipe
+    chunks = with_mark(home.write(order, count)) if bom and order.form.name == "csv" else home.write(order, count)
+    # An export always says how long its job is kept.
+    now = datetime.now(UTC) if any_recipe else None
     if to_screen:
         await write_stream(sys.stdout.buffer, chunks)
         sys.stdout.buffer.flush()
-        kept.tell(found.end)
+        kept.tell(found.end, now)
         return 0
     size = await write_file(output, chunks)
     partial = order.job.state not in OVER
@@ -62,11 +78,56 @@ async def write_directly(
         answer = {"path": str(output), "type": order.table.name, "format": order.form.name, "rows": written}
         say_json({**answer, "bytes": size, "partial": partial, **kept.as_json(found.end)})
         return 0
+    _say_written(order, written, output, size)
+    if partial:
+        say(f"The job is {order.job.state}: these are the results so far.")
+    kept.tell(found.end, now)
+    return 0
+
+
+async def write_here(home: Home, order: Order, *, bom: bool) -> None:
+    """The same file in the present folder, never over one that is there."""
+    rows = 0
+
+    def count(done: int) -> None:
+        nonlocal rows
+        rows = done
+
+    chunks = home.write(order, count)
+    path: Path | None = None
+    try:
+        path = _free_place(Path(file_name(order)))
+        size = await write_file(path, with_mark(chunks) if bom else chunks)
+    except (OSError, UserError) as error:
+        if path:
+            path.unlink(missing_ok=True)
+        typer.echo(f"Not written to this folder as well: {getattr(error, 'strerror', None) or error}", err=True)
+        return
+    _say_written(order, rows, path, size)
+
+
+def _free_place(wanted: Path) -> Path:
+    """`results-3f9a2c71.csv`, or `results-3f9a2c71-2.csv` where that is taken; an empty file holds the place."""
+    path, number = wanted, 1
+    while True:
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            number += 1
+            path = wanted.with_stem(f"{wanted.stem}-{number}")
+        else:
+            return path
+
+
+async def with_mark(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """CSV with a byte order mark in front, by which Excel knows that it is UTF-8."""
+    yield codecs.BOM_UTF8
+    async for chunk in chunks:
+        yield chunk
+
+
+def _say_written(order: Order, written: int, output: Path, size: int) -> None:
     noun = (_OF_PAGES if words.is_of_pages(order.job) else _NOUNS).get(order.table.name, order.table.name)
     if written == 1:
         noun = "match" if noun == "matches" else noun.removesuffix("s")
     say(f"Wrote {written:,} {f'{order.only} ' if order.only else ''}{noun} to {output} ({size:,} bytes)")
-    if partial:
-        say(f"The job is {order.job.state}: these are the results so far.")
-    kept.tell(found.end)
-    return 0

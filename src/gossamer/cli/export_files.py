@@ -1,11 +1,12 @@
 """The commands that make files of a job, look after them and list them."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.cli import file_words, kept, words
-from gossamer.cli.direct import write_directly
+from gossamer.cli.direct import write_directly, write_here
 from gossamer.cli.home import Home
 from gossamer.cli.main import FAILED
 from gossamer.cli.session import say, say_json
@@ -29,7 +30,7 @@ class Asking:
     form: str | None
     columns: tuple[str, ...] = ()
     only: str = ""
-    bom: bool = False
+    bom: bool | None = None  # None: in a file that is written here for a person, and in no other
     raw: bool = False
     costs: bool = True
     since: str = ""
@@ -43,7 +44,8 @@ class Asking:
                 "export.one_file", "--output is one file, and several formats are more.", hint="Give one --format."
             )
         self._refuse_what_means_nothing([one.name for one in formats])
-        looks = Looks(bom=self.bom, raw=self.raw, costs=self.costs)
+        # A file that is written here gets its mark here, wherever it is made.
+        looks = Looks(bom=bool(self.bom) and output is None, raw=self.raw, costs=self.costs)
         excluded = read_exclusions(self.exclude) if self.exclude else frozenset()
         return Wish(self.type, formats, self.columns, self.only, looks, found.since, excluded).orders(found.job)
 
@@ -67,16 +69,27 @@ class Asking:
             )
 
 
-async def export_files(home: Home, text: str, asking: Asking, output: Path | None, *, wait: bool, as_json: bool) -> int:
+async def export_files(
+    home: Home, text: str, asking: Asking, output: Path | None, *, wait: bool, detach: bool = False, as_json: bool
+) -> int:
     if output is not None:
         return await write_directly(home, text, asking, output, as_json=as_json, any_recipe=False)
     found = await home.ask(exportable, text, asking.since)
-    ids = await home.order_files(found.job, asking.orders(found, None))
+    # Somebody at this machine who has named nothing wants the file.
+    here = home.is_here and asking.form is None and not detach and not as_json and sys.stdout.isatty()
+    wait = wait or here
+    orders = asking.orders(found, None)
+    ids = await home.order_files(found.job, orders)
     if wait:
         await home.wait_for_files(found.job, ids)
     else:
         home.let_files_be_made()
-    return _answer(home, await home.ask(files, str(found.job.id), ids), waited=wait, as_json=as_json)
+    made = await home.ask(files, str(found.job.id), ids)
+    code = _answer(home, made, waited=wait, as_json=as_json)
+    if here and not code:
+        await write_here(home, orders[0], bom=asking.bom is not False)
+    kept.warn(made.end, as_json=as_json)
+    return code
 
 
 async def show_export_status(home: Home, text: str, *, wait: bool, as_json: bool) -> int:
@@ -87,7 +100,9 @@ async def show_export_status(home: Home, text: str, *, wait: bool, as_json: bool
     if not found.files and not as_json:
         say(file_words.none_of(found.job))
         return 0
-    return _answer(home, found, waited=True, as_json=as_json)
+    code = _answer(home, found, waited=True, as_json=as_json)
+    kept.warn(found.end, as_json=as_json)
+    return code
 
 
 async def cancel_exports(home: Home, text: str, *, as_json: bool) -> int:
@@ -116,7 +131,6 @@ def _answer(home: Home, found: Files, *, waited: bool, as_json: bool) -> int:
             f"Export started. Check status in ~{_estimate(found)}. "
             f"Run 'gossamer job export-status {short(found.job.id)}' to check progress."
         )
-    kept.warn(found.end)
     return FAILED if failed else 0
 
 

@@ -38,6 +38,7 @@ def export(
     ),
     unlinked_only: bool = UNLINKED_ONLY,
     wait: bool = typer.Option(False, "--wait", help="Return when the files are there, with their links."),
+    detach: bool = typer.Option(False, "--detach", help="Return at once, also on a terminal."),
     output: Path | None = OUTPUT,
     since_job: str | None = typer.Option(
         None, "--since-job", help="Say which prospects this earlier job did not have.", metavar="ID", show_default=False
@@ -45,7 +46,12 @@ def export(
     exclude_domains: Path | None = typer.Option(
         None, "--exclude-domains", help="Domains to leave out, in the same forms as for 'job run'.", show_default=False
     ),
-    bom: bool = typer.Option(False, "--bom", help="Begin CSV with a byte order mark, as some spreadsheets like it."),
+    bom: bool | None = typer.Option(
+        None,
+        "--bom/--no-bom",
+        help="Make CSV open correctly in Excel (a byte order mark). Default: only in files written here.",
+        show_default=False,
+    ),
     raw: bool = typer.Option(False, "--raw", help="Leave text that looks like a formula as it is."),
     without_costs: bool = WITHOUT_COSTS,
     as_json: bool = JSON,
@@ -53,10 +59,14 @@ def export(
     """Make files of a job's results, in the background; of what there is so far, if it still runs.
 
     The files are kept for 7 days. With --output there is one file, at the place you name, when the command returns.
+    On a terminal of this machine, without --format, --output and --detach, the command waits for the file and also
+    writes it here, as results-ID.csv, never over a file that exists.
 
     Examples:
 
     \b
+        gossamer job export 3f9a2c71
+
         gossamer job export 3f9a2c71 --format csv,json
 
         gossamer job export 3f9a2c71 --format xlsx --wait
@@ -72,6 +82,10 @@ def export(
     for name, value in {"--format": form, "--columns": columns, "--filter": only, "--since-job": since_job}.items():
         if value is not None and not value.strip(" ,"):
             raise UserError("usage", f"{name} is empty.", hint="Give it a value, or leave it out.")
+    if detach and (wait or output is not None):
+        raise UserError(
+            "usage", "--detach returns at once: it does not go with --wait or --output.", hint="Choose one."
+        )
     if only and unlinked_only:
         raise UserError("usage", "--unlinked-only is --filter unlinked.", hint="Give one of them.")
     asking = Asking(
@@ -85,7 +99,7 @@ def export(
         since=since_job or "",
         exclude=exclude_domains,
     )
-    run_command(lambda home: export_files(home, job, asking, output, wait=wait, as_json=as_json))
+    run_command(lambda home: export_files(home, job, asking, output, wait=wait, detach=detach, as_json=as_json))
 
 
 @app.command("export-status", cls=StrictCommand)

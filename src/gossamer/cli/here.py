@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 class LocalHome:
     pace = 0.25
+    is_here = True
 
     def __init__(self, app: App) -> None:
         self.app = app

@@ -56,6 +56,11 @@ class Home(Protocol):
         """Seconds between two looks at something that goes on."""
         ...
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it is on this machine."""
+        ...
+
     async def ask(
         self, question: "Callable[Concatenate[View, P], Awaitable[T]]", /, *args: P.args, **kwargs: P.kwargs
     ) -> T:

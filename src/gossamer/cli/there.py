@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 class RemoteHome:
     pace = 1.0  # a key may ask some hundred times a minute, and several may watch with it
+    is_here = False
 
     def __init__(self, client: AsyncClient) -> None:
         self.client = client

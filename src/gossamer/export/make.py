@@ -41,6 +41,8 @@ class Order:
         """The columns of the file, in its order."""
         if not self.columns and self.form.whole:
             return self.table.columns
+        if not self.columns and self.table.of_client and self.job.params.get("client_domains"):
+            return self.table.choose((*self.table.usual, *self.table.of_client))
         return self.table.choose(self.columns)
 
     def asked(self) -> Asked:

@@ -213,6 +213,7 @@ RESULTS = Table(
         "timestamp",
         "http_status",
     ),
+    of_client=("verdict", "link_url", "position", "flags"),
     nested=("domain", "keyword"),
     renamed={"context_snippet": "context"},
     filters=(UNLINKED,),

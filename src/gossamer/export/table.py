@@ -70,6 +70,7 @@ class Table:
     lines: Stream
     count: Count  # how many lines there will be, as far as is quick to say: for progress only
     usual: tuple[str, ...] = ()  # those one gets without asking; none: all
+    of_client: tuple[str, ...] = ()  # those that follow them where the job was given a client's domain
     nested: tuple[str, ...] = ()  # columns by which JSON is keyed, outermost first; none: a list of objects
     renamed: dict[str, str] = field(default_factory=dict)  # columns that are called otherwise in nested JSON
     filters: tuple[str, ...] = ()
