@@ -110,9 +110,9 @@ async def test_a_statement_that_takes_too_long_is_an_outage_and_no_mistake(new_p
 
 @pytest.mark.parametrize("pooled", [False, True])
 async def test_a_long_read_may_take_longer(new_postgres: Callable[[], str], pooled: bool) -> None:
-    limit = timedelta(milliseconds=100)
+    limit = timedelta(milliseconds=500)
     database = PostgresDatabase(new_postgres(), SystemClock(), longest=limit, pooled=pooled)
-    slowly = sql("SELECT pg_sleep(0.3)")
+    slowly = sql("SELECT pg_sleep(1.2)")
     with pytest.raises(StorageAway, match="statement timeout"):
         await database.read(lambda tx: tx.run(slowly).all())
     found = await database.read_together(*[lambda tx: tx.run(slowly).all()] * 3)
@@ -126,13 +126,13 @@ async def test_a_long_read_may_take_longer(new_postgres: Callable[[], str], pool
 async def test_whoever_stops_in_the_middle_holds_no_locks_for_ever(
     new_postgres: Callable[[], str], pooled: bool
 ) -> None:
-    url, limit = new_postgres(), timedelta(milliseconds=100)
+    url, limit = new_postgres(), timedelta(milliseconds=500)
     database = PostgresDatabase(url, SystemClock(), longest=limit, pooled=pooled)
     other = PostgresDatabase(url, SystemClock())
 
     def stop_in_the_middle(tx: Tx) -> None:
         tx.run(sql("LOCK TABLE robots"))
-        time.sleep(0.5)  # as a process that is frozen: its event loop stands still too
+        time.sleep(1.5)  # as a process that is frozen: its event loop stands still too
         tx.run(sql("SELECT 1"))
 
     with pytest.raises(StorageAway):

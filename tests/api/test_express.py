@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,7 +11,8 @@ import pytest
 
 from tests.api.conftest import Server, server
 from tests.api.test_jobs import wait_for
-from tests.api.town import town
+from tests.api.town import SLOW, town
+from tests.stories.program import until
 
 pytestmark = pytest.mark.xdist_group("api")  # on one processor after the other
 
@@ -40,7 +40,7 @@ def scrape(client: httpx.Client, url: str) -> httpx.Response:
 def test_who_finds_no_room_waits_for_a_turn(narrow: Server) -> None:
     with narrow.client() as client, ThreadPoolExecutor(4) as people:
         slow = people.submit(scrape, client, "http://slow.town/slow")
-        time.sleep(0.5)
+        until(lambda: "slow.town" in SLOW)
         others = [people.submit(scrape, client, f"http://other{number}.town/lamp") for number in range(3)]
         assert [one.result().status_code for one in (slow, *others)] == [200] * 4
 
@@ -48,7 +48,7 @@ def test_who_finds_no_room_waits_for_a_turn(narrow: Server) -> None:
 def test_whose_process_dies_gets_the_page_all_the_same(narrow: Server) -> None:
     with narrow.client() as client, ThreadPoolExecutor(1) as people:
         waiting = people.submit(scrape, client, "http://dying.town/slow")
-        time.sleep(1)
+        until(lambda: "dying.town" in SLOW)  # it is being read
         (child,) = psutil.Process(narrow.process.pid).children()
         os.kill(child.pid, signal.SIGKILL)
         answer = waiting.result()

@@ -76,6 +76,8 @@ class Letters:
 
 
 LETTERS = Letters()
+SLOW: list[str] = []
+"""The hosts whose slow page was asked for."""
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -93,6 +95,7 @@ class _Answers(BaseHTTPRequestHandler):
             self._say(404 if self.path == "/robots.txt" else 403, {}, b"<h1>Forbidden</h1>")
             return
         if self.path == "/slow":
+            SLOW.append(self.headers.get("host", ""))
             sleep(3)
         if self.path.startswith("/to/"):
             # Where to is what follows, in hexadecimal: a path cannot hold every address there is.

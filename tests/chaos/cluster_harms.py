@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import psutil
 
-from tests.chaos.harms import Harm, Place, kill_postgres
+from tests.chaos.harms import Harm, Place, kill_postgres, until
 from tests.chaos.nodes import Node
 from tests.servers import RedisServer
 
 CLUSTER = "cluster"
 _SHORTEST_CUT, _LONGEST_CUT = 6.0, 15.0  # seconds; leases of 3 are taken back after 8, the issuer's place after 10
+_TAKEN_BACK = 60.0  # seconds in which that has happened, also on a machine with much to do
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +69,16 @@ def cut_database(scene: ClusterScene) -> None:
 
 
 def cut_machine(scene: ClusterScene) -> None:
+    """One that walks something, until that was taken back from it."""
     node = scene.node()
+    walking = [worker.pid for worker in node.workers()]
     node.machine.cut_off()
     try:
+        held = scene.rows.held_by(*walking)
+        if not held:
+            raise psutil.NoSuchProcess(node.pid)
         scene.linger(_SHORTEST_CUT, _LONGEST_CUT)
+        until(lambda: scene.rows.taken_back(held) > 0, _TAKEN_BACK)
     finally:
         node.machine.bring_back()
 

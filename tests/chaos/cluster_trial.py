@@ -86,7 +86,7 @@ class ClusterTrial(Trial):
     def _scene(self) -> ClusterScene:
         holder = str(self._rows.first(_ISSUER) or "")
         pid = holder.rpartition("/")[2]
-        return ClusterScene(self._dice, self._server, self._nodes, self._redis, int(pid) if pid else None)
+        return ClusterScene(self._dice, self._server, self._rows, self._nodes, self._redis, int(pid) if pid else None)
 
     def _works(self) -> bool:
         return True

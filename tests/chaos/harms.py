@@ -1,6 +1,8 @@
 """Everything that is done to a job at work. A harm returns when it is over: what was stopped runs again by then.
 
-Whoever is to be harmed may not be there at the moment; then nothing is done and `psutil.NoSuchProcess` says so.
+Whoever is to be harmed may not be there at the moment, or may have nothing that it could lose; then nothing is done,
+`psutil.NoSuchProcess` says so, and the harm is tried again. A harm that is about what is lost ends when it is lost, not
+after some seconds.
 """
 
 import os
@@ -10,21 +12,23 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import psutil
 
-from gossamer.work.sweep import SURE_AFTER
 from tests.chaos.postgres import PostgresServer
+from tests.chaos.rows import Rows
 
 SQLITE, POSTGRES = "sqlite", "postgres"
 EITHER = frozenset({SQLITE, POSTGRES})
 
 LOCKED_SECONDS = 20.0
+_FROZEN_AT_MOST = 24.0  # seconds; a runner ends a process that stands still for 30
+_WAKES_UP = 30.0  # seconds in which a process that went on says what it has lost
 _HOUR = 3600
 _LOCK = """
 import sqlite3, sys, time
@@ -41,6 +45,7 @@ class Place:
 
     dice: random.Random
     server: PostgresServer | None
+    rows: Rows
 
     def linger(self, shortest: float, longest: float) -> None:
         time.sleep(self.dice.uniform(shortest, longest))
@@ -54,6 +59,10 @@ class Scene(Place):
     home: Path
     lease: float
     clock: Path  # by how much the program's wall clock is ahead, where it was given a false one
+
+    def refused(self) -> int:
+        """How often a process has said that a visit was no longer its own."""
+        return (self.home / "logs" / "gossamer.log").read_text(errors="replace").count(" leases.lost ")
 
     def runner(self) -> psutil.Process:
         if self.program.poll() is not None:
@@ -92,12 +101,23 @@ def terminate(scene: Scene) -> None:
 
 
 def stop_worker(scene: Scene) -> None:
-    """Long enough for its visits to be taken back; then it wakes up, knows nothing of it, and must not write."""
-    _freeze(scene, scene.oldest_worker(), scene.lease + SURE_AFTER + 2)
+    """Until what it holds was taken back; then it wakes up, knows nothing of it, and must not write.
+
+    It is let go on, and the harm tried again, if it holds no visit at this moment, or if nobody can take its visits
+    back because it was stopped with the database in its hands.
+    """
+    worker, refused = scene.oldest_worker(), scene.refused()
+    with _stopped(worker):
+        held = scene.rows.held_by(worker.pid)
+        if not until(lambda: bool(held) and scene.rows.taken_back(held) > 0, _FROZEN_AT_MOST if held else 0):
+            raise psutil.NoSuchProcess(worker.pid)
+        scene.linger(0, 2)
+    until(lambda: scene.refused() > refused, _WAKES_UP)
 
 
 def stop_runner(scene: Scene) -> None:
-    _freeze(scene, scene.runner(), scene.lease + 1)
+    with _stopped(scene.runner()):
+        scene.linger(scene.lease + 1, scene.lease + 7)
 
 
 def clock_forward(scene: Scene) -> None:
@@ -175,13 +195,24 @@ def set_clock(file: Path, ahead: int) -> None:
         clock.write(struct.pack("q", ahead))
 
 
-def _freeze(scene: Scene, process: psutil.Process, shortest: float) -> None:
+@contextmanager
+def _stopped(process: psutil.Process) -> Iterator[None]:
     process.send_signal(signal.SIGSTOP)
     try:
-        scene.linger(shortest, shortest + 6)
+        yield
     finally:
-        with suppress(psutil.NoSuchProcess):
+        with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGCONT)
+
+
+def until(happened: Callable[[], bool], seconds: float) -> bool:
+    """Whether it has within this time."""
+    end = time.monotonic() + seconds
+    while not happened():
+        if time.monotonic() >= end:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def _server(scene: Place) -> PostgresServer:

@@ -13,7 +13,7 @@ from uuid import UUID
 import asyncpg
 from asyncpg.exceptions import InterfaceError, InternalClientError, PostgresError
 
-from tests.chaos.zombies import Happened, Settled
+from tests.chaos.zombies import RAN_OUT, Happened, Settled
 
 _LOOK = """
 SELECT id, state,
@@ -23,6 +23,8 @@ FROM jobs
 """
 _EVENTS = "SELECT visit_id, at, kind, why FROM events WHERE visit_id IS NOT NULL"
 _PAGES = "SELECT visit_id, settled_at, url FROM pages WHERE settled_at IS NOT NULL"
+_HELD = "SELECT id FROM visits WHERE state = 'running' AND ({whose})"
+_TAKEN = "SELECT visit_id FROM events WHERE why = '{why}'"
 _PATIENCE = 2.0  # seconds
 # InternalClientError: the other end of the line died while nobody looked.
 _UNHEARD = (sqlite3.Error, PostgresError, InterfaceError, InternalClientError, OSError, TimeoutError)
@@ -79,6 +81,20 @@ class Rows:
         except _UNHEARD:
             return None
         return found[0][0] if found else None
+
+    def held_by(self, *pids: int) -> set[Any]:
+        """The visits that these working processes walk; none while the database does not answer."""
+        return self._ids(_HELD.format(whose=" OR ".join(f"worker LIKE '%-{pid}'" for pid in pids)))
+
+    def taken_back(self, visits: set[Any]) -> int:
+        """How many of them were taken from whoever walked them, because it was silent for too long."""
+        return len(self._ids(_TAKEN.format(why=RAN_OUT)) & visits)
+
+    def _ids(self, query: str) -> set[Any]:
+        try:
+            return {row[0] for row in self._all(query, _PATIENCE)}
+        except _UNHEARD:
+            return set()
 
     def wait_for(self, query: str, wanted: Any, seconds: float = 60) -> None:
         until = time.monotonic() + seconds

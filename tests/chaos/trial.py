@@ -132,7 +132,7 @@ class Trial:
                 return before
 
     def _scene(self) -> Any:
-        return Scene(self._dice, self._server, self._program, self._home, LEASE, self._clock)
+        return Scene(self._dice, self._server, self._rows, self._program, self._home, LEASE, self._clock)
 
     def _wait(self, enough: Callable[[Look], bool]) -> Look:
         """Look at the job until it is as wanted or completed, and look after whoever works it meanwhile."""

@@ -45,13 +45,16 @@ async def test_what_was_written_before_a_visit_was_taken_back_is_not_younger_tha
     await server.write(make_job, "a.test")
     (visit,) = await server.write(claim_all, lease=-LEASE)
 
+    locked = asyncio.Event()
+
     def settle_slowly(tx: Tx) -> Committed:
         visits.leases(tx, [visit.id], held=True)
+        locked.set()
         tx.run(text("SELECT pg_sleep(1)"))
         return commit(tx, [done(visit, "http://a.test/")], 0)
 
     settling = asyncio.create_task(server.write(settle_slowly))
-    await asyncio.sleep(0.3)
+    await locked.wait()
     assert await server.write(reclaim.take_back, {visit.id: visit.lease}, expired=True) == 1
     assert not (await settling).lost
 

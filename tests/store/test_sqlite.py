@@ -258,9 +258,18 @@ async def test_damage_that_shows_between_two_rows_is_said_however_often_they_are
 async def test_the_log_begins_anew_beside_somebody_who_never_stops_writing(database: SqliteDatabase) -> None:
     over = asyncio.Event()
 
+    written = 0
+
     async def write() -> None:
+        nonlocal written
         while not over.is_set():
             await database.write(make_job, *(f"{uuid4().hex}.test" for _ in range(20)))
+            written += 1
+
+    async def more() -> None:
+        enough = written + 3
+        while written < enough:
+            await asyncio.sleep(0.02)
 
     await database.write(make_job, "a.test")
     writing = asyncio.create_task(write())
@@ -268,9 +277,9 @@ async def test_the_log_begins_anew_beside_somebody_who_never_stops_writing(datab
     try:
         for _ in range(12):
             header = log_of(database)[:32]  # it has numbers in it that change when the log begins anew
-            await asyncio.sleep(0.1)
+            await more()
             await database.tidy()
-            await asyncio.sleep(0.1)
+            await more()
             begun += log_of(database)[:32] != header
     finally:
         over.set()

@@ -166,6 +166,14 @@ def kill(process: "subprocess.Popen[str]") -> None:
     process.communicate(timeout=20)
 
 
+def until(happened: Callable[[], object], seconds: float = 90) -> None:
+    """Wait until it has."""
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
 def moments_of(log: Path, after: float, before: float) -> dict[str, list[float]]:
     """When each domain was asked for anything between two moments."""
     found: dict[str, list[float]] = {}

@@ -60,7 +60,8 @@ def test_three_instances_are_steered_and_killed_and_nothing_is_lost_or_double(
         terminal.type(*terminal.prospect("--detach", "--max-pages-per-domain", "8"))
         job = str(rows.ask("SELECT id FROM jobs")[0][0])
         rows.until("SELECT sum(pages_done) FROM counters", lambda pages: pages >= 10)
-        assert len(rows.ask("SELECT DISTINCT worker FROM visits WHERE state = 'running'")) == 3, "all of them work"
+        # All of them work.
+        rows.until("SELECT count(DISTINCT worker) FROM visits WHERE state = 'running'", lambda count: count == 3)
 
         walking = rows.ask("SELECT pid FROM workers ORDER BY id LIMIT 1")[0][0]
         os.kill(walking, signal.SIGKILL)

@@ -10,7 +10,7 @@ from gossamer.testing.web.proof import compare, smallest_gaps
 from tests.chaos.postgres import postgres_server
 from tests.servers import redis
 from tests.stories.cluster import Rows, instance
-from tests.stories.program import Terminal, moments_of, quick_web
+from tests.stories.program import Terminal, moments_of, quick_web, until
 
 WEB = ("--sites", "10", "--seed", "6", "--nasty", "0", "--size-min", "7", "--size-max", "9", "--pages-per-site", "9")
 DONE = "SELECT coalesce(sum(pages_done), 0) FROM counters"
@@ -36,15 +36,17 @@ def test_workers_go_on_alone_without_redis_and_wait_for_postgres(tmp_path: Path)
 
             gone = time.time()
             lights.kill()
-            rows.until(OPEN, lambda count: count == 1, 10)
-            time.sleep(5)
+            rows.until(OPEN, lambda count: count == 1)
+            until(
+                lambda: sum(len(moments) > 1 for moments in moments_of(web.log, gone + 0.1, time.time()).values()) > 3
+            )
             back = time.time()
             lights.start()
             alone = moments_of(web.log, gone + 0.1, back)
 
             before = rows.ask(DONE)[0][0]
             server.kill()
-            time.sleep(8)
+            until(lambda: "The database is away for" in log.read_text())
             assert len(moments_of(web.log, time.time() - 0.5, time.time())) < 8, "they wait, and do not walk on and on"
             server.start()
             rows.until(DONE, lambda pages: pages > before)
@@ -53,7 +55,7 @@ def test_workers_go_on_alone_without_redis_and_wait_for_postgres(tmp_path: Path)
             assert rows.ask("SELECT id FROM workers ORDER BY id") == at_work, (
                 "they waited, and did not have to be replaced"
             )
-            rows.until(OPEN, lambda count: count == 0, 20)
+            rows.until(OPEN, lambda count: count == 0)
             ended = {one["kind"] for one in terminal.ask("system", "alerts", "--all")}
             # Of the broker only if there was something to send meanwhile.
             assert ended - {"broker"} == {"redis", "database"}, "each outage was told of"

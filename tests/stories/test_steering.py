@@ -96,7 +96,7 @@ def test_after_a_crash_one_command_resumes_everything(terminal: Terminal) -> Non
     running = terminal.begin(*terminal.prospect(name="one"))
     job = terminal.until_read(3)
     kill(running)
-    terminal.until(job, lambda status: status["shown_state"] == "stopped: no worker", 15)
+    terminal.until(job, lambda status: status["shown_state"] == "stopped: no worker")
     listed = terminal.type("job", "list").stdout
     assert "stopped: no worker" in listed
     assert "gossamer job resume --all" in listed
@@ -107,7 +107,7 @@ def test_a_job_nobody_works_can_be_paused_and_cancelled(terminal: Terminal) -> N
     running = terminal.begin(*terminal.prospect())
     job = terminal.until_read(1)
     kill(running)
-    terminal.until(job, lambda status: status["shown_state"] == "stopped: no worker", 15)
+    terminal.until(job, lambda status: status["shown_state"] == "stopped: no worker")
     assert "Paused at " in terminal.type("job", "pause", job).stdout
     assert "Cancelled at " in terminal.type("job", "cancel", job).stdout
     refused = terminal.type("job", "pause", job, check=False)

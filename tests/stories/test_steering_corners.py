@@ -13,7 +13,7 @@ from tests.stories.program import Terminal, Web, finish, quick_web
 pytestmark = [pytest.mark.story, pytest.mark.xdist_group("corners")]
 
 # As slow as in real life: also on a machine that is busy there is time to steer.
-SLOW = {"GOSSAMER_DOMAIN_RATE": "1", "GOSSAMER_HTTP_TIMEOUT": "2s"}
+SLOW = {"GOSSAMER_DOMAIN_RATE": "0.5", "GOSSAMER_HTTP_TIMEOUT": "2s"}
 CAPS = ("--max-pages-per-domain", "12", "--processes", "2")
 
 
@@ -62,7 +62,7 @@ def test_a_job_resumed_while_it_pauses_goes_on(terminal: Terminal, undisturbed: 
     running = terminal.begin(*terminal.prospect(*CAPS))
     job = terminal.until_read(5)
     pausing = terminal.begin("job", "pause", job)
-    terminal.until(job, lambda status: status["state"] != "running", 10)
+    terminal.until(job, lambda status: status["state"] != "running")
     resumed = terminal.ask("job", "resume", job, "--detach")
     assert resumed["state"] == "running"
     assert finish(pausing)[0] == 0

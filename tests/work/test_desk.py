@@ -171,6 +171,12 @@ async def test_who_gave_up_waiting_or_died_keeps_neither_seat_nor_place(database
     assert await database.read(held, DeskKind.FINISH) == []
 
 
+async def _cleanups(database: AnyDatabase) -> tuple[int, int]:
+    """How many of them wait, and how many are at work."""
+    (line,) = [one for one in await database.read(desk_rows.lines, DESK_RULES) if one.kind is DeskKind.CLEANUP]
+    return line.ready, line.running
+
+
 async def test_files_go_in_a_turn_of_their_own(database: AnyDatabase, tmp_path: Path) -> None:
     shelf = Shelf(HOME, FolderBlobs(tmp_path / "files", b"s" * 64, SystemClock()))
     job = await job_with_matches(database)
@@ -180,9 +186,9 @@ async def test_files_go_in_a_turn_of_their_own(database: AnyDatabase, tmp_path: 
     here, there = (Desk(database, name, rules(cleanup=1)) for name in ("here", "there"))
     async with there.turn(DeskKind.CLEANUP):
         sweeping = asyncio.create_task(FileSweeper(database, shelf).run(lambda: here.turn(DeskKind.CLEANUP)))
-        await asyncio.sleep(0.1)
-        (line,) = [one for one in await database.read(desk_rows.lines, DESK_RULES) if one.kind is DeskKind.CLEANUP]
-        assert (line.ready, line.running) == (1, 1)
+        async with asyncio.timeout(30):
+            while await _cleanups(database) != (1, 1):
+                await asyncio.sleep(0.02)
     async with asyncio.timeout(5):
         while await database.read(exports.count_expired):
             await asyncio.sleep(0.05)

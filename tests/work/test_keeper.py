@@ -4,6 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sqlalchemy import select
 
 from gossamer.clock import SystemClock
 from gossamer.deliver.alerts import Post
@@ -14,6 +15,7 @@ from gossamer.model.worker import Worker
 from gossamer.retain.classes import Terms
 from gossamer.retain.retainer import Retainer
 from gossamer.store import workers
+from gossamer.store.tables import places
 from gossamer.work import keeper as keeping
 from gossamer.work.desk import Desk
 from gossamer.work.keeper import Duties, Keeper
@@ -41,7 +43,9 @@ async def test_one_whose_broker_is_away_gives_way(database: AnyDatabase, monkeyp
     mute, closed = keeper_of(database, "mute")
     await closed.close()
     first = asyncio.create_task(mute.run())
-    await asyncio.sleep(0.1)
+    async with asyncio.timeout(30):
+        while not await database.read(lambda tx: tx.run(select(places).where(places.c.holder == "mute")).first()):
+            await asyncio.sleep(0.02)
     heard, dispatcher = keeper_of(database, "heard")
     second = asyncio.create_task(heard.run())
     async with asyncio.timeout(8):  # before the place would have been free by itself
