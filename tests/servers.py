@@ -74,7 +74,7 @@ _POOLER = """
 * = host=127.0.0.1 port={server}
 
 [pgbouncer]
-listen_addr = 127.0.0.1
+listen_addr = {host}
 listen_port = {port}
 unix_socket_dir =
 auth_type = trust
@@ -84,19 +84,23 @@ default_pool_size = 6
 max_client_conn = 500
 server_idle_timeout = 1
 server_check_delay = 0
+{more}
 """
 
 
 @contextmanager
-def pgbouncer(folder: Path, server: str) -> Iterator[str]:
+def pgbouncer(folder: Path, server: str, *more: str, host: str = "127.0.0.1") -> Iterator[str]:
     """A pooler in transaction mode before a server; yields the address of the server's maintenance database there.
 
-    It knows `gossamer` alone, and keeps connections that nobody uses for a second only: tests have many databases.
+    `more` are further lines of its settings. It knows `gossamer` alone, and keeps connections that nobody uses for a
+    second only: tests have many databases.
     """
     folder.mkdir(parents=True)
     port = free_port()
     (folder / "users").write_text('"gossamer" ""\n')
-    (folder / "pgbouncer.ini").write_text(_POOLER.format(server=urlsplit(server).port, port=port, folder=folder))
+    (folder / "pgbouncer.ini").write_text(
+        _POOLER.format(server=urlsplit(server).port, port=port, folder=folder, host=host, more="\n".join(more))
+    )
     if os.getuid() == 0:
         for path in (folder, *folder.iterdir()):
             shutil.chown(path, "postgres", "postgres")
@@ -104,8 +108,8 @@ def pgbouncer(folder: Path, server: str) -> Iterator[str]:
         command = as_postgres([program("pgbouncer"), str(folder / "pgbouncer.ini")])
         pooler = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
     try:
-        wait_for(port, pooler)
-        yield f"postgresql://gossamer@127.0.0.1:{port}/postgres"
+        wait_for(port, pooler, host=host)
+        yield f"postgresql://gossamer@{host}:{port}/postgres"
     finally:
         pooler.kill()
         pooler.wait()
@@ -176,9 +180,9 @@ def redis(folder: Path, *options: str) -> Iterator[RedisServer]:
         server.kill()
 
 
-def wait_for(port: int, server: "subprocess.Popen[bytes]", seconds: float = 60) -> None:
+def wait_for(port: int, server: "subprocess.Popen[bytes]", seconds: float = 60, host: str = "127.0.0.1") -> None:
     """Until it takes work: the port is open some time before that."""
-    ask = [program("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
+    ask = [program("pg_isready"), "-q", "-h", host, "-p", str(port)]
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if server.poll() is not None:

@@ -177,6 +177,7 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
                 (lambda: app.sender("cluster")) if "desk" in lanes else None,
                 desk,
                 DatabaseWatch(app.database, app.clock, duties.post, host),
+                app.storage_watch(host),
             )
         finally:
             await closing.close()

@@ -20,14 +20,19 @@ from tests.servers import as_postgres, free_port, program, wait_for
 class PostgresServer:
     """One data folder and one port for all its lives."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, also: str = "") -> None:
+        """`also` is a further address of this machine at which it listens, for everybody."""
         self._folder = folder
+        self._addresses = ",".join(filter(None, ("127.0.0.1", also)))
         self.port = free_port()
         self._life: subprocess.Popen[bytes] | None = None
         if os.getuid() == 0:
             shutil.chown(folder, "postgres", "postgres")
         init = [program("initdb"), "-D", str(self._data), "-U", "gossamer", "-A", "trust", "-E", "UTF8", "--locale=C"]
         subprocess.run(as_postgres(init), check=True, capture_output=True, cwd=folder)
+        if also:
+            with (self._data / "pg_hba.conf").open("a") as rules:
+                rules.write("host all all 0.0.0.0/0 trust\n")
         self.start()
 
     @property
@@ -51,8 +56,15 @@ class PostgresServer:
         asyncio.run(command())
         return self.url(database)
 
+    def ask_for_passwords(self) -> None:
+        """From here on whoever comes must know one."""
+        rules = self._data / "pg_hba.conf"
+        rules.write_text("host all all 127.0.0.1/32 scram-sha-256\n")
+        if self._life:
+            self._life.send_signal(signal.SIGHUP)
+
     def start(self) -> None:
-        command = [program("postgres"), "-D", str(self._data), "-h", "127.0.0.1"]
+        command = [program("postgres"), "-D", str(self._data), "-h", self._addresses]
         for option in (f"port={self.port}", f"unix_socket_directories={self._folder}"):
             command += ["-c", option]
         with (self._folder / "server.log").open("ab") as log:
@@ -84,10 +96,10 @@ class PostgresServer:
 
 
 @contextmanager
-def postgres_server() -> Iterator[PostgresServer]:
+def postgres_server(also: str = "") -> Iterator[PostgresServer]:
     # Not in a folder that only its owner may enter: the server may run as another user.
     with TemporaryDirectory(prefix="gossamer-chaos-postgres-") as folder:
-        server = PostgresServer(Path(folder))
+        server = PostgresServer(Path(folder), also)
         try:
             yield server
         finally:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from gossamer.cli.copies import free_name
@@ -21,6 +22,7 @@ from gossamer.store.database import SqliteDatabase, open_database
 from gossamer.store.restore import put_back, restore
 from gossamer.store.schema import HEAD, known_revisions, ready_database, upgrade
 from gossamer.work.home import HomeLock
+from tests.chaos.postgres import postgres_server
 from tests.jobs import make_job
 from tests.servers import program
 from tests.store.former_rows import JOB, fill, rows_of
@@ -460,8 +462,37 @@ def test_a_server_is_backed_up_by_its_own_tools(tmp_path: Path, new_postgres: Ca
     for verb, more in (("backup", ()), ("restore", ("--yes",))):
         said = refused(terminal, "db", verb, str(file), *more)
         assert "hush" not in said
-        # The very line that was named does it.
-        tools = {**os.environ, "PATH": f"{Path(program('pg_dump')).parent}:{os.environ['PATH']}"}
-        line = said.partition("Run: ")[2]
-        subprocess.run(line, shell=True, check=True, capture_output=True, env=tools)  # noqa: S602 - our own words
+        run_as_printed(said, terminal)
         assert file.stat().st_size > 1000
+
+
+def run_as_printed(said: str, terminal: Terminal) -> None:
+    """The very line that was named does it, in the shell where it was printed."""
+    tools = {**terminal.environment(), "PATH": f"{Path(program('pg_dump')).parent}:{os.environ['PATH']}"}
+    line = said.partition("Run: ")[2]
+    done = subprocess.run(  # noqa: S602 - our own words
+        line, shell=True, check=False, capture_output=True, env=tools, stdin=subprocess.DEVNULL, start_new_session=True
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_the_line_for_a_server_that_wants_a_password_works_as_printed(tmp_path: Path) -> None:
+    with postgres_server() as server:
+        url = server.create("kept")
+        asyncio.run(give_a_password(url))
+        server.ask_for_passwords()
+        secret = url.replace("gossamer@", "gossamer:h%24sh%21@")
+        terminal = Terminal(tmp_path / "home", settings={"GOSSAMER_DATABASE_URL": secret})
+        terminal.type("db", "upgrade")
+        file = tmp_path / "kept.dump"
+        for verb, more in (("backup", ()), ("restore", ("--yes",))):
+            said = refused(terminal, "db", verb, str(file), *more)
+            assert "sh%21" not in said
+            run_as_printed(said, terminal)
+        assert "up to date" in terminal.type("db", "upgrade").stdout
+
+
+async def give_a_password(url: str) -> None:
+    connection = await asyncpg.connect(url)  # type: ignore[no-untyped-call]
+    await connection.execute("ALTER ROLE gossamer PASSWORD 'h$sh!'")
+    await connection.close()

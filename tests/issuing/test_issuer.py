@@ -8,7 +8,7 @@ from uuid import UUID
 
 import orjson
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from gossamer.clock import FrozenClock
 from gossamer.dispatch import Nudge
@@ -97,6 +97,115 @@ async def test_what_was_on_its_way_to_workers_that_are_gone_keeps_no_slot(databa
     assert await database.read(queue.in_hand) == {}
     await worker(database, 12, "box/0-8")
     assert await issuer.look() == 12
+
+
+def fall_silent(tx: Tx, name: str, time: timedelta = timedelta(seconds=25)) -> None:
+    """As if it had not been heard of for so long."""
+    mine = tables.workers.c.id == name
+    tx.run(update(tables.workers).where(mine).values(beat_at=tx.now - time))
+
+
+def run_out(tx: Tx, name: str) -> None:
+    mine = tables.visits.c.worker == name
+    tx.run(update(tables.visits).where(mine).values(lease_until=tx.now - timedelta(seconds=1)))
+
+
+async def take(database: AnyDatabase, dispatcher: LocalDispatcher, *names: str) -> None:
+    """Each of these workers claims as many of the nudges as the others."""
+    sent = [nudge.visit for nudge in await nudged(dispatcher)]
+    for place, name in enumerate(names):
+        mine = tokens(sent[place :: len(names)])
+        assert len(await database.write(visits.claim, mine, name, VISIT_LEASE, nudged_by=NUDGED_BY)) == len(mine)
+
+
+async def test_what_a_dead_worker_holds_takes_no_slot_from_those_who_live(database: AnyDatabase) -> None:
+    await database.write(make_job, *hosts(60))
+    for name in ("here/0-7", "there/0-8"):
+        await worker(database, 8, name)
+    issuer, dispatcher = issuer_of(database)
+    assert await issuer.look() == 16
+    await take(database, dispatcher, "here/0-7", "there/0-8")
+    await database.write(fall_silent, "there/0-8")
+    assert await issuer.look() == 0, "the other one has no room now"
+    mine = (tables.visits.c.worker == "here/0-7") & (tables.visits.c.state == VisitState.RUNNING)
+    ours = await database.read(lambda tx: list(tx.run(select(tables.visits.c.id).where(mine)).scalars()))
+    await database.write(end_visits, ours[:4])
+    assert await issuer.look() == 4, "every slot that becomes free is filled, long before the leases of the dead end"
+    # When those are taken back they may have killed it, and only one of them runs per process: no other is kept back.
+    await database.write(reclaim.void_worker, "there/0-8", "gone", deadly=True)
+    await database.write(end_visits, [nudge.visit for nudge in await nudged(dispatcher)])
+    await database.write(
+        lambda tx: tx.run(update(tables.visits).where(tables.visits.c.deaths > 0).values(due_at=LONG_AGO))
+    )
+    given = [await issuer.look() for _ in range(3)]
+    assert sum(given) == 4
+
+
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+async def test_those_that_may_have_killed_a_worker_do_not_hide_what_waits_behind_them(database: AnyDatabase) -> None:
+    await database.write(make_job, *hosts(200))
+    suspects = tables.visits.c.id.in_(select(tables.visits.c.id).order_by(tables.visits.c.id).limit(150))
+    await database.write(lambda tx: tx.run(update(tables.visits).where(suspects).values(deaths=1, due_at=LONG_AGO)))
+    await worker(database, 15)
+    issuer, _ = issuer_of(database)
+    for _ in range(5):
+        await issuer.look()
+    given = await database.read(lambda tx: tx.run(select(tables.visits.c.deaths).where(ISSUED)).scalars().all())
+    assert sorted(given) == [0] * 14 + [1]
+
+
+ISSUED = tables.visits.c.state == VisitState.ISSUED
+
+
+async def test_the_cap_counts_what_a_silent_worker_may_still_be_walking(database: AnyDatabase) -> None:
+    """It may only be cut off from the database: until its leases have run out it goes on."""
+    await database.write(make_job, *hosts(60))
+    for name in ("here/0-7", "there/0-8"):
+        await worker(database, 10, name)
+    issuer, dispatcher = issuer_of(database, cap=10)
+    assert await issuer.look() == 10
+    await take(database, dispatcher, "here/0-7", "there/0-8")
+    await database.write(fall_silent, "there/0-8")
+    assert await issuer.look() == 0
+    await database.write(run_out, "there/0-8")
+    assert await issuer.look() == 5
+    assert await database.read(alerts.recent, 5) == [], "no cap was passed"
+
+
+async def test_messages_that_went_to_a_machine_that_vanished_are_sent_anew(database: AnyDatabase) -> None:
+    await database.write(make_job, *hosts(10))
+    await worker(database, 3)
+    issuer, dispatcher = issuer_of(database)
+    assert await issuer.look() == 3
+    first, *others = [nudge.visit for nudge in await nudged(dispatcher)]
+    await database.write(set_back, first, timedelta(seconds=25))
+    assert await issuer.look() == 0, "it may only be late"
+    await worker(database, 3, "gone/0-9")
+    await database.write(fall_silent, "gone/0-9")
+    assert [await issuer.look() for _ in range(2)] == [0, 1], "it is ready again, and given to somebody else"
+    assert await database.read(lambda tx: sum(queue.in_hand(tx).values())) == 3
+    assert len(others) == 2
+
+
+async def test_visits_that_are_taken_back_are_one_line(database: AnyDatabase, caplog: pytest.LogCaptureFixture) -> None:
+    await database.write(make_job, *hosts(12))
+    waiting = await database.read(visits.ready, "http", 0, 1, 20)
+    ids = [one.id for row in waiting.values() for one in row]
+    for place, name in enumerate(("a/0-1", "a/1-2", "b/0-3")):
+        await database.write(visits.claim, tokens(ids[place::3]), name, -VISIT_LEASE)
+    clock = FrozenClock()
+    database.patience._clock = clock
+    database.patience._back_at = clock.monotonic()
+    sweeper = Sweeper(database, clock, VISIT_LEASE)
+    with caplog.at_level(logging.INFO, "gossamer"):
+        for _ in range(4):
+            await sweeper.sweep()
+            clock.advance(25)
+    said = [one.getMessage() for one in caplog.records if "visits.reclaimed" in one.getMessage()]
+    assert len(said) == 1
+    assert "'visits': 12, 'workers': 'a/0-1,a/1-2,b/0-3'" in said[0]
 
 
 async def test_the_cap_holds_over_all_workers_and_lanes(database: AnyDatabase) -> None:

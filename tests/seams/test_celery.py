@@ -8,9 +8,12 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from celery.worker import request
+from kombu.message import Message
 
 from gossamer.dispatch import Dispatcher, Nudge
 from gossamer.dispatch.celery import CeleryDispatcher, make_app
+from gossamer.dispatch.celery_log import OneLine
 from gossamer.testing.contracts.dispatch import DispatcherContract
 from tests.servers import RedisServer, redis
 
@@ -120,6 +123,34 @@ async def test_whoever_listens_says_once_that_the_broker_is_away(
     assert said("broker.away") == 1
     assert not said("Cannot connect")
     assert not said("broker lost")
+
+
+class Gone:
+    """A channel whose broker has been cut off."""
+
+    no_ack_consumers = None
+
+    def basic_ack(self, *_: object, **__: object) -> None:
+        raise ConnectionError("Timeout writing to socket\nand more of it")
+
+    basic_reject = basic_ack
+
+
+def test_a_nudge_that_cannot_be_acknowledged_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    filters = OneLine()
+    filters.install()
+    try:
+        with caplog.at_level(logging.INFO):
+            Message(channel=Gone(), delivery_tag="1").ack_log_error(request.logger, (ConnectionError,))
+            Message(channel=Gone(), delivery_tag="2").reject_log_error(request.logger, (ConnectionError,))
+    finally:
+        filters.remove()
+    assert len(caplog.records) == 2
+    for record in caplog.records:
+        said = record.getMessage()
+        assert "broker.not_acknowledged" in said
+        assert "'why': 'Timeout writing to socket'" in said
+        assert not record.exc_info
 
 
 async def test_nudges_that_arrive_together_are_received_together(redis_server: RedisServer, prefix: str) -> None:

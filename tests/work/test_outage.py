@@ -1,16 +1,26 @@
 """An outage of Redis is said once, by however many processes, and taken back when it is over for all of them."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
+from gossamer.blobs.seam import BlobsAway
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.model.alert import Alert, AlertKind
-from gossamer.store import alerts
+from gossamer.model.export import ExportRequest
+from gossamer.model.worker import Worker as Member
+from gossamer.store import alerts, exports, tables, workers
 from gossamer.store.database import SqliteDatabase
 from gossamer.store.schema import upgrade
-from gossamer.work.outage import OutageWatch
+from gossamer.work.keeper import tell_of_lost
+from gossamer.work.outage import OutageWatch, StorageWatch
+from tests.conftest import AnyDatabase
+from tests.jobs import make_job
+
+NOW = datetime.now(UTC)
 
 
 class Worker:
@@ -84,6 +94,100 @@ async def test_it_holds_while_one_process_cannot_reach_it(rows: SqliteDatabase) 
     two.why = ""
     await live(clock, 10, one, two)
     assert await said(rows, cleared=False) == []
+
+
+async def test_an_outage_keeps_its_beginning_though_others_take_it_back(rows: SqliteDatabase) -> None:
+    """One process sees the server and has just come; the other one has not seen it for long."""
+    clock = FrozenClock()
+    cut_off = Worker(rows, clock)
+    cut_off.why = "Network is unreachable"
+    await live(clock, 5, cut_off)
+    (before,) = await said(rows, cleared=False)
+    await live(clock, 60, cut_off, Worker(rows, clock))
+    (after,) = await said(rows)
+    assert (after.id, after.fired_at, after.cleared_at) == (before.id, before.fired_at, None)
+
+
+async def test_what_could_only_be_told_later_has_the_moment_it_began(rows: SqliteDatabase) -> None:
+    since = await rows.read(lambda tx: tx.now)
+    await rows.write(alerts.tell_of_past, AlertKind.DATABASE, "node-1", "It was away.", timedelta(minutes=4))
+    (alert,) = await said(rows)
+    assert alert.cleared_at
+    assert timedelta(0) <= alert.fired_at - (since - timedelta(minutes=4)) < timedelta(minutes=1)
+
+
+class Storage:
+    """What is asked whether it is there."""
+
+    why = ""
+
+    async def probe(self) -> None:
+        if self.why:
+            raise BlobsAway(self.why)
+
+
+async def test_object_storage_that_cannot_be_used_is_said_with_its_beginning(rows: SqliteDatabase) -> None:
+    clock, storage = FrozenClock(), Storage()
+    watch = StorageWatch(rows, clock, storage.probe, "home-1", "node-1")
+    await watch.look()
+    storage.why = "Object storage has not answered within 15 seconds."
+    await watch.look()
+    assert await said(rows) == [], "once is nothing"
+    for _ in range(5):
+        clock.advance(30)
+        await watch.look()
+    (alert,) = await said(rows, cleared=False)
+    assert (alert.kind, alert.subject) == (AlertKind.STORAGE, "node-1")
+    assert alert.sentence.startswith(
+        "Object storage cannot be used from node-1 (Object storage has not answered within 15 seconds). Files are kept"
+    )
+    storage.why = ""
+    await watch.look()
+    assert await said(rows, cleared=False) == []
+
+
+async def test_files_that_wait_for_object_storage_are_a_reason_to_say_so(rows: SqliteDatabase) -> None:
+    job = await rows.write(make_job, "a.test")
+    (wanted,) = await rows.write(exports.add, job.id, [ExportRequest("results", "csv", "a.csv", {})], "home-1")
+    made = update(tables.exports).where(tables.exports.c.id == wanted.id)
+    old = datetime.now(UTC) - timedelta(hours=1)
+    await rows.write(lambda tx: tx.run(made.values(spooled=True, blob_key="exports/a", finished_at=old)))
+    clock = FrozenClock()
+    watch = StorageWatch(rows, clock, Storage().probe, "home-1", "node-1")
+    for _ in range(3):
+        await watch.look()
+        clock.advance(30)
+    (alert,) = await said(rows, cleared=False)
+    assert "(1 file waits to be sent there)" in alert.sentence
+
+
+async def test_a_machine_that_vanished_is_said_until_it_is_back(database: AnyDatabase) -> None:
+    async def beat(host: str, seconds_ago: float) -> None:
+        await database.write(workers.beat, Member(f"{host}/0-7", host, 7, {"http": 5}, "1", NOW, NOW))
+        mine = update(tables.workers).where(tables.workers.c.id == f"{host}/0-7")
+        await database.write(lambda tx: tx.run(mine.values(beat_at=tx.now - timedelta(seconds=seconds_ago))))
+
+    await beat("node-1", 1)
+    await beat("node-2", 15)
+    await database.write(tell_of_lost)
+    assert await database.read(alerts.recent, 5) == []
+    await beat("node-2", 300)
+    for _ in range(2):
+        await database.write(tell_of_lost)
+    (alert,) = await database.read(alerts.recent, 5)
+    assert (alert.kind, alert.subject) == (AlertKind.INSTANCE, "node-2")
+    assert alert.sentence.startswith("node-2 has not been heard of since ")
+    assert "(1 working process)" in alert.sentence
+    assert await database.read(lambda tx: tx.now) - alert.fired_at >= timedelta(seconds=290)
+    await database.write(workers.forget_silent, timedelta(minutes=4))
+    await database.write(tell_of_lost)
+    assert len(await database.read(alerts.recent, 5)) == 1, "it is still lost"
+    await beat("node-2", 1)
+    await database.write(tell_of_lost)
+    assert await database.read(alerts.recent, 5) == []
+    await database.write(workers.leave, "node-1/0-7")
+    await database.write(tell_of_lost)
+    assert await database.read(alerts.recent, 5) == [], "who ends in order is not lost"
 
 
 async def test_what_a_former_process_left_open_is_closed_by_the_next(rows: SqliteDatabase) -> None:

@@ -40,6 +40,7 @@ from gossamer.work import surrender
 from gossamer.work.ahead import Foresight
 from gossamer.work.desk import SEATS, Desk
 from gossamer.work.home import HomeLock, home_name
+from gossamer.work.outage import StorageWatch
 
 if TYPE_CHECKING:
     from gossamer.blobs.page_files import PageFiles
@@ -145,6 +146,11 @@ class App:
         local = FolderBlobs(home / "files", make_secret(home / "secret"), self.clock)
         return Shelf(self.home_name, local, object_storage(self.settings))
 
+    def storage_watch(self, host: str) -> "StorageWatch | None":
+        """What tells of it when object storage cannot be used from here; None where there is none."""
+        objects = object_storage(self.settings)
+        return StorageWatch(self.database, self.clock, objects.probe, self.home_name, host) if objects else None
+
     def page_files(self) -> "PageFiles":
         """Where files of single pages are kept."""
         return page_files(self.settings, self.clock)
@@ -234,6 +240,7 @@ class App:
             lambda: self.sender("runner"),
             desk,
             express,
+            self.storage_watch(self.home_name),
         )
 
 

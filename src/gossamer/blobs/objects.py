@@ -27,6 +27,7 @@ _TIMES = {"connect_timeout": timedelta(seconds=5), "timeout": timedelta(minutes=
 _ANSWER = 15.0  # seconds a storage has for what is small
 _SLOWEST = 256 * 1024  # bytes a second it must take at least, or it counts as away
 _LEAVE = 3.0  # seconds a call has to end by itself when nobody wants it any more
+_PROBED = "exports/probe"  # no file is ever put there
 _BREATH = 0.2  # seconds the library needs to let go of one it was made to end
 
 
@@ -125,6 +126,20 @@ class ObjectBlobs:
             if chunk is None:
                 return
             yield chunk
+
+    async def probe(self) -> None:
+        """Raise where it cannot be used. Whoever may not see what is not there is told so, and has been answered."""
+        import obstore
+        from obstore.exceptions import PermissionDeniedError
+
+        with _translated():
+            try:
+                await _finished(obstore.get_async(self._store, _PROBED), _ANSWER)
+            except FileNotFoundError as error:
+                if "NoSuchBucket" in str(error):
+                    raise
+            except PermissionDeniedError:
+                return
 
     async def delete(self, key: str) -> None:
         import obstore

@@ -1,11 +1,13 @@
 """The commands of `gossamer db`: upgrade, back up, restore."""
 
 import asyncio
+import os
 import shlex
 import sys
 from pathlib import Path
 
 import typer
+from sqlalchemy.engine import make_url
 
 from gossamer.assembly import database_url
 from gossamer.cli.session import say, say_json
@@ -91,13 +93,24 @@ def _embedded(settings: Settings, tool: str, file: str, first: str = "") -> Path
     url = database_url(settings)
     if url.startswith("sqlite:///"):
         return Path(url.removeprefix("sqlite:///"))
-    address = f"--dbname={shlex.quote(shown(url))}"
+    address = f"--dbname={_address(url)}"
     command = f"{first} {address} && " * bool(first) + f"{tool} {address} {shlex.quote(file)}"
     raise UserError(
         "backup.server",
         "The database is a Postgres server, which has tools of its own for this.",
         hint=f"Run: {command}",
     )
+
+
+def _address(url: str) -> str:
+    """Where the server is, for a command line. A password is not shown: the shell takes it from the variable it is in,
+    else the tool asks for it.
+    """
+    if make_url(url).password and url.startswith(("postgresql://", "postgres://")):
+        for name in ("GOSSAMER_DATABASE_URL", "DATABASE_URL"):
+            if os.environ.get(name) == url:
+                return f'"${name}"'
+    return shlex.quote(shown(url))
 
 
 def _confirm(question: str) -> None:

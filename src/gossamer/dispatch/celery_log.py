@@ -1,4 +1,4 @@
-"""What Celery writes about a broker that is away, as one line of ours per outage.
+"""What Celery writes about a broker that is away, as one line of ours per outage; of a lost answer, as one line.
 
 Its own is several lines long, comes again with every try, and one working process is as loud as the other.
 """
@@ -10,7 +10,11 @@ from gossamer.telemetry import get_logger
 
 _CONSUMER = "celery.worker.consumer.consumer"
 _CONNECTION = "celery.worker.consumer.connection"
+_REQUEST = "celery.worker.request"
 _MARKS = ("consumer: Cannot connect", "consumer: Connection to broker lost")
+_NOT_TOLD = ("Couldn't ack", "Couldn't reject")
+
+_FILTERED = (_CONSUMER, _CONNECTION, _REQUEST)
 
 log = get_logger(__name__)
 
@@ -24,17 +28,21 @@ class OneLine(logging.Filter):
 
     def install(self) -> None:
         logging.getLogger(_CONNECTION).setLevel(logging.INFO)  # where it says that it is connected
-        for name in (_CONSUMER, _CONNECTION):
+        for name in _FILTERED:
             logging.getLogger(name).addFilter(self)
 
     def remove(self) -> None:
-        for name in (_CONSUMER, _CONNECTION):
+        for name in _FILTERED:
             logging.getLogger(name).removeFilter(self)
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
         if text.startswith("Connected to "):
             self._over()
+            return False
+        if text.startswith(_NOT_TOLD):
+            # With a traceback of its own, although the row has long said what became of the visit.
+            log.warning("broker.not_acknowledged", why=_cause(record, text))
             return False
         if not text.startswith(_MARKS):
             return True

@@ -133,7 +133,7 @@ def issue(
     """
     ids = visits.forgotten(tx, worker, nudged)
     slots -= len(ids)
-    ready = visits.ready(tx, lane, shard, shards, slots + SPARE) if slots > 0 else {}
+    ready = visits.ready(tx, lane, shard, shards, slots + SPARE, suspects=not suspects) if slots > 0 else {}
     if not ready:
         return ids
     domains = {waiting.domain for row in ready.values() for waiting in row}

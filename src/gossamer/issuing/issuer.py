@@ -6,8 +6,8 @@ so two who both believe that they hold it take turns, and the cap holds for the 
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -17,9 +17,11 @@ from gossamer.issuing.deal import SPARE, Share, deal
 from gossamer.model.alert import AlertKind
 from gossamer.model.fetching import HOME_LANE
 from gossamer.model.sentences import ALERTS
+from gossamer.model.worker import SILENT_AFTER
 from gossamer.store import alerts, jobs, places, queue, reclaim, visits, workers
 from gossamer.store.database import Database
 from gossamer.store.jobs import Claim
+from gossamer.store.queue import LeftBehind
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 
@@ -47,10 +49,13 @@ class Room:
     busy: dict[tuple[str, UUID], int]  # in hand, by lane and job
     workers: int
     cap: int
+    left: Mapping[str, LeftBehind] = field(default_factory=dict)  # of `busy`, what dead workers have, by lane
+    silent: bool = False  # whether some workers have not been heard of for a while
 
     @property
     def in_hand(self) -> int:
-        return sum(self.busy.values())
+        """What counts for the cap: whoever is only cut off may go on with a visit until its lease has run out."""
+        return sum(self.busy.values()) - sum(left.over for left in self.left.values())
 
     @property
     def in_largest_job(self) -> int:
@@ -69,7 +74,10 @@ class Room:
         return min(self.lanes.get(lane, 0), self.cap)
 
     def free(self, lane: str) -> int:
+        """The slots are those of workers that live, and what dead ones have takes none of them."""
         of_lane = sum(count for (in_lane, _), count in self.busy.items() if in_lane == lane)
+        if lane in self.left:
+            of_lane -= self.left[lane].visits
         return max(0, min(self.slots(lane) - of_lane, self.cap - self.in_hand))
 
 
@@ -79,7 +87,7 @@ def look_around(tx: Tx, cap: int) -> Room:
     for room in rooms.values():
         for lane, slots in room.items():
             lanes[lane] = lanes.get(lane, 0) + slots
-    return Room(lanes, queue.in_hand(tx), len(rooms), cap)
+    return Room(lanes, queue.in_hand(tx), len(rooms), cap, queue.left_behind(tx), workers.any_silent(tx))
 
 
 def issue(tx: Tx, holder: str, lane: str, cap: int, mark: str, per_job: int | None = None) -> list[UUID]:
@@ -89,7 +97,11 @@ def issue(tx: Tx, holder: str, lane: str, cap: int, mark: str, per_job: int | No
     ids = visits.forgotten(tx, mark, ())
     room = look_around(tx, cap)
     free = room.free(lane)
-    ready = visits.ready(tx, lane, 0, 1, free + SPARE, per_domain=PER_DOMAIN) if free and not ids else {}
+    if not free or ids:
+        return ids
+    suspects, most_suspects = visits.suspects_in_hand(tx), max(1, room.workers)
+    may = suspects < most_suspects
+    ready = visits.ready(tx, lane, 0, 1, free + SPARE, per_domain=PER_DOMAIN, suspects=may)
     if not ready:
         return ids
     domains = {waiting.domain for row in ready.values() for waiting in row}
@@ -101,8 +113,8 @@ def issue(tx: Tx, holder: str, lane: str, cap: int, mark: str, per_job: int | No
         shares=shares,
         kept=int(room.slots(lane) * KEPT_FOR_NEW),
         per_domain=PER_DOMAIN,
-        suspects=visits.suspects_in_hand(tx),
-        most_suspects=max(1, room.workers),
+        suspects=suspects,
+        most_suspects=most_suspects,
         per_job=per_job,
     )
     fresh = [waiting.id for waiting in dealt]
@@ -137,9 +149,13 @@ class Issuer:
         """Fill the free slots of every lane; how many nudges went out."""
         room, wanted = await self._database.read(_survey, self._cap)
         await self._watch(room)
-        if room.in_hand and not room.workers:
+        if room.busy and not room.workers:
             # Nobody is left to answer: what was on its way to those who are gone must not keep the slots of the next.
             await self._database.write(reclaim.lost_nudges, timedelta())
+        elif room.silent and await self._database.read(reclaim.any_lost, SILENT_AFTER):
+            # A machine that vanished had messages that nobody will answer: they need not wait for two leases.
+            lost = await self._database.write(reclaim.lost_nudges, SILENT_AFTER)
+            log.warning("nudges.lost", visits=lost)
         return sum([await self._issue(lane) for lane in wanted])
 
     async def _issue(self, lane: str) -> int:
@@ -159,7 +175,8 @@ class Issuer:
         if self.mute_for() >= _MUTE and not self._mute_told:
             self._mute_told = True
             sentence = ALERTS[AlertKind.BROKER].format(seconds=round(self.mute_for()))
-            await self._database.write(alerts.fire, AlertKind.BROKER, PLACE, sentence)
+            lasted = timedelta(seconds=self.mute_for())
+            await self._database.write(alerts.fire, AlertKind.BROKER, PLACE, sentence, lasted=lasted)
         elif sent and self._mute_told is not False:
             self._mute_told = False
             await self._database.write(alerts.clear, AlertKind.BROKER, PLACE)

@@ -22,6 +22,8 @@ class AlertKind(StrEnum):
     DEAD_LETTER = "dead-letter"  # a visit was given up after killing its workers
     WORKERS = "workers"  # the working processes do not live
     REDIS = "redis"  # the server that keeps the spacing for all is away
+    STORAGE = "storage"  # object storage cannot be used
+    INSTANCE = "instance"  # a machine of a cluster has vanished
     BROKER = "broker"  # nobody can be told of work
     DATABASE = "database"  # a cluster's was away
     CONCURRENCY = "concurrency"  # more visits run at once than may

@@ -86,6 +86,15 @@ ALERTS: Mapping[str, str] = {
         "Redis is away ({why}). Until it is back every worker asks a domain at most once in two seconds, and nothing "
         "that costs money is begun. See that it runs and that GOSSAMER_REDIS_URL is right: 'gossamer doctor'."
     ),
+    "storage": (
+        "Object storage cannot be used from {host} ({why}). Files are kept in its home until it can, and none is lost. "
+        "See that it runs and that the keys are right: 'gossamer doctor' there."
+    ),
+    "instance": (
+        "{host} has not been heard of since {since} UTC ({workers}). Others take over what it was reading when its "
+        "leases have run out, and no page is lost. See that it runs and reaches the database: 'gossamer system "
+        "workers'."
+    ),
     "broker": (
         "No message has reached the broker for {seconds} s. Visits wait until it is back, and none is lost. See that "
         "it runs and that GOSSAMER_BROKER_URL, or GOSSAMER_REDIS_URL, is right: 'gossamer doctor'."

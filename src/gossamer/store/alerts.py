@@ -1,6 +1,7 @@
 """Alerts: at most one open row per kind and subject, so that each is said once."""
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,14 +11,29 @@ from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.ids import new_id
 from gossamer.model.money import LEVELS, BudgetKey, Scope
 from gossamer.store import outbox
+from gossamer.store.places import meet
 from gossamer.store.tables import alerts
 from gossamer.store.tx import Tx
 
 _OPEN = alerts.c.cleared_at.is_(None)
 
 
-def fire(tx: Tx, kind: AlertKind, subject: str, sentence: str, *, job_id: UUID | None = None) -> bool:
-    """Say it; False if it has been said and still holds."""
+def fire(
+    tx: Tx,
+    kind: AlertKind,
+    subject: str,
+    sentence: str,
+    *,
+    job_id: UUID | None = None,
+    lasted: timedelta = timedelta(),
+) -> bool:
+    """Say it; False if it has been said and still holds.
+
+    `lasted` is for how long it has held by now: it is kept as having begun then. If somebody took it back since, it is
+    the same alert that holds again.
+    """
+    if lasted and _hold_again(tx, kind, subject, tx.now - lasted):
+        return False
     fresh = tx.dialect.insert_new(alerts)
     values = {
         "id": new_id(tx.now),
@@ -25,7 +41,7 @@ def fire(tx: Tx, kind: AlertKind, subject: str, sentence: str, *, job_id: UUID |
         "subject": subject,
         "job_id": job_id,
         "sentence": sentence,
-        "fired_at": tx.now,
+        "fired_at": tx.now - lasted,
         "holds": True,
     }
     if not tx.run(fresh, values).rowcount:
@@ -34,15 +50,27 @@ def fire(tx: Tx, kind: AlertKind, subject: str, sentence: str, *, job_id: UUID |
     return True
 
 
+def _hold_again(tx: Tx, kind: AlertKind, subject: str, since: datetime) -> bool:
+    mine = (alerts.c.kind == kind) & (alerts.c.subject == subject)
+    taken_back = select(alerts.c.id).where(mine, alerts.c.cleared_at >= since).order_by(alerts.c.id.desc()).limit(1)
+    if tx.run(taken_back).scalar() is None:
+        return False
+    meet(tx, f"alert/{kind}/{subject}")  # several processes find out at once, and one of them may say it again
+    if tx.run(select(alerts.c.id).where(mine, _OPEN)).scalar() is not None:
+        return True
+    again = update(alerts).where(alerts.c.id == tx.run(taken_back).scalar())
+    return bool(tx.run(again.values(cleared_at=None, holds=True)).rowcount)
+
+
 def clear(tx: Tx, kind: AlertKind, subject: str) -> bool:
     """It no longer holds; False if it did not before either."""
     held = _OPEN & (alerts.c.kind == kind) & (alerts.c.subject == subject)
     return bool(tx.run(update(alerts).where(held).values(cleared_at=tx.now, holds=None)).rowcount)
 
 
-def tell_of_past(tx: Tx, kind: AlertKind, subject: str, sentence: str) -> None:
-    """What could not be written while it held, and was told to people all the same."""
-    if fire(tx, kind, subject, sentence):
+def tell_of_past(tx: Tx, kind: AlertKind, subject: str, sentence: str, lasted: timedelta) -> None:
+    """What could not be written while it held, so long, and was told to people all the same."""
+    if fire(tx, kind, subject, sentence, lasted=lasted):
         mine = _OPEN & (alerts.c.kind == kind) & (alerts.c.subject == subject)
         tx.run(update(alerts).where(mine).values(delivered_at=tx.now))
     clear(tx, kind, subject)

@@ -188,6 +188,13 @@ def count_expired(tx: Tx) -> int:
     return int(tx.run(select(func.count()).where(_due(tx))).scalar_one())
 
 
+def count_spooled(tx: Tx, home: str, older_than: timedelta) -> int:
+    """Files made so long ago that still wait on the disk of this home for object storage."""
+    there = exports.c.spooled & exports.c.blob_key.is_not(None) & (exports.c.home == home)
+    query = select(func.count()).where(there, exports.c.finished_at < tx.now - older_than)
+    return int(tx.run(query).scalar_one())
+
+
 def spooled(tx: Tx, home: str, limit: int = 100) -> list[Export]:
     """Files on this home's disk that belong into object storage."""
     there = exports.c.spooled & exports.c.blob_key.is_not(None) & (exports.c.home == home)

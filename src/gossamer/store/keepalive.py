@@ -17,13 +17,13 @@ from sqlalchemy.exc import InvalidatePoolError
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-_IDLE, _EVERY, _TIMES = 10, 5, 3  # seconds of silence, seconds between questions, and how many may stay unanswered
-_GONE_AFTER = (_IDLE + _EVERY * _TIMES) * 1000  # milliseconds for what was sent and not acknowledged
+IDLE, EVERY, TIMES = 10, 5, 3  # seconds of silence, seconds between questions, and how many may stay unanswered
+GONE_AFTER = (IDLE + EVERY * TIMES) * 1000  # milliseconds for what was sent and not acknowledged
 _OPTIONS = {
-    "TCP_KEEPIDLE": _IDLE,
-    "TCP_KEEPINTVL": _EVERY,
-    "TCP_KEEPCNT": _TIMES,
-    "TCP_USER_TIMEOUT": _GONE_AFTER,
+    "TCP_KEEPIDLE": IDLE,
+    "TCP_KEEPINTVL": EVERY,
+    "TCP_KEEPCNT": TIMES,
+    "TCP_USER_TIMEOUT": GONE_AFTER,
 }
 _FRESH = 1.0  # seconds since it was used, up to which a connection is not asked
 _USED = "used"

@@ -1,7 +1,9 @@
 """A database on a server that many machines share."""
 
 import asyncio
+import os
 import random
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import timedelta
@@ -15,6 +17,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from gossamer.clock import Clock
 from gossamer.errors import StorageAway, UserError
+from gossamer.store import keepalive
 from gossamer.store.away import AWAY_STATES, storage_away
 from gossamer.store.dialect import POSTGRES
 from gossamer.store.keepalive import look_whether_alive
@@ -29,10 +32,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _TRIES = 6
+_WHO = "SELECT pg_backend_pid()"
 _ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _NO_HURRY = "SET LOCAL statement_timeout = 0"
 _CONNECT = 10  # seconds for a connection to a server
 _RETRIED_STATES = frozenset({"40001", "40P01"})  # serialisation failure, deadlock
+_POOLER_STATES = frozenset({"26000", "42P05"})  # a prepared statement that is not there, or is there already
+_UNKNOWN_TO_POOLERS = "unsupported startup parameter"
 _REFUSED_STATES = ("28", "3D000")  # who we say we are, and what we ask for
 
 
@@ -59,8 +65,9 @@ class PostgresDatabase:
             max_overflow=0,
             json_serializer=dumps,
             json_deserializer=orjson.loads,
-            connect_args={"timeout": _CONNECT, **(_NOTHING_KEPT if pooled else _kept(longest))},
+            connect_args={"timeout": _CONNECT, **(_nothing_kept() if pooled else _kept(longest))},
         )
+        self._pooled = pooled
         self._begins_with = _LIMITED.format(**_limits(longest)) if pooled and longest else ""
         self._single = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         look_whether_alive(self._engine)
@@ -149,8 +156,8 @@ class PostgresDatabase:
                 return await whole()
             except DBAPIError as error:
                 state = str(getattr(error.orig, "sqlstate", None) or "")
-                if state.startswith(_REFUSED_STATES):
-                    raise _refused(error.orig, self._shown) from error
+                if refusal := self._refusal(state, error.orig):
+                    raise refusal from error
                 if again and attempt == 0 and error.connection_invalidated:
                     continue
                 if state not in _RETRIED_STATES or attempt == _TRIES - 1:
@@ -161,18 +168,55 @@ class PostgresDatabase:
             except Exception as error:
                 # While a server starts or stops, its driver fails before SQLAlchemy has a connection to speak of.
                 state = str(getattr(error, "sqlstate", ""))
-                if state.startswith(_REFUSED_STATES):
-                    raise _refused(error, self._shown) from error
+                if refusal := self._refusal(state, error):
+                    raise refusal from error
                 if not state.startswith(AWAY_STATES):
                     raise
                 raise _unreachable(self._shown, str(error)) from error
         raise AssertionError("unreachable")
+
+    def _refusal(self, state: str, error: object) -> UserError | None:
+        """What only the operator can mend."""
+        if state.startswith(_REFUSED_STATES):
+            return _refused(error, self._shown)
+        if not self._pooled and (state in _POOLER_STATES or _UNKNOWN_TO_POOLERS in str(error)):
+            return _pooler(error, self._shown)
+        return None
+
+    async def refuse_pooler(self) -> None:
+        """Refuse a pool before the server that nobody has said there is. Takes two connections.
+
+        One that lends a connection for one transaction at a time gives ours to somebody else as soon as it can.
+        """
+        if self._pooled:
+            return
+
+        async def whole() -> bool:
+            async with self._single.connect() as ours:
+                before = (await ours.exec_driver_sql(_WHO)).scalar_one()
+                async with self._engine.begin() as other:
+                    await other.exec_driver_sql(_WHO)
+                    return bool(before != (await ours.exec_driver_sql(_WHO)).scalar_one())
+
+        async def once() -> bool:
+            return await self._once(whole)
+
+        if await self.patience.lend(once):
+            raise _pooler("one connection was answered by two", self._shown)
 
     async def tidy(self) -> None:
         """Postgres looks after itself."""
 
     async def close(self) -> None:
         await self._engine.dispose()
+
+
+def _pooler(error: object, where: str) -> UserError:
+    return UserError(
+        "database.pooler",
+        f"{where} is reached through a pooler such as PgBouncer, and nobody has said so ({error}).",
+        hint="Set GOSSAMER_DATABASE_POOLING=transaction.",
+    )
 
 
 def _unreachable(where: str, why: str) -> StorageAway:
@@ -186,11 +230,29 @@ def _refused(error: object, where: str) -> UserError:
     return UserError("database.refused", f"{where} refuses us: {error}.", hint=hint)
 
 
-_NOTHING_KEPT: dict[str, Any] = {
-    # A statement is prepared without a name and used in the same transaction: the next one is on another connection.
-    "statement_cache_size": 0,
-    "prepared_statement_cache_size": 0,
-    "prepared_statement_name_func": lambda: "",
+def _nothing_kept() -> dict[str, Any]:
+    return {
+        # A statement is prepared without a name and used in the same transaction: the next is on another connection.
+        "statement_cache_size": 0,
+        "prepared_statement_cache_size": 0,
+        "prepared_statement_name_func": lambda: "",
+        # Of all that can be said when a connection is made, this is what poolers carry over.
+        "server_settings": {"application_name": _application()},
+    }
+
+
+def _application() -> str:
+    """Who a connection belongs to, as it stands in pg_stat_activity, which keeps 63 bytes."""
+    return f"gossamer {socket.gethostname()[:40]}/{os.getpid()}"
+
+
+# A machine that was cut off while its transaction was open must not hold its locks for as long as that may be idle. The
+# server looks as often as we do (store/keepalive.py).
+_LOOKS = {
+    "tcp_keepalives_idle": str(keepalive.IDLE),
+    "tcp_keepalives_interval": str(keepalive.EVERY),
+    "tcp_keepalives_count": str(keepalive.TIMES),
+    "tcp_user_timeout": str(keepalive.GONE_AFTER),
 }
 _LIMITED = "SELECT " + ", ".join(
     f"set_config('{name}', '{{{name}}}', true)" for name in ("statement_timeout", "idle_in_transaction_session_timeout")
@@ -205,4 +267,4 @@ def _limits(longest: timedelta) -> dict[str, str]:
 
 def _kept(longest: timedelta | None) -> dict[str, Any]:
     """Said once, when a connection is made."""
-    return {"server_settings": _limits(longest) if longest else {}}
+    return {"server_settings": {"application_name": _application(), **_LOOKS, **(_limits(longest) if longest else {})}}

@@ -8,9 +8,10 @@ from sqlalchemy import ColumnElement, case, func, select, text
 
 from gossamer.model.alert import SYSTEM, AlertKind
 from gossamer.model.states import JobState, VisitState
+from gossamer.model.worker import SILENT_AFTER
 from gossamer.store import alerts
 from gossamer.store.ledger_tables import charges
-from gossamer.store.tables import jobs, minutes, visits
+from gossamer.store.tables import jobs, minutes, visits, workers
 from gossamer.store.tx import Tx
 
 _AT_WORK = jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING))
@@ -86,6 +87,25 @@ def in_hand(tx: Tx) -> dict[tuple[str, UUID], int]:
         .group_by(visits.c.lane, visits.c.job_id)
     )
     return {(row.lane, row.job_id): row.busy for row in tx.run(query)}
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """Visits of one lane that belong to workers that are gone or silent."""
+
+    visits: int
+    over: int  # whose leases have run out: nobody asks anything for them any more
+
+
+def left_behind(tx: Tx) -> dict[str, LeftBehind]:
+    """By lane, until they are taken back."""
+    alive = select(workers.c.id).where(workers.c.beat_at > tx.now - SILENT_AFTER)
+    query = (
+        select(visits.c.lane, func.count().label("visits"), _sum(visits.c.lease_until < tx.now).label("over"))
+        .where(visits.c.state == VisitState.RUNNING, visits.c.worker.not_in(alive))
+        .group_by(visits.c.lane)
+    )
+    return {row.lane: LeftBehind(row.visits, int(row.over)) for row in tx.run(query)}
 
 
 def in_hand_of_jobs(tx: Tx, *, alone: bool) -> dict[UUID, int]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select, update
+from sqlalchemy import Boolean, ColumnElement, bindparam, exists, func, or_, select, update
 
 from gossamer.model.alert import AlertKind
 from gossamer.model.page import Visit
@@ -58,9 +58,11 @@ _DUE = (
     visits.c.domain.not_in(_FULL_DOMAINS),
     ~_OTHER_LANE_IN_HAND,
 )
+# Where no more of those that were running when a worker died may run, they must not hide what waits behind them.
+_MAY_RUN = or_(visits.c.deaths == 0, bindparam("suspects", type_=Boolean))
 _READY = (
     select(visits.c.id, visits.c.domain, visits.c.deaths)
-    .where(visits.c.job_id == bindparam("job"), *_DUE)
+    .where(visits.c.job_id == bindparam("job"), *_DUE, _MAY_RUN)
     .order_by(visits.c.due_at, visits.c.id)
     .limit(bindparam("most"))
 )
@@ -70,14 +72,22 @@ _ANY_READY = select(jobs.c.id).where(_RUNS, exists().where(visits.c.job_id == jo
 
 
 def ready(
-    tx: Tx, lane: str, shard: int, shards: int, per_job: int, *, per_domain: int = MOST_PER_DOMAIN
+    tx: Tx,
+    lane: str,
+    shard: int,
+    shards: int,
+    per_job: int,
+    *,
+    per_domain: int = MOST_PER_DOMAIN,
+    suspects: bool = True,
 ) -> dict[UUID, list[Waiting]]:
     """Visits that are due, per running job, at most `per_job` of each, in (due_at, id) order.
 
-    Those of domains that have `per_domain` visits in hand are left out.
+    Those of domains that have `per_domain` visits in hand are left out; without `suspects`, also those that were
+    running when a worker died.
     """
     due = {"lane": lane, "now": tx.now, "of_shard": shard, "shards": shards, "per_domain": per_domain}
-    asked = {**due, "most": per_job}
+    asked = {**due, "most": per_job, "suspects": suspects}
     found = {}
     for job_id in tx.run(_RUNNING_JOBS).scalars().all():
         rows = tx.rows(_READY, {**asked, "job": job_id})
@@ -217,6 +227,14 @@ def leases(tx: Tx, ids: Sequence[UUID], *, held: bool = False) -> dict[UUID, UUI
     """The leases of these visits as they are now; `held`: and as they stay until commit."""
     given = {"ids": list(ids)}
     return dict(_HELD_LEASES.rows(tx, given) if held else tx.rows(_LEASES, given))
+
+
+def workers_of(tx: Tx, ids: Collection[UUID]) -> tuple[str, ...]:
+    """Who has these visits, each once."""
+    if not ids:
+        return ()
+    holders = select(visits.c.worker).where(visits.c.id.in_(ids), visits.c.worker.is_not(None)).distinct()
+    return tuple(tx.run(holders.order_by(visits.c.worker)).scalars())
 
 
 _OF_SITES = select(visits.c.id).where(visits.c.site_id.in_(bindparam("ids", expanding=True)))

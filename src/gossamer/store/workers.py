@@ -1,6 +1,7 @@
 """Working processes, of a cluster or a home: they write that they live, and are forgotten when they no longer do."""
 
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from sqlalchemy import delete, exists, func, select
 
@@ -64,6 +65,30 @@ def rooms(tx: Tx) -> dict[str, dict[str, int]]:
 
 def any_alive(tx: Tx) -> bool:
     return bool(tx.run(select(exists().where(workers.c.beat_at > tx.now - SILENT_AFTER))).scalar())
+
+
+def any_silent(tx: Tx) -> bool:
+    """Whether some have not been heard of for a while, and are not forgotten yet."""
+    return bool(tx.run(select(exists().where(workers.c.beat_at <= tx.now - SILENT_AFTER))).scalar())
+
+
+@dataclass(frozen=True, slots=True)
+class LostHost:
+    """A machine of which no worker has been heard of for a while."""
+
+    host: str
+    workers: int
+    heard: datetime
+
+
+def hosts(tx: Tx) -> tuple[list[LostHost], list[str]]:
+    """The machines that have vanished without ending their workers, and those that live."""
+    heard = func.max(workers.c.beat_at)
+    query = select(workers.c.host, func.count().label("workers"), heard.label("heard")).group_by(workers.c.host)
+    found = tx.run(query.order_by(workers.c.host)).all()
+    silent = [row for row in found if row.heard <= tx.now - SILENT_AFTER]
+    living = [row.host for row in found if row.heard > tx.now - SILENT_AFTER]
+    return [LostHost(row.host, row.workers, row.heard) for row in silent], living
 
 
 def forget_silent(tx: Tx, after: timedelta) -> list[str]:

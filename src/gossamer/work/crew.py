@@ -110,7 +110,8 @@ class Crew:
                 log.error("worker.died", worker=child.worker, exit_code=code)
             why = f"worker ended with {signal.Signals(-code).name if code < 0 else f'exit code {code}'}"
             # Without its database a worker ends too, but no visit is to blame for that.
-            await self._database.write(_bury, child.worker, why, deadly=code != NO_DATABASE)
+            if freed := await self._database.write(_bury, child.worker, why, deadly=code != NO_DATABASE):
+                log.warning("visits.reclaimed", visits=freed, workers=child.worker, why=why)
             child.close()
             self._stillborn = self._stillborn + 1 if monotonic() - child.since < _ALIVE else 0
             if self._stillborn >= _STILLBORN:
@@ -132,6 +133,8 @@ class Crew:
         self._children = []
 
 
-def _bury(tx: Tx, worker: str, why: str, *, deadly: bool) -> None:
-    reclaim.void_worker(tx, worker, why, deadly=deadly)
+def _bury(tx: Tx, worker: str, why: str, *, deadly: bool) -> int:
+    """How many visits it had in its hands, which are ready again."""
+    freed = reclaim.void_worker(tx, worker, why, deadly=deadly)
     workers.leave(tx, worker)
+    return freed

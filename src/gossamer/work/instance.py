@@ -20,7 +20,7 @@ from gossamer.work.crew import Crew
 from gossamer.work.desk import Desk
 from gossamer.work.exporting import Exporter
 from gossamer.work.keeper import Keeper
-from gossamer.work.outage import DatabaseWatch
+from gossamer.work.outage import DatabaseWatch, StorageWatch
 
 _EVERY = 0.5  # seconds between looks
 ENDLESS = timedelta(days=3650)  # patience with a database: nobody is here to start us again by hand
@@ -43,6 +43,7 @@ class Instance:
         open_sender: Callable[[], AbstractAsyncContextManager[Sender]] | None,
         desk: Desk,
         watch: DatabaseWatch,
+        storage: StorageWatch | None,
     ) -> None:
         self._database = database
         self._host = host
@@ -54,6 +55,7 @@ class Instance:
         self._open_sender = open_sender
         self._cleanup = partial(desk.turn, DeskKind.CLEANUP)
         self._watch = watch
+        self._storage = storage
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop`, or until something fails that another start might mend."""
@@ -67,6 +69,7 @@ class Instance:
             self._send(),
             self._files.run(self._cleanup),
             self._watch.run(),
+            *([self._storage.run()] if self._storage else []),
         )
         loops = [keeping, *(asyncio.create_task(other) for other in others)]
         try:

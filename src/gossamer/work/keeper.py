@@ -43,6 +43,7 @@ _LOOK, _CLOSE = 1.0, 0.5
 _SELDOM = 5.0  # seconds between looks at what takes minutes or hours to come about
 _MUTE = 15.0  # seconds in which nothing could be sent, before somebody else is let try
 _FORGET = timedelta(minutes=10)  # of silence
+_LOST = timedelta(days=1)  # for which somebody is told of a machine that does not come back
 
 log = get_logger(__name__)
 
@@ -162,9 +163,26 @@ class Keeper:
                 self._counts_at = self._clock.monotonic() + _SELDOM
                 for guard in self._guards:
                     await guard.look()
+                await self._database.write(tell_of_lost)
                 await self._database.write(workers.forget_silent, _FORGET)
                 await self._database.write(count_connections)
             await asyncio.sleep(_LOOK)
+
+
+def tell_of_lost(tx: Tx, forget: timedelta = _LOST) -> None:
+    """Machines that vanished. What is said of one holds until it is back, or for a day: it may be gone for good."""
+    lost, living = workers.hosts(tx)
+    told = {one.subject: one.fired_at for one in alerts.held_of_kind(tx, AlertKind.INSTANCE)}
+    for host, since in told.items():
+        if host in living or since < tx.now - forget:
+            alerts.clear(tx, AlertKind.INSTANCE, host)
+    for one in lost:
+        if one.host in told:
+            continue
+        had = "1 working process" if one.workers == 1 else f"{one.workers} working processes"
+        why = ALERTS[AlertKind.INSTANCE].format(host=one.host, since=f"{one.heard:%Y-%m-%d %H:%M:%S}", workers=had)
+        if alerts.fire(tx, AlertKind.INSTANCE, one.host, why, lasted=tx.now - one.heard):
+            log.error("instance.lost", host=one.host, workers=one.workers)
 
 
 def count_connections(tx: Tx, nearly_all: float = NEARLY_ALL) -> None:

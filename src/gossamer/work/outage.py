@@ -1,16 +1,20 @@
 """Beside the walks: says once that a server is away, and takes it back when it is there to stay."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
+from gossamer.blobs.seam import BlobsAway
 from gossamer.clock import Clock
 from gossamer.deliver.alerts import Post
 from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.ids import new_id
 from gossamer.model.sentences import ALERTS
-from gossamer.store import alerts
+from gossamer.store import alerts, exports
 from gossamer.store.database import Database
 
+_PROBE, _PROBE_AGAIN = 30.0, 5.0  # seconds between two questions to object storage; while it is away
+_SENT_WITHIN = timedelta(minutes=10)  # a file that could not be put there is brought, once it can
 _REPEAT = 10.0  # seconds: another process may have taken back what still holds for this one
 _CALM = 5.0  # seconds; longer than it takes all processes to find a server that came back
 _NO_BLINK = 5.0  # seconds for which a database is away before somebody is told: longer than a restart of it takes
@@ -25,6 +29,7 @@ class OutageWatch:
         self._outage = outage
         self._home = home
         self._there_since: float | None = clock.monotonic()
+        self._began: float | None = None
         self._fires_at = clock.monotonic()
         self._open = True  # for all we know: whoever was here before us may have left one
 
@@ -33,14 +38,18 @@ class OutageWatch:
         why, now = self._outage(), self._clock.monotonic()
         if why:
             self._there_since = None
+            self._began = now if self._began is None else self._began
             if now >= self._fires_at:
                 self._fires_at = now + _REPEAT
                 self._open = True
                 sentence = ALERTS[AlertKind.REDIS].format(why=why)
-                await self._database.write(alerts.fire, AlertKind.REDIS, self._home, sentence)
+                lasted = timedelta(seconds=now - self._began)
+                await self._database.write(alerts.fire, AlertKind.REDIS, self._home, sentence, lasted=lasted)
             return
         if self._there_since is None:
             self._there_since = self._fires_at = now
+        if now - self._there_since >= _CALM:
+            self._began = None
         if self._open and now - self._there_since >= _CALM:
             self._open = False
             await self._database.write(alerts.clear, AlertKind.REDIS, self._home)
@@ -55,6 +64,7 @@ class DatabaseWatch:
         self._post = post
         self._host = host
         self._told = ""
+        self._began = 0.0
 
     async def run(self) -> None:
         while True:
@@ -62,11 +72,64 @@ class DatabaseWatch:
             await asyncio.sleep(1)
 
     async def look(self) -> None:
-        away = self._database.patience.away_for()
+        away, now = self._database.patience.away_for(), self._clock.monotonic()
         if away >= _NO_BLINK and not self._told:
             self._told = ALERTS[AlertKind.DATABASE].format(host=self._host, why=self._database.patience.why)
-            now = self._clock.now()
-            await self._post.tell_at_once(Alert(new_id(now), AlertKind.DATABASE, self._host, self._told, now))
+            self._began = now - away
+            since = self._clock.now() - timedelta(seconds=away)
+            await self._post.tell_at_once(Alert(new_id(since), AlertKind.DATABASE, self._host, self._told, since))
         elif self._told and not away:
-            await self._database.write(alerts.tell_of_past, AlertKind.DATABASE, self._host, self._told)
+            lasted = timedelta(seconds=now - self._began)
+            await self._database.write(alerts.tell_of_past, AlertKind.DATABASE, self._host, self._told, lasted)
             self._told = ""
+
+
+class StorageWatch:
+    """One per instance or runner. `probe` raises where object storage cannot be used from here.
+
+    Asking alone does not tell whether anything can be put there: files that have waited here for a while do.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        probe: Callable[[], Awaitable[None]],
+        home: str,
+        host: str,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._probe = probe
+        self._home = home
+        self._host = host
+        self._began: float | None = None
+        self._open = True  # for all we know: whoever was here before us may have left one
+
+    async def run(self) -> None:
+        while True:
+            await self.look()
+            await asyncio.sleep(_PROBE if self._began is None else _PROBE_AGAIN)
+
+    async def look(self) -> None:
+        why, now = await self._trouble(), self._clock.monotonic()
+        if not why:
+            self._began = None
+            if self._open:
+                self._open = False
+                await self._database.write(alerts.clear, AlertKind.STORAGE, self._host)
+        elif self._began is None:
+            self._began = now
+        elif now - self._began >= _NO_BLINK:
+            self._open = True
+            sentence = ALERTS[AlertKind.STORAGE].format(host=self._host, why=why)
+            lasted = timedelta(seconds=now - self._began)
+            await self._database.write(alerts.fire, AlertKind.STORAGE, self._host, sentence, lasted=lasted)
+
+    async def _trouble(self) -> str:
+        try:
+            await self._probe()
+        except BlobsAway as error:
+            return str(error).rstrip(".")
+        waiting = await self._database.read(exports.count_spooled, self._home, _SENT_WITHIN)
+        return f"{waiting} {'file waits' if waiting == 1 else 'files wait'} to be sent there" if waiting else ""

@@ -31,6 +31,7 @@ from gossamer.work.exporting import Exporter
 from gossamer.work.express import Express
 from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard
 from gossamer.work.home import HomeLock
+from gossamer.work.outage import StorageWatch
 from gossamer.work.sweep import Sweeper
 
 _EVERY = 0.5  # seconds between looks at the children
@@ -72,6 +73,7 @@ class Runner:
         open_sender: Callable[[], AbstractAsyncContextManager[Sender]],
         desk: Desk,
         express: Express | None = None,
+        storage: StorageWatch | None = None,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -88,6 +90,7 @@ class Runner:
         self._open_exporter = open_exporter
         self._open_sender = open_sender
         self._cleanup = partial(desk.turn, DeskKind.CLEANUP)
+        self._storage = storage
         self._places = StoredPlaces(database)
         self._sweeper = Sweeper(database, clock, rules.lease)
         self._guards = (
@@ -128,6 +131,7 @@ class Runner:
                 sender.run(),
                 self._files.run(self._cleanup),
                 self._retainer.run(self._clock.now, self._cleanup),
+                *([self._storage.run()] if self._storage else []),
             )
             beside = [asyncio.create_task(loop) for loop in loops]
             try:

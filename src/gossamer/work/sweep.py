@@ -1,6 +1,7 @@
 """What nobody else notices: leases that ran out, nudges that got lost, pauses whose last visit is back, money that was
 reserved by somebody who is gone, new months."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -37,7 +38,7 @@ class Sweeper:
         expired, untidy = await self._database.read(_survey, self._lost_after)
         gone = self._sure(expired)
         if gone or untidy:
-            await self._database.write(_tidy, gone, self._lost_after)
+            (await self._database.write(_tidy, gone, self._lost_after)).tell()
         await self._months.look()
         orphans = await self._database.read(reservations.orphans)
         owed = orphans if alone else self._owed(orphans)
@@ -68,8 +69,25 @@ def _survey(tx: Tx, lost_after: timedelta) -> tuple[dict[UUID, UUID], bool]:
     return visits.expired(tx), bool(jobs.ready_to_rest(tx) or reclaim.any_lost(tx, lost_after))
 
 
-def _tidy(tx: Tx, gone: dict[UUID, UUID], lost_after: timedelta) -> None:
-    reclaim.take_back(tx, gone, expired=True)
-    reclaim.lost_nudges(tx, lost_after)
+@dataclass(frozen=True, slots=True)
+class _Tidied:
+    taken_back: int = 0
+    workers: tuple[str, ...] = ()  # from whom
+    lost_nudges: int = 0
+
+    def tell(self) -> None:
+        """In one line each, however many visits there were."""
+        if self.taken_back:
+            why = "their leases ran out"
+            log.warning("visits.reclaimed", visits=self.taken_back, workers=",".join(self.workers), why=why)
+        if self.lost_nudges:
+            log.warning("nudges.lost", visits=self.lost_nudges)
+
+
+def _tidy(tx: Tx, gone: dict[UUID, UUID], lost_after: timedelta) -> _Tidied:
+    workers = visits.workers_of(tx, gone)
+    taken_back = reclaim.take_back(tx, gone, expired=True)
+    lost = reclaim.lost_nudges(tx, lost_after)
     for identifier in jobs.ready_to_rest(tx):
         jobs.move(tx, identifier, JobState.PAUSED)
+    return _Tidied(taken_back, workers, lost)

@@ -124,6 +124,25 @@ def test_a_reply_that_is_cut_promises_more_than_it_has() -> None:
     assert short.ends_connection
 
 
+async def test_it_listens_where_it_is_told_to() -> None:
+    """So that other machines can ask it."""
+    server = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "gossamer.testing.web", "--sites", "2", "--host", "127.0.0.2",
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert server.stdout is not None
+    async with asyncio.timeout(PATIENCE * 2):
+        port = int((await server.stdout.readline()).decode().partition("=")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.2", port)
+        writer.write(b"GET /robots.txt HTTP/1.1\r\nHost: site-0001.test\r\nConnection: close\r\n\r\n")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 ")
+        writer.close()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", port)
+        server.send_signal(signal.SIGTERM)
+        assert await server.wait() == 0
+
+
 @pytest.mark.parametrize("processes", [1, 2])
 async def test_the_command_line_serves_until_it_is_told_to_stop(tmp_path: Path, processes: int) -> None:
     files = {name: tmp_path / name for name in ("truth", "log", "domains", "keywords")}

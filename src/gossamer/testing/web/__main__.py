@@ -13,7 +13,7 @@ import uvloop
 
 from gossamer.testing.web.patience import Patience
 from gossamer.testing.web.reach import Caps
-from gossamer.testing.web.server import listening_socket, serve
+from gossamer.testing.web.server import LOOPBACK, listening_socket, serve
 from gossamer.testing.web.web import SampleWeb
 
 _STOP = (signal.SIGINT, signal.SIGTERM)
@@ -31,11 +31,11 @@ def main(arguments: list[str] | None = None) -> int:
         slow_seconds=options.slow_seconds,
     )
     # Bound first: a port that is taken should be said before the truth is worked out.
-    sockets = _sockets(options.port, 1 if options.guarded else options.processes)
+    sockets = _sockets(options.host, options.port, 1 if options.guarded else options.processes)
     _write_lists(web, options)
     for sock in sockets:
         sock.listen(4_096)  # from here on a client may connect, whether or not a process has come to accept yet
-    back = listening_socket() if options.guarded else None
+    back = listening_socket(host=options.host) if options.guarded else None
     if back:
         back.listen(4_096)
     behind = f" back={back.getsockname()[1]}" if back else ""
@@ -44,10 +44,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m gossamer.testing.web", description="Serve a sample web on loopback."
-    )
+    parser = argparse.ArgumentParser(prog="python -m gossamer.testing.web", description="Serve a sample web.")
     parser.add_argument("--sites", type=int, default=200)
+    parser.add_argument(
+        "--host", default=LOOPBACK, help="address to listen at; 0.0.0.0 lets other machines ask, at every address"
+    )
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--truth", type=Path, help="write what there is to find to this file (JSON)")
@@ -101,12 +102,12 @@ def _caps(options: argparse.Namespace) -> Caps:
     )
 
 
-def _sockets(port: int, processes: int) -> list[socket.socket]:
+def _sockets(host: str, port: int, processes: int) -> list[socket.socket]:
     """One socket per process. Only Linux deals connections out over sockets of one port; elsewhere one is shared."""
     if processes == 1 or sys.platform != "linux":
-        return [listening_socket(port)] * processes
-    first = listening_socket(port, shared=True)
-    return [first, *(listening_socket(first.getsockname()[1], shared=True) for _ in range(processes - 1))]
+        return [listening_socket(port, host=host)] * processes
+    first = listening_socket(port, host=host, shared=True)
+    return [first, *(listening_socket(first.getsockname()[1], host=host, shared=True) for _ in range(processes - 1))]
 
 
 def _serve_all(

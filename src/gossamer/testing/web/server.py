@@ -32,13 +32,13 @@ class Running:
         return f"*.test={LOOPBACK}:{self.port}"
 
 
-def listening_socket(port: int = 0, *, shared: bool = False) -> socket.socket:
-    """A socket on loopback; with `shared`, other processes may listen on the same port."""
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def listening_socket(port: int = 0, *, host: str = LOOPBACK, shared: bool = False) -> socket.socket:
+    """A socket at an address of this machine; with `shared`, other processes may listen on the same port."""
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if shared:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    sock.bind((LOOPBACK, port))
+    sock.bind((host, port))
     return sock
 
 
