@@ -5,9 +5,9 @@ import os
 import shlex
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import typer
-from sqlalchemy.engine import make_url
 
 from gossamer.assembly import database_url
 from gossamer.cli.session import say, say_json
@@ -106,7 +106,7 @@ def _address(url: str) -> str:
     """Where the server is, for a command line. A password is not shown: the shell takes it from the variable it is in,
     else the tool asks for it.
     """
-    if make_url(url).password and url.startswith(("postgresql://", "postgres://")):
+    if urlsplit(url).password and url.startswith(("postgresql://", "postgres://")):
         for name in ("GOSSAMER_DATABASE_URL", "DATABASE_URL"):
             if os.environ.get(name) == url:
                 return f'"${name}"'
