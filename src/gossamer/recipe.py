@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from gossamer.model.document import Document
 from gossamer.model.fetching import Ladder
+from gossamer.model.fields import Strict
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.ladders import RUNGS, Mode, ladder_of
 from gossamer.model.page import Page
@@ -28,7 +29,7 @@ def _distinct_rungs(names: list[str]) -> list[str]:
 P_contra = TypeVar("P_contra", bound=BaseModel, contravariant=True)
 
 
-class FetchingParams(BaseModel):
+class FetchingParams(Strict):
     """What every recipe is told about how pages are got."""
 
     mode: Mode = Field(default=Mode.FREE_ONLY, description="What pages are fetched with, and what that may cost.")

@@ -123,6 +123,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     settings = {
         "GOSSAMER_API_KEY_RATE": "0",
         "GOSSAMER_API_IP_RATE": "0",
+        "GOSSAMER_API_FAILED_KEYS": "0",
         "GOSSAMER_API_TRUSTED_PROXIES": "127.0.0.0/8",
         "GOSSAMER_SCRAPINGBEE_KEY": "nobody-is-ever-asked",
         "GOSSAMER_ACCOUNT_JOBS": "5000",

@@ -2,6 +2,8 @@
 
 import asyncio
 import time
+from base64 import urlsafe_b64encode
+from hashlib import blake2b
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -106,6 +108,40 @@ def test_a_cursor_that_a_list_has_not_given_is_refused_by_all_of_them(api: Serve
         for path in lists:
             answer = client.get(path, params={**dict(httpx.URL(path).params), "cursor": cursor})
             assert (answer.status_code, answer.json()["code"]) == (400, "request.cursor"), path
+
+
+def test_a_cursor_that_somebody_has_computed_is_refused(api: Server) -> None:
+    """The way it is made is no secret, what it is made with is."""
+    with api.client() as client:
+        job = client.post("/v1/jobs", json=new_job()).json()["id"]
+        hook = client.post("/v1/webhooks", json={"url": "http://93.184.216.34/hooks"}).json()["id"]
+        lists = {
+            "jobs": "/v1/jobs",
+            "usage": "/v1/usage?by=request",
+            "urls": f"/v1/jobs/{job}/urls",
+            "results": f"/v1/jobs/{job}/results",
+            "sites": f"/v1/jobs/{job}/errors?of=sites",
+            "deliveries": f"/v1/webhooks/{hook}/deliveries",
+        }
+        for of, path in lists.items():
+            for at in (b"x", b"0123456789abcdef", bytes(16), b"\xff" * 40):
+                mark = blake2b(at, digest_size=6, person=of.encode()).digest()
+                forged = urlsafe_b64encode(at + mark).decode().rstrip("=")
+                answer = client.get(path, params={**dict(httpx.URL(path).params), "cursor": forged})
+                assert (answer.status_code, answer.json()["code"]) == (400, "request.cursor"), f"{path} {at!r}"
+        for skip in ("00", "ab" * 16, "ff" * 40):
+            answer = client.get(f"/firecrawl/v2/crawl/{job}", params={"skip": skip})
+            assert (answer.status_code, answer.json()["code"]) == (400, "request.cursor"), skip
+
+
+def test_a_cursor_is_of_one_account(api: Server) -> None:
+    with api.client() as owner, api.client("other") as other:
+        for client in (owner, other):
+            for _ in range(2):
+                client.post("/v1/jobs", json=new_job(start=False))
+        cursor = owner.get("/v1/jobs", params={"limit": 1}).json()["next_cursor"]
+        assert owner.get("/v1/jobs", params={"cursor": cursor}).status_code == 200
+        assert other.get("/v1/jobs", params={"cursor": cursor}).json()["code"] == "request.cursor"
 
 
 def test_a_cursor_of_another_list_is_refused(api: Server) -> None:

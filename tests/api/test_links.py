@@ -12,7 +12,7 @@ from gossamer.blobs.folder import SERVED, FolderBlobs
 from gossamer.blobs.private import make_secret
 from gossamer.clock import FrozenClock
 from gossamer.settings import Settings
-from tests.api.conftest import Server, new_job
+from tests.api.conftest import Server, new_job, server
 
 pytestmark = pytest.mark.xdist_group("api")  # they share a server
 
@@ -91,3 +91,23 @@ def test_a_link_fetches_its_file_and_nothing_else_until_it_is_over(api: Server) 
         gone = stranger.get(link)
         assert (gone.status_code, gone.json()["code"]) == (410, "link.gone")
         assert not list((api.home / "files").rglob(key.rpartition("/")[2]))
+
+
+def test_links_are_not_made_of_what_a_request_calls_us(tmp_path: Path) -> None:
+    trusting = {"GOSSAMER_API_TRUSTED_PROXIES": "127.0.0.0/8"}
+    named = {"GOSSAMER_API_URL": "https://crawl.example.com", **trusting}
+    lies = {"Host": "evil.example", "X-Forwarded-Host": "proxy.example:8443", "X-Forwarded-Proto": "https"}
+    for name, settings in (("plain", {}), ("proxied", trusting), ("named", named)):
+        with server(tmp_path / name, "--api-only", settings=settings) as one, one.client() as owner:
+            expected = {"plain": one.url, "proxied": "https://proxy.example:8443", "named": "https://crawl.example.com"}
+            page = {"urls": ["http://a.test/"]}
+            started = owner.post("/firecrawl/v2/batch/scrape", json=page, headers=lies).json()
+            assert started["url"].startswith(f"{expected[name]}/firecrawl/v2/batch/scrape/"), name
+            path = f"/v1/jobs/{started['id']}/exports"
+            (made,) = owner.post(path, json={"type": "pages", "format": "csv"}).json()["items"]
+            asyncio.run(make_file(one.home, made["id"]))
+            link = owner.get(f"{path}/{made['id']}", headers=lies).json()["link"]
+            assert link.startswith(f"{expected[name]}{SERVED}exports/"), name
+            if name == "proxied":  # a proxy that says nothing of its own passes the name on
+                bare = owner.get(f"{path}/{made['id']}", headers={"Host": "crawl.example"}).json()["link"]
+                assert bare.startswith("http://crawl.example/")

@@ -45,15 +45,18 @@ def test_webhooks_are_looked_after_from_elsewhere(working: Server, tmp_path: Pat
     assert set(laptop.ask("webhook", "send")) == {"tried", "waiting"}
     assert [one["type"] for one in laptop.ask("webhook", "deliveries", short)] == ["webhook.test"] * 2
 
-    other = asking(working, tmp_path, working.keys["other"]["submit"])
+    other = asking(working, tmp_path, working.keys["other"]["admin"])
     assert other.ask("webhook", "list") == []
     for order in (("test", short), ("remove", short), ("rotate", short), ("replay", found[1]), ("deliveries", short)):
         assert other.refused("webhook", *order).startswith("Error: There is no "), order
     assert "takes an admin key of the account 'default'" in other.refused("webhook", "send")
     reader = asking(working, tmp_path, working.keys["default"]["read"])
     assert short in reader.type("webhook", "list").stdout
-    for order in (("test", short), ("remove", short), ("rotate", short), ("add", "http://hooks.town/")):
+    for order in (("test", short), ("remove", short), ("add", "http://hooks.town/")):
         assert "takes one that may submit" in reader.refused("webhook", *order), order
+    submitter = asking(working, tmp_path, working.keys["default"]["submit"])
+    for asker in (reader, submitter):
+        assert "takes one that may admin" in asker.refused("webhook", "rotate", short)
     assert "cannot be a webhook's address" in laptop.refused("webhook", "add", "ftp://hooks.town/")
     assert "removed, with the log" in laptop.type("webhook", "remove", short).stdout
     assert laptop.ask("webhook", "list") == []

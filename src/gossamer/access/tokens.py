@@ -12,6 +12,7 @@ REFRESH = timedelta(days=30)
 
 _HOW = "HS256"
 _FOR = "gossamer"
+_LONGEST = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,11 @@ class Signer:
             return UUID(hex=claims["sub"])
         except (jwt.InvalidTokenError, ValueError):
             return None
+
+
+def looks_like_token(text: str) -> bool:
+    """Whether it has the form of a short one: three parts with dots between them."""
+    return text.count(".") == 2 and len(text) <= _LONGEST
 
 
 def refresh_secret() -> str:

@@ -11,12 +11,13 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from gossamer.api import cursors, views
+from gossamer.api import views
 from gossamer.api.caller import Admin, Reader
 from gossamer.api.codes import declared
-from gossamer.api.remembered import ReadAgain
+from gossamer.api.guarded import ReadAgain
 from gossamer.errors import UserError
 from gossamer.model.account import Right
+from gossamer.model.fields import Strict
 
 router = APIRouter(prefix="/v1", tags=["account"], route_class=ReadAgain)
 
@@ -45,7 +46,7 @@ class Usage(BaseModel):
     next_cursor: str | None = None
 
 
-class NewKey(BaseModel):
+class NewKey(Strict):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"name": "nightly", "scope": "submit"}})
 
     name: str = Field(min_length=1, max_length=100, description="What it is for.")
@@ -100,10 +101,10 @@ async def usage(
     if by == "day":
         found = Usage(days=[views.day(one) for one in await tenant.used_by_day(str(since), str(until))])
         return _csv(views.DayView, found.days) if form == "csv" else found
-    rows = await tenant.used(str(since), str(until), cursors.id_place("usage", cursor), limit + 1)
+    rows = await tenant.used(str(since), str(until), tenant.cursors.id_place("usage", cursor), limit + 1)
     more = len(rows) > limit
     items = [views.use(one) for one in rows[:limit]]
-    after = cursors.cursor("usage", rows[limit - 1].job_id.bytes) if more else None
+    after = tenant.cursors.cursor("usage", rows[limit - 1].job_id.bytes) if more else None
     if form == "csv":
         answer = _csv(views.UseView, items)
         if after:

@@ -1,20 +1,29 @@
-"""Who asks, and whether they may: first stop of every request. 401 comes first, then 403, then 429."""
+"""The caller of a request, recognised by its head alone: key, address and rights, before anything else is looked at.
+
+The order of refusals: 429 for an address with too many failed keys, 401, 403, 429 of the key. `api/guarded.py` has what
+comes after those.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hmac import compare_digest
-from typing import Annotated
+from typing import Annotated, TypeAlias
 from uuid import UUID
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from gossamer.access.secret_keys import digest_of, looks_like_key
+from gossamer.access.tokens import looks_like_token
+from gossamer.api.cursors import Cursors
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.tenant import Tenant
 from gossamer.errors import StorageAway, UserError
 from gossamer.model.account import DEFAULT, ApiKey, Right
 from gossamer.store import keys, users
+
+Spends: TypeAlias = Callable[[Tenant, str | None], Awaitable[None]]
+"""Refuses an account that cannot pay for a request; it is given the request's idempotency key, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +38,9 @@ class Caller:
 
 
 async def recognise(connection: HTTPConnection, parts: Parts, *, in_query: bool = False, otherwise: str = "") -> Caller:
-    """The caller of a request; nobody in particular is a 401. Browsers can only send a token with the address there.
+    """The caller of a request; without a key it is a 401. Browsers can only send a token in the address there.
 
-    `otherwise` is a key that came in a way of its own.
+    `otherwise` is a key that came in some other way.
     """
     scheme, _, token = connection.headers.get("authorization", "").partition(" ")
     given = token.strip() if scheme.lower() == "bearer" else connection.headers.get("x-api-key", "").strip()
@@ -46,22 +55,26 @@ async def recognise(connection: HTTPConnection, parts: Parts, *, in_query: bool 
             "This needs an API key.",
             hint="Send it as 'Authorization: Bearer KEY'. Keys are made with 'gossamer system keys create NAME'.",
         )
-    caller = await _known(given, parts)
+    caller = await _known(given, parts, connection.scope["state"]["ip"])
     connection.scope["state"]["caller"] = caller
     return caller
 
 
-async def _known(given: str, parts: Parts) -> Caller:
-    """While the database is away, whoever was known a moment ago still is: there are old answers they may read."""
+async def _known(given: str, parts: Parts, ip: str) -> Caller:
+    """Who a key or a token belongs to. One that was not proven in the last hour is counted before it is looked up.
+
+    While the database is away, callers that were known a moment ago still are: there are old answers they may read.
+    """
     named = parts.app.settings.admin_token
     if named and compare_digest(given.encode("utf-8", "surrogateescape"), named.get_secret_value().encode()):
         return Caller(DEFAULT, Right.ADMIN, "admin-token")
     memory, digest = parts.remembered, digest_of(given)
+    tried = None if memory.is_proven(digest) else await parts.rates.try_key(ip, parts.app.settings.api_failed_keys)
     former = memory.caller(digest)
     if former and memory.is_away():
         return former
     try:
-        caller = await (_by_key(given, parts) if looks_like_key(given) else _by_token(given, parts))
+        caller = await _look_up(given, parts)
     except StorageAway:
         if former is None:
             raise
@@ -70,7 +83,21 @@ async def _known(given: str, parts: Parts) -> Caller:
         memory.unknown(digest)
         raise
     memory.recognised(digest, caller)
+    if tried:
+        await parts.rates.was_good(tried)
     return caller
+
+
+async def _look_up(given: str, parts: Parts) -> Caller:
+    if looks_like_key(given):
+        return await _by_key(given, parts)
+    if looks_like_token(given):
+        return await _by_token(given, parts)
+    raise UserError(
+        "auth.wrong",
+        "This does not look like an API key: keys start with gsk_.",
+        hint="Check that you copied the whole key, or create a new one with 'gossamer system keys create NAME'.",
+    )
 
 
 async def _by_key(given: str, parts: Parts) -> Caller:
@@ -78,8 +105,8 @@ async def _by_key(given: str, parts: Parts) -> Caller:
     if found is None:
         raise UserError(
             "auth.wrong",
-            "This key is not known here, or it was revoked.",
-            hint="Look at the keys there are with 'gossamer system keys list'.",
+            "This API key is wrong: it is not known here, or it was revoked.",
+            hint="Check that you copied the whole key, or create a new one with 'gossamer system keys create NAME'.",
         )
     await _note_use(found, parts)
     return Caller(found.account, found.right, found.id.hex, key=found.id)
@@ -103,18 +130,50 @@ async def _by_token(given: str, parts: Parts) -> Caller:
     return Caller(login.user.account, login.user.right, login.user.id.hex, session=login.id)
 
 
-def may(right: Right) -> Callable[..., Awaitable[Caller]]:
-    """For an endpoint: whoever calls it has this right, and does not call too often."""
+class Access:
+    """Dependency of an endpoint: its caller, who has at least this right and does not ask too often.
 
-    async def checked(connection: HTTPConnection, parts: GivenParts) -> Caller:
-        caller = await recognise(connection, parts)
-        await admit(connection, parts, caller, right)
+    `Guarded` finds it among the dependencies of a route, and asks it before the body of a request is read.
+    """
+
+    def __init__(
+        self, right: Right, *, spends: Spends | None = None, in_query: bool = False, parameter: str = ""
+    ) -> None:
+        """`spends` refuses an account that has no room or nothing left. `parameter` may hold the key, too."""
+        self._right = right
+        self._in_query = in_query
+        self._parameter = parameter
+        self.spends = spends
+
+    async def admit(self, connection: HTTPConnection, parts: Parts) -> Caller:
+        otherwise = connection.query_params.get(self._parameter, "") if self._parameter else ""
+        caller = await recognise(connection, parts, in_query=self._in_query, otherwise=otherwise)
+        await _check(connection, parts, caller, self._right)
+        connection.scope["state"]["admitted"] = caller
         return caller
 
-    return checked
+    async def __call__(self, connection: HTTPConnection, parts: GivenParts) -> Caller:
+        admitted: Caller | None = connection.scope["state"].get("admitted")
+        return admitted or await self.admit(connection, parts)
 
 
-async def admit(connection: HTTPConnection, parts: Parts, caller: Caller, right: Right) -> None:
+class Keyless:
+    """Dependency of an endpoint that needs no key: how often an address may ask it."""
+
+    def __init__(self, kind: str, limit: int | None = None) -> None:
+        """Without a `limit` it is that of the settings."""
+        self._kind = kind
+        self._limit = limit
+
+    async def admit(self, connection: HTTPConnection, parts: Parts) -> None:
+        limit = parts.app.settings.api_ip_rate if self._limit is None else self._limit
+        await parts.rates.take(self._kind, connection.scope["state"]["ip"], limit)
+
+    async def __call__(self) -> None:
+        """It was asked before, by the route."""
+
+
+async def _check(connection: HTTPConnection, parts: Parts, caller: Caller, right: Right) -> None:
     """Whether they may, and how often. What is left to them goes with the answer, whatever that is."""
     settings = parts.app.settings
     if not caller.right.includes(right):
@@ -129,17 +188,24 @@ async def admit(connection: HTTPConnection, parts: Parts, caller: Caller, right:
         raise StorageAway("It is known to be away, and requests do not queue up before it.")
 
 
-def _tenant(right: Right) -> Callable[..., Awaitable[Tenant]]:
-    async def scoped(parts: GivenParts, caller: Annotated[Caller, Depends(may(right))]) -> Tenant:
+def tenant_by(access: Access) -> Callable[..., Awaitable[Tenant]]:
+    """Dependency of an endpoint: the account of its caller."""
+
+    async def scoped(parts: GivenParts, caller: Annotated[Caller, Depends(access)]) -> Tenant:
         return tenant_of(parts, caller)
 
     return scoped
 
 
 def tenant_of(parts: Parts, caller: Caller) -> Tenant:
-    return Tenant(parts.app, caller.account, caller.key, parts.prices)
+    cursors = Cursors(parts.signer.secret, caller.account)
+    return Tenant(parts.app, caller.account, caller.key, parts.prices, cursors)
 
 
-Reader = Annotated[Tenant, Depends(_tenant(Right.READ))]
-Submitter = Annotated[Tenant, Depends(_tenant(Right.SUBMIT))]
-Admin = Annotated[Tenant, Depends(_tenant(Right.ADMIN))]
+Reader = Annotated[Tenant, Depends(tenant_by(Access(Right.READ)))]
+Submitter = Annotated[Tenant, Depends(tenant_by(Access(Right.SUBMIT)))]
+Spender = Annotated[Tenant, Depends(tenant_by(Access(Right.SUBMIT, spends=Tenant.check_quota)))]
+"""Who makes a job: where there is no room for another, or nothing left to pay for it, no request is looked at."""
+Continuer = Annotated[Tenant, Depends(tenant_by(Access(Right.SUBMIT, spends=Tenant.check_balance)))]
+"""Who goes on with a job: as `Spender`, where nothing is left to pay for it."""
+Admin = Annotated[Tenant, Depends(tenant_by(Access(Right.ADMIN)))]

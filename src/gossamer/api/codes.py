@@ -85,11 +85,13 @@ CODES: Mapping[str, Code] = {
     "page-failed": Code(422, "https://shop.example/gone: HTTP 404 Not Found."),
     "pages.site": Code(400, "The job has no site shop.example."),
     "question.unknown": Code(404, "There is no question 'why' here.", "Use the program of the same version."),
+    "rate.failed_keys": Code(429, "More than 60 wrong API keys in a minute came with this address."),
     "rate.exceeded": Code(429, "More than 600 requests in a minute came with this key.", "Try again in 12 seconds."),
     "recipe.missing": Code(501, "The tables full, seo and diff are made by the recipe site, which is not here."),
     "recipe.unknown": Code(400, "There is no recipe 'prospects' here.", "There are prospect, scrape."),
     "request.cursor": Code(400, "This cursor is none of ours.", "Give next_cursor of the page before."),
     "request.invalid": Code(400, "#/body/url: Field required", "See /docs for what is expected."),
+    "request.busy": Code(503, "The server holds as many large requests as it can just now.", "Try again."),
     "request.too_large": Code(413, "A request may have 10,000,000 bytes, this one has more.", "Send it in parts."),
     "results.deleted": Code(410, f"The results of job {_ID} were deleted.", "Submit the job anew."),
     "results.domain": Code(400, "'x y' is no domain."),
@@ -132,8 +134,11 @@ CODES: Mapping[str, Code] = {
 }
 """The status of what is not here is 400: everything else that a person can mend."""
 
-_ALWAYS = ("request.invalid", "request.too_large", "rate.exceeded", "internal", "database.away", "server.stopping")
-_KEY = ("auth.missing", "auth.wrong", "auth.login", "auth.forbidden")
+_ALWAYS = (
+    *("request.invalid", "request.too_large", "request.busy", "rate.exceeded"),
+    *("internal", "database.away", "server.stopping"),
+)
+_KEY = ("rate.failed_keys", "auth.missing", "auth.wrong", "auth.login", "auth.forbidden")
 
 ROOM = ("account.credits", "account.queue")
 """What there may be too little of to begin something."""

@@ -1,11 +1,12 @@
-"""Where a page of a list ended, as a text that means nothing to anybody but us.
+"""Where a page of a list ended, as a text that only this server can make.
 
-It ends in a mark of its list and place, so that one that somebody made up, or that another list gave, is refused
-instead of leading somewhere. That is no secret: whoever computes one gets what they may read anyway.
+It ends in a mark of its list, its account and its place, made with the server's secret: one that was forged, or came
+from another list or account, is refused.
 """
 
 from base64 import b64decode, urlsafe_b64encode
 from hashlib import blake2b
+from hmac import compare_digest
 from typing import Annotated
 from uuid import UUID
 
@@ -13,42 +14,47 @@ from fastapi import Query
 
 from gossamer.errors import UserError
 
-_MARK = 6  # bytes
+_MARK = 9  # bytes
 
 NoCursor = Annotated[str | None, Query(include_in_schema=False)]
 """Of a list that is given whole: none was ever given, so whoever sends one means another list."""
 
 
-def cursor(of: str, place: bytes) -> str:
-    return urlsafe_b64encode(place + _mark(of, place)).decode().rstrip("=")
+class Cursors:
+    """Those of one account."""
 
+    def __init__(self, secret: bytes, account: str) -> None:
+        self._secret = secret
+        self._account = account
 
-def place(of: str, text: str | None) -> bytes:
-    """Where to go on in this list. Nothing: at the beginning."""
-    if not text:
-        return b""
-    try:
-        whole = b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    except ValueError:
-        raise _not_ours() from None
-    at = whole[:-_MARK]
-    if not at or whole[-_MARK:] != _mark(of, at):
-        raise _not_ours()
-    return at
+    def cursor(self, of: str, place: bytes) -> str:
+        return urlsafe_b64encode(place + self._mark(of, place)).decode().rstrip("=")
 
+    def place(self, of: str, text: str | None) -> bytes:
+        """Where to go on in this list. Nothing: at the beginning."""
+        if not text:
+            return b""
+        try:
+            whole = b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        except ValueError:
+            raise _not_ours() from None
+        at = whole[:-_MARK]
+        if not at or not compare_digest(whole[-_MARK:], self._mark(of, at)):
+            raise _not_ours()
+        return at
 
-def id_place(of: str, text: str | None) -> UUID | None:
-    at = place(of, text)
-    return UUID(bytes=at) if at else None
+    def id_place(self, of: str, text: str | None) -> UUID | None:
+        at = self.place(of, text)
+        return UUID(bytes=at) if at else None
+
+    def _mark(self, of: str, at: bytes) -> bytes:
+        said = b"\0".join((b"gossamer cursor", self._account.encode(), of.encode(), at))
+        return blake2b(said, digest_size=_MARK, key=self._secret[:64]).digest()
 
 
 def refuse(text: str | None) -> None:
     if text:
         raise _not_ours()
-
-
-def _mark(of: str, at: bytes) -> bytes:
-    return blake2b(at, digest_size=_MARK, person=of.encode()).digest()
 
 
 def _not_ours() -> UserError:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from gossamer.api.caller import Reader
 from gossamer.api.codes import JOB, declared
+from gossamer.api.guarded import Guarded
 from gossamer.api.jobs import NewJob, asked_of, job_request
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.tenant import Tenant
@@ -16,7 +17,7 @@ from gossamer.intake.estimate import Asked, Forecast
 from gossamer.model.job import JobRequest
 from gossamer.model.money import MICROS
 
-router = APIRouter(prefix="/v1/estimate", tags=["jobs"])
+router = APIRouter(prefix="/v1/estimate", tags=["jobs"], route_class=Guarded)
 
 _MOST_NAMED = 200  # in an address; more of them go into a body
 

@@ -3,18 +3,19 @@
 from datetime import timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import FileResponse, RedirectResponse
-from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
+from gossamer.api.caller import Keyless
 from gossamer.api.codes import declared
+from gossamer.api.guarded import Guarded
 from gossamer.api.parts import GivenParts
 from gossamer.blobs.folder import SERVED
 from gossamer.blobs.seam import MAX_KEY
 from gossamer.errors import UserError
 
-router = APIRouter(tags=["results"])
+router = APIRouter(tags=["results"], route_class=Guarded)
 
 
 @router.get(
@@ -24,18 +25,17 @@ router = APIRouter(tags=["results"])
         200: {"description": "The file.", "content": {"application/octet-stream": {}}},
         307: {"description": "Where it lies in object storage by now."},
     },
+    dependencies=[Depends(Keyless("ip"))],
     response_class=Response,
     summary="Fetch a file by its link",
 )
 async def fetch(
-    connection: HTTPConnection,
     parts: GivenParts,
     key: Annotated[str, Path(max_length=MAX_KEY)],
     expires: Annotated[str, Query(max_length=12)] = "",
     signature: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
     """For whoever has the `link` of an export. It needs no key, and leads to this one file until it expires."""
-    await parts.rates.take("ip", connection.scope["state"]["ip"], parts.app.settings.api_ip_rate)
     shelf, now = parts.app.shelf(), parts.app.clock.now()
     # Read from the address and written anew: how somebody else has spelled it does not matter.
     if shelf.local.verify(f"{SERVED}{key}?expires={expires}&signature={signature}", now) is None:

@@ -11,12 +11,13 @@ from gossamer.api.answers import JsonAnswer
 from gossamer.api.caller import Reader
 from gossamer.api.codes import declared, only
 from gossamer.api.docs_page import docs_page
+from gossamer.api.guarded import Guarded
 from gossamer.api.parts import GivenParts
 from gossamer.api.problems import AWAY, problem, request_id
 from gossamer.errors import StorageAway
 from gossamer.store.health import database_time
 
-router = APIRouter(tags=["server"])
+router = APIRouter(tags=["server"], route_class=Guarded)
 
 
 class Health(BaseModel):

@@ -9,12 +9,12 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import HTTPConnection
 
-from gossamer.api import cursors, views
+from gossamer.api import views
 from gossamer.api.answers import ShapedAnswer
-from gossamer.api.caller import Reader, Submitter
+from gossamer.api.caller import Continuer, Reader, Spender, Submitter
 from gossamer.api.codes import JOB, ONCE, ROOM, STEER, declared
+from gossamer.api.guarded import ReadAgain
 from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.remembered import ReadAgain
 from gossamer.api.tenant import Tenant
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
@@ -25,6 +25,7 @@ from gossamer.intake.limits import cap_of
 from gossamer.intake.scrape import RECIPE as SCRAPE
 from gossamer.intake.submit import LONGEST_KEY, check_key
 from gossamer.intake.targets import MAX_TARGETS
+from gossamer.model.fields import Strict
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.money import Cap, Scope
 from gossamer.model.priority import Priority
@@ -45,7 +46,7 @@ IdempotencyKey = Annotated[
 ]
 
 
-class Limits(BaseModel):
+class Limits(Strict):
     """What a job may spend. It pauses before it passes one of these; only of all traffic, what is in flight when the
     limit is reached comes on top.
     """
@@ -63,7 +64,7 @@ class Limits(BaseModel):
         return cap_of(self.max_credits, self.max_usd, self.max_mb, self.max_residential_mb)
 
 
-class NewJob(BaseModel):
+class NewJob(Strict):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
@@ -80,10 +81,10 @@ class NewJob(BaseModel):
     recipe: str = Field(max_length=40, description="Which recipe: see GET /v1/recipes for each and its parameters.")
     name: str = Field(max_length=1_000, description="What you call it.")
     params: dict[str, Any] = Field(default_factory=dict, description="What the recipe is told, by its own schema.")
-    domains: list[Annotated[str, Field(max_length=2_000)]] = Field(
+    domains: Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(fail_fast=True)] = Field(
         default_factory=list, max_length=MAX_TARGETS, description="Sites to visit, where the recipe wants some."
     )
-    urls: list[Annotated[str, Field(max_length=8_000)]] = Field(
+    urls: Annotated[list[Annotated[str, Field(max_length=8_000)]], Field(fail_fast=True)] = Field(
         default_factory=list,
         max_length=MAX_ADDRESSES,
         description="Pages to fetch, for the recipe scrape; with `walk` it takes domains.",
@@ -121,10 +122,9 @@ class Deleted(Steered):
 
 @router.post("", status_code=201, responses=declared(*ROOM, *JOB, *ONCE), summary="Submit a job")
 async def submit(
-    body: NewJob, tenant: Submitter, parts: GivenParts, response: Response, idempotency_key: IdempotencyKey = None
+    body: NewJob, tenant: Spender, parts: GivenParts, response: Response, idempotency_key: IdempotencyKey = None
 ) -> views.JobView:
     """Make a job of any recipe. It begins at once, or as soon as the account has room for it."""
-    await tenant.check_quota(idempotency_key)
     request = job_request(body, parts, idempotency_key)
     asked = asked_of(parts, request)
     if asked.costs_something and not asked.policy.as_given:
@@ -216,10 +216,10 @@ async def list_jobs(
     recipe: Annotated[str, Query(max_length=40)] = "",
 ) -> views.JobPage:
     """Newest first. Archived ones are left out unless they are asked for by their state."""
-    found = await tenant.jobs(cursors.id_place("jobs", cursor), limit + 1, state or (), recipe)
+    found = await tenant.jobs(tenant.cursors.id_place("jobs", cursor), limit + 1, state or (), recipe)
     more = len(found) > limit
     items = [views.JobView(**views.job_fields(job)) for job in found[:limit]]
-    after = cursors.cursor("jobs", found[limit - 1].id.bytes) if more else None
+    after = tenant.cursors.cursor("jobs", found[limit - 1].id.bytes) if more else None
     return views.JobPage(items=items, has_more=more, next_cursor=after)
 
 
@@ -268,7 +268,7 @@ async def pause(job_id: UUID, tenant: Submitter) -> Steered:
     responses=declared(*ROOM, *STEER, "budget.too_low", "budget.spent"),
     summary="Go on with a job",
 )
-async def resume(job_id: UUID, tenant: Submitter, limits: Limits | None = None) -> Resumed:
+async def resume(job_id: UUID, tenant: Continuer, limits: Limits | None = None) -> Resumed:
     """Exactly where it was; with other limits, if some are given. Also starts one that was made with `start: false`,
     which waits where the account has as many jobs at work as it may; any other is refused there. One that has paused at
     its limit goes on with a higher one, and is refused without.
@@ -291,7 +291,7 @@ async def cancel(job_id: UUID, tenant: Submitter) -> Steered:
     responses=declared(*ROOM, *STEER, "budget.spent"),
     summary="Try again what failed",
 )
-async def retry_failed(job_id: UUID, tenant: Submitter) -> RetriedView:
+async def retry_failed(job_id: UUID, tenant: Continuer) -> RetriedView:
     """What failed for good is left alone: it would come to the same."""
     done = await tenant.retry_failed(await tenant.job(job_id))
     now = await tenant.job(job_id)

@@ -4,7 +4,9 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
+from ipaddress import IPv6Address, ip_address
 from math import ceil
 from uuid import uuid4
 
@@ -15,6 +17,15 @@ from gossamer.gate import Places
 WINDOW = timedelta(minutes=1)
 
 _REMEMBERED = 10_000
+_REFUSED_FOR = 2.0  # seconds for which an address with too many wrong keys is refused without counting
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A key that was counted and not looked up yet."""
+
+    place: str
+    holder: str
 
 
 class Rates:
@@ -25,6 +36,7 @@ class Rates:
         self._alone = alone
         self._is_away = is_away
         self._seen: dict[str, deque[float]] = {}
+        self._refused: dict[str, float] = {}  # places that were full, and until when nobody asks again
 
     async def take(self, kind: str, who: str, limit: int) -> dict[str, str]:
         """Count a request; headers that say how it stands. One too many is `Limited`."""
@@ -51,9 +63,35 @@ class Rates:
             raise Limited(error, {**headers, "Retry-After": str(wait)})
         return headers
 
-    async def _enter(self, place: str, limit: int) -> bool:
+    async def try_key(self, ip: str, limit: int) -> "Tried | None":
+        """Count a key that nobody has proven yet, before it is looked up. One too many of an address is `Limited`."""
+        if not limit:
+            return None
+        tried = Tried(f"rate/failed-keys/{_network(ip)}", uuid4().hex)
+        now = time.monotonic()
+        if self._refused.get(tried.place, 0.0) < now:
+            if await self._enter(tried.place, limit, tried.holder):
+                return tried
+            self._refused[tried.place] = now + _REFUSED_FOR
+            if len(self._refused) > _REMEMBERED:
+                self._refused = {place: until for place, until in self._refused.items() if until > now}
+        wait = ceil(WINDOW.total_seconds())
+        error = UserError(
+            "rate.failed_keys",
+            f"More than {limit:,} wrong API keys in a minute came with this address.",
+            hint="Check the key, and try again in a minute.",
+        )
+        raise Limited(error, {"Retry-After": str(wait)})
+
+    async def was_good(self, tried: "Tried") -> None:
+        """Take back what was counted for a key that turned out to be right."""
+        with suppress(StorageAway):
+            await self._shared.leave(tried.place, tried.holder)
+        await self._alone.leave(tried.place, tried.holder)
+
+    async def _enter(self, place: str, limit: int, holder: str = "") -> bool:
         """Where the others cannot be seen each server counts alone: better than to refuse everybody."""
-        holder = uuid4().hex
+        holder = holder or uuid4().hex
         if not self._is_away():
             with suppress(StorageAway):
                 if await self._shared.enter(place, holder, limit, WINDOW):
@@ -70,3 +108,12 @@ class Rates:
         while seen and seen[0] <= since:
             seen.popleft()
         return seen
+
+
+def _network(ip: str) -> str:
+    """What one caller has of addresses: of IPv6 a whole /64."""
+    try:
+        address = ip_address(ip)
+    except ValueError:
+        return ip
+    return f"{IPv6Address(int(address) >> 64 << 64)}/64" if address.version == 6 else ip

@@ -1,26 +1,29 @@
 """Logging in with a password: a short token to ask with, and one that is good for a new pair."""
 
 import asyncio
-from typing import Literal
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from gossamer.access import passwords, tokens
 from gossamer.access.secret_keys import digest_of
-from gossamer.api.caller import recognise
+from gossamer.api.caller import Access, Caller, Keyless
 from gossamer.api.codes import declared
+from gossamer.api.guarded import Guarded
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.errors import UserError
+from gossamer.model.account import Right
+from gossamer.model.fields import Strict
 from gossamer.store import users
 
-router = APIRouter(prefix="/v1/auth", tags=["login"])
+router = APIRouter(prefix="/v1/auth", tags=["login"], route_class=Guarded)
 
 TRIES = 10  # per minute and address
 
 
-class Login(BaseModel):
+class Login(Strict):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"example": {"email": "ann@acme.com", "password": "a long sentence"}}
     )
@@ -29,7 +32,7 @@ class Login(BaseModel):
     password: str = Field(min_length=1, max_length=passwords.LONGEST)
 
 
-class Refresh(BaseModel):
+class Refresh(Strict):
     model_config = ConfigDict(extra="forbid")
 
     refresh_token: str = Field(min_length=1, max_length=200)
@@ -42,9 +45,13 @@ class Tokens(BaseModel):
     expires_in: int = Field(description="Seconds for which the access token is good.")
 
 
-@router.post("/login", responses=declared("auth.login", keyless=True), summary="Log in")
-async def log_in(body: Login, request: Request, parts: GivenParts) -> Tokens:
-    await parts.rates.take("login", request.scope["state"]["ip"], TRIES)
+@router.post(
+    "/login",
+    responses=declared("auth.login", keyless=True),
+    dependencies=[Depends(Keyless("login", TRIES))],
+    summary="Log in",
+)
+async def log_in(body: Login, parts: GivenParts) -> Tokens:
     found = await parts.app.database.read(users.by_email, body.email.strip().lower())
     user, kept = found if found else (None, None)
     if not await asyncio.to_thread(passwords.fits, body.password, kept) or user is None:
@@ -59,9 +66,13 @@ async def log_in(body: Login, request: Request, parts: GivenParts) -> Tokens:
     return _pair(parts, tokens.refresh_token(session, secret))
 
 
-@router.post("/refresh", responses=declared("auth.login", keyless=True), summary="Get a new pair of tokens")
-async def refresh(body: Refresh, request: Request, parts: GivenParts) -> Tokens:
-    await parts.rates.take("login", request.scope["state"]["ip"], TRIES * 6)
+@router.post(
+    "/refresh",
+    responses=declared("auth.login", keyless=True),
+    dependencies=[Depends(Keyless("login", TRIES * 6))],
+    summary="Get a new pair of tokens",
+)
+async def refresh(body: Refresh, parts: GivenParts) -> Tokens:
     session, secret = tokens.read_refresh(body.refresh_token)
     new = tokens.refresh_secret()
     renewed = None
@@ -73,9 +84,8 @@ async def refresh(body: Refresh, request: Request, parts: GivenParts) -> Tokens:
 
 
 @router.post("/logout", status_code=204, responses=declared(), summary="Log out")
-async def log_out(request: Request, parts: GivenParts) -> Response:
+async def log_out(caller: Annotated[Caller, Depends(Access(Right.READ))], parts: GivenParts) -> Response:
     """Ends the login: its tokens are refused from now on."""
-    caller = await recognise(request, parts)
     if caller.session:
         await parts.app.database.write(users.end, caller.session)
     return Response(status_code=204)

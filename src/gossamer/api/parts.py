@@ -41,9 +41,15 @@ class Parts:
         return self.app.quota
 
     def link(self, connection: HTTPConnection, path: str) -> str:
-        """An address of ours as people outside reach it."""
+        """An address of ours as people outside reach it: as configured, or by the host that a trusted proxy names.
+
+        Without either it is the address that the request arrived at. What a request itself calls us is not believed.
+        """
         said = self.app.settings.api_url
-        return f"{said}{path}" if said else f"{str(connection.base_url).rstrip('/')}{path}"
+        if said:
+            return f"{said}{path}"
+        scheme = "https" if connection.url.scheme in ("https", "wss") else "http"
+        return f"{scheme}://{connection.scope['state']['host']}{path}"
 
     async def signed(self, connection: HTTPConnection, export: Export) -> str | None:
         """A link to a file for people without a key, signed now: none is ever stored."""

@@ -14,6 +14,7 @@ from gossamer.api.answers import JsonAnswer
 from gossamer.api.codes import MEDIA, status_of
 from gossamer.api.hints import as_field, over_http
 from gossamer.errors import GossamerError, StorageAway, UserError
+from gossamer.model.fields import sentence_of
 from gossamer.store.owned import NotTheirs
 from gossamer.telemetry import get_logger
 
@@ -158,7 +159,7 @@ def install(api: FastAPI) -> None:
 def _invalid(request: Request, error: RequestValidationError) -> Response:
     found = [
         {
-            "detail": str(one["msg"]).removeprefix("Value error, "),
+            "detail": sentence_of(one),
             "pointer": "#/" + "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in one["loc"]),
         }
         for one in error.errors()[:20]

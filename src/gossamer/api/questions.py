@@ -14,16 +14,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
-from gossamer.api.caller import Caller, may
+from gossamer.api.caller import Access, Caller
 from gossamer.api.codes import LADDER, declared
+from gossamer.api.guarded import Guarded
 from gossamer.api.parts import GivenParts
 from gossamer.errors import UserError
 from gossamer.model.account import Right
+from gossamer.model.fields import Strict
 from gossamer.questions.table import QUESTIONS
 from gossamer.questions.view import Asker, View
 from gossamer.questions.wire import pack
 
-router = APIRouter(prefix="/v1/questions", tags=["command line"])
+router = APIRouter(prefix="/v1/questions", tags=["command line"], route_class=Guarded)
 
 
 _CODES = (
@@ -57,7 +59,7 @@ _CODES = (
 )
 
 
-class Asked(BaseModel):
+class Asked(Strict):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"example": {"question": "listing", "given": {"limit": 20}}}
     )
@@ -67,7 +69,7 @@ class Asked(BaseModel):
 
 
 @router.post("", responses=declared(*_CODES), summary="What the command line asks")
-async def ask(body: Asked, parts: GivenParts, caller: Annotated[Caller, Depends(may(Right.READ))]) -> Response:
+async def ask(body: Asked, parts: GivenParts, caller: Annotated[Caller, Depends(Access(Right.READ))]) -> Response:
     """Each is answered with what the account may see. Those about the whole server are the operator's, who has an admin
     key of the account `default`.
     """
@@ -96,7 +98,7 @@ def _shape(question: str) -> type[BaseModel]:
     fields = {one.name: (hints[one.name], ... if one.default is Parameter.empty else one.default) for one in given}
     made: type[BaseModel] = create_model(
         question,
-        __config__=ConfigDict(extra="forbid"),
+        __base__=Strict,
         **fields,  # type: ignore[call-overload]
     )
     return made

@@ -8,11 +8,12 @@ from pydantic import BaseModel
 
 from gossamer.api.caller import Submitter
 from gossamer.api.codes import declared
+from gossamer.api.guarded import Guarded
 from gossamer.errors import UserError
 from gossamer.work.forget import Found
 from gossamer.work.mentioned import domain_named, page_named
 
-router = APIRouter(prefix="/v1/records", tags=["results"])
+router = APIRouter(prefix="/v1/records", tags=["results"], route_class=Guarded)
 
 
 class ForgottenIn(BaseModel):

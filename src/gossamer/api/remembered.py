@@ -6,18 +6,15 @@ Nothing is answered from here as long as the database can be asked.
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
-from fastapi.routing import APIRoute
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
-from gossamer.errors import StorageAway
 
 if TYPE_CHECKING:
     from gossamer.api.caller import Caller
@@ -29,6 +26,7 @@ _MOST = 32 * 1024 * 1024  # of all
 _ANSWERS_LAST = 3_600.0  # seconds
 _CALLERS_LAST = 600.0  # a key that was revoked during an outage reads old answers for so long
 _MOST_CALLERS = 10_000
+_PROVEN_FOR = 3_600.0  # a key that was right so long ago is not counted as one that nobody has proven
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,36 +76,13 @@ class Remembered:
         if len(self._callers) > _MOST_CALLERS:
             self._callers.popitem(last=False)
 
+    def is_proven(self, digest: bytes) -> bool:
+        _, at = self._callers.get(digest, (None, -_PROVEN_FOR))
+        return self._clock() - at < _PROVEN_FOR
+
     def unknown(self, digest: bytes) -> None:
         self._callers.pop(digest, None)
 
     def caller(self, digest: bytes) -> "Caller | None":
         caller, at = self._callers.get(digest, (None, 0.0))
         return caller if self._clock() - at <= _CALLERS_LAST else None
-
-
-class ReadAgain(APIRoute):
-    """Endpoints whose last answer is good for something while the database is away."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-        if self.methods != {"GET"}:
-            return handle
-
-        async def answered(request: Request) -> Response:
-            memory: Remembered = request.app.state.parts.remembered
-            address = f"{request.url.path}?{request.url.query}"
-            try:
-                answer = await handle(request)
-            except StorageAway:
-                caller: Caller | None = request.scope["state"].get("caller")
-                known = memory.answer(caller.account, address) if caller else None
-                if known is None:
-                    raise
-                return known
-            caller = request.scope["state"].get("caller")
-            if caller and answer.status_code == 200 and answer.media_type == JsonAnswer.media_type:
-                memory.keep(caller.account, address, bytes(answer.body))
-            return answer
-
-        return answered

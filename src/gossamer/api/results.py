@@ -12,13 +12,14 @@ from starlette.responses import Response
 from gossamer.api import cursors, views
 from gossamer.api.caller import Reader, Submitter
 from gossamer.api.codes import FILES, declared
+from gossamer.api.guarded import ReadAgain
 from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.remembered import ReadAgain
 from gossamer.errors import UserError
 from gossamer.export.asking import Wish
 from gossamer.export.formats import formats_named
 from gossamer.export.table import Looks
 from gossamer.model.export import Export
+from gossamer.model.fields import Strict
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
 
@@ -28,7 +29,7 @@ Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` 
 Limit = Annotated[int, Query(ge=1, le=1_000)]
 
 
-class NewExport(BaseModel):
+class NewExport(Strict):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"type": "results", "format": "csv"}})
 
     type: str = Field("results", max_length=40, description="results, prospects, errors, pages or costs.")
@@ -39,7 +40,7 @@ class NewExport(BaseModel):
     raw: bool = Field(False, description="Leave text that looks like a formula as it is.")
     costs: bool = Field(True, description="False: the workbook says nothing of what the job has cost.")
     since_job: UUID | None = Field(None, description="An earlier job, to say which prospects it did not have.")
-    exclude_domains: list[Annotated[str, Field(max_length=300)]] = Field(
+    exclude_domains: Annotated[list[Annotated[str, Field(max_length=300)]], Field(fail_fast=True)] = Field(
         default_factory=list, max_length=200_000, description="Domains to leave out, with all their sites."
     )
 
@@ -61,12 +62,14 @@ async def results(
 ) -> views.ResultPage:
     """A page of records, and a cursor for the next. A job that still runs may have more later."""
     job = await tenant.job(job_id)
-    found = await tenant.found(job, kind or _first_kind(job, parts), cursors.place("results", cursor), limit + 1)
+    found = await tenant.found(
+        job, kind or _first_kind(job, parts), tenant.cursors.place(f"results {job_id}", cursor), limit + 1
+    )
     more = len(found) > limit
     return views.ResultPage(
         items=[one.data for one in found[:limit]],
         has_more=more,
-        next_cursor=cursors.cursor("results", found[limit - 1].key) if more else None,
+        next_cursor=tenant.cursors.cursor(f"results {job_id}", found[limit - 1].key) if more else None,
         complete=job.state in OVER,
     )
 
@@ -94,11 +97,11 @@ async def errors(
     job = await tenant.job(job_id)
     of = of or ("pages" if job.names_pages else "sites")
     ask = tenant.failed_sites if of == "sites" else tenant.failed_pages
-    found = await ask(job, cursors.place(of, cursor), limit)
+    found = await ask(job, tenant.cursors.place(f"{of} {job_id}", cursor), limit)
     return views.FailurePage(
         items=[views.failure(one) for one in found.items],
         has_more=bool(found.next),
-        next_cursor=cursors.cursor(of, found.next) if found.next else None,
+        next_cursor=tenant.cursors.cursor(f"{of} {job_id}", found.next) if found.next else None,
     )
 
 
@@ -111,7 +114,7 @@ async def _shown(connection: HTTPConnection, parts: Parts, *some: Export) -> lis
 
 @router.post("/exports", status_code=202, responses=declared(*FILES), summary="Make files of a job")
 async def export(
-    job_id: UUID, body: NewExport, tenant: Reader, parts: GivenParts, connection: HTTPConnection
+    job_id: UUID, body: NewExport, tenant: Submitter, parts: GivenParts, connection: HTTPConnection
 ) -> Exports:
     """They are made in the background, of what there is so far if the job still runs, and kept for 7 days."""
     job = await tenant.job(job_id)

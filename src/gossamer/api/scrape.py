@@ -11,18 +11,19 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gossamer.api import cursors, views
+from gossamer.api import views
 from gossamer.api.answers import JsonAnswer, ShapedAnswer
-from gossamer.api.caller import Reader, Submitter
+from gossamer.api.caller import Reader, Spender
 from gossamer.api.codes import ONCE, PAGES, ROOM, declared
+from gossamer.api.guarded import ReadAgain
 from gossamer.api.jobs import IdempotencyKey, Limits
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.problems import problem, request_id
-from gossamer.api.remembered import ReadAgain
 from gossamer.api.tenant import Tenant
 from gossamer.intake.addresses import MAX_ADDRESSES, AddressList, read_addresses
 from gossamer.intake.scrape import scrape_request, with_usual_cap
 from gossamer.intake.submit import check_key
+from gossamer.model.fields import Strict
 from gossamer.model.job import Job, JobRequest
 from gossamer.model.money import Scope
 from gossamer.model.states import OVER, JobState, PageState
@@ -45,9 +46,10 @@ _STATUS = {
 _FAILED = ("robots-disallowed", "address-forbidden", "page-failed")
 
 Url = Annotated[str, Field(min_length=1, max_length=8_000)]
+Urls = Annotated[list[Url], Field(fail_fast=True)]
 
 
-class Wanted(BaseModel):
+class Wanted(Strict):
     """What is wanted of every page."""
 
     model_config = ConfigDict(extra="forbid")
@@ -112,7 +114,7 @@ class NewBatch(Wanted):
         json_schema_extra={"example": {"urls": ["https://a.example/", "https://b.example/"], "formats": ["text"]}},
     )
 
-    urls: list[Url] = Field(min_length=1, max_length=MAX_ADDRESSES)
+    urls: Urls = Field(min_length=1, max_length=MAX_ADDRESSES)
     name: str = Field("", max_length=200)
 
 
@@ -159,7 +161,7 @@ class PageList(BaseModel):
     summary="Scrape a page",
 )
 async def scrape(
-    body: NewScrape, request: Request, tenant: Submitter, parts: GivenParts, idempotency_key: IdempotencyKey = None
+    body: NewScrape, request: Request, tenant: Spender, parts: GivenParts, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Waits for the page, up to `timeout`; then answers 202 with the job, which goes on. With `async` it does not wait,
     and the result is put into a file: GET /v1/jobs/{id} has its address, which is signed and good for a day.
@@ -167,12 +169,11 @@ async def scrape(
     A page that cannot be had is a problem that says why; it takes no credits.
     """
     began = time.monotonic()
-    async with tenant.room_first(idempotency_key):
-        listed = read_addresses([body.url])
-        wanted = body.request(listed, parts, "", idempotency_key, result_file=body.is_async)
-        if body.is_async:
-            return _accepted((await tenant.submit(wanted, "scrape", 1)).job, listed)
-        job, page = await read_page(tenant, parts, wanted, "scrape", began + body.timeout)
+    listed = read_addresses([body.url])
+    wanted = body.request(listed, parts, "", idempotency_key, result_file=body.is_async)
+    if body.is_async:
+        return _accepted((await tenant.submit(wanted, "scrape", 1)).job, listed)
+    job, page = await read_page(tenant, parts, wanted, "scrape", began + body.timeout)
     if page is None:
         return _accepted(job, listed, {"Retry-After": "1"})
     if page.state is not PageState.DONE:
@@ -254,11 +255,8 @@ def _accepted(job: Job, listed: AddressList, headers: dict[str, str] | None = No
     responses=declared(*ROOM, *PAGES, *ONCE),
     summary="Scrape many pages",
 )
-async def batch(
-    body: NewBatch, tenant: Submitter, parts: GivenParts, idempotency_key: IdempotencyKey = None
-) -> Response:
+async def batch(body: NewBatch, tenant: Spender, parts: GivenParts, idempotency_key: IdempotencyKey = None) -> Response:
     """One job for up to 50,000 addresses; each has a result of its own, whatever becomes of the others."""
-    await tenant.check_quota(idempotency_key)
     listed = read_addresses(body.urls, "#/body/urls/")
     wanted = body.request(listed, parts, body.name, idempotency_key)
     return _accepted((await tenant.submit(wanted, "batch", len(listed.urls))).job, listed)
@@ -277,7 +275,7 @@ async def urls(
 ) -> PageList:
     """Of a scrape job: the addresses it was given, and how it stands with each."""
     job = await tenant.job(job_id)
-    listing = await tenant.scraped_after(job, cursors.place("urls", cursor).hex(), limit)
+    listing = await tenant.scraped_after(job, tenant.cursors.place(f"urls {job_id}", cursor).hex(), limit)
     items = [PageView(**page_answer(page)) for page in listing.pages]
-    after = cursors.cursor("urls", bytes.fromhex(listing.next)) if listing.next else None
+    after = tenant.cursors.cursor(f"urls {job_id}", bytes.fromhex(listing.next)) if listing.next else None
     return PageList(items=items, has_more=bool(after), next_cursor=after)

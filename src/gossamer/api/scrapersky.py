@@ -6,11 +6,11 @@ from uuid import UUID
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from gossamer.api.caller import Reader, Submitter
+from gossamer.api.caller import Continuer, Reader, Spender
 from gossamer.api.codes import PAGES, ROOM, STEER, declared
+from gossamer.api.guarded import ReadAgain
 from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.remembered import ReadAgain
-from gossamer.api.scrape import Url, Wanted
+from gossamer.api.scrape import Url, Urls, Wanted
 from gossamer.api.tenant import Tenant
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
 from gossamer.model.job import Job
@@ -32,7 +32,7 @@ class One(BaseModel):
 class Many(BaseModel):
     model_config = ConfigDict(json_schema_extra={"example": {"urls": ["https://a.example/", "https://b.example/"]}})
 
-    urls: list[Url] = Field(min_length=1, max_length=MAX_ADDRESSES)
+    urls: Urls = Field(min_length=1, max_length=MAX_ADDRESSES)
 
 
 class JobAccepted(BaseModel):
@@ -73,7 +73,7 @@ class RetriedBatch(BatchAccepted):
 
 
 @router.post("", status_code=202, responses=declared(*ROOM, *PAGES), summary="Scan an address")
-async def scan(body: One, tenant: Submitter, parts: GivenParts) -> JobAccepted:
+async def scan(body: One, tenant: Spender, parts: GivenParts) -> JobAccepted:
     job = await _submit([body.url], tenant, parts)
     return JobAccepted(job_id=str(job.id), status="pending", status_url=f"/scrapersky/status/{job.id}")
 
@@ -86,7 +86,7 @@ async def status(job_id: UUID, tenant: Reader) -> SingleStatus:
 
 
 @router.post("/batch", status_code=202, responses=declared(*ROOM, *PAGES), summary="Scan many addresses")
-async def scan_batch(body: Many, tenant: Submitter, parts: GivenParts) -> BatchAccepted:
+async def scan_batch(body: Many, tenant: Spender, parts: GivenParts) -> BatchAccepted:
     return _batch(await _submit(body.urls, tenant, parts))
 
 
@@ -108,7 +108,7 @@ async def batch_status(batch_id: UUID, tenant: Reader) -> BatchStatus:
 
 
 @router.post("/batch/{batch_id}/retry-failed", status_code=202, responses=declared(*ROOM, *STEER), summary="Try again")
-async def retry_failed(batch_id: UUID, tenant: Submitter) -> RetriedBatch:
+async def retry_failed(batch_id: UUID, tenant: Continuer) -> RetriedBatch:
     """What failed and may work by now is tried again."""
     job = await tenant.job(batch_id)
     done = await tenant.retry_failed(job)
@@ -116,7 +116,6 @@ async def retry_failed(batch_id: UUID, tenant: Submitter) -> RetriedBatch:
 
 
 async def _submit(urls: list[str], tenant: Tenant, parts: Parts) -> Job:
-    await tenant.check_quota()
     listed = read_addresses(urls)
     request = Wanted(formats=["metadata"]).request(listed, parts, "", None)
     return (await tenant.submit(request, "scrapersky", len(listed.urls))).job

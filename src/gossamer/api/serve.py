@@ -15,6 +15,7 @@ import uvicorn
 from gossamer.access.opening import find_account, first_key
 from gossamer.access.tokens import Signer
 from gossamer.api.app import make_api
+from gossamer.api.connections import ConnectionLimits, bounded
 from gossamer.api.housekeeping import Housekeeper
 from gossamer.api.limits import Rates
 from gossamer.api.live import Live
@@ -30,7 +31,6 @@ from gossamer.store.health import working_home
 from gossamer.telemetry import get_logger
 from gossamer.work.member import CLUSTER
 
-KEEP_ALIVE = 72  # seconds
 _BACKLOG = 2_048
 _BLINK = 2.0  # seconds for which a database may be away without anybody being told: requests wait
 
@@ -63,7 +63,7 @@ async def serve(
     async with open_parts(app) as parts:
         worked = await _who_works(app, api_only=api_only)  # before ours begins
         wire = make_api(parts)
-        server = _Quiet(_config(wire))
+        server = _Quiet(server_config(wire, ConnectionLimits()))
         tasks = [asyncio.create_task(server.serve(sockets=[listener]))]
         keeper = Housekeeper(app.database, app.quota, parts.prices)
         tasks.append(asyncio.create_task(keeper.run()))
@@ -150,19 +150,19 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _config(wire: Wire) -> uvicorn.Config:
+def server_config(wire: Wire, limits: ConnectionLimits) -> uvicorn.Config:
     more: dict[str, Any] = {"ws_max_size": 64 * 1024, "ws_ping_interval": 20.0, "ws_ping_timeout": 20.0}
     return uvicorn.Config(
         wire,
         loop="none",
-        http="httptools",
+        http=bounded(limits),
         ws="websockets-sansio",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE,
+        timeout_keep_alive=round(limits.keep_alive),
         timeout_graceful_shutdown=5,
         **more,
     )

@@ -10,17 +10,17 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from starlette.responses import Response
 
-from gossamer.api.caller import Reader, Submitter
+from gossamer.api.caller import Caller, Reader, Spender, Submitter
 from gossamer.api.codes import PAGES, ROOM, declared
+from gossamer.api.guarded import ReadAgain
 from gossamer.api.live import Update
 from gossamer.api.parts import GivenParts, Parts
-from gossamer.api.remembered import ReadAgain
-from gossamer.api.scrape import Url, Wanted
-from gossamer.api.streams import EventStream, reader_of
+from gossamer.api.scrape import Url, Urls, Wanted
+from gossamer.api.streams import FOLLOWER, EventStream, reader_of
 from gossamer.api.tenant import Tenant
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
@@ -90,7 +90,7 @@ class NewSitemapJob(BaseModel):
     )
 
     sitemap_url: Url | None = Field(None, description="A sitemap, whose pages are read.")
-    sitemap_urls: list[Url] | None = Field(
+    sitemap_urls: Urls | None = Field(
         None, max_length=MAX_ADDRESSES, description="Pages themselves, instead: both at once are refused."
     )
     options: Options = Field(default_factory=Options)
@@ -124,7 +124,7 @@ class Ok(BaseModel):
     ),
     summary="Scrape the pages of a sitemap",
 )
-async def create(body: NewSitemapJob, tenant: Submitter, parts: GivenParts) -> SitemapJob:
+async def create(body: NewSitemapJob, tenant: Spender, parts: GivenParts) -> SitemapJob:
     """The sitemap is read first, nested and packed ones too, for up to a minute; without pages there is no job."""
     await tenant.check_quota()
     if body.sitemap_url and body.sitemap_urls:
@@ -251,7 +251,9 @@ async def exports(job_id: UUID, tenant: Reader) -> Response:
     responses={**declared("job.not_found"), 200: {"description": "Progress.", "content": {"text/event-stream": {}}}},
     summary="Follow it",
 )
-async def stream(job_id: UUID, request: Request, parts: GivenParts) -> Response:
+async def stream(
+    job_id: UUID, request: Request, parts: GivenParts, _: Annotated[Caller, Depends(FOLLOWER)]
+) -> Response:
     caller = await reader_of(request, parts, job_id)
     return EventStream(parts.live, caller.account, job_id, None, _told)
 

@@ -6,14 +6,15 @@ from typing import Annotated
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Header, Query, WebSocket
+from fastapi import APIRouter, Depends, Header, Query, WebSocket
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
-from gossamer.api.caller import Caller, admit, recognise
+from gossamer.api.caller import Access, Caller
 from gossamer.api.codes import declared
+from gossamer.api.guarded import Guarded
 from gossamer.api.live import Live, TooSlow, Update
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.problems import Limited, of_user_error, problem
@@ -22,8 +23,9 @@ from gossamer.model.account import Right
 from gossamer.store import owned
 from gossamer.store.owned import NotTheirs
 
-router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["live"])
+router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["live"], route_class=Guarded)
 
+FOLLOWER = Access(Right.READ, in_query=True)
 _PATIENCE = 30.0  # seconds that a reader may take to read what was sent
 _SLOW = "slow"
 _OTHER_TRY = 1013  # what a WebSocket is told that should come again later
@@ -109,6 +111,7 @@ async def follow(
     job_id: UUID,
     request: Request,
     parts: GivenParts,
+    _: Annotated[Caller, Depends(FOLLOWER)],
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=100)] = None,
     access_token: Annotated[str | None, Query(max_length=2_000, description="For browsers: a login's token.")] = None,
 ) -> Response:
@@ -123,6 +126,7 @@ async def follow(
 @router.websocket("/live")
 async def follow_socket(socket: WebSocket, job_id: str, parts: GivenParts) -> None:
     try:
+        await FOLLOWER(socket, parts)
         identifier = UUID(job_id)
         caller = await reader_of(socket, parts, identifier)
     except (ValueError, UserError, Limited, NotTheirs) as error:
@@ -175,8 +179,8 @@ async def _drained(socket: WebSocket) -> None:
 
 
 async def reader_of(connection: HTTPConnection, parts: Parts, job_id: UUID) -> Caller:
-    caller = await recognise(connection, parts, in_query=True)
-    await admit(connection, parts, caller, Right.READ)
+    """The caller, if the job is their account's."""
+    caller = await FOLLOWER(connection, parts)
     if await parts.app.database.read(owned.job, caller.account, job_id) is None:
         raise NotTheirs(f"There is no job {job_id}.")
     return caller

@@ -5,13 +5,13 @@ database, which makes sure in the very transaction that the job is the account's
 """
 
 from asyncio import Future
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 from gossamer.access import opening
 from gossamer.access.secret_keys import NewKey
+from gossamer.api.cursors import Cursors
 from gossamer.api.tenant_webhooks import TenantWebhooks
 from gossamer.assembly import App
 from gossamer.errors import UserError
@@ -42,8 +42,9 @@ _FEW = 10  # pages of a scrape, which are read before anybody could say when
 
 
 class Tenant:
-    def __init__(self, app: App, account: str, key: UUID | None, prices: Mapping[str, int]) -> None:
+    def __init__(self, app: App, account: str, key: UUID | None, prices: Mapping[str, int], cursors: Cursors) -> None:
         self.id = account
+        self.cursors = cursors
         self._app = app
         self._key = key
         self._prices = prices
@@ -89,7 +90,7 @@ class Tenant:
         return job.state is JobState.PENDING and await self._app.database.read(usage.is_waiting, self.id, job.id)
 
     async def check_quota(self, key: str | None = None) -> None:
-        """Refuse, before the request itself is looked at, where there is no room or nothing left.
+        """Refuse where there is no room or nothing left: said before whatever is wrong with the request itself.
 
         What was accepted before under this key is not asked for again.
         """
@@ -99,17 +100,9 @@ class Tenant:
                 return
         await self._app.database.read(quota.refuse, self.id, self._app.quota)
 
-    @asynccontextmanager
-    async def room_first(self, key: str | None = None) -> AsyncIterator[None]:
-        """`check_quota` before anything that is wrong with a request is said: so only where something is.
-
-        Whoever submits inside is asked for room and credits in the transaction that makes the job.
-        """
-        try:
-            yield
-        except UserError:
-            await self.check_quota(key)
-            raise
+    async def check_balance(self, key: str | None = None) -> None:
+        """Refuse where nothing is left to pay with."""
+        await self._refuse_unpaid()
 
     async def submit(self, request: JobRequest, door: str, urls: int) -> Submitted:
         """Make a job of this account, as a request that came in by `door`. A page takes one credit at least."""

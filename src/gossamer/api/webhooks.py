@@ -8,19 +8,21 @@ from fastapi import APIRouter, Query, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from gossamer.api import cursors
-from gossamer.api.caller import Reader, Submitter
+from gossamer.api.caller import Admin, Reader, Submitter
 from gossamer.api.codes import declared
+from gossamer.api.guarded import Guarded
 from gossamer.deliver.webhooks import LONGEST_OVERLAP, LONGEST_URL, OVERLAP, read_events
+from gossamer.model.fields import Strict
 from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint, EndpointState, EventType
 
-router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"])
+router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=Guarded)
 
 _HOOK = "https://example.com/hooks"
 _ADDRESS = ("webhook.url", "webhook.address", "webhook.event")
 _MESSAGE = ("webhook.not_found", "webhook.no_delivery")
 
 
-class NewWebhook(BaseModel):
+class NewWebhook(Strict):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"example": {"url": _HOOK, "events": ["job.completed", "job.failed"]}}
     )
@@ -33,7 +35,7 @@ class NewWebhook(BaseModel):
     )
 
 
-class ChangedWebhook(BaseModel):
+class ChangedWebhook(Strict):
     """What is not given stays as it is."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"enabled": True}})
@@ -43,7 +45,7 @@ class ChangedWebhook(BaseModel):
     enabled: bool | None = Field(None, description="false: nothing is sent there, and nothing is kept for it.")
 
 
-class Rotation(BaseModel):
+class Rotation(Strict):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"overlap_hours": 24}})
 
     overlap_hours: float = Field(
@@ -189,8 +191,8 @@ async def remove(webhook_id: UUID, tenant: Submitter) -> Response:
     responses=declared("webhook.not_found", "webhook.overlap", "webhook.no_secret"),
     summary="Give a webhook a new secret",
 )
-async def rotate(webhook_id: UUID, tenant: Submitter, body: Rotation | None = None) -> NewWebhookView:
-    """For a while messages are signed with both."""
+async def rotate(webhook_id: UUID, tenant: Admin, body: Rotation | None = None) -> NewWebhookView:
+    """For a while messages are signed with both. The secret is in this answer only, so it takes an admin key."""
     overlap = timedelta(hours=(body or Rotation.model_validate({})).overlap_hours)
     secret = await tenant.webhooks.rotate(webhook_id, overlap)
     return NewWebhookView(**_fields(await tenant.webhooks.get(webhook_id)), secret=secret)
@@ -220,9 +222,11 @@ async def deliveries(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> DeliveryPage:
     """Newest first, for 30 days."""
-    found = await tenant.webhooks.log(webhook_id, state, cursors.id_place("deliveries", cursor), limit + 1)
+    found = await tenant.webhooks.log(
+        webhook_id, state, tenant.cursors.id_place(f"deliveries {webhook_id}", cursor), limit + 1
+    )
     more = len(found) > limit
-    after = cursors.cursor("deliveries", found[limit - 1].id.bytes) if more else None
+    after = tenant.cursors.cursor(f"deliveries {webhook_id}", found[limit - 1].id.bytes) if more else None
     return DeliveryPage(items=[_shown(one) for one in found[:limit]], has_more=more, next_cursor=after)
 
 

@@ -1,7 +1,7 @@
 """The outermost layer: what every request gets, whatever it asks for.
 
 An id, a line in the access log, the headers that keep browsers out of trouble, the address of whoever really asks, a
-limit on what they send, and a polite refusal while the server is being stopped.
+count of what they send, and a polite refusal while the server is being stopped.
 """
 
 import asyncio
@@ -19,12 +19,14 @@ import orjson
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gossamer.api.bodies import Bodies, Body
 from gossamer.api.problems import AWAY, problem
 from gossamer.store.patience import no_longer_than
 from gossamer.telemetry import get_logger
 
 log = get_logger(__name__)
 
+_HOST = re.compile(r"(?:[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 # As they go out, in small letters: they are put into every answer.
 _HEADERS = (
@@ -38,10 +40,6 @@ _HEADERS = (
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
-)
-# A zero character, or half of a pair of surrogates, as JSON writes them.
-_NO_TEXT = re.compile(
-    rb"\\u0000|\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
 )
 _PATIENCE = timedelta(seconds=5)  # with a database that is away: whoever asked waits no longer
 _ALWAYS = ("/api/health", "/api/ready")  # answered while the server is being stopped, too
@@ -57,7 +55,7 @@ class Wire:
         access_log: TextIO | None = None,
     ) -> None:
         self._app = app
-        self._max_body = max_body
+        self._bodies = Bodies(max_body)
         self._trusted = trusted
         self._log = access_log if access_log is not None else sys.stdout
         self._under_way = 0
@@ -75,6 +73,7 @@ class Wire:
             given if _GIVEN_ID.fullmatch(given) else uuid4().hex, self._who(scope, headers), scope, send
         )
         scope.setdefault("state", {}).update(request_id=exchange.id, ip=exchange.ip, stopping=lambda: self.stopping)
+        scope["state"]["host"] = self._host(scope, headers)
         if _is_secure(scope, headers, self._trusts(scope)):
             scope["scheme"] = "wss" if scope["type"] == "websocket" else "https"
             exchange.secure = True
@@ -92,55 +91,38 @@ class Wire:
             self._write(scope, exchange)
 
     async def _answer(self, scope: Scope, receive: Receive, exchange: "_Exchange") -> None:
-        refusal = self._refusal(scope, exchange)
-        if refusal is not None:
+        if self.stopping and scope["path"] not in _ALWAYS and scope["type"] == "http":
+            detail, again = "The server is being stopped.", {"Retry-After": str(AWAY), "Connection": "close"}
+            refusal = problem(exchange.id, 503, "server.stopping", detail, hint="Try again.", headers=again)
             await refusal(scope, receive, exchange.send)
             return
-        seen = 0
+        announced = Headers(scope=scope).get("content-length", "0")
+        body = Body(self._bodies, int(announced) if announced.isdecimal() else 0)
+        scope["state"]["body"] = body
 
-        async def limited() -> Message:
-            nonlocal seen
+        async def counted() -> Message:
             message = await receive()
             if message["type"] == "http.request":
-                body = message.get("body", b"")
-                seen += len(body)
-                if seen > self._max_body:
-                    exchange.instead = self._too_large(exchange)
-                elif _NO_TEXT.search(body):
-                    exchange.instead = self._no_text(exchange)
-                if exchange.instead:
-                    return {"type": "http.disconnect"}  # who reads the body is told that nothing more comes
+                body.take(message.get("body", b""), more=message.get("more_body", False))
             return message
 
         try:
-            await self._app(scope, limited, exchange.send)
+            await self._app(scope, counted, exchange.send)
         finally:
-            if exchange.instead and not exchange.status:
-                answer, exchange.instead = exchange.instead, None
-                await answer(scope, receive, exchange.send)
-
-    def _refusal(self, scope: Scope, exchange: "_Exchange") -> ASGIApp | None:
-        """The answer to what need not be looked at any further."""
-        if self.stopping and scope["path"] not in _ALWAYS and scope["type"] == "http":
-            detail, again = "The server is being stopped.", {"Retry-After": str(AWAY), "Connection": "close"}
-            return problem(exchange.id, 503, "server.stopping", detail, hint="Try again.", headers=again)
-        length = Headers(scope=scope).get("content-length", "0")
-        if not length.isdigit() or int(length) > self._max_body:
-            return self._too_large(exchange)
-        if b"%00" in scope.get("query_string", b"") or b"%00" in scope.get("raw_path", b""):
-            return self._no_text(exchange)
-        return None
-
-    def _too_large(self, exchange: "_Exchange") -> ASGIApp:
-        detail = f"A request may have {self._max_body:,} bytes, this one has more."
-        return problem(exchange.id, 413, "request.too_large", detail, hint="Send it in parts.")
-
-    def _no_text(self, exchange: "_Exchange") -> ASGIApp:
-        detail = "The request has zero characters, or halves of characters, in it."
-        return problem(exchange.id, 400, "request.invalid", detail, hint="Send text that is text.")
+            body.release()
 
     def _trusts(self, scope: Scope) -> bool:
         return _within(str((scope.get("client") or ("",))[0]), self._trusted)
+
+    def _host(self, scope: Scope, headers: Headers) -> str:
+        """What links in the answer name as our host: what a trusted proxy says, else where the request arrived."""
+        if self._trusts(scope):
+            said = headers.get("x-forwarded-host", "").rpartition(",")[2].strip() or headers.get("host", "")
+            if _HOST.fullmatch(said):
+                return said
+        host, port = scope.get("server") or ("localhost", None)
+        name = f"[{host}]" if ":" in str(host) else str(host)
+        return f"{name}:{port}" if port else name
 
     def _who(self, scope: Scope, headers: Headers) -> str:
         """The last address that no trusted proxy has: what stands before it anybody can have written."""
@@ -181,13 +163,10 @@ class _Exchange:
         self.status = 0
         self.size = 0
         self.began = time.monotonic()
-        self.instead: ASGIApp | None = None  # what is answered, whatever the endpoint says
         self._state = scope.setdefault("state", {})
         self._send = send
 
     async def send(self, message: Message) -> None:
-        if self.instead:
-            return
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message = {**message, "headers": self._headers(message.get("headers", ()))}

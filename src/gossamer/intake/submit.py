@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from gossamer.errors import UserError
 from gossamer.intake.quota import admit
 from gossamer.model.fetching import HOME_LANE, Rung
+from gossamer.model.fields import sentence_of
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.money import Cap
@@ -92,7 +93,7 @@ def check_params(recipe: Recipe[Any], given: Mapping[str, Any]) -> BaseModel:
         where = (
             "--" + named.removesuffix("s" if len(wrong["loc"]) > 1 else "").replace("_", "-") if named else "The job"
         )
-        what = str(wrong["msg"]).removeprefix("Value error, ")
+        what = sentence_of(wrong)
         command = _COMMANDS.get(recipe.name, recipe.name)
         raise UserError("job.params", f"{where}: {what}.", hint=f"See 'gossamer {command} --help'.") from error
 

@@ -16,8 +16,8 @@ class Right(StrEnum):
     """What somebody may do; each includes the ones before it."""
 
     READ = "read"  # look at jobs and take what they found
-    SUBMIT = "submit"  # make jobs, steer them, delete what they found
-    ADMIN = "admin"  # make and revoke the account's keys
+    SUBMIT = "submit"  # make jobs and files of them, steer them, delete what they found
+    ADMIN = "admin"  # make and revoke the account's keys, give webhooks new secrets
 
     def includes(self, other: "Right") -> bool:
         rights = list(Right)

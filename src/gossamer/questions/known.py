@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from gossamer.errors import UserError
+from gossamer.model.fields import sentence_of
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy, Job
 from gossamer.recipe import Recipe
@@ -30,7 +31,7 @@ def policy_of(recipes: Mapping[str, Recipe[Any]], job: Job) -> CrawlPolicy:
     try:
         return recipe.bind(recipe.params.model_validate(job.params)).policy()
     except ValidationError as error:
-        what = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        what = "; ".join(f"{'.'.join(map(str, one['loc']))}: {sentence_of(one)}" for one in error.errors())
         raise UserError(
             "job.unusable", f"The parameters of job {short(job.id)} mean nothing to this program ({what}).", hint=_HINT
         ) from error

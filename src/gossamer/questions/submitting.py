@@ -18,7 +18,7 @@ from gossamer.model.money import Scope
 from gossamer.questions.limits import Many
 from gossamer.questions.view import View
 
-Texts = Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=MAX_TARGETS)]
+Texts = Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=MAX_TARGETS, fail_fast=True)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,7 @@ async def add_hook(view: View, url: Text, events: Events) -> MadeHook:
 
 
 async def rotate_hook(view: View, text: Text, overlap_seconds: Seconds) -> MadeHook:
-    account, database = view.own(Right.SUBMIT)
+    account, database = view.own(Right.ADMIN)
     endpoint = await _hook(view, text)
     seals, overlap = key_seals(view.settings), timedelta(seconds=overlap_seconds)
     return MadeHook(endpoint, await webhooks.rotate(database, seals, account, endpoint.id, overlap))

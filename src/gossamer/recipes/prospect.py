@@ -72,9 +72,9 @@ class ProspectParams(FetchingParams):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    keywords: Annotated[list[Keyword], Field(min_length=1, max_length=500), AfterValidator(_distinct)] = Field(
-        description="Words and phrases to look for, whole words, in any case."
-    )
+    keywords: Annotated[
+        list[Keyword], Field(min_length=1, max_length=500, fail_fast=True), AfterValidator(_distinct)
+    ] = Field(description="Words and phrases to look for, whole words, in any case.")
     client_domains: Domains = Field(
         default_factory=list, description="Whose links are looked for: with none, rows have no verdict."
     )

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from gossamer.model.fields import Strict
 from gossamer.model.record import RecordKind
 from gossamer.model.scrape import EXTRACT, FORMATS
 from gossamer.recipe import FetchingParams
@@ -55,7 +56,7 @@ def _sound(rules: dict[str, Any]) -> dict[str, Any]:
 Format = Annotated[str, Field(max_length=20)]
 
 
-class WalkParams(BaseModel):
+class WalkParams(Strict):
     """How far a job goes that reads sites and not only listed pages."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -41,6 +41,12 @@ class Serving(Part):
     api_ip_rate: int = setting(
         "Requests per minute from one address; 0 for no limit", "a whole number", default=1_200, ge=0
     )
+    api_failed_keys: int = setting(
+        "Wrong keys per minute from one address, after which others are not looked up; 0 for no limit",
+        "a whole number",
+        default=60,
+        ge=0,
+    )
     api_drain: Duration = setting(
         "How long requests that are under way may take when the server is stopped",
         SOME_TIME,

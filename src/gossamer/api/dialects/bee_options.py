@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from gossamer.api.scrape import Wanted
 from gossamer.errors import UserError
 from gossamer.model.fetching import DIRECT
+from gossamer.model.fields import Strict
 from gossamer.model.ladders import RUNGS
 
 _MOST_TIME = 140_000
@@ -16,7 +17,7 @@ _STEALTH = ("stealth", "scrapingbee-stealth", "scraperapi-ultra-js", "scraperapi
 _DEAR = ("premium", "ultra", "stealth")
 
 
-class BeeQuery(BaseModel):
+class BeeQuery(Strict):
     """As they name them. What changes the page and cannot be done here is refused, what is only a hint is not."""
 
     model_config = ConfigDict(extra="forbid")

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gossamer.api.scrape import Url, Wanted
+from gossamer.api.scrape import Url, Urls, Wanted
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES
 
@@ -137,7 +137,7 @@ class BatchBody(ScrapeOptions):
         json_schema_extra={"example": {"urls": ["https://a.example/", "https://b.example/"], "formats": ["markdown"]}}
     )
 
-    urls: list[Url] = Field(min_length=1, max_length=MAX_ADDRESSES)
+    urls: Urls = Field(min_length=1, max_length=MAX_ADDRESSES)
     ignore_invalid: bool = Field(True, alias="ignoreInvalidURLs")
 
 

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
-from gossamer.api.caller import Reader, Submitter
+from gossamer.api.caller import Reader, Spender, Submitter
 from gossamer.api.dialects import fire_documents as shapes
 from gossamer.api.dialects.fire_options import FORMATS, BatchBody, CrawlBody, ScrapeBody, pattern_of
 from gossamer.api.dialects.route import sentence, speaking
@@ -45,15 +45,14 @@ router = APIRouter(
     route_class=speaking(lambda told: {"success": False, "error": sentence(told), "code": told["code"]}),
 )
 
-Skip = Annotated[str, Query(max_length=100, pattern="^([0-9a-f]{2})*$", description="From `next`.")]
+Skip = Annotated[str, Query(max_length=200, description="From `next`.")]
 TheirKey = Annotated[str | None, Header(alias="x-idempotency-key", max_length=LONGEST_KEY)]
 
 
 @router.post("/scrape", response_model=shapes.ScrapeAnswer, responses=_ERRORS, summary="Scrape a page")
-async def scrape(body: ScrapeBody, tenant: Submitter, parts: GivenParts) -> Response | shapes.ScrapeAnswer:
+async def scrape(body: ScrapeBody, tenant: Spender, parts: GivenParts) -> Response | shapes.ScrapeAnswer:
     """Waits for the page up to `timeout`, and then gives it up. One that answers 404 is a document without content."""
     until = time.monotonic() + body.timeout / 1_000
-    await tenant.check_quota()
     listed = read_addresses([body.url])
     wanted = body.wanted(parts.app.rungs)
     job, page = await read_page(tenant, parts, wanted.request(listed, parts, "", None), "firecrawl", until)
@@ -85,9 +84,8 @@ def _refusal(status: int, error: str, code: str) -> Response:
 
 @router.post("/batch/scrape", response_model=shapes.Started, responses=_ERRORS, summary="Scrape many pages")
 async def batch(
-    body: BatchBody, request: Request, tenant: Submitter, parts: GivenParts, key: TheirKey = None
+    body: BatchBody, request: Request, tenant: Spender, parts: GivenParts, key: TheirKey = None
 ) -> shapes.Started:
-    await tenant.check_quota(key)
     wanted = body.wanted(parts.app.rungs)
     bad = [url for url in body.urls if isinstance(read_address(url), Refusal)] if body.ignore_invalid else []
     unread = set(bad)
@@ -98,10 +96,9 @@ async def batch(
 
 @router.post("/crawl", response_model=shapes.Started, responses=_ERRORS, summary="Scrape a site")
 async def crawl(
-    body: CrawlBody, request: Request, tenant: Submitter, parts: GivenParts, key: TheirKey = None
+    body: CrawlBody, request: Request, tenant: Spender, parts: GivenParts, key: TheirKey = None
 ) -> shapes.Started:
     """Reads the site from this address on, what lies below it, by its links and its sitemap, as politely as ever."""
-    await tenant.check_quota(key)
     job = (await tenant.submit(_crawl_request(body, parts, key), CRAWL, 1)).job
     return shapes.Started(id=str(job.id), url=_place(request, parts, job))
 
@@ -153,7 +150,8 @@ async def crawl_status(
 
 async def _status(job: Job, request: Request, tenant: Tenant, parts: Parts, skip: str) -> shapes.JobAnswer:
     progress, use = await tenant.progress(job), await tenant.use_of(job)
-    listing = await tenant.scraped_after(job, skip, _AT_ONCE)
+    of = f"firecrawl {job.id}"
+    listing = await tenant.scraped_after(job, tenant.cursors.place(of, skip).hex(), _AT_ONCE)
     formats = [name for name, ours in FORMATS.items() if ours in (job.params.get("formats") or ())]
     documents: list[shapes.Document] = []
     size, following = 0, listing.next
@@ -168,7 +166,8 @@ async def _status(job: Job, request: Request, tenant: Tenant, parts: Parts, skip
     pages = progress.pages_done + progress.pages_failed + progress.pages_open
     total = pages if walks or use is None else use.urls
     credits = use.credits if use and not use.is_open else progress.pages_done
-    link = parts.link(request, f"{request.url.path}?skip={following}") if following else None
+    skip = tenant.cursors.cursor(of, bytes.fromhex(following)) if following else ""
+    link = parts.link(request, f"{request.url.path}?skip={skip}") if skip else None
     return shapes.job_answer(job, documents, total, progress.pages_done, credits, link)
 
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 import orjson
-from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
+from gossamer.api.guarded import Guarded
 from gossamer.api.problems import answer_to
 
 Shape = Callable[[Mapping[str, Any]], Mapping[str, Any]]
@@ -17,10 +17,10 @@ Shape = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 _KEPT = ("retry-after", "www-authenticate")
 
 
-def speaking(shape: Shape) -> type[APIRoute]:
+def speaking(shape: Shape) -> type[Guarded]:
     """Endpoints whose errors have this shape."""
 
-    class DialectRoute(APIRoute):
+    class DialectRoute(Guarded):
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             handle = super().get_route_handler()
 

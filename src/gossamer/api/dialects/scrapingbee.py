@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
-from gossamer.api.caller import admit, recognise, tenant_of
+from gossamer.api.caller import Access, Caller, Spends, tenant_of
 from gossamer.api.dialects.bee_options import BeeQuery, format_of, wanted_of
 from gossamer.api.dialects.route import sentence, speaking
 from gossamer.api.parts import GivenParts, Parts
@@ -49,12 +49,14 @@ class BeeUsage(BaseModel):
     renewal_subscription_date: str
 
 
-def _tenant(right: Right) -> Any:
+def _tenant(right: Right, spends: Spends | None = None) -> Any:
+    access = Access(right, spends=spends, parameter="api_key")
+
     async def scoped(
-        request: Request, parts: GivenParts, api_key: Annotated[str, Query(max_length=200)] = ""
+        parts: GivenParts,
+        caller: Annotated[Caller, Depends(access)],
+        api_key: Annotated[str, Query(max_length=200)] = "",
     ) -> Tenant:
-        caller = await recognise(request, parts, otherwise=api_key)
-        await admit(request, parts, caller, right)
         return tenant_of(parts, caller)
 
     return Depends(scoped)
@@ -78,13 +80,12 @@ async def usage(tenant: Annotated[Tenant, _tenant(Right.READ)]) -> BeeUsage:
 @router.get("/", responses=_RESPONSES, summary="Fetch a page")
 async def fetch(
     request: Request,
-    tenant: Annotated[Tenant, _tenant(Right.SUBMIT)],
+    tenant: Annotated[Tenant, _tenant(Right.SUBMIT, Tenant.check_quota)],
     parts: GivenParts,
     query: Annotated[BeeQuery, Query()],
 ) -> Response:
     """Waits for the page up to `timeout`, and then gives it up."""
     until = time.monotonic() + query.timeout / 1_000
-    await tenant.check_quota()
     wanted = wanted_of(query, parts.app.rungs)
     listed = read_addresses([query.url])
     job, page = await read_page(tenant, parts, wanted.request(listed, parts, "", None), DOOR, until)

@@ -1,0 +1,135 @@
+"""Bodies of requests, as they arrive: how large they may be, alone and together, and of how many parts.
+
+Everything is counted piece by piece, so that a body that will be refused is not read to its end, and no count takes
+long enough to keep others waiting.
+"""
+
+import re
+from collections import Counter
+
+from gossamer.errors import UserError
+
+KEYLESS = 16_384
+"""Bytes of a body that comes without a key: to log in, that is enough."""
+MOST_KEYS = 20_000
+"""Fields of all objects in a body together; a request that means something has some dozens."""
+MOST_VALUES = 260_000
+"""Values in a body; the longest lists that are taken have 200,000."""
+
+_AT_ONCE = 8  # of the largest bodies, over all connections
+_OF_ONE = 2  # of them, for one account
+
+# A zero character, or half of a pair of surrogates, as JSON writes them.
+_NO_TEXT = re.compile(
+    rb"\\u0000|\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]"
+)
+_LONGEST_MARK = 12  # bytes that the expression looks at together
+_NO_STRUCTURE = bytes(set(range(256)) - set(b'"{}[],:'))
+
+
+class Bodies:
+    """How much of all bodies is held at this moment. A body counts until its request is answered."""
+
+    def __init__(self, largest: int) -> None:
+        self.largest = largest
+        self.held = 0
+        self._of: Counter[str] = Counter()
+
+    def hold(self, account: str, size: int) -> None:
+        if self._of[account] + size > _OF_ONE * self.largest:
+            raise _busy(f"This account is sending more than {_OF_ONE * self.largest:,} bytes at the same time.")
+        if self.held + size > _AT_ONCE * self.largest:
+            raise _busy("The server holds as many large requests as it can just now.")
+        self.held += size
+        self._of[account] += size
+
+    def release(self, account: str, size: int) -> None:
+        self.held -= size
+        self._of[account] -= size
+        if self._of[account] <= 0:
+            del self._of[account]
+
+
+class Body:
+    """One body. What is wrong with it is a `UserError`."""
+
+    def __init__(self, bodies: Bodies, announced: int) -> None:
+        self._bodies = bodies
+        self._announced = announced
+        self._shape = Shape()
+        self._account = ""
+        self._seen = 0
+        self._tail = b""
+
+    def open(self, account: str) -> None:
+        """Its sender is known. One that is announced as too large is refused before anything of it is read."""
+        self._account = account
+        self._refuse_large(self._announced)
+
+    def take(self, piece: bytes, *, more: bool) -> None:
+        self._refuse_large(self._seen + len(piece))
+        self._bodies.hold(self._account, len(piece))
+        self._seen += len(piece)
+        if _has_no_text(self._tail, piece, more=more):
+            raise no_text()
+        self._tail = (self._tail + piece)[-2 * _LONGEST_MARK :]
+        self._shape.take(piece)
+
+    def release(self) -> None:
+        if self._seen:
+            self._bodies.release(self._account, self._seen)
+            self._seen = 0
+
+    def _refuse_large(self, size: int) -> None:
+        most = self._bodies.largest if self._account else min(KEYLESS, self._bodies.largest)
+        if size > most:
+            detail = f"A request may have {most:,} bytes, this one has more."
+            raise UserError("request.too_large", detail, hint="Send it in parts.")
+
+
+class Shape:
+    """Counts the fields and values of JSON that arrives in pieces."""
+
+    def __init__(self) -> None:
+        self.keys = 0
+        self.values = 0
+        self._in_text = False
+        self._rest = b""  # a backslash whose character has not come yet
+
+    def take(self, piece: bytes) -> None:
+        piece = self._rest + piece
+        slashes = len(piece) - len(piece.rstrip(b"\\"))
+        self._rest = b"\\" if slashes % 2 else b""
+        if self._rest:
+            piece = piece[:-1]
+        # Without what is escaped, a quotation mark begins a text or ends one.
+        plain = piece.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NO_STRUCTURE)
+        parts = plain.split(b'"')
+        outside = b"".join(parts[1 if self._in_text else 0 :: 2])
+        if len(parts) % 2 == 0:
+            self._in_text = not self._in_text
+        self.keys += outside.count(b":")
+        self.values += outside.count(b",") + outside.count(b"[") + outside.count(b"{")
+        for found, most, what in ((self.keys, MOST_KEYS, "fields"), (self.values, MOST_VALUES, "values")):
+            if found > most:
+                detail = f"The body has more than {most:,} {what}."
+                raise UserError("request.invalid", detail, hint="Send it in parts, or without what is not needed.")
+
+
+def no_text() -> UserError:
+    detail = "The request has zero characters, or halves of characters, in it."
+    return UserError("request.invalid", detail, hint="Send text that is text.")
+
+
+def _has_no_text(tail: bytes, piece: bytes, *, more: bool) -> bool:
+    """Whether characters that are none begin in this piece, or in the end of the one before that was left open."""
+    if b"\\u" not in piece and b"\\u" not in tail and not tail.endswith(b"\\"):
+        return False
+    text = tail + piece
+    since = max(0, len(tail) - _LONGEST_MARK)
+    until = len(text) - (_LONGEST_MARK if more else 0)
+    return any(since <= found.start() < until for found in _NO_TEXT.finditer(text))
+
+
+def _busy(detail: str) -> UserError:
+    return UserError("request.busy", detail, hint="Try again in a few seconds.")

@@ -1,0 +1,216 @@
+"""How long a connection may take over a request, and how many connections may wait for one.
+
+A connection is in one of these phases, each with a time limit of its own; when it is over the connection is closed.
+
+    NEW      connected, and nothing was sent yet
+    HEAD     a head has begun and is not whole
+    BODY     a body arrives; every byte of it is progress, and time in which we do not read does not count
+    WORKING  the answer is being made or sent: no limit, so streams and scrapes may take as long as they want
+    LEFT     answered, but the body of the request still arrives
+    IDLE     between two requests
+"""
+
+import asyncio
+import resource
+from collections import OrderedDict
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+_TOO_LARGE = "431 Request Header Fields Too Large"
+_DETAIL = b"The head of the request is too large."
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Seconds, and how much of what nobody has read yet is kept."""
+
+    first_byte: float = 30.0
+    head: float = 60.0
+    body: float = 60.0
+    keep_alive: float = 72.0
+    head_bytes: int = 64 * 1024
+    headers: int = 200
+    waiting: int = 2_000  # connections that have no request under way: new, with half a head, idle
+
+
+class _HeadTooLarge(Exception):
+    pass
+
+
+class Phase(Enum):
+    NEW = auto()
+    HEAD = auto()
+    BODY = auto()
+    WORKING = auto()
+    LEFT = auto()
+    IDLE = auto()
+
+
+class Waiting:
+    """Connections without a request under way, oldest first. Where there are too many the oldest is closed.
+
+    One that has never sent a whole request goes before one that has, so that idle clients stay connected while somebody
+    opens connections by the thousand.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._strange: OrderedDict[BoundedProtocol, None] = OrderedDict()
+        self._known: OrderedDict[BoundedProtocol, None] = OrderedDict()
+
+    def add(self, connection: "BoundedProtocol", *, known: bool) -> None:
+        (self._known if known else self._strange)[connection] = None
+        if len(self._strange) + len(self._known) > self._most:
+            oldest, _ = (self._strange or self._known).popitem(last=False)
+            oldest.close()
+
+    def remove(self, connection: "BoundedProtocol") -> None:
+        self._strange.pop(connection, None)
+        self._known.pop(connection, None)
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """HTTP as uvicorn speaks it, within `limits`. One class is made for each server: see `bounded`."""
+
+    limits: ConnectionLimits
+    waiting: Waiting
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._phase = Phase.NEW
+        self._timer: asyncio.TimerHandle | None = None
+        self._until = 0.0
+        self._unread = 0  # bytes of a head that is not whole
+        self._in_head = False
+        self._in_body = False
+        self._had_request = False
+
+    # What happens.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_body:
+            self._until = self.loop.time() + self.limits.body
+        else:
+            # What comes outside of a body belongs to a head, also if it is only the blank lines before one.
+            self._in_head = True
+        super().data_received(data)
+        if self.transport.is_closing() or self.transport.get_protocol() is not self:
+            return
+        self._unread += len(data) if self._in_head else 0
+        if self._unread > self.limits.head_bytes:
+            self.send_400_response("")
+        else:
+            self._watch()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head = True
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        if len(self.headers) > self.limits.headers:
+            self._unread = self.limits.head_bytes + 1
+            raise _HeadTooLarge  # it ends up in `send_400_response`
+
+    def on_headers_complete(self) -> None:
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > self.limits.head_bytes:
+            self._unread = size
+            raise _HeadTooLarge
+        self._in_head, self._in_body, self._had_request, self._unread = False, True, True, 0
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_body = False
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._unset_keepalive_if_required()  # the phase has a clock of its own
+        if not self.transport.is_closing():
+            self._watch()
+
+    def send_400_response(self, msg: str) -> None:
+        self._forget()
+        if self._unread <= self.limits.head_bytes:
+            super().send_400_response(msg)
+            return
+        answer = f"HTTP/1.1 {_TOO_LARGE}\r\ncontent-type: text/plain\r\ncontent-length: {len(_DETAIL)}\r\n"
+        self.transport.writelines([answer.encode(), b"connection: close\r\n\r\n", _DETAIL])
+        self.transport.close()
+
+    def handle_websocket_upgrade(self) -> None:
+        self._forget()
+        super().handle_websocket_upgrade()
+
+    # What follows from it.
+
+    def _now_in(self) -> Phase:
+        is_working = bool(self.pipeline) or (self._had_request and not self.cycle.response_complete)
+        if self._in_body:
+            return Phase.BODY if is_working else Phase.LEFT
+        if is_working:
+            return Phase.WORKING
+        if self._in_head:
+            return Phase.HEAD
+        return Phase.IDLE if self._had_request else Phase.NEW
+
+    def _watch(self) -> None:
+        """Let the clock run for the phase that the connection is in by now."""
+        phase = self._now_in()
+        if phase is self._phase and self._timer is not None:
+            return
+        self._forget()
+        self._phase = phase
+        limits = self.limits
+        seconds = {
+            Phase.NEW: limits.first_byte,
+            Phase.HEAD: limits.head,
+            Phase.BODY: limits.body,
+            Phase.LEFT: limits.body,
+            Phase.IDLE: limits.keep_alive,
+        }.get(phase)
+        if seconds is None:
+            return
+        self._until = self.loop.time() + seconds
+        self._timer = self.loop.call_later(seconds, self._is_over)
+        if phase is not Phase.BODY:
+            self.waiting.add(self, known=self._had_request and phase is not Phase.LEFT)
+
+    def _is_over(self) -> None:
+        self._timer = None
+        left = self._until - self.loop.time()
+        if self._phase is Phase.BODY and self.flow.read_paused:
+            left = max(left, self.limits.body)  # it is us who do not read
+        if self._phase is Phase.BODY and left > 0:
+            self._timer = self.loop.call_later(left, self._is_over)
+            return
+        self.close()
+
+    def close(self) -> None:
+        self._forget()
+        if not self.transport.is_closing():
+            self.transport.close()
+
+    def _forget(self) -> None:
+        self.waiting.remove(self)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def bounded(limits: ConnectionLimits) -> type[BoundedProtocol]:
+    """The protocol of one server, whose connections count together."""
+    most = min(limits.waiting, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+    return type("BoundedProtocol", (BoundedProtocol,), {"limits": limits, "waiting": Waiting(most)})

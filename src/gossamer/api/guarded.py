@@ -1,0 +1,139 @@
+"""The order in which a request is refused, the same on every endpoint.
+
+429  too many failed keys of this address     by the head alone: nothing of the body is read before
+401  no key, or a wrong one
+403  a key that may not do this
+429  too many requests of this key
+402  nothing left to pay with (429: no room for another job), where the endpoint costs something
+400  what is wrong with the request: its size, its body, its fields
+402  this request costs more than is left
+404  what it names is not there
+"""
+
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+from annotated_types import MaxLen
+from fastapi import Request
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, HTTPConnection
+from starlette.responses import Response
+
+from gossamer.api.answers import JsonAnswer
+from gossamer.api.bodies import Body, no_text
+from gossamer.api.caller import Access, Caller, Keyless, tenant_of
+from gossamer.api.parts import Parts
+from gossamer.api.problems import Limited
+from gossamer.api.remembered import Remembered
+from gossamer.errors import StorageAway, UserError
+from gossamer.store.owned import NotTheirs
+
+LONGEST_PARAMETER = 200
+"""Characters of one parameter in a path, unless the route says otherwise."""
+
+# What is said after 402: all that is wrong with the request itself, and with what it names.
+_LATER = (RequestValidationError, HTTPException, UserError, NotTheirs)
+_OF_THE_ACCOUNT = ("account.credits", "account.queue")
+
+
+class Guarded(APIRoute):
+    """A route whose refusals come in this order."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        access = next(_guards(self.dependant), None)
+        reads = self.body_field is not None
+        longest = {name: _longest(self.dependant, name) for name in self.param_convertors}
+
+        async def answered(request: Request) -> Response:
+            parts: Parts = request.app.state.parts
+            caller = await access.admit(request, parts) if access else None
+            try:
+                _look_at_head(request, caller, longest)
+                if reads:
+                    await _read(request)
+                return await handle(request)
+            except _LATER as error:
+                if isinstance(access, Access) and caller:
+                    await _refuse_unpaid(access, request, parts, caller, error)
+                raise
+
+        return answered
+
+
+class ReadAgain(Guarded):
+    """Endpoints whose last answer is good for something while the database is away."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        if self.methods != {"GET"}:
+            return handle
+
+        async def answered(request: Request) -> Response:
+            memory: Remembered = request.app.state.parts.remembered
+            address = f"{request.url.path}?{request.url.query}"
+            try:
+                answer = await handle(request)
+            except StorageAway:
+                caller: Caller | None = request.scope["state"].get("caller")
+                known = memory.answer(caller.account, address) if caller else None
+                if known is None:
+                    raise
+                return known
+            caller = request.scope["state"].get("caller")
+            if caller and answer.status_code == 200 and answer.media_type == JsonAnswer.media_type:
+                memory.keep(caller.account, address, bytes(answer.body))
+            return answer
+
+        return answered
+
+
+def _guards(dependant: Dependant) -> Iterator[Access | Keyless]:
+    for one in dependant.dependencies:
+        if isinstance(one.call, Access | Keyless):
+            yield one.call
+        yield from _guards(one)
+
+
+def _longest(dependant: Dependant, name: str) -> int:
+    field = next((one for one in dependant.path_params if one.alias == name), None)
+    limits: list[int] = [
+        one.max_length for one in (field.field_info.metadata if field else ()) if isinstance(one, MaxLen)
+    ]
+    return max([LONGEST_PARAMETER, *limits])
+
+
+def _look_at_head(request: Request, caller: Caller | None, longest: dict[str, int]) -> None:
+    scope = request.scope
+    for name, value in request.path_params.items():
+        if len(str(value)) > longest[name]:
+            detail = f"#/path/{name}: it has more than {longest[name]} characters."
+            raise UserError("request.invalid", detail, hint="See /docs for what is expected.")
+    if b"%00" in scope.get("query_string", b"") or b"%00" in scope.get("raw_path", b""):
+        raise no_text()
+    body: Body = scope["state"]["body"]
+    body.open(caller.account if caller else "")
+
+
+async def _read(request: Request) -> None:
+    """The whole body, which the request keeps for whoever asks it next."""
+    try:
+        await request.body()
+    except ClientDisconnect as error:
+        detail = "The request ended before its body did."
+        raise UserError("request.invalid", detail, hint="Send it again.") from error
+
+
+async def _refuse_unpaid(
+    access: Access, connection: HTTPConnection, parts: Parts, caller: Caller, error: Exception
+) -> None:
+    """What an account that cannot pay is told, whatever else is wrong with its request."""
+    if access.spends is None or isinstance(error, Limited | StorageAway):
+        return
+    if isinstance(error, UserError) and error.code in _OF_THE_ACCOUNT:
+        return
+    key = connection.headers.get("idempotency-key") or connection.headers.get("x-idempotency-key")
+    await access.spends(tenant_of(parts, caller), key)
