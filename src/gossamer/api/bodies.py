@@ -37,9 +37,12 @@ class Bodies:
 
     def hold(self, account: str, size: int) -> None:
         if self._of[account] + size > _OF_ONE * self.largest:
-            raise _busy(f"This account is sending more than {_OF_ONE * self.largest:,} bytes at the same time.")
+            most = _OF_ONE * self.largest
+            detail = f"This account is sending more than {most:,} bytes at the same time."
+            raise UserError("request.busy", detail, hint="Try again in a few seconds.")
         if self.held + size > _AT_ONCE * self.largest:
-            raise _busy("The server holds as many large requests as it can just now.")
+            detail = "The server holds as many large requests as it can just now."
+            raise UserError("request.busy", detail, hint="Try again in a few seconds.")
         self.held += size
         self._of[account] += size
 
@@ -129,7 +132,3 @@ def _has_no_text(tail: bytes, piece: bytes, *, more: bool) -> bool:
     since = max(0, len(tail) - _LONGEST_MARK)
     until = len(text) - (_LONGEST_MARK if more else 0)
     return any(since <= found.start() < until for found in _NO_TEXT.finditer(text))
-
-
-def _busy(detail: str) -> UserError:
-    return UserError("request.busy", detail, hint="Try again in a few seconds.")
