@@ -1,4 +1,7 @@
-"""A web that costs next to nothing: every name has the same small page. `python -m bench.plain_web` says its port."""
+"""A web that costs next to nothing: every name has the same small page, and a large one at `/large`.
+
+`python -m bench.plain_web` says its port.
+"""
 
 import asyncio
 import re
@@ -25,7 +28,13 @@ def _answer(body: bytes, kind: str) -> bytes:
     return head.encode() + body
 
 
+_LARGE = _answer(
+    f'<!doctype html><html lang="en"><head><title>Lamps</title></head><body>{f"<p>{_WORDS}</p>" * 9_000}'.encode(),
+    "text/html; charset=utf-8",
+)
 _PAGES, _ROBOTS = _answer(_PAGE, "text/html; charset=utf-8"), _answer(b"User-agent: *\nDisallow:\n", "text/plain")
+
+_OTHERS = {b"/robots.txt": _ROBOTS, b"/large": _LARGE}
 
 
 class _Web(asyncio.Protocol):
@@ -40,7 +49,7 @@ class _Web(asyncio.Protocol):
         *requests, self._asked = (self._asked + data).split(b"\r\n\r\n")
         for request in requests:
             if self._transport:
-                self._transport.write(_ROBOTS if request.startswith(b"GET /robots.txt ") else _PAGES)
+                self._transport.write(_OTHERS.get(request.split(b" ", 2)[1], _PAGES))
                 if b"\r\nconnection: close" in request.lower():
                     self._transport.close()
 

@@ -4,8 +4,8 @@ A recipe is pure and synchronous. It never fetches, sleeps or writes: it says wh
 page yields. `bind` is called once per job and process, so whatever is expensive to build is built there.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Annotated, ClassVar, Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field
 
@@ -51,6 +51,10 @@ class Bound(Protocol):
 
     def policy(self) -> CrawlPolicy:
         """Ladder, pages per site, depth."""
+        ...
+
+    def rules(self) -> Mapping[str, Any]:
+        """Extraction rules, run for `Document.fields` before `accept` and `harvest`; may be empty."""
         ...
 
     def accept(self, page: Page, doc: Document) -> Trouble | None:

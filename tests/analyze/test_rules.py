@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gossamer.analyze.rules import BadRule, extract, missing, read_rules
+from gossamer.analyze.rules import BadRule, RuleStopped, extract, missing, read_rules
 from tests.pages import document
 
 SHOP = """
@@ -119,3 +119,28 @@ def test_rules_cannot_stand_inside_each_other_without_end() -> None:
         rules = {"css": "div", "fields": {"a": rules}}
     with pytest.raises(BadRule, match="stands more than 6 deep"):
         read_rules({"a": rules})
+
+
+def test_lists_inside_lists_do_not_multiply_beyond_what_a_page_may_give() -> None:
+    page = "<p>word</p>" * 4_000
+    rules = {"outer": {"css": "p", "list": True, "fields": {"inner": {"xpath": "//p", "list": True}}}}
+    with pytest.raises(RuleStopped, match=r'rule "outer\.inner": more than 50,000 values on one page'):
+        found(rules, page)
+
+
+def test_values_of_a_page_have_a_size_that_they_may_have_together() -> None:
+    page = "<div>" * 200 + "<p>" + "word " * 20_000
+    with pytest.raises(RuleStopped, match='rule "all": more than 8 MB of text on one page'):
+        found({"all": {"css": "div", "list": True}}, page)
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("//p" + "[//*" * 300 + "]" * 300, "has conditions more than 4 deep inside each other"),
+        ({"css": "time", "type": "date", "format": "%d %d"}, "as the format of a date, which is none"),
+    ],
+)
+def test_rules_that_take_for_ever_or_cannot_be_read_are_refused(rule: Any, why: str) -> None:
+    with pytest.raises(BadRule, match=why):
+        read_rules({"field": rule})

@@ -6,14 +6,14 @@ fetched, by the path of the rule: `variants.price`.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias
 
 from turbohtml import Document as Tree
 from turbohtml import Element, parse
 
-from gossamer.analyze.typed import TYPES, Reading, read_value
+from gossamer.analyze.typed import TYPES, Reading, is_date_format, read_value
 from gossamer.model.document import Document
 from gossamer.model.record import Value
 from gossamer.parse.metadata import base_of
@@ -22,6 +22,9 @@ from gossamer.parse.text import tidy
 MOST_RULES = 500
 DEEPEST = 6
 MOST_ITEMS = 10_000  # of one list on one page
+MOST_VALUES = 50_000  # of one page, over all its rules
+MOST_BYTES = 8 << 20  # of text in them
+_MOST_NESTED = 4  # conditions of an XPath inside each other: each level multiplies what has to be looked at
 _LONGEST = 2_000  # characters of a selector
 _KEYS = frozenset({"css", "xpath", "attribute", "type", "list", "required", "fields", "format"})
 _NAME = re.compile(r"[\w-][\w .:-]{0,99}")
@@ -55,6 +58,14 @@ class Rule:
     required: bool = False
     format: str = ""  # of a date
     fields: Mapping[str, "Rule"] = field(default_factory=dict)
+    path: str = ""  # its name for people, like `variants.price`
+
+
+class RuleStopped(Exception):
+    """Extraction that ended early, at the rule with this path."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f'rule "{path}": {why}')
 
 
 Rules: TypeAlias = Mapping[str, Rule]
@@ -69,10 +80,14 @@ def read_rules(given: Mapping[str, Any]) -> Rules:
     return rules
 
 
-def extract(rules: Rules, doc: Document) -> dict[str, Value]:
-    """The fields of a page. What is not there is null, of a list nothing; nothing here ever raises."""
-    reading = Reading(base_of(doc.tree, doc.url))
-    return {name: _value(rule, doc.tree, reading) for name, rule in rules.items()}
+def extract(rules: Rules, doc: Document, watch: Callable[[Rule], None] = lambda _: None) -> dict[str, Value]:
+    """The fields of a page: null for what is not there, an empty list for a list.
+
+    Raises `RuleStopped` when the page has more values than one page may give, and whatever `watch` raises, which is
+    called before anything is looked for or read.
+    """
+    run = _Run(Reading(base_of(doc.tree, doc.url)), watch)
+    return {name: run.value(rule, doc.tree) for name, rule in rules.items()}
 
 
 def missing(rules: Rules, found: Mapping[str, Value]) -> str:
@@ -80,23 +95,41 @@ def missing(rules: Rules, found: Mapping[str, Value]) -> str:
     return next((name for name, rule in rules.items() if rule.required and _is_nothing(found[name])), "")
 
 
-def _value(rule: Rule, node: Node, reading: Reading) -> Value:
-    found = _find(rule, node)
-    if rule.many:
-        values = (_one(rule, one, reading) for one in found[:MOST_ITEMS])
-        return [value for value in values if not _is_nothing(value)]
-    # The first that says something: `.price` may be an empty box before it is a price.
-    return next((value for one in found if not _is_nothing(value := _one(rule, one, reading))), None)
+class _Run:
+    """One page being read by rules: what it has given so far."""
 
+    def __init__(self, reading: Reading, watch: Callable[[Rule], None]) -> None:
+        self._reading = reading
+        self._watch = watch
+        self._values = 0
+        self._bytes = 0
 
-def _one(rule: Rule, found: Any, reading: Reading) -> Value:
-    if rule.fields:
-        if not isinstance(found, Element):
+    def value(self, rule: Rule, node: Node) -> Value:
+        self._watch(rule)
+        found = _find(rule, node)
+        if rule.many:
+            values = (self._one(rule, one) for one in found[:MOST_ITEMS])
+            return [value for value in values if not _is_nothing(value)]
+        # The first that says something: `.price` may be an empty box before it is a price.
+        return next((value for one in found if not _is_nothing(value := self._one(rule, one))), None)
+
+    def _one(self, rule: Rule, found: Any) -> Value:
+        self._watch(rule)
+        self._values += 1
+        if self._values > MOST_VALUES:
+            raise RuleStopped(rule.path, f"more than {MOST_VALUES:,} values on one page")
+        if rule.fields:
+            if not isinstance(found, Element):
+                return None
+            inner: dict[str, Value] = {name: self.value(one, found) for name, one in rule.fields.items()}
+            return None if missing(rule.fields, inner) or all(map(_is_nothing, inner.values())) else inner
+        text = _text(rule, found)
+        if text is None:
             return None
-        inner: dict[str, Value] = {name: _value(one, found, reading) for name, one in rule.fields.items()}
-        return None if missing(rule.fields, inner) or all(map(_is_nothing, inner.values())) else inner
-    text = _text(rule, found)
-    return None if text is None else read_value(rule.type, text, reading, rule.format)
+        self._bytes += len(text) if text.isascii() else len(text.encode())
+        if self._bytes > MOST_BYTES:
+            raise RuleStopped(rule.path, f"more than {MOST_BYTES >> 20} MB of text on one page")
+        return read_value(rule.type, text, self._reading, rule.format)
 
 
 def _text(rule: Rule, found: Any) -> str | None:
@@ -180,6 +213,7 @@ def _read_rule(given: Any, path: str, depth: int, count: list[int]) -> Rule:
         _flag(given, "required", path),
         _string(given, "format", path),
         fields,
+        path,
     )
     _check_kind(rule, path)
     return rule
@@ -201,6 +235,8 @@ def _check_kind(rule: Rule, path: str) -> None:
         _refuse(path, 'has "fields", so it is an object and can have neither "type" nor "attribute"')
     if rule.format and rule.type != "date":
         _refuse(path, 'has "format", which only dates have')
+    if rule.format and not is_date_format(rule.format):
+        _refuse(path, f'has "{rule.format}" as the format of a date, which is none; write it like "%d.%m.%Y"')
     if rule.type == "html" and rule.attribute:
         _refuse(path, "wants the markup of an attribute, which has none")
 
@@ -219,6 +255,8 @@ def _check_xpath(text: str, path: str, *, inside: bool) -> None:
         return
     # What stands in conditions is only looked at where something fits, and on this page nothing may.
     bare = _QUOTED.sub("''", text)
+    if _nested(bare) > _MOST_NESTED:
+        _refuse(path, f"has conditions more than {_MOST_NESTED} deep inside each other")
     calls = (f"{name}()" for name in _CALLED.findall(bare) if name not in _NODE_TESTS)
     for part in (text, *calls, *("$x" for _ in _NAMED_ELSEWHERE.findall(bare)[:1])):
         try:
@@ -227,6 +265,15 @@ def _check_xpath(text: str, path: str, *, inside: bool) -> None:
             said = str(error).removeprefix("xpath: ")
             if part == text or "argument" not in said:
                 _refuse(path, f'has an invalid XPath expression "{text}": {said}')
+
+
+def _nested(xpath: str) -> int:
+    """How deep conditions stand inside each other."""
+    deepest = depth = 0
+    for sign in xpath:
+        depth += (sign == "[") - (sign == "]")
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _string(given: Mapping[str, Any], key: str, path: str) -> str:

@@ -127,6 +127,15 @@ def _by_form(text: str, form: str) -> datetime | None:
         return None
 
 
+def is_date_format(form: str) -> bool:
+    """Whether dates can be read by it at all."""
+    try:
+        datetime.strptime(datetime(2001, 2, 3, tzinfo=UTC).strftime(form), form)  # noqa: DTZ007
+    except (ValueError, re.error):
+        return False
+    return True
+
+
 def _stated(text: str) -> datetime | None:
     try:
         return datetime.fromisoformat(text)

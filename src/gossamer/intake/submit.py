@@ -63,13 +63,16 @@ async def submit_once(
     params = check_params(recipe, request.params)
     bound = recipe.bind(params)
     targets = _with_seeds(request.targets, bound.seeds())
-    first = bound.policy().ladder.first
+    policy = bound.policy()
+    first = policy.ladder.first
     request = replace(request, name=name, params=params.model_dump(mode="json"), targets=targets)
     write = database.write_untold if seat else database.write
+    # Without defaults: a program that knows one parameter more is asked for the same.
+    digest = _digest(request, params.model_dump(mode="json", exclude_defaults=True)) if request.submit_key else b""
+    if policy.at_once:
+        request = replace(request, at_once=min(policy.at_once, request.at_once or policy.at_once))
     if not request.submit_key:
         return await write(_create, request, first, seat)
-    # Without defaults: a program that knows one parameter more is asked for the same.
-    digest = _digest(request, params.model_dump(mode="json", exclude_defaults=True))
     # The job that has the key may be one that is walked at once, and that nobody was told of so far.
     try:
         made = await write(_create_once, request, first, seat, digest)

@@ -1,5 +1,6 @@
 """A response that was read: what a page says and where it points."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -35,3 +36,4 @@ class Document:
     landmarks: Any = field(repr=False, compare=False)  # the parser's nodes of headings, menus, headers and footers
     body: bytes = field(default=b"", repr=False, compare=False)  # as it arrived: what the tree no longer shows
     screenshot: bytes = field(default=b"", repr=False, compare=False)  # where the rung has taken one
+    fields: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # by the job's extraction rules

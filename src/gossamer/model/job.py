@@ -28,6 +28,7 @@ class CrawlPolicy:
     as_given: bool = False  # every address is a result of its own, whatever page it turns out to be
     any_kind: bool = False  # also what is no web page
     timeout: timedelta | None = None  # of a direct request; None: the operator's
+    at_once: int | None = None  # sites walked at a time at most, whatever the job asks for
 
 
 @dataclass(frozen=True, slots=True)

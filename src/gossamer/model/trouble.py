@@ -65,6 +65,7 @@ class Reason(Enum):
     SOFT_404 = ("Page not found (answered with HTTP 200)", Cure.NONE)
     PARKED = ("Parked domain", Cure.NONE)
     FIELD_MISSING = ("Required field not found ({detail})", Cure.CLIMB)
+    EXTRACTION = ("Extraction stopped ({detail})", Cure.NONE)
     PLACEHOLDER = ("Nothing there but a placeholder ({detail})", Cure.NONE)
 
     NOT_WORTH_PAYING = ("Not paid for: {detail}", Cure.NONE)

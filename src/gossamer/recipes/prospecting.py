@@ -1,9 +1,10 @@
 """The `prospect` recipe at work: from a page to its matches and to where it leads on the same site."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Any
 
 from gossamer.analyze.backlinks import BacklinkFinder, count_outbound
 from gossamer.analyze.dates import page_date
@@ -44,6 +45,10 @@ class BoundProspect:
 
     def policy(self) -> CrawlPolicy:
         return self._policy
+
+    def rules(self) -> Mapping[str, Any]:
+        """No fields are extracted."""
+        return {}
 
     def accept(self, page: Page, doc: Document) -> Trouble | None:
         """Any page that can be read may mention a keyword."""

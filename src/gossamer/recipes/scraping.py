@@ -1,11 +1,13 @@
 """The `scrape` recipe at work: from a page to one record with the wanted formats, and to the files that go with it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, timedelta
+from typing import Any
 
 from gossamer.analyze.links import page_links
 from gossamer.analyze.markdown import markdown_of
 from gossamer.analyze.page_facts import page_facts
+from gossamer.analyze.plain_rules import are_plain
 from gossamer.analyze.rules import extract, missing, read_rules
 from gossamer.model.document import Document
 from gossamer.model.job import CrawlPolicy
@@ -20,6 +22,7 @@ from gossamer.parse.text import visible_lines
 from gossamer.recipes.following import links_within
 from gossamer.recipes.scrape import PAGE, ScrapeParams, WalkParams
 
+_AT_ONCE = 16  # pages of a job with rules that may take long
 _HTTP_TIME = timedelta(seconds=30)
 _VISIT_TIME = timedelta(days=7)  # a list of one site takes as long as politeness wants; the job has a limit of its own
 
@@ -43,6 +46,8 @@ class BoundScrape:
             as_given=not self._walks,
             any_kind="raw" in self._formats and not self._walks,
             timeout=_HTTP_TIME,
+            # Their pages wait for each other, each with its body in memory and in the place of another page.
+            at_once=None if are_plain(self._rules) else _AT_ONCE,
         )
 
     def seeds(self) -> Iterable[Follow]:
@@ -52,10 +57,13 @@ class BoundScrape:
     def policy(self) -> CrawlPolicy:
         return self._policy
 
+    def rules(self) -> Mapping[str, Any]:
+        return self._rules
+
     def accept(self, page: Page, doc: Document) -> Trouble | None:
         """A page without what it must have may have it where its scripts run."""
         if any(rule.required for rule in self._rules.values()):
-            lacking = missing(self._rules, extract(self._rules, doc))
+            lacking = missing(self._rules, self._fields(doc))
             if lacking:
                 return Trouble(Reason.FIELD_MISSING, lacking, doc.status)
         if SCREENSHOT in self._formats and not doc.screenshot:
@@ -81,11 +89,14 @@ class BoundScrape:
         parts = _PARTS if _is_page(doc) else {"text": _PARTS["text"]}
         data.update((name, make(doc)) for name, make in parts.items() if name in self._formats)
         if self._rules:
-            data[EXTRACT] = dict(extract(self._rules, doc))
+            data[EXTRACT] = dict(self._fields(doc))
         if files:
             data["files"] = [file.name for file in files]
         links = links_within(doc) if self._walks else ()
         return Harvest(records=(Record(PAGE.name, (page.url,), data),), files=files, links=links)
+
+    def _fields(self, doc: Document) -> Mapping[str, Value]:
+        return extract(self._rules, doc) if doc.fields is None else doc.fields
 
     def finish(self, kind: str, groups: Iterable[Sequence[Record]]) -> Iterable[Record]:
         """Every address has one record of its own."""

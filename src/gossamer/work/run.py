@@ -25,6 +25,7 @@ from gossamer.work.brake import Brake
 from gossamer.work.closing import Closer, close_at_once
 from gossamer.work.desk import Desk
 from gossamer.work.express import Guests
+from gossamer.work.extraction import Extraction
 from gossamer.work.governor import Governor
 from gossamer.work.hold import Holds, Renewer
 from gossamer.work.kit import Kit
@@ -80,7 +81,17 @@ class Shard:
         self._proxy = ProxyGuard(kit.database, kit.outage, kit.limits.proxy_patience)
         self._providers = ProviderGuard(kit.database, kit.clock, kit.breakers, kit.limits.provider_patience)
         self._outage = OutageWatch(kit.database, kit.clock, kit.gate_outage, home or home_of(worker))
-        self._walks = Walks(kit, self._settler, self._holds, governor, self._brake, self._mistakes, self._providers)
+        self._extraction = Extraction()
+        self._walks = Walks(
+            kit,
+            self._settler,
+            self._holds,
+            governor,
+            self._brake,
+            self._mistakes,
+            self._providers,
+            self._extraction,
+        )
         self._walking: dict[asyncio.Task[None], str] = {}  # in which lane
         self._nudged: dict[UUID, str] = {}  # sent and not yet claimed, and their lanes
         self._waiting: set[str] = set()  # lanes of which more visits are ready than there is room for
@@ -111,6 +122,7 @@ class Shard:
         finally:
             await _cancel([stopped, *loops])
             await self._renewer.stop()
+            await self._extraction.close()
             if self._guests:
                 self._guests.close()
 

@@ -8,6 +8,7 @@ A visit walks one site. For each page, in the order the frontier gives them:
     is the answer an error?        judge/   by status
     read it                        parse/   bytes -> Document
     is it what it seems?           judge/   block pages, shells, soft 404s are Trouble
+    its fields, if there are rules work/extraction.py
     what does it yield?            the job's recipe: records, follows, and files, which are written at once
     what becomes of it             work/outcome.py: done, failed, later, another site's; its links are candidates
     settle                         settle/  with many other visits, in one transaction
@@ -23,6 +24,7 @@ Nothing is written here: steps go to the settler, and a visit that has lost its 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -48,6 +50,7 @@ from gossamer.settle.step import Finished, HandBack, PageStep, Rested, Step
 from gossamer.telemetry import get_logger
 from gossamer.work.address import Sightings
 from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, NoProvider, NoWayOut, TooEarly
+from gossamer.work.extraction import Extraction, RuleSet
 from gossamer.work.hold import Hold
 from gossamer.work.memory import SiteMemory
 from gossamer.work.mistakes import Mistakes
@@ -84,6 +87,8 @@ class Walk:
         files: PageFiles,
         max_page_bytes: int,
         jitter: float,
+        extraction: Extraction,
+        rules: RuleSet | None,
     ) -> None:
         self._hold = hold
         self._visit = hold.visit
@@ -103,6 +108,8 @@ class Walk:
         self._providers = providers
         self._breaker = breaker
         self._files = files
+        self._extraction = extraction
+        self._rules = rules
         self._clock = courier.clock
         self._max_page_bytes = max_page_bytes
         self._began = self._marked = self._clock.monotonic()
@@ -250,13 +257,25 @@ class Walk:
         if trouble:
             return trouble  # at once: it may ask that nobody comes for a while
         await self._let_others_catch_up()
-        read = parse_document(response)
+        read = self._parse(response)
         if isinstance(read, Trouble):
-            if not self._policy.any_kind or read.reason is not Reason.NOT_HTML:
-                return read
-            read = bare_document(response)
-            return self._bound.accept(page, read) or read
-        return find_flaw(read) or self._bound.accept(page, read) or read
+            return read
+        if self._rules:
+            found = self._rules.here(read)
+            if found is None:
+                del read  # its tree is too large to be kept while it waits for its turn
+                found = await self._extraction.fields(self._rules, response)
+                read = self._parse(response)
+            if isinstance(found, Trouble) or isinstance(read, Trouble):
+                return found if isinstance(found, Trouble) else read
+            read = replace(read, fields=found)
+        return self._bound.accept(page, read) or read
+
+    def _parse(self, response: Response) -> Document | Trouble:
+        read = parse_document(response)
+        if not isinstance(read, Trouble):
+            return find_flaw(read) or read
+        return bare_document(response) if self._policy.any_kind and read.reason is Reason.NOT_HTML else read
 
     # Ending a slice
 

@@ -27,6 +27,7 @@ from gossamer.store.tx import Tx
 from gossamer.telemetry import bound, get_logger
 from gossamer.work.brake import Brake
 from gossamer.work.courier import Courier
+from gossamer.work.extraction import Extraction, RuleSet
 from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold, Holds
 from gossamer.work.kit import Kit
@@ -92,6 +93,7 @@ class _Bound:
     recipe: Bound
     policy: CrawlPolicy
     outlets: Outlets
+    rules: RuleSet | None
 
 
 class Walks:
@@ -106,6 +108,7 @@ class Walks:
         brake: Brake,
         mistakes: Mistakes,
         providers: ProviderGuard,
+        extraction: Extraction,
     ) -> None:
         self._kit = kit
         self._settler = settler
@@ -114,6 +117,7 @@ class Walks:
         self._brake = brake
         self._mistakes = mistakes
         self._providers = providers
+        self._extraction = extraction
         self._turnstile = Turnstile()
         self._robots = RobotsMemory()
         self._bound: dict[UUID, _Bound] = {}
@@ -169,6 +173,8 @@ class Walks:
                 self._kit.files,
                 limits.max_page_bytes,
                 random.random(),
+                self._extraction,
+                bound_to.rules,
             )
             await walk.slice(others_wait())
         except asyncio.CancelledError:
@@ -229,7 +235,7 @@ class Walks:
         try:
             recipe = self._kit.recipes[job.recipe]
             ready = recipe.bind(recipe.params.model_validate(job.params))
-            policy = ready.policy()
+            policy, rules = ready.policy(), ready.rules()
         except Exception as error:
             raise UnusableJob(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
-        return _Bound(ready, policy, await outlets_of(self._kit, job_id, policy))
+        return _Bound(ready, policy, await outlets_of(self._kit, job_id, policy), RuleSet(rules) if rules else None)
