@@ -1,15 +1,23 @@
 """Results are shown, hidden, deleted: in this order, each at its time, and never while somebody needs them."""
 
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import func, select, update
 
+from gossamer.model.alert import AlertKind
+from gossamer.model.export import ExportRequest
+from gossamer.model.money import Cap
 from gossamer.model.states import JobState
 from gossamer.retain.classes import Terms
+from gossamer.retain.delete import delete_job
 from gossamer.retain.retainer import NextStep, Retainer, RetentionReport
-from gossamer.store import counters, events, jobs, retention, sites
+from gossamer.store import alerts, budgets, counters, events, exports, jobs, retention, sites
+from gossamer.store.all_tables import metadata
+from gossamer.store.tables import exports as export_rows
 from gossamer.store.tables import jobs as job_rows
+from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of
 from tests.retain.finished import finished_job, rows_of
@@ -143,3 +151,73 @@ async def test_a_worker_that_is_late_writes_nothing_into_a_deleted_job(database:
     committed = await settle(database, done(visit, "http://a.test/", "CRM"))
     assert committed.lost == {visit.lease}
     assert (await database.read(rows_of, job.id))["pages"] == 0
+
+
+async def _scraped(database: AnyDatabase) -> UUID:
+    """A finished job of the scrape recipe, with rows in every table."""
+    job = await finished_job(database)
+
+    def is_scrape(tx: Tx) -> None:
+        tx.run(update(job_rows).where(job_rows.c.id == job.id).values(recipe="scrape"))
+        budgets.open_job(tx, job.id, Cap(credits=10))
+        alerts.fire(tx, AlertKind.SPENDING, "it", "said", job_id=job.id)
+
+    await database.write(is_scrape)
+    return job.id
+
+
+def _left_of(tx: Tx, job_id: UUID) -> dict[str, int]:
+    """Rows of a job in any table there is."""
+    found: dict[str, int] = {}
+    for table in metadata.sorted_tables:
+        key = table.c.id if table.name == "jobs" else table.c.get("job_id")
+        if key is not None:
+            count = tx.run(select(func.count()).select_from(table).where(key == job_id)).scalar_one()
+            found |= {table.name: count} if count else {}
+    return found
+
+
+async def test_nothing_is_left_of_a_scrape_job_after_thirty_days(database: AnyDatabase) -> None:
+    job_id = await _scraped(database)
+    other = await finished_job(database, "c.test")
+    before = await database.read(rows_of, other.id)
+    retainer = Retainer(database, TERMS)
+    assert await retainer.pass_once(after(29.9)) == NOTHING
+    assert {"jobs", "sites", "pages", "records", "counters", "events", "budgets", "alerts"} <= set(
+        await database.read(_left_of, job_id)
+    )
+    assert (await retainer.pass_once(after(30.1))).hidden == (job_id,)
+    report = await retainer.pass_once(after(30.1))
+    assert (report.deleted, report.is_over) == ((job_id,), True)
+    assert await database.read(_left_of, job_id) == {}
+    assert await database.read(rows_of, other.id) == before
+    assert await retainer.pass_once(after(31)) == NOTHING
+
+
+async def test_a_scrape_job_that_was_deleted_by_hand_goes_wholly_when_its_time_comes(database: AnyDatabase) -> None:
+    job_id = await _scraped(database)
+    job = await database.read(jobs.get, job_id)
+    assert job
+    await delete_job(database, job)
+    retainer = Retainer(database, TERMS)
+    assert await retainer.pass_once(after(29)) == NOTHING
+    assert await state_of(database, job_id) is JobState.ARCHIVED
+    assert (await retainer.pass_once(after(31))).deleted == (job_id,)
+    assert await database.read(_left_of, job_id) == {}
+
+
+async def test_a_scrape_job_waits_for_its_files_to_be_removed(database: AnyDatabase) -> None:
+    """Files are found by their rows: without those they would lie there for ever."""
+    job_id = await _scraped(database)
+    ordered = ExportRequest("results", "csv", "results.csv", {})
+    (made,) = await database.write(exports.add, job_id, [ordered], "home")
+    ready = {"state": "ready", "blob_key": "exports/results.csv"}
+    await database.write(lambda tx: tx.run(update(export_rows).values(**ready)))
+    retainer = Retainer(database, TERMS)
+    for _ in range(3):
+        await retainer.pass_once(after(31))
+    assert set(await database.read(_left_of, job_id)) >= {"jobs", "exports"}
+    gone = update(export_rows).where(export_rows.c.id == made.id).values(blob_key=None)
+    await database.write(lambda tx: tx.run(gone))
+    assert (await retainer.pass_once(after(31))).deleted == (job_id,)
+    assert await database.read(_left_of, job_id) == {}

@@ -7,15 +7,19 @@ from datetime import datetime, timedelta
 
 @dataclass(frozen=True, slots=True)
 class RetentionClass:
-    """What kind of results a recipe yields, and how long that kind is kept; None: the operator's usual time."""
+    """What kind of results a recipe yields, and how long that kind is kept; None: the operator's usual time.
+
+    With `whole`, the job itself goes with its results, at once when they are due.
+    """
 
     name: str
     kept: timedelta | None = None
+    whole: bool = False
 
 
 FINDINGS = RetentionClass("findings")
 
-EXTRACTS = RetentionClass("extracts", timedelta(days=30))
+EXTRACTS = RetentionClass("extracts", timedelta(days=30), whole=True)
 
 CLASSES: Mapping[str, RetentionClass] = {"prospect": FINDINGS, "scrape": EXTRACTS}
 
@@ -31,6 +35,14 @@ class Terms:
         """Also for a recipe that this program does not know: its job may come from another home, or a later version."""
         known = CLASSES.get(recipe)
         return since + (known.kept if known and known.kept else self.usual)
+
+    def goes_whole(self, recipe: str) -> bool:
+        """Whether nothing of such a job is left when its time is over."""
+        known = CLASSES.get(recipe)
+        return known is not None and known.whole
+
+    def grace_of(self, recipe: str) -> timedelta:
+        return timedelta() if self.goes_whole(recipe) else self.grace
 
     @property
     def shortest(self) -> timedelta:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from gossamer.model.states import JobState
-from gossamer.retain.classes import Terms
+from gossamer.retain.classes import CLASSES, Terms
 from gossamer.store import partitions, retention
 from gossamer.store.database import Database
 from gossamer.store.retention import KeptJob
@@ -57,27 +57,31 @@ class RetentionReport:
 
 def look_ahead(job: KeptJob, terms: Terms, now: datetime) -> Outlook:
     hides_at = terms.hides_at(job.recipe, job.since)
-    deletes_at = max(hides_at, job.hidden_at or hides_at) + terms.grace
+    deletes_at = max(hides_at, job.hidden_at or hides_at) + terms.grace_of(job.recipe)
     return Outlook(job, _next_step(job, terms, hides_at, now), hides_at, deletes_at)
 
 
 def _next_step(job: KeptJob, terms: Terms, hides_at: datetime, now: datetime) -> NextStep:
     if job.state is JobState.ARCHIVED:
-        return NextStep.GO_ON
+        whole = terms.goes_whole(job.recipe) and hides_at <= now
+        return NextStep.GO_ON if job.hidden_at or whole else NextStep.KEEP
     resting = job.state in (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.PAUSED)
     if not resting or hides_at > now:
         # Hidden all the same: it was resumed since, or results are kept for longer now.
         return NextStep.SHOW if job.hidden_at else NextStep.KEEP
     if job.hidden_at is None:
         return NextStep.HIDE
-    return NextStep.DELETE if job.hidden_at + terms.grace <= now else NextStep.KEEP
+    return NextStep.DELETE if job.hidden_at + terms.grace_of(job.recipe) <= now else NextStep.KEEP
 
 
-async def delete_rows(database: Database, job_id: UUID, most: int) -> tuple[int, bool]:
-    """Delete up to `most` rows of an archived job in short transactions; how many, and whether that was all."""
+async def delete_rows(database: Database, job_id: UUID, most: int, *, whole: bool = False) -> tuple[int, bool]:
+    """Delete up to `most` rows of an archived job in short transactions; how many, and whether that was all.
+
+    `whole`: nothing is left of it, not even that there was such a job.
+    """
     gone = 0
     while gone < most:
-        step = await database.write(retention.purge_step, job_id, min(AT_ONCE, most - gone))
+        step = await database.write(retention.purge_step, job_id, min(AT_ONCE, most - gone), whole=whole)
         if not step:
             return gone, True
         gone += step
@@ -110,7 +114,9 @@ class Retainer:
     async def pass_once(self, now: datetime) -> RetentionReport:
         """Hide, show and delete what is due, with at most so many rows deleted."""
         report = RetentionReport()
-        for job in await self._database.read(retention.kept_jobs, created_before=now - self._terms.shortest):
+        wholly = [recipe for recipe in CLASSES if self._terms.goes_whole(recipe)]
+        oldest = now - self._terms.shortest
+        for job in await self._database.read(retention.kept_jobs, created_before=oldest, archived_too=wholly):
             step = look_ahead(job, self._terms, now).step
             match step:
                 case NextStep.HIDE if await self._database.write(_hide, job, now, self._terms):
@@ -118,9 +124,9 @@ class Retainer:
                 case NextStep.SHOW if await self._database.write(retention.show, job):
                     report = replace(report, shown=(*report.shown, job.id))
                 case NextStep.DELETE if await self._database.write(_archive, job.id, now, self._terms):
-                    report = await self._delete(job.id, report)
+                    report = await self._delete(job, report, now)
                 case NextStep.GO_ON:
-                    report = await self._delete(job.id, report)
+                    report = await self._delete(job, report, now)
         report = replace(report, dropped=await self._drop_months())
         if report != RetentionReport():
             log.info(
@@ -140,14 +146,16 @@ class Retainer:
             dropped.append(name)
         return tuple(dropped)
 
-    async def _delete(self, job_id: UUID, report: RetentionReport) -> RetentionReport:
-        rows, is_over = await delete_rows(self._database, job_id, self._per_pass - report.rows)
-        deleted = (*report.deleted, job_id) if is_over else report.deleted
+    async def _delete(self, job: KeptJob, report: RetentionReport, now: datetime) -> RetentionReport:
+        # One that was deleted by hand before its time keeps until then that it was run.
+        whole = self._terms.goes_whole(job.recipe) and self._terms.hides_at(job.recipe, job.since) <= now
+        rows, is_over = await delete_rows(self._database, job.id, self._per_pass - report.rows, whole=whole)
+        deleted = (*report.deleted, job.id) if is_over and (rows or not whole) else report.deleted
         return replace(report, deleted=deleted, rows=report.rows + rows, is_over=report.is_over and is_over)
 
 
 def _hide(tx: Tx, job: KeptJob, now: datetime, terms: Terms) -> bool:
-    until = f"{now + terms.grace:%Y-%m-%d}"
+    until = f"{now + terms.grace_of(job.recipe):%Y-%m-%d}"
     return retention.hide(tx, job, now, f"Its results are deleted on {until}.")
 
 

@@ -4,6 +4,7 @@ An archived job cannot be moved any more, so it is archived before the first row
 half gone. As long as `hidden_at` stands with it, there are rows left to delete.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,7 +16,7 @@ from gossamer.model.states import JobState, VisitState
 from gossamer.model.webhook import DeliveryState
 from gossamer.store import events, exports, job_keys, jobs
 from gossamer.store import tables as t
-from gossamer.store.ledger_tables import charges
+from gossamer.store.ledger_tables import budgets, charges, estimates
 from gossamer.store.moves import FREED, Moving, moving, tell
 from gossamer.store.tx import Tx
 from gossamer.store.webhook_tables import deliveries
@@ -37,12 +38,15 @@ class KeptJob:
     records: int
 
 
-def kept_jobs(tx: Tx, *, created_before: datetime | None = None) -> list[KeptJob]:
+def kept_jobs(tx: Tx, *, created_before: datetime | None = None, archived_too: Sequence[str] = ()) -> list[KeptJob]:
     """Jobs that have ended or stand still, the oldest first, and whatever is hidden or half deleted.
 
-    `created_before` leaves out younger ones that are not hidden.
+    `created_before` leaves out younger ones that are not hidden. Of recipes in `archived_too` those are found too of
+    which only the job itself is left.
     """
     wanted: ColumnElement[bool] = t.jobs.c.state.in_(_RESTING)
+    if archived_too:
+        wanted |= (t.jobs.c.state == JobState.ARCHIVED) & t.jobs.c.recipe.in_(archived_too)
     if created_before:
         wanted &= t.jobs.c.created_at <= created_before
     return _kept(tx, wanted | t.jobs.c.hidden_at.is_not(None))
@@ -128,8 +132,11 @@ def let_go(tx: Tx, job_id: UUID) -> None:
         tell(tx, VisitState.READY, lost, "its job is at rest")
 
 
-def purge_step(tx: Tx, job_id: UUID, most: int) -> int:
-    """Delete up to `most` rows of an archived job; how many. After the last one it is only what `job list` shows."""
+def purge_step(tx: Tx, job_id: UUID, most: int, *, whole: bool = False) -> int:
+    """Delete up to `most` rows of an archived job; how many. After the last one it is only what `job list` shows.
+
+    With `whole` that goes too, at last; what was paid stays in the books, and requests in the usage of their account.
+    """
     if jobs.states(tx, [job_id]).get(job_id) is not JobState.ARCHIVED:
         return 0
     for table in (
@@ -144,9 +151,11 @@ def purge_step(tx: Tx, job_id: UUID, most: int) -> int:
         t.exports,
         deliveries,
     ):
-        gone = _delete(tx, table, job_id, most)
+        gone = _delete(tx, table, job_id, most, whole=whole)
         if gone:
             return gone
+    if whole:
+        return _erase(tx, job_id)
     emptied = _empty_sites(tx, job_id, most)
     if not emptied:
         tx.run(update(t.jobs).where(t.jobs.c.id == job_id).values(hidden_at=None))
@@ -160,15 +169,24 @@ def deleted_at(tx: Tx, job_id: UUID) -> datetime | None:
     return at
 
 
-def _delete(tx: Tx, table: Table, job_id: UUID, most: int) -> int:
+def _erase(tx: Tx, job_id: UUID) -> int:
+    """Delete the job itself; how many rows. It waits for its files: they are found by their rows."""
+    if tx.run(select(t.exports.c.id).where(t.exports.c.job_id == job_id).limit(1)).first():
+        return 0
+    for table in (t.counters, t.alerts, estimates, budgets):
+        tx.run(delete(table).where(table.c.job_id == job_id))
+    return tx.run(delete(t.jobs).where(t.jobs.c.id == job_id)).rowcount
+
+
+def _delete(tx: Tx, table: Table, job_id: UUID, most: int, *, whole: bool) -> int:
     wanted = table.c.job_id == job_id
-    if table is t.events:
+    if table is t.events and not whole:
         wanted &= table.c.site_id.is_not(None) | table.c.visit_id.is_not(None)  # what happened to the job itself stays
     if table is t.exports:
         wanted &= table.c.blob_key.is_(None)  # the others go with their files
     if table is deliveries:
         wanted &= table.c.state != DeliveryState.PENDING  # what is still to be told goes from the log later
-    if table is t.sites:
+    if table is t.sites and not whole:
         wanted &= ~table.c.listed  # what a person listed stays
     key = list(table.primary_key)
     some = select(*key).where(wanted).limit(most)
