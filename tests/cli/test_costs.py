@@ -126,7 +126,7 @@ async def test_the_list_has_dollars(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 async def test_the_cost_report_has_these_columns_and_every_domain(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_app(Settings(home=tmp_path)) as app:
         job = await a_job(app)
@@ -143,6 +143,10 @@ async def test_the_cost_report_has_these_columns_and_every_domain(
             ["rendered.test", "1", "1", "1", "1", "6", "0.06"],
         ]
         capsys.readouterr()
+        for form in ("csv", None):  # as it was asked for, and piped to another program
+            await show_cost_report(LocalHome(app), short(job.id), 1, form, None, as_json=False)
+            assert capsys.readouterr().out == file.read_bytes().decode("utf-8-sig")
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
         await show_cost_report(LocalHome(app), short(job.id), 2, None, None, as_json=False)
         shown = capsys.readouterr().out
         assert shown.index("rendered.test") < shown.index("paid.test")

@@ -36,7 +36,7 @@ def test_the_status_of_a_running_job_has_all_a_person_asks_for() -> None:
     assert "ETA: at least ~4.0 hours remaining, 1,500 domains are unread" in lines
     assert "Throughput: Averaging 288 domains/hour over last 15 minutes" in lines
     assert "Last activity: 2 min ago" in lines
-    assert "Domains: 3,000 succeeded, 241 failed" in lines
+    assert "Domains: 3,000 succeeded, 241 failed (see error report)" in lines
 
 
 def test_a_running_job_without_a_runner_is_stopped() -> None:
@@ -44,6 +44,16 @@ def test_a_running_job_without_a_runner_is_stopped() -> None:
     assert "Status: Stopped: no worker" in lines
     assert lines[-1].startswith(f"Go on with 'gossamer job resume {short(JOB.id)}'")
     assert not any(line.startswith("ETA") for line in lines)
+
+
+def test_the_end_says_how_many_succeeded_and_where_the_failures_are() -> None:
+    job = replace(JOB, state=JobState.COMPLETED)
+    progress = replace(PROGRESS, sites_total=4_873, sites_done=4_573, sites_failed=300)
+    said = report.ending(job, progress)[0]
+    assert said.startswith("Completed: 4,573 succeeded, 300 failed (see error report). ")
+    assert "Domains: 4,573 succeeded, 300 failed (see error report)" in report.status_lines(job, progress, None, NOW)
+    none = report.ending(job, replace(progress, sites_failed=0))[0]
+    assert none.startswith("Completed: 4,573 succeeded, 0 failed. ")
 
 
 def test_every_ending_has_its_exit_code_and_its_next_step() -> None:

@@ -98,7 +98,7 @@ def test_only_what_failed_is_read_again(tmp_path: Path, new_postgres: Callable[[
             said = terminal.type("job", "retry-failed", job, "--processes", "1").stdout
         assert "Trying again what failed: 3 domains, 4 pages." in said
         assert "Left alone, since it would come to the same: 1 domain." in said
-        assert "Completed: 4 succeeded, 1 failed." in said
+        assert "Completed: 4 succeeded, 1 failed (see error report)." in said
 
         again = weather.asked[before:]
         assert not set(again) & {"half.test/", "half.test/a", "gone.test/", "half.test/robots.txt"}

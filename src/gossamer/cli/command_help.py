@@ -1,6 +1,7 @@
 """How help is laid out: commands in sections and with their whole first sentence, values in words."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -25,6 +26,12 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 
+NAMES = ("gossamer", "backlink-prospector")
+"""What the program may be called by. Sentences and help say the first; what is printed says the one that was typed."""
+
+_COMMANDS = "|".join(name for names in SECTIONS["gossamer"].values() for name in names)
+_NAMED = re.compile(rf"(?<![\w./-])(?<!-m )gossamer(?= (?:--[a-z]|-h\b|(?:{_COMMANDS})\b))")
+
 _VALUES: dict[Any, str] = {int: "N", float: "N", Path: "FILE", str: "TEXT"}
 
 _TYPE = re.compile(r" <[^<>]*>(\.\.\.)?$")
@@ -32,8 +39,17 @@ _RANGE = re.compile(r"(?:([\d.]+)<=)?x(?:<=([\d.]+)|>=([\d.]+))(?=[;\]])")
 _EXAMPLE = re.compile(r"(?:^|(?<=\n\n))(?:\x08\n)?(?= {4})")
 
 
+def as_called(text: str) -> str:
+    """Commands in a text under the name the program was called by: `backlink-prospector job status 3f9a2c71`."""
+    name = Path(sys.argv[0]).name
+    return _NAMED.sub(name, text) if name in NAMES[1:] else text
+
+
 class CommandGroup(TyperGroup):
     """Commands that are listed by section."""
+
+    def get_help(self, ctx: Any) -> str:
+        return as_called(super().get_help(ctx))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         commands = {
@@ -55,6 +71,9 @@ class StrictCommand(TyperCommand):
     def __init__(self, *arguments: Any, help: str | None = None, **named: Any) -> None:  # noqa: A002 - the library's name
         # Indented paragraphs are commands to copy: marked like this, no line of them is broken.
         super().__init__(*arguments, help=_EXAMPLE.sub("\b\n", help) if help else help, **named)
+
+    def get_help(self, ctx: Any) -> str:
+        return as_called(super().get_help(ctx))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return ["[OPTIONS]", *(_argument(param) for param in self.params if param.param_type_name == "argument")]

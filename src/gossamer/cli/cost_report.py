@@ -1,5 +1,6 @@
 """`job cost-report`: what each domain has cost, on the screen or in a file."""
 
+import sys
 from pathlib import Path
 
 from gossamer.cli import costs, methods, tables, words
@@ -17,8 +18,9 @@ from gossamer.questions.found import spent
 async def show_cost_report(
     home: Home, text: str, limit: int, form: str | None, output: Path | None, *, as_json: bool
 ) -> int:
-    """The dearest domains first, on the screen; all of them, by domain, in a file."""
-    if form is not None or output:
+    """The dearest domains first, on a terminal; all of them, by domain, as CSV in a file or a pipe."""
+    piped = not as_json and not sys.stdout.isatty()
+    if form is not None or output or piped:
         return await write_directly(home, text, Asking("costs", form), output or Path("-"), as_json=as_json)
     found = await home.ask(spent, text, limit)
     if as_json:

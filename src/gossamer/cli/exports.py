@@ -193,6 +193,8 @@ def cost_report(
 ) -> None:
     """What each domain of a job has cost, and by which requests.
 
+    A table on a terminal; CSV of all domains with --format csv, or when the output goes to a file or another program.
+
     Examples:
 
     \b

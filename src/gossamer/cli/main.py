@@ -7,7 +7,7 @@ import sys
 import typer
 
 from gossamer import __version__
-from gossamer.cli.command_help import CommandGroup
+from gossamer.cli.command_help import CommandGroup, as_called
 from gossamer.errors import GossamerError, UserError
 
 BAD_INPUT = 2
@@ -134,6 +134,7 @@ def complain(error: GossamerError) -> None:
         code = error.code if isinstance(error, UserError) else "failed"
         hint = error.hint if isinstance(error, UserError) else ""
         message = error.message if isinstance(error, UserError) else str(error)
-        typer.echo(orjson.dumps({"error": {"code": code, "message": message, "hint": hint}}).decode(), err=True)
+        told = {"code": code, "message": as_called(message), "hint": as_called(hint)}
+        typer.echo(orjson.dumps({"error": told}).decode(), err=True)
     else:
-        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
+        typer.echo(f"Error: {as_called(' '.join(str(error).split()))}", err=True)

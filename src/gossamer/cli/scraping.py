@@ -11,6 +11,7 @@ import orjson
 import typer
 
 from gossamer.cli import report, words
+from gossamer.cli.command_help import as_called
 from gossamer.cli.home import Home
 from gossamer.cli.main import FAILED
 from gossamer.cli.screen import QuietScreen, Screen, choose_screen
@@ -184,4 +185,4 @@ def _sentence(counted: _Counted, output: Path) -> str:
 def _tell(text: str, *, quiet: bool = False) -> None:
     """On the error stream: the other one is for results."""
     if not quiet:
-        typer.echo(words.printable(text), err=True)
+        typer.echo(as_called(words.printable(text)), err=True)

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.cli import words
+from gossamer.cli.command_help import as_called
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import JobState
@@ -67,7 +68,7 @@ class PlainScreen(QuietScreen):
     def show(self, job: Job, progress: Progress, note: str) -> None:
         line = ", ".join([*_outcome(job, progress), *_pace(progress), *([note] if note else [])])
         if line != self._said and self.is_due:
-            self._console.print(line, highlight=False, soft_wrap=True)
+            self._console.print(as_called(line), highlight=False, soft_wrap=True)
             self._said, self._said_at = line, time.monotonic()
 
 
@@ -110,7 +111,7 @@ def draw(job: Job, progress: Progress, note: str) -> RenderableType:
         Text(", ".join(_outcome(job, progress))),
     ]
     if note:
-        lines.append(Text(note, style="yellow"))
+        lines.append(Text(as_called(note), style="yellow"))
     return Group(*lines)
 
 

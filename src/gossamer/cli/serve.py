@@ -2,7 +2,7 @@
 
 import typer
 
-from gossamer.cli.command_help import StrictCommand, command_group
+from gossamer.cli.command_help import StrictCommand, as_called, command_group
 from gossamer.cli.views import PROCESSES
 
 app = command_group()
@@ -43,7 +43,7 @@ def serve(
     for name in unknown:
         typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
     for sentence in idle_variables(settings):
-        typer.echo(f"Note: {sentence}", err=True)
+        typer.echo(f"Note: {as_called(sentence)}", err=True)
 
     async def whole() -> None:
         async with open_app(settings) as opened:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gossamer.cli import words
+from gossamer.cli.command_help import as_called
 from gossamer.settings import Settings, read_settings
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _leave(code: int) -> None:
 
 def say(text: str, *, quiet: bool = False) -> None:
     if not quiet:
-        typer.echo(words.printable(text))
+        typer.echo(as_called(words.printable(text)))
 
 
 def say_json(value: Any) -> None:

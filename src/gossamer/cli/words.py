@@ -114,11 +114,11 @@ def remaining(progress: Progress) -> str:
 
 
 def outcome(progress: Progress) -> str:
-    """`4,573 succeeded, 300 failed`; partly crawled ones are named, since they are neither."""
+    """`4,573 succeeded, 300 failed (see error report)`; partly crawled ones are named, since they are neither."""
     parts = [f"{progress.sites_done:,} succeeded"]
     if progress.sites_partial:
         parts.append(f"{progress.sites_partial:,} partially crawled")
-    parts.append(f"{progress.sites_failed:,} failed")
+    parts.append(f"{progress.sites_failed:,} failed" + (" (see error report)" if progress.sites_failed else ""))
     return ", ".join(parts)
 
 

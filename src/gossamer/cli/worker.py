@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from gossamer.cli.command_help import StrictCommand, command_group
+from gossamer.cli.command_help import StrictCommand, as_called, command_group
 
 app = command_group()
 
@@ -40,7 +40,7 @@ def worker(
     for name in unknown:
         typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
     for sentence in idle_variables(settings):
-        typer.echo(f"Note: {sentence}", err=True)
+        typer.echo(f"Note: {as_called(sentence)}", err=True)
     check(settings)
     dealt = read_lanes(lanes or ",".join((*lanes_here(settings), "desk")), concurrency)
     check_lanes(settings, dealt)
