@@ -29,6 +29,9 @@ Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` 
 Limit = Annotated[int, Query(ge=1, le=1_000)]
 
 
+LINE = r"^[^\x00-\x1f\x7f]*$"
+
+
 class NewExport(Strict):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"type": "results", "format": "csv"}})
 
@@ -39,6 +42,8 @@ class NewExport(Strict):
     bom: bool = Field(False, description="Begin CSV with a byte order mark.")
     raw: bool = Field(False, description="Leave text that looks like a formula as it is.")
     costs: bool = Field(True, description="False: the workbook says nothing of what the job has cost.")
+    title: str = Field("", max_length=200, pattern=LINE, description="Of the workbook, instead of the job's name.")
+    client: str = Field("", max_length=200, pattern=LINE, description="Whom the workbook is for, by name.")
     since_job: UUID | None = Field(None, description="An earlier job, to say which prospects it did not have.")
     exclude_domains: Annotated[list[Annotated[str, Field(max_length=300)]], Field(fail_fast=True)] = Field(
         default_factory=list, max_length=200_000, description="Domains to leave out, with all their sites."
@@ -118,7 +123,7 @@ async def export(
 ) -> Exports:
     """They are made in the background, of what there is so far if the job still runs, and kept for 7 days."""
     job = await tenant.job(job_id)
-    looks = Looks(bom=body.bom, raw=body.raw, costs=body.costs)
+    looks = Looks(bom=body.bom, raw=body.raw, costs=body.costs, title=body.title, client=body.client)
     since = await tenant.job(body.since_job) if body.since_job else None
     left_out = frozenset(body.exclude_domains)
     wish = Wish(body.type, formats_named(body.format), tuple(body.columns), body.filter, looks, since, left_out)

@@ -33,6 +33,8 @@ class Asking:
     bom: bool | None = None  # None: in a file that is written here for a person, and in no other
     raw: bool = False
     costs: bool = True
+    title: str = ""
+    client: str = ""
     since: str = ""
     exclude: Path | None = None
 
@@ -45,7 +47,9 @@ class Asking:
             )
         self._refuse_what_means_nothing([one.name for one in formats])
         # A file that is written here gets its mark here, wherever it is made.
-        looks = Looks(bom=bool(self.bom) and output is None, raw=self.raw, costs=self.costs)
+        looks = Looks(
+            bom=bool(self.bom) and output is None, raw=self.raw, costs=self.costs, title=self.title, client=self.client
+        )
         excluded = read_exclusions(self.exclude) if self.exclude else frozenset()
         return Wish(self.type, formats, self.columns, self.only, looks, found.since, excluded).orders(found.job)
 
@@ -60,6 +64,12 @@ class Asking:
                 f"--without-costs is about the workbook: {' and '.join(formats)} of {self.type} says nothing of them.",
                 hint="Leave it out, or give --format xlsx.",
             )
+        if (self.title or self.client) and not workbook:
+            raise UserError(
+                "export.title",
+                f"--title and --client are about the workbook: {' and '.join(formats)} of {self.type} has neither.",
+                hint="Leave them out, or give --format xlsx.",
+            )
         compared = self.type == "prospects" or (self.type == "results" and "xlsx" in formats)
         if self.since and not compared:
             raise UserError(
@@ -67,6 +77,18 @@ class Asking:
                 f"--since-job is about prospects: {' and '.join(formats)} of {self.type} says nothing of them.",
                 hint="Give --type prospects, or --format xlsx with --type results.",
             )
+
+
+_LONGEST_LINE = 200
+
+
+def a_line(option: str, text: str) -> str:
+    """A title or a name: one line that can be printed."""
+    if len(text) > _LONGEST_LINE or not text.isprintable():
+        raise UserError(
+            "usage", f"{option} takes one line of at most {_LONGEST_LINE} characters.", hint="Give a shorter one."
+        )
+    return text.strip()
 
 
 async def export_files(

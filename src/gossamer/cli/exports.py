@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from gossamer.cli.command_help import StrictCommand, command_group
-from gossamer.cli.views import JOB, JSON, UNLINKED_ONLY, WITHOUT_COSTS
+from gossamer.cli.views import CLIENT, JOB, JSON, TITLE, UNLINKED_ONLY, WITHOUT_COSTS
 
 app = command_group()
 
@@ -54,6 +54,8 @@ def export(
     ),
     raw: bool = typer.Option(False, "--raw", help="Leave text that looks like a formula as it is."),
     without_costs: bool = WITHOUT_COSTS,
+    title: str = TITLE,
+    client: str = CLIENT,
     as_json: bool = JSON,
 ) -> None:
     """Make files of a job's results, in the background; of what there is so far, if it still runs.
@@ -75,7 +77,7 @@ def export(
 
         gossamer job export 3f9a2c71 --type prospects --since-job 81e0b6d4 --exclude-domains suppress.txt
     """
-    from gossamer.cli.export_files import Asking, export_files
+    from gossamer.cli.export_files import Asking, a_line, export_files
     from gossamer.cli.session import run as run_command
     from gossamer.errors import UserError
 
@@ -96,6 +98,8 @@ def export(
         bom=bom,
         raw=raw,
         costs=not without_costs,
+        title=a_line("--title", title),
+        client=a_line("--client", client),
         since=since_job or "",
         exclude=exclude_domains,
     )

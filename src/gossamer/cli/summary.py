@@ -42,13 +42,14 @@ async def show_summary(
     *,
     as_json: bool,
     with_costs: bool = True,
+    named: tuple[str, str] = ("", ""),
 ) -> int:
     excluded = sorted(read_exclusions(exclude)) if exclude else []
     found = await home.ask(summary, text, since, excluded, costs=with_costs)
     overview, asked, bill = found.overview, found.manners, found.overview.bill
     spent = Costs(found.budget, bill) if bill and found.budget else None
     if html:
-        size = await _write_page(html, overview, asked)
+        size = await _write_page(html, overview, asked, named)
         if not as_json:
             say(f"Wrote the report to {html} ({size:,} bytes)" + (": the results so far." * overview.is_partial))
             return 0
@@ -65,12 +66,12 @@ async def show_summary(
     return 0
 
 
-async def _write_page(path: Path, overview: Overview, asked: Sequence[DomainManners]) -> int:
+async def _write_page(path: Path, overview: Overview, asked: Sequence[DomainManners], named: tuple[str, str]) -> int:
     if str(path) in ("", ".", "-"):
         raise UserError("summary.html", "--html names no file.", hint="For example --html report.html.")
 
     async def page() -> AsyncIterator[bytes]:
-        yield report_page(overview, _told(asked)).encode("utf-8", "replace")
+        yield report_page(overview, _told(asked), *named).encode("utf-8", "replace")
 
     try:
         return await write_file(path, page())

@@ -127,6 +127,8 @@ class RemoteHome:
             bom=first.looks.bom,
             raw=first.looks.raw,
             costs=first.looks.costs,
+            title=first.looks.title,
+            client=first.looks.client,
             since_job=first.since.id if first.since else None,
             exclude_domains=sorted(first.excluded),
         )

@@ -15,6 +15,16 @@ JOB = typer.Argument(
     help="The job's id as shown, or at least 4 characters of its beginning or end.", metavar="ID", show_default=False
 )
 WITHOUT_COSTS = typer.Option(False, "--without-costs", help="Say nothing of what the job has cost.")
+TITLE = typer.Option(
+    "",
+    "--title",
+    help="Title of the workbook or report, instead of the job's name.",
+    metavar="TEXT",
+    show_default=False,
+)
+CLIENT = typer.Option(
+    "", "--client", help="The client's name in the workbook or report.", metavar="NAME", show_default=False
+)
 UNLINKED_ONLY = typer.Option(False, "--unlinked-only", help="Only mentions for which nobody is linked.")
 
 
@@ -152,6 +162,8 @@ def summary(
         None, "--exclude-domains", help="Domains to leave out, in the same forms as for 'job run'.", show_default=False
     ),
     without_costs: bool = WITHOUT_COSTS,
+    title: str = TITLE,
+    client: str = CLIENT,
     as_json: bool = JSON,
 ) -> None:
     """A whole job on one screen: counts, the best prospects, why domains failed, costs, politeness.
@@ -163,12 +175,18 @@ def summary(
 
         gossamer job summary 3f9a2c71 --html report.html
     """
+    from gossamer.cli.export_files import a_line
     from gossamer.cli.session import run as run_command
     from gossamer.cli.summary import show_summary
+    from gossamer.errors import UserError
+
+    named = a_line("--title", title), a_line("--client", client)
+    if any(named) and html is None:
+        raise UserError("usage", "--title and --client are about the page of --html.", hint="Give --html FILE as well.")
 
     run_command(
         lambda home: show_summary(
-            home, job, html, since_job, exclude_domains, as_json=as_json, with_costs=not without_costs
+            home, job, html, since_job, exclude_domains, as_json=as_json, with_costs=not without_costs, named=named
         )
     )
 

@@ -31,6 +31,8 @@ class FileCalls:
         bom: bool = False,
         raw: bool = False,
         costs: bool = True,
+        title: str = "",
+        client: str = "",
         since_job: JobId | None = None,
         exclude_domains: Sequence[str] = (),
     ) -> list[answers.Export]:
@@ -43,6 +45,8 @@ class FileCalls:
             "bom": bom,
             "raw": raw,
             "costs": costs,
+            "title": title,
+            "client": client,
             "since_job": str(since_job) if since_job else None,
             "exclude_domains": list(exclude_domains),
         }

@@ -66,6 +66,8 @@ def request_of(order: Order) -> ExportRequest:
         "bom": order.looks.bom,
         "raw": order.looks.raw,
         "costs": order.looks.costs,
+        "title": order.looks.title,
+        "client": order.looks.client,
         "since": str(order.since.id) if order.since else None,
         "excluded": sorted(order.excluded),
     }
@@ -83,7 +85,13 @@ def order_of(job: Job, export: Export, since: Job | None = None) -> Order:
         FORMATS[export.format],
         tuple(options.get("columns") or ()),
         options.get("filter") or "",
-        Looks(bool(options.get("bom")), bool(options.get("raw")), costs=bool(options.get("costs", True))),
+        Looks(
+            bool(options.get("bom")),
+            bool(options.get("raw")),
+            costs=bool(options.get("costs", True)),
+            title=options.get("title") or "",
+            client=options.get("client") or "",
+        ),
         since,
         frozenset(options.get("excluded") or ()),
     )

@@ -15,6 +15,7 @@ from xlsxwriter import Workbook
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
+from gossamer.export.readable import format_of, verdict_words
 from gossamer.export.sheet import escaped, letters
 from gossamer.export.table import Column
 from gossamer.export.xlsx import MOST_ROWS
@@ -22,7 +23,7 @@ from gossamer.export.xlsx import MOST_ROWS
 INK, ACCENT, PALE, RULE = "#1F2933", "#1F5673", "#EAF1F5", "#C9D3DA"
 _EXAMPLE_LINK = "https://example.com/"
 
-_WIDTHS = {"text": 22, "url": 44, "number": 11, "decimal": 10, "money": 12, "time": 21}
+_WIDTHS = {"text": 22, "url": 44, "number": 11, "decimal": 10, "money": 12, "time": 17}
 _WIDTH_OF = {
     "domain": 28,
     "context_snippet": 70,
@@ -34,7 +35,7 @@ _WIDTH_OF = {
     "best_keyword": 20,
     "navigation_pages": 12,
     "crawl_method": 13,
-    "verdict": 15,
+    "verdict": 21,
     "position": 12,
     "newest_date": 12,
     "scrapingbee_requests": 13,
@@ -46,7 +47,15 @@ _NUMBERS = ("number", "decimal", "money")
 _SPELLED = {"url": "URL", "urls": "URLs", "http": "HTTP", "js": "JS", "usd": "USD", "scrapingbee": "ScrapingBee"}
 
 # How much a verdict asks to be acted upon, at a glance.
-_VERDICT_COLOURS = {"unlinked": "#D6EFD8", "nofollow": "#FFF1CC", "links-elsewhere": "#FFF1CC", "linked": "#E3E8EC"}
+_VERDICT_COLOURS = {
+    verdict_words(verdict): colour
+    for verdict, colour in {
+        "unlinked": "#D6EFD8",
+        "nofollow": "#FFF1CC",
+        "links-elsewhere": "#FFF1CC",
+        "linked": "#E3E8EC",
+    }.items()
+}
 
 _SHEET_DATA = re.compile(r"<sheetData>(<row [^>]*>)(.*?)</row>(.*)</sheetData>", re.DOTALL)
 _STYLE = re.compile(r'<c r="[A-Z]+\d" s="(\d+)"')
@@ -141,7 +150,10 @@ def _formats(workbook: Workbook) -> dict[str, Format]:
         "header": workbook.add_format(header),
         "header of numbers": workbook.add_format({**header, "align": "right", "indent": 1}),
         "text": workbook.add_format(plain),
-        "time": workbook.add_format({**plain, "font_color": "#52606D"}),
+        "time": workbook.add_format(
+            {**plain, "font_color": "#52606D", "num_format": "yyyy-mm-dd hh:mm", "align": "left"}
+        ),
+        "date": workbook.add_format({**plain, "font_color": "#52606D", "num_format": "yyyy-mm-dd", "align": "left"}),
         # With the room of a bracket after it, or a number touches the text beside it.
         "number": workbook.add_format({**plain, "num_format": "#,##0_)"}),
         "decimal": workbook.add_format({**plain, "num_format": "0.0_)"}),
@@ -161,7 +173,7 @@ def _lay_out(workbook: Workbook, sheet: Worksheet, plan: Plan, formats: dict[str
         if column.kind == "url":
             sheet.write_url(1, at, _EXAMPLE_LINK, formats["url"], "link")
         else:
-            sheet.write_blank(1, at, None, formats[column.kind])
+            sheet.write_blank(1, at, None, formats[format_of(column)])
     sheet.freeze_panes(1, plan.frozen)
     sheet.autofilter(0, 0, max(1, plan.rows), last)
     sheet.set_tab_color(plan.colour)

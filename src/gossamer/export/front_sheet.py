@@ -13,6 +13,7 @@ from gossamer.export.bill_words import facts
 from gossamer.export.formula import defused
 from gossamer.export.frame import ACCENT, INK, PALE, RULE
 from gossamer.export.overview import Overview
+from gossamer.export.readable import VERDICTS, verdict_words
 from gossamer.export.sheet import MOST_LINKS
 from gossamer.export.xlsx import CUT, MOST_ROWS
 from gossamer.model.ids import short
@@ -22,6 +23,9 @@ from gossamer.model.trouble import in_general
 _MARGIN, _LABELS, _VALUES, _CHARTS = 0, 1, 2, 4  # columns
 _LONGEST_LIST = 400
 _TOP = 10
+
+Fact = str | int | datetime
+_EXAMPLE: Sequence[tuple[str, Fact]] = (("", ""), ("", datetime(2026, 1, 1, tzinfo=UTC)))
 
 Counts = Sequence[tuple[str, int]]
 
@@ -35,6 +39,12 @@ class Told:
     plain_addresses: int = 0  # for which a sheet had no link left
     only: str = ""
     raw: bool = False
+    title: str = ""
+    client: str = ""
+
+    @property
+    def heading(self) -> str:
+        return self.title or (self.overview.job.name if self.overview else "")
 
 
 def write_front(workbook: Workbook, sheet: Worksheet, told: Told) -> None:
@@ -50,14 +60,14 @@ def write_front(workbook: Workbook, sheet: Worksheet, told: Told) -> None:
     sheet.set_paper(9)
     sheet.fit_to_pages(1, 1)
     sheet.set_row(0, 34)
-    _text(sheet, 0, _LABELS, overview.job.name if overview else "", formats["title"])
+    _text(sheet, 0, _LABELS, told.heading, formats["title"])
     _text(sheet, 1, _LABELS, "Pages that mention your keywords, and whether they link to you", formats["subtitle"])
     _text(sheet, 2, _LABELS, _status(overview), formats["status"])
     amber = workbook.add_format({"bg_color": "#FFE8B3", "font_color": "#7A4B00", "bold": True})
     sheet.conditional_format(
         2, _LABELS, 2, _VALUES, {"type": "formula", "criteria": '=LEFT($B$3,7)="Partial"', "format": amber}
     )
-    row = _section(sheet, 4, "What was searched", _searched(overview) if overview else [("", "")], formats)
+    row = _section(sheet, 4, "What was searched", _searched(overview, told.client) if overview else _EXAMPLE, formats)
     row = _section(sheet, row, "What was found", _found(overview) if overview else [("", 0)], formats)
     if overview and overview.bill and overview.bill.could_cost:
         row = _section(sheet, row, "What it cost", facts(overview.bill), formats)
@@ -88,12 +98,13 @@ def _formats(workbook: Workbook) -> dict[str, Format]:
         "label": workbook.add_format({**line, "font_color": "#52606D"}),
         "value": workbook.add_format({**line, "text_wrap": True}),
         "number": workbook.add_format({**line, "num_format": "#,##0", "align": "left"}),
+        "moment": workbook.add_format({**line, "num_format": "yyyy-mm-dd hh:mm", "align": "left"}),
         "note": workbook.add_format({**plain, "text_wrap": True, "font_color": "#52606D"}),
     }
 
 
 def _section(
-    sheet: Worksheet, row: int, title: str, lines: Sequence[tuple[str, str | int]], formats: dict[str, Format]
+    sheet: Worksheet, row: int, title: str, lines: Sequence[tuple[str, Fact]], formats: dict[str, Format]
 ) -> int:
     """Where the next one begins."""
     _text(sheet, row, _LABELS, title, formats["section"])
@@ -103,6 +114,8 @@ def _section(
         _text(sheet, row, _LABELS, label, formats["label"])
         if isinstance(value, int):
             sheet.write_number(row, _VALUES, value, formats["number"])
+        elif isinstance(value, datetime):
+            sheet.write_datetime(row, _VALUES, value.astimezone(UTC).replace(tzinfo=None), formats["moment"])
         else:
             _text(sheet, row, _VALUES, value, formats["value"])
             sheet.set_row(row, 15 * (1 + len(value) // 58))
@@ -126,11 +139,11 @@ def _status(overview: Overview | None) -> str:
     )
 
 
-def _searched(overview: Overview) -> list[tuple[str, str]]:
+def _searched(overview: Overview, client: str) -> list[tuple[str, Fact]]:
     job, params = overview.job, overview.job.params
     keywords = overview.wanted_keywords
-    facts = {
-        "Client": _list(overview.clients) or "none given",
+    facts: dict[str, Fact | None] = {
+        "Client": overview.named_client(client) or "none given",
         "Competitors": _list(params.get("competitor_domains") or []),
         "Domains": f"{overview.progress.sites_total:,}",
         "Left out on request": _domains(overview.excluded) if overview.excluded else "",
@@ -138,8 +151,8 @@ def _searched(overview: Overview) -> list[tuple[str, str]]:
         "Pages of a domain": _limits(params),
         "Only addresses like": _list(params.get("include") or []),
         "No addresses like": _list(params.get("exclude") or []),
-        "Started": _moment(job.started_at),
-        "Finished": _moment(job.finished_at),
+        "Started (UTC)": job.started_at,
+        "Finished (UTC)": job.finished_at,
         "Compared with": _named(overview.since) if overview.since else "",
         "Job": str(job.id),
     }
@@ -154,8 +167,8 @@ def _found(overview: Overview) -> list[tuple[str, int]]:
         "Domains with matches": overview.domains,
         "Matches": overview.matches,
         "Domains read": progress.sites_done + progress.sites_partial,
-        "Domains that failed": progress.sites_failed,
         "Pages read": progress.pages_done,
+        "Domains that failed": progress.sites_failed,
         "Pages that failed": progress.pages_failed,
     }
     return list(facts.items())
@@ -164,7 +177,9 @@ def _found(overview: Overview) -> list[tuple[str, int]]:
 def _tables(overview: Overview) -> list[tuple[str, Counts]]:
     """What is counted; the first is drawn."""
     wanted: dict[str, Counts] = {
-        "Matches by verdict": overview.verdicts if overview.clients else (),
+        "Matches by verdict": [(verdict_words(name), count) for name, count in overview.verdicts]
+        if overview.clients
+        else (),
         "Matches by keyword": overview.keywords[:_TOP],
         "Why domains failed": [(in_general(reason), count) for reason, count in overview.reasons[:_TOP]],
     }
@@ -175,11 +190,13 @@ def _notes(told: Told) -> list[str]:
     lines = [
         "Prospects: one line per domain, the most promising first. The score is the sum of the points beside it, made "
         "only of what was seen on the pages.",
-        "Matches: one line per page and keyword" + (f", only those that are {told.only}." if told.only else "."),
-        "Failed: domains that could not be read, and why.",
+        "Matches: one line per page and keyword" + (f', only "{verdict_words(told.only)}".' if told.only else "."),
     ]
+    if told.overview and told.overview.clients:
+        lines += [f"{name}: {meaning}." for name, meaning in VERDICTS.values()]
     if told.overview and told.overview.bill and told.overview.bill.could_cost:
         lines.append("Costs: one line per domain, the dearest first, with its requests and the provider's credits.")
+    lines.append("Failed: domains that could not be read, and why. Dates and times in all sheets are UTC.")
     if len(told.sheets) > 1:
         rows = f"{max(told.sheets):,}" if max(told.sheets) != MOST_ROWS - 1 else f"{MOST_ROWS:,} with its header"
         lines.append(f"The matches go on in {len(told.sheets)} sheets: a sheet holds {rows} rows.")

@@ -61,6 +61,11 @@ class Overview:
     def clients(self) -> list[str]:
         return list(self.job.params.get("client_domains") or [])
 
+    def named_client(self, name: str) -> str:
+        """The client by name with their domains, as far as there is either."""
+        domains = ", ".join(self.clients)
+        return f"{name} ({domains})" if name and domains else name or domains
+
     @property
     def wanted_keywords(self) -> list[str]:
         return list(self.job.params.get("keywords") or [])

@@ -8,6 +8,7 @@ from typing import Any
 
 from gossamer.export.overview import Overview
 from gossamer.export.prospects import COLUMNS, MOST_SHOWN
+from gossamer.export.readable import VERDICTS, readable_host, readable_url, verdict_words
 from gossamer.export.report_costs import costs_part
 from gossamer.export.report_style import CSS
 from gossamer.model.ids import short
@@ -21,20 +22,21 @@ _LONGEST_LIST = 60
 Counts = Sequence[tuple[str, int]]
 
 
-def report_page(overview: Overview, politeness: Sequence[str]) -> str:
+def report_page(overview: Overview, politeness: Sequence[str], title: str = "", client: str = "") -> str:
     """The whole page. `politeness` are sentences about how the domains were treated."""
-    job = overview.job
+    title = title or overview.job.name
     parts = [
-        f"<h1>{escape(job.name)}</h1>",
+        f"<h1>{escape(title)}</h1>",
         '<p class="soft">Pages that mention your keywords, and whether they link to you</p>',
         _partial(overview),
         _tiles(overview),
-        _searched(overview),
+        _searched(overview, client),
         _plots(overview),
         _prospects(overview),
         costs_part(overview.bill),
         "<h2>How the sites were treated</h2>",
         *(f"<p>{escape(sentence)}</p>" for sentence in politeness),
+        _failures(overview),
         f'<footer class="soft">Made with Gossamer on {_moment(overview.at)}. The score is the sum of points for what '
         "was seen on the pages: unlinked mentions, keywords, pages, freshness and links to other sites, less nofollow "
         "and pages that failed.</footer>",
@@ -43,7 +45,7 @@ def report_page(overview: Overview, politeness: Sequence[str]) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="robots" content="noindex">\n<meta name="referrer" content="no-referrer">\n'
-        f"<title>{escape(job.name)}: prospects</title>\n<style>{CSS}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape(title)}: prospects</title>\n<style>{CSS}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(part for part in parts if part)
         + "\n</main>\n</body>\n</html>\n"
     )
@@ -73,10 +75,10 @@ def _tiles(overview: Overview) -> str:
     return f'<div class="tiles">{"".join(tiles)}</div>'
 
 
-def _searched(overview: Overview) -> str:
+def _searched(overview: Overview, client: str) -> str:
     params, keywords = overview.job.params, overview.wanted_keywords
     facts = {
-        "Client": ", ".join(overview.clients) or "none given",
+        "Client": overview.named_client(client) or "none given",
         "Competitors": ", ".join(params.get("competitor_domains") or []),
         "Domains": f"{overview.progress.sites_total:,}",
         "Left out on request": f"{overview.excluded:,}" if overview.excluded else "",
@@ -102,16 +104,33 @@ def _plots(overview: Overview) -> str:
         ("failed", progress.sites_failed, "bad"),
         ("not done yet", progress.sites_total - progress.sites_finished, "rule"),
     ]
-    reasons = [(in_general(reason), count) for reason, count in overview.reasons[:_TOP]]
+    verdicts = [(verdict_words(name), count) for name, count in overview.verdicts] if overview.clients else []
     plots = [
-        ("Matches by verdict", _bars(overview.verdicts) if overview.clients else ""),
+        ("Matches by verdict", _bars(verdicts)),
         ("Matches by keyword", _bars(overview.keywords[:_TOP])),
         ("Domains", _stack(outcomes)),
-        ("Why domains failed", _bars(reasons, "bad")),
         ("Domains by pages read", _bars(overview.sizes)),
     ]
     figures = (f"<figure><figcaption>{title}</figcaption>{plot}</figure>" for title, plot in plots if plot)
-    return f'<h2>What was found</h2>\n<div class="plots">{"".join(figures)}</div>'
+    return f'<h2>What was found</h2>\n<div class="plots">{"".join(figures)}</div>\n{_meanings(overview)}'
+
+
+def _meanings(overview: Overview) -> str:
+    """What the verdicts that occur mean."""
+    if not overview.clients:
+        return ""
+    met = [VERDICTS[name] for name, _ in overview.verdicts if name in VERDICTS]
+    lines = (f"<dt>{escape(name)}</dt><dd>{escape(meaning)}</dd>" for name, meaning in met)
+    return f'<dl class="soft">{"".join(lines)}</dl>' if met else ""
+
+
+def _failures(overview: Overview) -> str:
+    """Last: nobody opens a report for what was not found."""
+    reasons = [(in_general(reason), count) for reason, count in overview.reasons[:_TOP]]
+    if not reasons:
+        return ""
+    plot = f"<figure><figcaption>Why domains failed</figcaption>{_bars(reasons, 'bad')}</figure>"
+    return f'<h2>What could not be read</h2>\n<div class="plots">{plot}</div>'
 
 
 def _bars(counts: Counts, colour: str = "bar") -> str:
@@ -170,8 +189,9 @@ def _prospects(overview: Overview) -> str:
 
 def _prospect(one: dict[str, Any], pages: str) -> str:
     new = '<span class="new">new</span>' if one["new"] == "yes" else ""
+    domain = escape(readable_host(one["domain"]))
     return (
-        f'<tr><td class="number rank">{one["rank"]:,}</td><td class="name">{escape(one["domain"])}{new}</td>'
+        f'<tr><td class="number rank">{one["rank"]:,}</td><td class="name">{domain}{new}</td>'
         f'<td class="number score">{one["score"]:.1f}</td>'
         f'<td class="number" data-title="{pages}">{one["unlinked_pages"]:,}</td>'
         f'<td class="number" data-title="keywords">{one["keywords"]:,}</td>'
@@ -195,7 +215,7 @@ def link(url: str) -> str:
     """A link to an address of the web; any other is only text."""
     if not url.startswith(("http://", "https://")):
         return escape(url)
-    return f'<a href="{escape(url)}" rel="noopener noreferrer nofollow">{escape(url)}</a>'
+    return f'<a href="{escape(url)}" rel="noopener noreferrer nofollow">{escape(readable_url(url))}</a>'
 
 
 def _moment(at: datetime | None) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import IO
 
 from gossamer.export.formula import defused_lines, texts
+from gossamer.export.readable import shown_as
 from gossamer.export.table import Column, Line
 from gossamer.export.xlsx import MOST_ROWS, cut
 
@@ -45,7 +46,7 @@ class Sheet:
         self._room = rows - 1  # the header takes one
         self._texts = () if raw else texts(columns)
         self._columns = [
-            (letters(at), f'" s="{style}"', column.kind)
+            (letters(at), f'" s="{style}"', column.kind == "url", shown_as(column))
             for at, (column, style) in enumerate(zip(columns, styles, strict=True))
         ]
         self._bytes = 0
@@ -68,16 +69,17 @@ class Sheet:
 
     def _row(self, row: int, line: Line) -> str:
         cells = [f'<row r="{row}">']
-        for (letter, style, kind), value in zip(self._columns, line, strict=True):
-            if value is None or value == "":
+        for (letter, style, is_link, shown), given in zip(self._columns, line, strict=True):
+            if given is None or given == "":
                 continue
+            value = shown(given) if shown and isinstance(given, str) else given
             if isinstance(value, str):
                 text = escaped(value if len(value) < 10_000 else str(cut(value)))
                 # Else spaces at either end are lost.
                 kept = ' xml:space="preserve"' if text[0].isspace() or text[-1].isspace() else ""
                 cells.append(f'<c r="{letter}{row}{style} t="inlineStr"><is><t{kept}>{text}</t></is></c>')
-                if kind == "url":
-                    self._link(f"{letter}{row}", value)
+                if is_link:
+                    self._link(f"{letter}{row}", given)
             else:
                 cells.append(f'<c r="{letter}{row}{style}><v>{value}</v></c>')
         cells.append("</row>")

@@ -54,6 +54,8 @@ class Looks:
     bom: bool = False
     raw: bool = False  # formulas are left as they are
     costs: bool = True  # a workbook says what the job has cost
+    title: str = ""  # of a workbook; none: the job's name
+    client: str = ""  # whom it is for, as it calls them; none: their domains alone
 
 
 Stream: TypeAlias = Callable[[Database, Asked], Lines]

@@ -102,6 +102,7 @@ class _Book:
     ) -> None:
         self._archive = archive
         self._raw = looks.raw
+        self._title, self._client = looks.title, looks.client
         self._only = asked.only
         self._silent = frozenset[str]() if asked.since else frozenset({"new"})
         self._rows_per_sheet = rows_per_sheet
@@ -133,7 +134,9 @@ class _Book:
         if self._sheet is None and not self._sheets:
             self._open_matches()
         self._end_sheet()
-        told = Told(overview, tuple(self._sheets), self._unlinked_links, self._only, self._raw)
+        told = Told(
+            overview, tuple(self._sheets), self._unlinked_links, self._only, self._raw, self._title, self._client
+        )
         before = self._frame.sheet(_FIRST_MATCHES).styles
         priced = None if dearest is None else len(dearest)
         self._frame = self._make_frame(told, self._sheets, overview.ranking.domains, failed, priced)
@@ -151,10 +154,10 @@ class _Book:
             self._sheet = self._open(2, self._frame.sheet(2), self._prospects)
         self._sheet.close(self._archive)
         last = _FIRST_MATCHES + len(self._sheets)
-        self._write_sheet(last, _FAILED, failed)
         if dearest is not None:
-            last += 1
             self._write_sheet(last, _COSTS, dearest)
+            last += 1
+        self._write_sheet(last, _FAILED, failed)
         written = set(self._archive.namelist())
         tables = {f"xl/worksheets/_rels/sheet{number}.xml.rels" for number in range(2, last + 1)}
         for name, part in self._frame.parts.items():
@@ -203,12 +206,10 @@ class _Book:
                 hidden=self._silent,
             ),
             *(Plan(name, self._columns, rows) for name, rows in zip(names, matches, strict=True)),
-            Plan("Failed", _FAILED, failed, colour="#B7791F"),
-            # Last, so that the formats of the others are numbered alike with it and without.
             *([Plan("Costs", _COSTS, priced, colour="#6B46C1")] if priced is not None else []),
+            Plan("Failed", _FAILED, failed, colour="#B7791F"),
         ]
-        title = told.overview.job.name if told.overview else ""
-        return make_frame(plans, lambda book, sheet: write_front(book, sheet, told), title)
+        return make_frame(plans, lambda book, sheet: write_front(book, sheet, told), told.heading)
 
 
 class _Open:
