@@ -27,6 +27,7 @@ from bench import (
     large_job,
     ledger,
     loading,
+    markdown,
     memory,
     pace,
     partitions,
@@ -36,7 +37,7 @@ from bench import (
     status,
     workbook,
 )
-from bench.figure import BenchFailed, Figure
+from bench.figure import BenchFailed, BenchSkipped, Figure
 from bench.machine import load, machine, versions
 from bench.running import ROOT, keep_bytecode, time_limit
 from bench.table import table_of, write_readme
@@ -53,6 +54,7 @@ BENCHMARKS: Mapping[str, Measure] = {
     "beside": beside.measure,
     "crawl": crawl.measure,
     "keywords": keywords.measure,
+    "markdown": markdown.measure,
     "memory": memory.measure,
     "pace": pace.measure,
     "workbook": workbook.measure,
@@ -172,11 +174,14 @@ def _taken(name: str, folder: Path, quick: bool) -> dict[str, Any]:
     _say(f"{name} ...")
     began, busy = time.perf_counter(), load()
     figures: list[Figure] = []
-    error = ""
+    error = skipped = ""
     try:
         folder.mkdir()
         with time_limit(LONGEST.get(name, USUALLY)):
             figures = BENCHMARKS[name](folder, quick)
+    except BenchSkipped as reason:
+        skipped = str(reason)
+        _say(f"  skipped: {skipped}")
     except Exception as problem:  # noqa: BLE001 - told below, and it makes the run fail
         traceback.print_exc()
         error = f"{type(problem).__name__}: {problem}"
@@ -190,7 +195,7 @@ def _taken(name: str, folder: Path, quick: bool) -> dict[str, Any]:
         "seconds": round(time.perf_counter() - began, 1),
         "figures": {figure.name: figure.as_json() for figure in figures},
     }
-    return taken | ({"error": error} if error else {})
+    return taken | ({"error": error} if error else {}) | ({"skipped": skipped} if skipped else {})
 
 
 def _folder() -> "tempfile.TemporaryDirectory[str]":

@@ -8,6 +8,10 @@ class BenchFailed(Exception):
     """A benchmark could not be taken: what it measures did not work."""
 
 
+class BenchSkipped(Exception):
+    """A benchmark was not taken, since what it needs is not here. The message says what."""
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One number, at most `limit` and at least `least` if these are given.

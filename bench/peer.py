@@ -9,20 +9,24 @@ from pathlib import Path
 import orjson
 
 from bench.figure import BenchFailed
-from bench.running import ROOT, run
+from bench.running import ROOT, Ran, run
 
 PEERS = ROOT / "bench" / "peers"
 VENVS = ROOT / "bench" / "out" / ".venvs"
 
-_PIN = re.compile(r"^(scrapy|crawlee)(?:\[\w+\])?==(\S+)$", re.MULTILINE)
+_PIN = re.compile(r"^(scrapy|crawlee|trafilatura|readability-lxml)(?:\[\w+\])?==(\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A program of `bench/peers`, and the library it is about, which names its list of packages there."""
+    """A program of `bench/peers`, and the library it is about, which names its list of packages there.
+
+    `one_by_one`: how its packages are installed, since pip 23 fails over two that want the same extra of a third.
+    """
 
     program: str
     library: str
+    one_by_one: bool = False
 
     def prepare(self) -> None:
         """Makes the environment unless it is there and of these very packages."""
@@ -32,11 +36,20 @@ class Peer:
             return
         _run_quietly([sys.executable, "-m", "venv", "--clear", str(self._venv)])
         pip = [str(self._python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _run_quietly([*pip, "-r", str(wanted)])
+        if self.one_by_one:
+            for line in reversed(wanted.read_text(encoding="utf-8").splitlines()):
+                if not line.startswith("#"):
+                    _run_quietly([*pip, line])
+        else:
+            _run_quietly([*pip, "-r", str(wanted)])
         stamp.write_bytes(wanted.read_bytes())
 
+    def run(self, task: Path) -> Ran:
+        """Its program, which prints an object of JSON as its last line."""
+        return run([str(self._python), str(PEERS / f"{self.program}.py"), str(task)])
+
     def crawl(self, task: Path) -> "Read":
-        ran = run([str(self._python), str(PEERS / f"{self.program}.py"), str(task)])
+        ran = self.run(task)
         told = orjson.loads(ran.out.splitlines()[-1])
         return Read(told["pages"], told["matches"], ran.cpu, ran.wall)
 

@@ -20,7 +20,7 @@ def table_of(run: dict[str, Any]) -> str:
     ]
     for name, benchmark in run["benchmarks"].items():
         taken = f"{benchmark['date']}, load {benchmark['load']:g} when it began"
-        lines.append(f"| **{name}** ({taken}) | {benchmark.get('error', '')} | |")
+        lines.append(f"| **{name}** ({taken}) | {benchmark.get('error') or benchmark.get('skipped', '')} | |")
         lines += [_row(figure) for figure in benchmark["figures"].values()]
     return "\n".join(lines)
 

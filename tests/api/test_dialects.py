@@ -124,6 +124,9 @@ def test_firecrawls_own_client_gets_pages(working: Server) -> None:
     assert (about.source_url, about.url) == ("http://fire.town/here", "http://fire.town/lamp")
     assert (about.status_code, about.credits_used, about.proxy_used, about.cache_state) == (200, 1, "basic", "miss")
     assert document.warning == "Without effect here: waitFor."
+    for only in (True, False):
+        whole = client.scrape("http://fire.town/whole", only_main_content=only)
+        assert (whole.warning, "Elsewhere" in (whole.markdown or "")) == (None, not only)
     gone = client.scrape("http://fire.town/gone")
     assert (gone.markdown, gone.metadata_typed.status_code, gone.metadata_typed.credits_used) == (None, 404, 0)
     with pytest.raises(WebsiteNotSupportedError, match=r"robots\.txt"):

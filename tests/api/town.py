@@ -53,6 +53,7 @@ _ANSWERS: dict[str, tuple[int, dict[str, str], str | bytes]] = {
     "/here": (301, {"location": "/lamp"}, ""),
     "/gone": (404, {}, "<h1>Not found</h1>"),
     "/large": (200, {}, _PAGE.format(title="Large").replace("</main>", f"<p>{WORDS * 100}</p></main>")),
+    "/whole": (200, {}, _PAGE.format(title="Whole").replace("<main>", "<nav><a href=/x>Elsewhere</a></nav><main>")),
     "/to-loopback": (302, {"location": "http://127.0.0.1:1/"}, ""),
     "/to-metadata": (302, {"location": "http://169.254.169.254/latest/meta-data/"}, ""),
 }

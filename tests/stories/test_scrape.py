@@ -45,6 +45,8 @@ def test_pages_are_scraped_without_a_server_and_the_job_is_like_any_other(tmp_pa
         table = terminal.type("job", "export", job["id"], "--format", "csv", "--output", "-").stdout
         assert sorted(row["url"] for row in csv.DictReader(StringIO(table))) == sorted(urls)
         assert "no summary" in terminal.type("job", "summary", job["id"], check=False).stderr
+        only, whole = (terminal.type("scrape", urls[0], "--plain", *more).stdout for more in ((), ("--whole-page",)))
+        assert len(only) < len(whole)
 
 
 @pytest.mark.parametrize(

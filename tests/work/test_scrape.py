@@ -153,6 +153,15 @@ async def test_exactly_the_listed_pages_are_fetched_and_each_has_its_own_result(
     assert (await audit(desk.app.database, job_id, desk.app.recipes)).clean
 
 
+async def test_markdown_is_of_the_whole_page_where_that_is_wanted(embedded: Desk) -> None:
+    job_id = await embedded.scrape(["http://shop.test/one"], formats=["markdown"])
+    content = (await embedded.result(job_id, "http://shop.test/one")).data["markdown"]
+    job_id = await embedded.scrape(["http://shop.test/one"], formats=["markdown"], only_main_content=False)
+    whole = (await embedded.result(job_id, "http://shop.test/one")).data["markdown"]
+    assert "Elsewhere" not in content
+    assert whole.startswith("[Elsewhere](http://shop.test/elsewhere)\n\n# Lamp one")
+
+
 async def test_results_are_read_page_by_page_without_missing_one(embedded: Desk) -> None:
     urls = [f"http://{host}.test/{number}" for host in ("a", "b", "c") for number in range(4)]
     job_id = await embedded.scrape([*urls, "http://shop.test/moved"], formats=["links"])

@@ -2,31 +2,15 @@
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from copy import deepcopy
 
 from turbohtml import Document as Tree
-from turbohtml import Element, Markdown, parse
+from turbohtml import Element, Markdown
 
+from gossamer.analyze import main_part
 from gossamer.model.document import Document
-from gossamer.parse.decode import decode
 from gossamer.parse.metadata import base_of
-from gossamer.parse.text import INVISIBLE, tidy
-
-# What belongs to the frame of a site and not to the page. A header or footer of an article is the article's.
-_CONTENT = "main,article,[role~=main i]"
-_FRAME = ",".join(
-    (
-        "script,style,noscript,template,iframe,svg,canvas,object,embed,dialog,form,button,input,select,textarea",
-        "nav,aside,menu,[role~=navigation i],[role~=complementary i],[role~=search i],[role~=dialog i]",
-        "[role~=banner i],[role~=contentinfo i],[hidden],[aria-hidden=true i]",
-        f"header:not(:is({_CONTENT}) *),footer:not(:is({_CONTENT}) *)",
-        "[style*='display:none' i],[style*='display: none' i]",
-        "[id*=cookie i],[class*=cookie-b i],[class*=cookie-c i],[id*=consent i],[class*=consent i]",
-        "[class~=breadcrumb i],[class~=breadcrumbs i],[class~=sidebar i],[class~=share i],[class~=social i]",
-        "[class~=skip-link i],[class~=newsletter i],[class~=advertisement i],[class~=ads i]",
-    )
-)
-_NEVER_FRAME = frozenset({"html", "body", "main", "article"})
+from gossamer.parse.text import INVISIBLE
 
 
 def _wrapped(mark: str) -> Callable[[Element, str], str]:
@@ -39,88 +23,121 @@ _STYLE = Markdown(
     tables=Markdown.Tables(cell_blocks="text"),
     converters={tag: _wrapped("*" if tag in ("em", "i") else "**") for tag in ("em", "i", "strong", "b")},
 )
-_ODD_SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", **dict.fromkeys(INVISIBLE, "")})
-_ENOUGH = 0.5  # of the words outside of links: a main part with less is only a part
-_MENU = 0.4  # of words that are links, above which what stands around the main part is a menu
 # Signs beside headings that only lead to themselves.
 _PERMALINKS = frozenset({"¶", "#", "§", "🔗", "link"})
 _FENCE = "```"
+# Addresses that are programs or content, however they are disguised: browsers skip white space and control characters.
+_UNSAFE = re.compile(r"[\x00-\x20]*(?:java|vb)script:|[\x00-\x20]*data:", re.IGNORECASE)
+_LATER = ("data-src", "data-lazy-src", "data-original")
+_SKIPPED_IN_ADDRESSES = dict.fromkeys(map(ord, "\t\n\r"))
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_MEANINGFUL = re.compile(r"[\\`*\[\]<]")
 _MANY_LINES = re.compile(r"\n{3,}")
-_LEAST_MAIN = 200  # characters
+_WORD = re.compile(r"\w")
+# Chinese, Japanese, Korean: a line of it has few characters.
+_WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_MOSTLY = 0.2  # of a page's characters, between addresses and menus in other letters
+# What would begin a numbered list if a space followed.
+_NUMBER = re.compile(r"(?<![^\s>])(\d{1,9})\\\.(?=\S)")
+_UNSEEN = ",".join(main_part.NEVER)
+# What a page says of itself if it is an article, besides JSON-LD. Much else claims to be one by og:type.
+_MARKS = "meta[property='article:published_time'],[itemprop~=articleBody],[itemtype$=Article],[itemtype$=BlogPosting]"
+_UNSEEN_OR_MARKS = f"{_UNSEEN},{main_part.HIDDEN},{_MARKS}"
+_JSON_LD = "application/ld+json"
+_ARTICLE_TYPE = re.compile(r'"@type"\s{0,9}:\s{0,9}\[?\s{0,9}"(?:[A-Za-z]{0,30}Article|(?:Live)?BlogPosting)"')
 
 
 def markdown_of(doc: Document) -> str:
     """The page's own content. Addresses in it are whole, so that it can be read anywhere."""
-    tree = parse(decode(doc.body, doc.headers.get("content-type", "")) or "", positions=False, scripting=True)
-    base = base_of(tree, doc.url)
-    for element in tree.select(_FRAME):
-        if element.tag not in _NEVER_FRAME:
-            element.decompose()
-    part = _main_part(tree)
-    if part is None:
+    text = _rendered(doc, only_main=True)
+    return text if _WORD.search(text) else whole_markdown_of(doc)
+
+
+def whole_markdown_of(doc: Document) -> str:
+    """The page with its menus, banners and footers."""
+    text = _rendered(doc, only_main=False)
+    return text if _WORD.search(text) else _literal(doc.text)
+
+
+def _rendered(doc: Document, *, only_main: bool) -> str:
+    tree: Tree = deepcopy(doc.tree)
+    body = tree.find("body") or tree.root
+    if body is None:
         return ""
-    for link in part.select("a[href^='#']"):
+    base = base_of(tree, doc.url)
+    is_article = False
+    for element in tree.select(_UNSEEN_OR_MARKS if only_main else _UNSEEN):
+        tag = element.tag
+        if tag == "script":
+            if not is_article and str(element.attr("type")).lower() == _JSON_LD:
+                is_article = _ARTICLE_TYPE.search(element.text) is not None
+        elif tag == "meta" or element.attr("itemprop") is not None or element.attr("itemtype") is not None:
+            is_article = True
+            if tag not in main_part.NEVER:
+                continue
+        element.decompose()
+    if only_main:
+        main_part.clear(body, article=is_article, wide=_is_wide(doc.text))
+    for link in body.select("a[href^='#']"):
         if link.text.strip() in _PERMALINKS:
             link.decompose()
         else:
             link.unwrap()
-    part.resolve_links(base)
-    text = part.to_markdown(_STYLE).replace("&#160;", " ").translate(_ODD_SPACES).strip()
-    return _with_title(_closer(text), part, doc)
+    _drop_unsafe_addresses(body)
+    body.resolve_links(base)
+    text = _tidy(body.to_markdown(_STYLE).replace("&#160;", " "))
+    return _with_title(_closer(text.strip()), body, doc)
+
+
+def _is_wide(text: str) -> bool:
+    sample = text[:4_000]
+    return not sample.isascii() and len(_WIDE.findall(sample)) > len(sample) * _MOSTLY
+
+
+def _drop_unsafe_addresses(body: Element) -> None:
+    """The text of such a link stays. An image that a script would load later has its address elsewhere."""
+    for link in body.find_all("a"):
+        if _is_unsafe(link.attr("href")):
+            link.unwrap()
+    for image in body.find_all("img"):
+        if _is_unsafe(image.attr("src")):
+            later = next(filter(None, map(image.attr, _LATER)), None)
+            if later is None or _is_unsafe(later):
+                image.decompose()
+            else:
+                image.attrs["src"] = later
+
+
+def _is_unsafe(address: str | list[str] | None) -> bool:
+    return bool(address) and _UNSAFE.match(str(address).translate(_SKIPPED_IN_ADDRESSES)) is not None
+
+
+def _tidy(text: str) -> str:
+    text = _CONTROL.sub(lambda found: " " if found[0].isspace() else "", text)
+    if text.isascii():
+        return text
+    for character in INVISIBLE:
+        if character in text:
+            text = text.replace(character, "")
+    return text.replace("\u00a0", " ").replace("\u202f", " ")
 
 
 def _closer(text: str) -> str:
-    """Never more than one empty line, but in code, where they may mean something."""
+    """Never more than one empty line, and numbers as they are. In code both may mean something."""
     pieces = text.split(_FENCE)
-    return _FENCE.join(piece if at % 2 else _MANY_LINES.sub("\n\n", piece) for at, piece in enumerate(pieces))
+    pieces[::2] = [_MANY_LINES.sub("\n\n", piece) for piece in pieces[::2]]
+    if "\\." in text:
+        pieces[::2] = [_NUMBER.sub(r"\1.", piece) for piece in pieces[::2]]
+    return _FENCE.join(pieces)
 
 
-def _main_part(tree: Tree) -> Element | None:
-    body = tree.find("body") or tree.root
-    if body is None:
-        return None
-    whole = _words(body)
-    tops = [one for one in body.select(_CONTENT) if (parent := one.parent) is None or parent.closest(_CONTENT) is None]
-    if len(tops) == 1 and _is_most(_words(tops[0]), whole):
-        return tops[0]
-    guessed = body.main_content()
-    if guessed is None or not _is_most(_words(guessed), whole):
-        return body
-    return _widened(guessed, body)
-
-
-class _Words(NamedTuple):
-    """Characters of text, and how many of them are links."""
-
-    all: int
-    linked: int
-
-    @property
-    def plain(self) -> int:
-        return self.all - self.linked
-
-
-def _words(element: Element) -> _Words:
-    return _Words(len(tidy(element.text)), sum(len(tidy(link.text)) for link in element.find_all("a")))
-
-
-def _is_most(part: _Words, whole: _Words) -> bool:
-    return part.all >= _LEAST_MAIN and part.plain >= whole.plain * _ENOUGH
-
-
-def _widened(part: Element, body: Element) -> Element:
-    """With what stands around it, title and first words above all, until that is a menu."""
-    inner = _words(part)
-    while part is not body and isinstance(parent := part.parent, Element):
-        outer = _words(parent)
-        if outer.linked - inner.linked > (outer.all - inner.all) * _MENU:
-            break
-        part, inner = parent, outer
-    return part
-
-
-def _with_title(text: str, part: Element, doc: Document) -> str:
+def _with_title(text: str, body: Element, doc: Document) -> str:
     """A heading that stands outside of the content is still what the page is called."""
-    if not text or part.find("h1") is not None or text.startswith("# "):
+    if not text or body.find("h1") is not None or text.startswith("# "):
         return text
-    return f"# {doc.title}\n\n{text}" if doc.title else text
+    return f"# {_literal(doc.title)}\n\n{text}" if doc.title else text
+
+
+def _literal(text: str) -> str:
+    """Text that Markdown takes for nothing else."""
+    return _tidy(_MEANINGFUL.sub(r"\\\g<0>", text))

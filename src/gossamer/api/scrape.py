@@ -60,6 +60,9 @@ class Wanted(Strict):
         description="html, raw, text, markdown, links, metadata, structured, extract, screenshot. Markdown if none.",
     )
     extract: dict[str, Any] | None = Field(None, description="Fields to take out, by CSS selector or XPath.")
+    only_main_content: bool = Field(
+        True, description="Whether Markdown is without menus, banners, footers and lists of other pages."
+    )
     mode: str | None = Field(None, max_length=40, description="free-only, hybrid or premium-only.")
     ladder: str | None = Field(None, max_length=400, description="Your own instead, like direct,stealth.")
     limits: Limits = Field(default_factory=Limits)
@@ -88,6 +91,7 @@ class Wanted(Strict):
             submit_key=key or "",
             cap=self.limits.cap(),
             result_file=result_file,
+            only_main_content=self.only_main_content,
         )
         return with_usual_cap(request, parts.app.caps[Scope.JOB])
 

@@ -36,6 +36,9 @@ def scrape(
     extract: Path | None = typer.Option(
         None, "--extract", metavar="RULES.json", help="Fields to take out of each page.", show_default=False
     ),
+    whole_page: bool = typer.Option(
+        False, "--whole-page", help="Markdown of the whole page, with its menus, banners and footers."
+    ),
     output: Path = typer.Option(Path("-"), "--output", help="Write this file; '-' for standard output."),
     plain: bool = typer.Option(False, "--plain", help="Of one page in one format: only that, no JSON around it."),
     mode: str | None = typer.Option(
@@ -79,6 +82,7 @@ def scrape(
         ladder,
         name,
         cap_of(max_credits, max_usd, None, None),
+        only_main_content=not whole_page,
     )
 
     async def work(home: "Home") -> int:

@@ -43,6 +43,7 @@ class Wanted:
     ladder: str | None
     name: str
     cap: Cap
+    only_main_content: bool = True
 
     def listed(self) -> AddressList:
         if self.file is None:
@@ -67,6 +68,7 @@ async def scrape_pages(
         ladder=wanted.ladder,
         name=wanted.name,
         cap=wanted.cap,
+        only_main_content=wanted.only_main_content,
     )
     if plain:
         _refuse_more_than_one(listed, request.params.get("formats") or ["markdown"])

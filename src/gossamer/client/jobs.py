@@ -30,13 +30,20 @@ class JobCalls:
         extract: Mapping[str, Any] | None = None,
         mode: str | None = None,
         ladder: str | None = None,
+        only_main_content: bool | None = None,
         limits: Mapping[str, Any] | None = None,
         patience: float = 300.0,
         idempotency_key: str | None = None,
     ) -> answers.Scraped:
         """One page. `StillRunning` if it is not there after `patience` seconds: its job goes on."""
         wanted = _without_nothing(
-            url=url, formats=list(formats), extract=extract, mode=mode, ladder=ladder, limits=limits
+            url=url,
+            formats=list(formats),
+            extract=extract,
+            mode=mode,
+            ladder=ladder,
+            only_main_content=only_main_content,
+            limits=limits,
         )
         call = Call("POST", "/v1/scrape", answers.Scraped, headers=_once(idempotency_key))
         until = asyncio.get_running_loop().time() + patience
@@ -60,12 +67,19 @@ class JobCalls:
         extract: Mapping[str, Any] | None = None,
         mode: str | None = None,
         ladder: str | None = None,
+        only_main_content: bool | None = None,
         limits: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
     ) -> answers.Accepted:
         """One page that is not waited for: `job(id).result` says where its result is, and webhooks are told."""
         wanted = _without_nothing(
-            url=url, formats=list(formats), extract=extract, mode=mode, ladder=ladder, limits=limits
+            url=url,
+            formats=list(formats),
+            extract=extract,
+            mode=mode,
+            ladder=ladder,
+            only_main_content=only_main_content,
+            limits=limits,
         )
         body = {**wanted, "async": True}
         call = Call("POST", "/v1/scrape", answers.Accepted, body=body, headers=_once(idempotency_key))
@@ -80,6 +94,7 @@ class JobCalls:
         extract: Mapping[str, Any] | None = None,
         mode: str | None = None,
         ladder: str | None = None,
+        only_main_content: bool | None = None,
         limits: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
     ) -> answers.Accepted:
@@ -91,6 +106,7 @@ class JobCalls:
             extract=extract,
             mode=mode,
             ladder=ladder,
+            only_main_content=only_main_content,
             limits=limits,
         )
         call = Call("POST", "/v1/batch", answers.Accepted, body=wanted, headers=_once(idempotency_key))

@@ -41,6 +41,7 @@ def scrape_request(
     priority: Priority = Priority.NORMAL,
     cap: Cap = _NO_LIMIT,
     result_file: bool = False,
+    only_main_content: bool = True,
 ) -> JobRequest:
     """A job for these pages and no others. `here` are the names of the rungs configured here."""
     wanted = check_formats(formats, here)
@@ -53,6 +54,8 @@ def scrape_request(
     params = {"formats": wanted, **({"extract": dict(rules)} if rules is not None else {}), **rungs}
     if result_file:
         params["result_file"] = True
+    if not only_main_content:
+        params["only_main_content"] = False
     # Params without formats have the recipe's own default.
     if not wanted:
         del params["formats"]

@@ -84,6 +84,11 @@ class ScrapeParams(FetchingParams):
         description="Fields to take out of every page, each by a CSS selector or an XPath expression.",
     )
 
+    only_main_content: bool = Field(
+        default=True,
+        description="Whether Markdown is without menus, banners, footers and lists of other pages.",
+    )
+
     walk: WalkParams | None = Field(
         default=None, description="Read the sites from where they begin on; nothing: exactly the pages that are listed."
     )

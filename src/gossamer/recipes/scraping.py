@@ -5,7 +5,7 @@ from datetime import UTC, timedelta
 from typing import Any
 
 from gossamer.analyze.links import page_links
-from gossamer.analyze.markdown import markdown_of
+from gossamer.analyze.markdown import markdown_of, whole_markdown_of
 from gossamer.analyze.page_facts import page_facts
 from gossamer.analyze.plain_rules import are_plain
 from gossamer.analyze.rules import extract, missing, read_rules
@@ -33,6 +33,7 @@ class BoundScrape:
     def __init__(self, params: ScrapeParams) -> None:
         self._formats = frozenset(params.formats)
         self._rules = read_rules(params.extract) if params.extract and EXTRACT in self._formats else {}
+        self._parts = _PARTS if params.only_main_content else {**_PARTS, "markdown": whole_markdown_of}
         self._walks = params.walk is not None
         walk = params.walk or WalkParams(depth=0)
         self._policy = CrawlPolicy(
@@ -86,7 +87,7 @@ class BoundScrape:
             "language": doc.language,
         }
         # Of what is no page there is a body, and text if it is text.
-        parts = _PARTS if _is_page(doc) else {"text": _PARTS["text"]}
+        parts = self._parts if _is_page(doc) else {"text": _PARTS["text"]}
         data.update((name, make(doc)) for name, make in parts.items() if name in self._formats)
         if self._rules:
             data[EXTRACT] = dict(self._fields(doc))

@@ -92,7 +92,9 @@ class ScrapeOptions(BaseModel):
     def wanted(self, here: Collection[str]) -> Wanted:
         self._check()
         formats = [FORMATS[name] for name in self.named_formats()]
-        return Wanted(formats=[*formats, "metadata"], ladder=self._ladder(here))
+        return Wanted(
+            formats=[*formats, "metadata"], ladder=self._ladder(here), only_main_content=self.only_main_content
+        )
 
     def _check(self) -> None:
         for name in _REFUSED:
@@ -119,8 +121,6 @@ class ScrapeOptions(BaseModel):
         idle = sorted(extra - _HARMLESS - set(_REFUSED))
         if self.wait_for:
             idle.append("waitFor")
-        if not self.only_main_content:
-            idle.append("onlyMainContent=false")
         return f"Without effect here: {', '.join(idle)}." if idle else None
 
 
