@@ -8,6 +8,8 @@ from uuid import UUID, uuid4
 import orjson
 import pytest
 
+from gossamer.api.sitemap_jobs import _STATUS
+from gossamer.model.states import JobState
 from tests.api.conftest import Server
 from tests.api.described import description
 from tests.api.test_jobs import wait_for
@@ -44,6 +46,9 @@ def test_a_sitemap_becomes_a_job_of_its_pages(working: Server) -> None:
         assert said[-1] == {"type": "complete"}
         progress: dict[str, Any] = said[-2]
         assert sorted(progress["data"]) == ["job_id", "message", "progress"]
+        told = " ".join(one["data"]["message"] for one in said[:-1])
+        assert "site.done map.town" in told
+        assert "job.completed" in told
         assert (progress["type"], progress["data"]["progress"]) == ("progress", 100)
         now = client.get(path).json()
         assert (now["status"], now["success_urls"], now["failed_urls"]) == ("succeeded", 3, 1)
@@ -55,6 +60,21 @@ def test_a_sitemap_becomes_a_job_of_its_pages(working: Server) -> None:
         tables = client.get(f"{path}/exports")
         assert (tables.status_code, tables.json()["code"]) == (501, "recipe.missing")
         assert "recipe site" in tables.json()["detail"]
+
+
+def test_states_are_spelled_as_these_endpoints_do() -> None:
+    """What is neither running nor over waits: why it does stands in `error_message`."""
+    assert {str(state): str(status) for state, status in _STATUS.items()} == {
+        "pending": "queued",
+        "running": "running",
+        "pausing": "running",
+        "paused": "queued",
+        "completed": "succeeded",
+        "archived": "succeeded",
+        "failed": "failed",
+        "cancelled": "cancelled",
+    }
+    assert set(_STATUS) == set(JobState)
 
 
 def test_a_list_becomes_a_job_too(working: Server) -> None:

@@ -53,7 +53,9 @@ class JobView(BaseModel):
     name: str = Field(examples=["Acme Q1"])
     recipe: str = Field(examples=["prospect"])
     state: JobState
-    waiting: bool = Field(False, description="It begins when another job of the account has ended.")
+    waiting: bool = Field(
+        False, description="It begins when another job of the account has ended, or when the queue has drained."
+    )
     reason: str = Field("", description="Why it was paused or has failed.")
     created_at: datetime
     started_at: datetime | None = None
