@@ -31,6 +31,7 @@ from bench import (
     memory,
     pace,
     partitions,
+    reading,
     rules,
     settle,
     startup,
@@ -55,6 +56,7 @@ BENCHMARKS: Mapping[str, Measure] = {
     "crawl": crawl.measure,
     "keywords": keywords.measure,
     "markdown": markdown.measure,
+    "reading": reading.measure,
     "memory": memory.measure,
     "pace": pace.measure,
     "workbook": workbook.measure,
@@ -87,6 +89,7 @@ LONGEST: Mapping[str, float] = {
     "load_server": 300.0,
     "memory": 900.0,
     "partitions": 900.0,
+    "reading": 600.0,
     "settle": 600.0,
     "workbook": 600.0,
 }  # seconds

@@ -75,6 +75,22 @@ def test_the_longest_match_of_the_standard(path: str, allowed: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("disallowed", "admitted", "path", "allowed"),
+    [
+        ("/*?", "/x/", "/x/?a", True),
+        ("/*?a", "/x/", "/x/?a", False),
+        ("/*&", "/x/", "/x/?a&b", True),
+        ("/*?*&", "/x/y/", "/x/y/?a&b", True),
+        ("/x?a=1&b", "/x?a=1&*", "/x?a=1&b", True),
+        ("/*+(,", "/x/yz", "/x/yz+(,", True),
+        ("/*ü", "/x/yz", "/x/yzü", False),
+    ],
+)
+def test_every_character_of_a_rule_counts_once(disallowed: str, admitted: str, path: str, allowed: bool) -> None:
+    assert allows(f"User-agent: *\nDisallow: {disallowed}\nAllow: {admitted}\n", path) is allowed
+
+
+@pytest.mark.parametrize(
     ("written", "asked"),
     [
         ("/foo/bar?baz=quz", "/foo/bar?baz=quz"),
@@ -312,7 +328,7 @@ def test_no_file_can_raise_or_close_its_own_robots_txt(body: str) -> None:
     assert len(rules.sitemaps()) <= MOST_SITEMAPS
 
 
-_PATTERN = st.lists(st.sampled_from(["a", "b", "/", "*", "c"]), max_size=6).map(lambda parts: "/" + "".join(parts))
+_PATTERN = st.lists(st.sampled_from(["a", "b", "/", "*", "?", "&"]), max_size=6).map(lambda parts: "/" + "".join(parts))
 _RULE = st.tuples(st.sampled_from(["Allow", "Disallow"]), _PATTERN, st.sampled_from(["", "$"]))
 
 
@@ -328,7 +344,7 @@ def fits(pattern: str, path: str) -> bool:
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.lists(_RULE, max_size=6), st.text(alphabet="abc/", max_size=8))
+@given(st.lists(_RULE, max_size=6), st.text(alphabet="ab/?&", max_size=8))
 def test_the_longest_rule_that_fits_decides_and_allow_wins_a_tie(rules: list[tuple[str, str, str]], tail: str) -> None:
     path = "/" + tail
     body = ALL + "".join(f"{key}: {pattern}{end}\n" for key, pattern, end in rules)

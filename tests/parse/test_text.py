@@ -1,11 +1,12 @@
 """Visible text is what a visitor reads: no more, no less, and no two words glued that stand apart."""
 
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from turbohtml import parse
+from turbohtml import Element, Text, parse
 
 from gossamer.parse.text import INVISIBLE, tidy, visible_text
 from tests.parse.answers import read, text_of
@@ -50,6 +51,123 @@ def test_blocks_part_and_inline_markup_joins(body: str, text: str) -> None:
     ],
 )
 def test_lists_have_only_the_numbers_and_bullets_the_page_wrote(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
+@pytest.mark.parametrize("tag", ["ul", "ol", "menu", "dir", "dl"])
+@pytest.mark.parametrize(
+    ("inside", "text"),
+    [
+        ("loose <b>text</b>", "loose text"),
+        ("<a href=/x>link</a>", "link"),
+        ("<div>one</div><section>two</section>three<h3>four</h3>", "one two three four"),
+        ("<form><li>one</li><li>two</li></form>", "one two"),
+        ("<my-item><li>one</li></my-item><my-item><p>two</p></my-item>three", "one two three"),
+        ("<table><tr><td>one<td>two</table>", "one two"),
+        ("<ul><li>one</ul><ol>two<li>three</ol>", "one two three"),
+        ("<li>one<li>two<div>three<ul>four</ul></div><script>no</script><template>no</template>", "one two three four"),
+        ("<dt>one<dd>two<p>three", "one two three"),
+        ("<li hidden>no</li><span style='display:none'>no</span>one", "one"),
+    ],
+)
+def test_all_that_stands_in_a_list_is_read(tag: str, inside: str, text: str) -> None:
+    assert text_of(f"before<{tag}>{inside}</{tag}>after") == f"before {text} after"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<span>one<li>two</li>three</span>four", "one two threefour"),
+        ("<table><tr><td>one<li>two</li>three<td><dd>four</dd>five</table>", "one two three four five"),
+        ("<b><figcaption>one</figcaption>two</b> <i><summary>three</summary>four</i>", "one two three four"),
+        ("<em><legend>one</legend>two<xmp>three</xmp>four</em>five", "one two three fourfive"),
+    ],
+)
+def test_items_and_captions_part_wherever_they_stand(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
+_INLINE = "span b i em strong code small label cite time ins my-x font u q".split()
+_BLOCKS = (
+    "div p h1 h3 ul ol menu dir dl li dt dd table tr td th caption tbody section article header footer nav main aside"
+    " figure figcaption details summary form fieldset legend blockquote address pre center button select option"
+    " optgroup textarea hgroup search xmp"
+).split()
+_GAPS = "hr br img input iframe video object".split()
+_UNREAD = "script style template noscript noembed rt datalist".split()
+_WORDS = st.text(alphabet="abc", min_size=1, max_size=3)
+
+
+def _around(inside: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    tag = st.sampled_from(_INLINE + _BLOCKS + _GAPS + _UNREAD)
+    ending = st.sampled_from([True, True, True, False])
+    return st.builds(
+        lambda tag, parts, ends: f"<{tag}>{''.join(parts)}" + (f"</{tag}>" if ends else ""),
+        tag,
+        st.lists(inside, max_size=4),
+        ending,
+    )
+
+
+def _walked(node: Any) -> str:
+    """The words below a node, as a plain walk over the tree finds them."""
+    said = ""
+    for each in node.children:
+        if isinstance(each, Text):
+            said += each.data
+        elif isinstance(each, Element) and each.tag in (*_UNREAD, *_GAPS):
+            said += " " * (each.tag in _GAPS)
+        elif isinstance(each, Element):
+            gap = " " * (each.tag in (*_BLOCKS, "tfoot", "thead", "body", "html"))
+            said += gap + _walked(each) + gap
+    return said
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(st.recursive(_WORDS | _WORDS.map("{} ".format), _around, max_leaves=20), max_size=5))
+def test_no_word_is_lost_glued_or_torn_whatever_stands_in_what(parts: list[str]) -> None:
+    source = f"<body>{''.join(parts)}"
+    tree = parse(source, positions=False, scripting=True)
+    words = " ".join(_walked(tree).split())
+    assert visible_text(tree, source) == words
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<a>Kontakt</a><a>Impressum</a>", "Kontakt Impressum"),
+        ("<a>Kontakt</a><a>Impressum</a><a>AGB</a>", "Kontakt Impressum AGB"),
+        ("<a>kontakt</a><a>impressum</a>", "kontakt impressum"),
+        ("<a><b>Kontakt</b></a><!-- x --><a><span>Impressum</span></a>", "Kontakt Impressum"),
+        ("<b><a>Kontakt</a></b><b><a>Impressum</a></b>", "Kontakt Impressum"),
+        ("<a>Kontakt</a><span><a>Impressum</a></span><a>AGB</a>", "Kontakt Impressum AGB"),
+        ("<a>Seite</a><a>1</a><a>2</a>", "Seite 1 2"),
+        ("<a>one</a><a hidden>no</a><a><i></i></a><a>two</a>", "one two"),
+        ("<a>Ja</a><button>Nein</button><button>Oder</button>", "Ja Nein Oder"),
+        ("<ul><a>Kontakt</a><a>Impressum</a></ul>", "Kontakt Impressum"),
+        ("<table><tr><td><a>Kontakt</a><a>Impressum</a></table>", "Kontakt Impressum"),
+    ],
+)
+def test_neighbouring_links_are_two(body: str, text: str) -> None:
+    assert text_of(body) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<a>K</a><a>ontakt</a>", "Kontakt"),
+        ("<a>Kontak</a><a><b> t </b></a>", "Kontak t"),
+        ("<a>A</a><a>B</a><a>C</a>", "ABC"),
+        ("<p>Keywords</p><a>key</a><a>words</a>", "Keywords keywords"),
+        ("<a>Our key</a><a>words here</a> <p>keywords</p>", "Our keywords here keywords"),
+        ("<p>keywords</p><a>key</a><a>Words</a>", "keywords key Words"),
+        ("<p>the keywordsmith</p><a>key</a><a>words</a>", "the keywordsmith key words"),
+        ("<span>C</span><span>RM</span> Kon<span>takt</span> C<b>R</b>M", "CRM Kontakt CRM"),
+        ("<a>one</a>-<a>two</a><a>three</a> <a>four</a>", "one-two three four"),
+        ("<p>x<b><a href=/k>Ken</b>Nedy</a>", "xKenNedy"),
+    ],
+)
+def test_parts_of_one_word_stay_together_in_several_links(body: str, text: str) -> None:
     assert text_of(body) == text
 
 
@@ -182,12 +300,13 @@ def test_reading_leaves_the_tree_as_it_was() -> None:
         "<svg viewBox='0 0 1 1'><linearGradient hidden>j</linearGradient></svg><td<p hidden>k</td<p>"
         "<svg><metadata>l</metadata></svg><dialog>m</dialog><p popover>n</p>"
         "<math><annotation-xml>o</annotation-xml></math><p>p<sup><i>1</i> 2<sup>3</sup></sup>"
+        "<menu>q <a>r1</a><a>s1</a><b><a>t1</a></b></menu>"
     )
     tree = parse(source, positions=False, scripting=True)
     before = tree.html
     first = visible_text(tree, source)
     assert tree.html == before
-    assert visible_text(tree, source) == first == "a b e g h k p1 2³"
+    assert visible_text(tree, source) == first == "a b e g h k p1 2³ q r1 s1 t1"
 
 
 def test_scripts_below_the_depth_the_parser_reaches_stay_unread() -> None:

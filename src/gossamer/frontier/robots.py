@@ -28,6 +28,8 @@ _LINE = re.compile(
 _LINE_END = re.compile(r"[\r\n]+")
 _TOKEN = re.compile(r"[a-z_-]+|\*(?=\s|$)", re.IGNORECASE)
 _SECONDS = re.compile(r"\d{1,9}(?:[.,]\d{1,9})?")
+# Any character of ASCII but those that mean something else when they are not escaped: slash, star and per cent.
+_ESCAPED_FOR_COMPARING = re.compile(r"%(?!2F|2A|25)[0-7][0-9A-F]")
 # What Protego would take for the end of a line, and the standard does not.
 _NO_LINE_ENDS = {code: f"%{code:02X}" for code in (0x0B, 0x0C, 0x1C, 0x1D, 0x1E)} | {
     0x85: "%C2%85",
@@ -102,9 +104,23 @@ def _parse(body: str) -> Rules:
                     group.rules.append(f"{key}: {_with_slashes(value.translate(_NO_LINE_ENDS))}")
     sitemaps.pop("", None)
     ours = groups.get(PRODUCT_TOKEN) or groups.get("*") or _Group()
-    parsed = Protego.parse("\n".join(("user-agent: *", *ours.rules))) if ours.rules else None
+    parsed = _compared_as_written(Protego.parse("\n".join(("user-agent: *", *ours.rules)))) if ours.rules else None
     forbids = any(rule.startswith("disallow: ") and rule != "disallow: " for rule in ours.rules)
     return Rules(parsed, ours.delay, tuple(sitemaps)[:MOST_SITEMAPS], forbids)
+
+
+def _compared_as_written(parsed: Protego) -> Protego:
+    """The same rules with the length of each as the standard counts it.
+
+    Protego escapes characters like `?` and `&` before it counts, so that a rule with one would win against a longer one
+    without. What is not ASCII is escaped by the standard, too.
+    """
+    # It has no public way to say so; its versions are pinned.
+    for group in parsed._user_agents.values():
+        for rule in group._rules:
+            rule.value.priority = len(_ESCAPED_FOR_COMPARING.sub("?", rule.value._pattern))
+        group.finalize_rules()
+    return parsed
 
 
 def _directives(body: str) -> list[tuple[str, str]]:

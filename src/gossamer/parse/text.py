@@ -7,17 +7,21 @@ afterwards, because others ask the same tree deeper questions:
                               and what drawings and formulas say of themselves
     forms, buttons, options   become blocks, so that they do not glue to their neighbours
     images, frames, inputs    become line breaks: a gap without text (what stands inside is for old browsers)
-    numbered lists            become plain ones, or numbers nobody wrote would stand in the snippets
+    lists                     become blocks: the renderer shows nothing of a list but the items directly in it, and
+                              numbers them
     preformatted text         becomes a block: the renderer would show the scripts in it
     tables                    become blocks if their cells hold blocks; the renderer runs those together
     blocks in inline markup   get a space behind them, as labels in drawings do: the renderer forgets it
     raised numbers            get the digits they look like: `CRM<sup>1</sup>` is `CRM¹`, not `CRM1`
+    neighbouring links        get a seam between them, which becomes a space unless they share a word (`_without_seams`)
 """
 
 import re
+from itertools import chain, islice
+from typing import Any
 
+from turbohtml import Comment, Element, PlainText, Text, parse
 from turbohtml import Document as Tree
-from turbohtml import Element, PlainText, Text, parse
 from turbohtml.detect import normalize
 
 try:
@@ -40,8 +44,7 @@ _DISGUISES = (
     *((tag, "div") for tag in ("center", "dialog", "dir", "hgroup", "search", "xmp")),
     *((tag, "br") for tag in ("img", "input", "iframe", "video", "audio", "canvas", "object", "meter", "progress")),
     *((tag, "script") for tag in ("noscript", "datalist", "noembed", "noframes", "desc", "rt")),
-    ("ol", "ul"),
-    ("pre", "div"),
+    *((tag, "div") for tag in ("ul", "ol", "menu", "pre")),
 )
 _TABLE_PARTS = ("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th")
 # What stands on lines of its own, and what such things may stand in without being noticed.
@@ -49,9 +52,17 @@ _BLOCKS = (
     *("div", "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "table", "pre", "blockquote", "address"),
     *("section", "article", "header", "footer", "nav", "main", "aside", "figure", "details", "form", "fieldset"),
     *("button", "select", "textarea", "center", "dialog", "hgroup", "search", "menu", "hr"),
+    *("option", "optgroup", "legend", "dir", "xmp"),
 )
 _CELLS = frozenset({"td", "th"})
-_CONTAINERS = frozenset({*_BLOCKS, *_TABLE_PARTS, "html", "body", "li", "dt", "dd", "figcaption", "summary"}) - _CELLS
+# Parts of other blocks, each with where it usually stands.
+_PARTS = {"li": ("ul", "ol"), "dt": ("dl",), "dd": ("dl",), "figcaption": ("figure",), "summary": ("details",)}
+_CONTAINERS = frozenset({*_BLOCKS, *_PARTS, *_TABLE_PARTS, "html", "body"}) - _CELLS
+# Of the tags that pages use by the hundred nearly all stand where they are no trouble. The parser leaves those out faster
+# than they could be looked at; of the others it gives all faster.
+_SELDOM_ODD = {"div": ("div",), "p": ("div",), **_PARTS}
+_MANY = tuple(f"{tag}:not({','.join(f'{parent}>{tag}' for parent in parents)})" for tag, parents in _SELDOM_ODD.items())
+_FEW = tuple(tag for tag in _BLOCKS if tag not in _SELDOM_ODD)
 # Few elements have a style, so they are asked for one before it is looked at.
 _MARKED = "[hidden],[popover],[role],[style]:is([style*=display i],[style*=visibility i])"
 _HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
@@ -63,6 +74,21 @@ _LONGEST_RAISED = 40
 _RAISED_DIGITS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Broken markup makes names like `td<div`, which could not be given back.
 _REAL_TAG = re.compile(r"[A-Za-z][\w:.-]*")
+
+# Between two links with nothing between them; no text has this character.
+_SEAM = "\ufdd1"
+_WORD = re.compile(r"\w+")
+_WORD_AT_THE_END = re.compile(r"\w+\Z")
+_LONGEST_WORD = 100
+_MOST_IN_A_LETTER = 20  # nodes of a link that is one letter
+_MOST_WRAPPED = 5  # elements of inline markup around a link
+# Links that may follow another one at once: behind it, behind markup that ends with one, or first in inline markup.
+_AFTER_ANOTHER = (
+    "a+a",
+    ":not(br,a):has(>a:last-child)+a",
+    f"a:first-child:not({','.join(f'{tag}>a' for tag in ('li', 'div', 'p', 'td', 'h1', 'h2', 'h3', 'h4', 'dt', 'dd'))})",
+)
+_PARTING = _CONTAINERS | _CELLS | {each for each, disguise in _DISGUISES if disguise != "script"}
 
 # The parser nests no deeper than 512 levels; beyond that all becomes a sibling, even the text of a script.
 _DEEPEST = 510
@@ -98,7 +124,9 @@ def _laid_out(tree: Tree, source: str, marked: list[Element] | None = None) -> s
     disguise.put_on(tree, find_marked(tree) if marked is None else marked)
     text = tree.to_text(_LAYOUT)
     disguise.take_off()
-    return text.translate(_INVISIBLE_IN_FORMULAS) if disguise.has_formulas else text
+    if disguise.has_formulas:
+        text = text.translate(_INVISIBLE_IN_FORMULAS)
+    return _without_seams(text) if disguise.has_seams else text
 
 
 def tidy(text: str) -> str:
@@ -117,9 +145,10 @@ class _Disguise:
 
     def __init__(self) -> None:
         self._renamed: list[tuple[Element, str]] = []
-        self._spaces: list[Text] = []
+        self._inserted: list[Text] = []
         self._reworded: list[tuple[Text, str]] = []
         self.has_formulas = False
+        self.has_seams = False
 
     def put_on(self, tree: Tree, marked: list[Element]) -> None:
         # All questions before the first change: a change throws the parser's index of tags away.
@@ -133,6 +162,7 @@ class _Disguise:
         hidden = [element for element in (*suspects, *all_of("dialog")) if is_hidden(element)]
         raised = [text for element in all_of("sup") for text in _raised_number(element)]
         glued, cells_hold_blocks = _find_odd_blocks(tree)
+        neighbours = _find_neighbouring_links(tree)
         disguises = [(found, disguise) for tag, disguise in _DISGUISES if (found := all_of(tag))]
         if cells_hold_blocks or all_of("caption"):
             disguises += [(all_of(tag), "div") for tag in _TABLE_PARTS]
@@ -146,6 +176,8 @@ class _Disguise:
             hidden += formula.find_all("annotation-xml")
         for element in glued:
             self._set_apart(element)
+        for link in neighbours:
+            self._sew(link)
         for text in raised:
             self._reworded.append((text, text.data))
             text.data = text.data.translate(_RAISED_DIGITS)
@@ -156,8 +188,8 @@ class _Disguise:
                 element.tag = disguise
 
     def take_off(self) -> None:
-        for space in self._spaces:
-            space.extract()
+        for text in self._inserted:
+            text.extract()
         # Backwards, because a text or an element may have been changed twice.
         for text, written in reversed(self._reworded):
             text.data = written
@@ -167,18 +199,22 @@ class _Disguise:
     def _set_apart(self, element: Element) -> None:
         space = Text(" ")
         element.insert_after(space)
-        self._spaces.append(space)
+        self._inserted.append(space)
+
+    def _sew(self, link: Element) -> None:
+        seam = Text(_SEAM)
+        link.insert_before(seam)
+        self._inserted.append(seam)
+        self.has_seams = True
 
 
 def _find_odd_blocks(tree: Tree) -> tuple[list[Element], bool]:
     """Blocks in inline markup, to whose last word whatever follows would be glued; and whether any stand in cells."""
     glued = []
     in_cells = False
-    all_of = tree.find_all
-    for tag in _BLOCKS:
-        for block in all_of(tag):
+    for find, wanted in ((tree.select, _MANY), (tree.find_all, _FEW)):
+        for block in chain.from_iterable(map(find, wanted)):
             parent = block.parent
-            # The usual ones first: nearly all blocks stand in these.
             if type(parent) is not Element or (inside := parent.tag) in _CONTAINERS:
                 continue
             if inside in _CELLS:
@@ -186,6 +222,82 @@ def _find_odd_blocks(tree: Tree) -> tuple[list[Element], bool]:
             else:
                 glued.append(block)
     return glued, in_cells
+
+
+def _find_neighbouring_links(tree: Tree) -> list[Element]:
+    """Links that begin where another link ends, with no text in between; inline markup around either is looked through.
+
+    Without pairs of which one is a single letter: an initial, or one of an alphabet.
+    """
+    suspects = chain.from_iterable(map(tree.select, _AFTER_ANOTHER))
+    pairs = [(before, link) for link in suspects if (before := _link_before(link)) is not None]
+    return [link for before, link in pairs if not _is_one_letter(before) and not _is_one_letter(link)]
+
+
+def _link_before(link: Element) -> Element | None:
+    node: Any = link
+    for _ in range(_MOST_WRAPPED):
+        before = node.previous_sibling
+        while type(before) is Comment:
+            before = before.previous_sibling
+        if before is not None:
+            other = _link_at_the_end(before)
+            # A link that was closed in the wrong order, as in `<b><a>one</b>word</a>`, has become two that are alike.
+            is_torn = node is link and before is not other is not None and link.attrs and other.attrs == link.attrs
+            return None if is_torn else other
+        node = node.parent
+        if type(node) is not Element or node.tag in _PARTING:
+            return None
+    return None
+
+
+def _link_at_the_end(node: Any) -> Element | None:
+    for _ in range(_MOST_WRAPPED):
+        if type(node) is not Element or node.tag in _PARTING:
+            return None
+        if node.tag == "a":
+            return node
+        node = node.children[-1] if node.children else None
+    return None
+
+
+def _is_one_letter(link: Element) -> bool:
+    said = ""
+    for node in islice(link.descendants, _MOST_IN_A_LETTER):
+        if type(node) is Text:
+            said += node.data.strip()
+            if len(said) > 1:
+                return False
+    return said.isalpha()
+
+
+def _without_seams(text: str) -> str:
+    """Put spaces where neighbouring links meet.
+
+    None where the first ends and the next begins in lower case and the word that both make stands elsewhere on the
+    page: then they are parts of it.
+    """
+    pieces = [piece for piece in text.split(_SEAM) if piece]
+    if not pieces:
+        return ""
+    first, *others = pieces
+    words: set[str] = set()
+    kept = [first]
+    for piece in others:
+        if first[-1].islower() and piece[0].islower():
+            words = words or set(_WORD.findall(text.lower()))
+            kept.append("" if _joined(first, piece) in words else " ")
+        else:
+            kept.append(" ")
+        kept.append(piece)
+        first = piece
+    return "".join(kept)
+
+
+def _joined(first: str, second: str) -> str:
+    """The word that the end of one text and the beginning of another would make together, in lower case."""
+    ends, begins = _WORD_AT_THE_END.search(first[-_LONGEST_WORD:]), _WORD.match(second[:_LONGEST_WORD])
+    return (ends[0] + begins[0]).lower() if ends and begins else ""
 
 
 def is_hidden(element: Element) -> bool:

@@ -33,6 +33,7 @@ class Read(HTMLParser):
     _silence: list[str] = field(default_factory=list)
     _open: list[str] = field(default_factory=list)
     _in_title: bool = False
+    _after_link: bool = False
 
     def __post_init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -50,8 +51,9 @@ class Read(HTMLParser):
         self._in_title = self._in_title or tag == "title"
         if tag in _FRAME or tag in _HEADINGS or tag in ("main", "a"):
             self._open.append(tag)
-        if tag not in _INLINE:
+        if tag not in _INLINE or (tag == "a" and self._after_link):
             self._say(_EDGE)
+        self._after_link = False
 
     def _note(self, tag: str, given: dict[str, str]) -> None:
         if tag in ("a", "area") and "href" in given:
@@ -76,8 +78,10 @@ class Read(HTMLParser):
             self._open.remove(tag)
         if tag not in _INLINE:
             self._say(_EDGE)
+        self._after_link = tag == "a"
 
     def handle_data(self, data: str) -> None:
+        self._after_link = False
         if self._silence:
             return
         if self._in_title:

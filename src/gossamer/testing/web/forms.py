@@ -101,7 +101,7 @@ _PHRASES_IN_BODY: Mapping[str, Form] = {
 SHOWN: Mapping[str, Form] = {**_ANYWHERE, **_PHRASES_ANYWHERE, **_IN_BODY, **_PHRASES_IN_BODY}
 """Every form in which a phrase counts."""
 
-PLACES = ("title", "h1", "h2", "h4", "p", "p", "p", "li", "td", "dd", "caption", "quote")
+PLACES = ("title", "h1", "h2", "h4", "p", "p", "p", "li", "td", "dd", "caption", "quote", "loose", "links")
 
 
 def _combinations() -> tuple[Plant, ...]:

@@ -114,7 +114,7 @@ def _blocks(sheet: Sheet) -> list[str]:
     """The article: paragraphs, and between them whatever the plan wants said or hidden."""
     throw, plan, prose = sheet.throw, sheet.plan, sheet.prose
     blocks = [f"<p>{paragraph}</p>" for paragraph in throw.choices(prose.paragraphs, k=plan.paragraphs)]
-    special = [_spoken(sheet, plant) for plant in sheet.planted(*_SETTINGS)]
+    special = [_spoken(sheet, plant) for plant in sheet.planted(*_SETTINGS, "loose")]
     special += [_unspoken(sheet, decoy) for decoy in plan.decoys if decoy.place == "body"]
     special += [f"<p>{_linking(sheet, anchor)}</p>" for anchor in sheet.anchors("text")]
     special += [f"<h2>{sheet.clause()}</h2>" for _ in range(plan.paragraphs // 6)]
@@ -135,12 +135,26 @@ _SETTINGS = {
     "dd": "<dl><dt>{first}</dt><dd>{line}</dd></dl>",
     "caption": '<figure><img src="/static/plain.png" alt=""><figcaption>{line}</figcaption></figure>',
     "quote": "<blockquote><p>{line}</p></blockquote>",
+    # Nothing stands between the links, and no gap is written into them.
+    "links": '<p><a href="#one">{first}</a><a href="#two">{shown}</a><a href="#three">{last}</a></p>',
 }
+# What lists hold besides their items, or around them.
+_LOOSE = (
+    "<ul>\n{line}\n<li>{first}</li></ul>",
+    '<ol><li>{first}</li><a href="#part">{line}</a></ol>',
+    "<menu><div>{line}</div>{last}</menu>",
+    "<ul><section><p>{line}</p></section><li>{last}</ul>",
+    "<ul><form><li>{first}</li><li>{line}</li></form></ul>",
+    "<ol><my-item><li>{line}</li></my-item></ol>",
+    "<ul><table><tr><td>{first}</td><td>{line}</td></tr></table></ul>",
+    "<ol><ul><li>{first}</li><li>{line}</li></ul></ol>",
+)
 
 
 def _spoken(sheet: Sheet, plant: Plant) -> str:
-    setting = _SETTINGS[plant.place]
-    return setting.format(line=sheet.line((plant,)), first=sheet.clause(), last=sheet.clause())
+    setting = sheet.throw.choice(_LOOSE) if plant.place == "loose" else _SETTINGS[plant.place]
+    written = {"shown": sheet.shown(plant)} if "{shown}" in setting else {"line": sheet.line((plant,))}
+    return setting.format(first=sheet.clause(), last=sheet.clause(), **written)
 
 
 def _unspoken(sheet: Sheet, decoy: Plant) -> str:

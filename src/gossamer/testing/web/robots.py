@@ -99,6 +99,13 @@ _FILES = (
         beside=_PRIVATE,
     ),
     RobotsFile(
+        "query",
+        "User-agent: *\nDisallow: /*?\nDisallow: /*&print\nAllow: /q/\nAllow: /open/?view=\n",
+        rules=(Rule(False, "/*?"), Rule(False, "/*&print"), Rule(True, "/q/"), Rule(True, "/open/?view=")),
+        bait=("/story?page=2", "/q/?a=1&print=1", "/open/?page=2"),
+        beside=("/q/?page=2", "/open/?view=1"),
+    ),
+    RobotsFile(
         "own-stricter",
         "User-agent: *\nDisallow:\n\nUser-agent: gossamer\nDisallow: /private/\n",
         rules=_FOLDER,
