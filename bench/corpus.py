@@ -22,7 +22,7 @@ ELSEWHERE = "https://elsewhere.example/"
 
 _SET_SIZE = 270  # pages at most
 _STUB = 2_000  # bytes; what is smaller only sends its reader on
-_EMPTY_WITHOUT_SCRIPTS = "search.html"
+EMPTY_WITHOUT_SCRIPTS = "search.html"
 _HREF = re.compile(rb"""(?<=\shref=)(["'])([^"'<>]*)\1""", re.IGNORECASE)
 _LEADS_OFF = re.compile(r"(?:[a-z][a-z0-9+.-]*:|//|#|$)", re.IGNORECASE)
 
@@ -36,7 +36,7 @@ class _Package:
     folder: Path
 
 
-_PACKAGES = (
+PACKAGES = (
     _Package("python3.11-doc", "python", Path("/usr/share/doc/python3.11/html")),
     _Package("postgresql-doc-15", "postgres", Path("/usr/share/doc/postgresql-doc-15/html")),
     _Package("python-django-doc", "django", Path("/usr/share/doc/python-django-doc/html")),
@@ -81,9 +81,9 @@ class Corpus:
 def build_corpus(folder: Path) -> Corpus:
     """Installs what is missing and lays the sets out below the folder, each with its homepage and robots.txt."""
     # The folder alone proves nothing: another package of the same project may keep its changelog there.
-    install([package.name for package in _PACKAGES if not _pages(package)])
+    install([package.name for package in PACKAGES if not _pages(package)])
     sets = []
-    for package in _PACKAGES:
+    for package in PACKAGES:
         pages = _pages(package)
         if not pages:
             raise BenchFailed(f"{package.name} has no pages at {package.folder}")
@@ -114,7 +114,7 @@ def install(missing: Sequence[str]) -> None:
 
 
 def _is_read(path: Path) -> bool:
-    return path.stat().st_size >= _STUB and path.name != _EMPTY_WITHOUT_SCRIPTS
+    return path.stat().st_size >= _STUB and path.name != EMPTY_WITHOUT_SCRIPTS
 
 
 def _dealt(pages: list[Path]) -> Iterator[list[Path]]:

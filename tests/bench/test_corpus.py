@@ -29,7 +29,7 @@ def documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "library" / "b.html").write_text(page("", "//other.example/x", "a.html"))
     (folder / "stub.html").write_text("<meta http-equiv=refresh content='0; url=index.html'>")
     (folder / "search.html").write_text(page())
-    monkeypatch.setattr(corpus, "_PACKAGES", (corpus._Package("some-doc", "some", folder),))
+    monkeypatch.setattr(corpus, "PACKAGES", (corpus._Package("some-doc", "some", folder),))
     return folder
 
 
