@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
@@ -55,7 +55,8 @@ _SWITCHES = (
 )
 _PATIENCE = 30.0  # seconds for anything the browser is asked
 
-# What is shown, and every text with where it stands: the tags above it, and whether it takes up any room.
+# What is shown, and every text with where it stands: the tags above it, whether it takes up any room, the number of the
+# link or button it stands in, and whether that is a single letter.
 _LOOK = """(() => {
   const style = document.createElement("style");
   // What a page leaves undrawn until somebody scrolls there is shown all the same.
@@ -63,6 +64,8 @@ _LOOK = """(() => {
   document.documentElement.append(style);
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
+  const links = [...document.querySelectorAll("a,button")];
+  const numbers = new Map(links.map((link, at) => [link, at + 1]));
   const texts = [];
   for (let node = walk.nextNode(); node; node = walk.nextNode()) {
     if (!node.data.trim()) continue;
@@ -74,20 +77,31 @@ _LOOK = """(() => {
     const drawn = range.getClientRects().length > 0 && box.visibility === "visible";
     const details = node.parentElement.closest("details:not([open])");
     const shown = drawn && (!details || details.querySelector(":scope > summary")?.contains(node));
-    texts.push([node.data, above, shown]);
+    const link = node.parentElement.closest("a,button");
+    const letter = link !== null && /^\\p{L}$/u.test(link.textContent.trim());
+    texts.push([node.data, above, Boolean(shown), link ? numbers.get(link) : 0, letter]);
   }
   return {shown: document.body.innerText, texts: texts};
 })()"""
 
 _WORD = re.compile(r"\w+")
 _WORD_AT_THE_END = re.compile(r"\w+\Z")
+_LONGEST_WORD, _LONGEST_RUN = 100, 60  # characters; texts that are one word together
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _RAISED = re.compile("[⁰¹²³⁴-⁹]+")
 
+_INLINE = frozenset({
+    "a", "abbr", "b", "bdi", "button", "cite", "code", "em", "font", "i", "ins", "del", "label", "mark", "q", "s",
+    "small", "span", "strong", "sub", "sup", "time", "u",
+})  # fmt: skip
+
 IN_A_LIST = "text in a list, outside of its items"
 GLUED_LINKS = "neighbouring links or buttons glued together"
-PARTED_LINKS = "neighbouring links, which the browser shows as one word"
+# The rest is meant to be: no style sheet is read, and what a click would open is.
+PARTED_LINKS = "neighbouring links, one word in the browser"
+LETTER = "neighbouring links, one of them a single letter"
 PARTED = "parted for us by an image, a field, a button or a block in a line"
+JOINED = "inline markup that a style sheet sets apart"
 UNEXPLAINED = "unexplained"
 
 
@@ -102,12 +116,22 @@ class Difference:
     cause: str
 
 
+class Text(NamedTuple):
+    """A text of a page and where it stands."""
+
+    said: str
+    above: list[str]  # tags, the nearest first
+    is_shown: bool
+    link: int  # the number of the link or button around it, 0 without one
+    is_letter: bool  # that link says a single letter and nothing else
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A page in the browser."""
 
     text: str
-    texts: list[tuple[str, list[str], bool]]
+    texts: list[Text]
 
 
 class Browser:
@@ -124,7 +148,7 @@ class Browser:
         self._hear(lambda said: said.get("method") == "Page.loadEventFired")
         answer = self._ask("Runtime.evaluate", expression=_LOOK, returnByValue=True)
         seen = answer["result"]["value"]
-        return Shown(seen["shown"], [(text, above, shown) for text, above, shown in seen["texts"]])
+        return Shown(seen["shown"], [Text(*text) for text in seen["texts"]])
 
     def _ask(self, method: str, **parameters: Any) -> Any:
         self._asked += 1
@@ -257,32 +281,18 @@ def _words(text: str) -> Counter[str]:
     return Counter(_WORD.findall(tidy(text).casefold()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Seam:
-    """Two texts that follow each other with no space between them."""
-
-    first: str
-    second: str
-    above: list[str]
-    below: list[str]
-
-    @property
-    def of_links(self) -> bool:
-        return bool({"a", "button"} & set(self.above) and {"a", "button"} & set(self.below))
-
-
 class _Causes:
     """Why the words of a page differ. `unlike` has how much more often the browser shows each."""
 
     def __init__(self, unlike: dict[str, int], seen: Shown) -> None:
         self._unlike = unlike
         self._holding: dict[str, list[tuple[list[str], bool, int]]] = {word: [] for word in unlike}
-        for text, above, shown in seen.texts:
-            words = _words(text)
+        for text in seen.texts:
+            words = _words(text.said)
             for word in words.keys() & unlike.keys():
-                self._holding[word].append((above, shown, words[word]))
-        self._seams = _seams([(text, above) for text, above, shown in seen.texts if shown])
-        self._unseen = _seams([(text, above) for text, above, shown in seen.texts if not shown])
+                self._holding[word].append((text.above, text.is_shown, words[word]))
+        self._seams = _seams([text for text in seen.texts if text.is_shown])
+        self._unseen = _seams([text for text in seen.texts if not text.is_shown])
         raised = [word for word in unlike if _RAISED.search(word)]
         self._raised = {part for word in raised for part in _WORD.findall(_lowered(word))}
 
@@ -298,7 +308,7 @@ class _Causes:
             return "only for browsers without scripts"
         glue = self._cause_of_glue(word)
         if glue == UNEXPLAINED and word in self._unseen:
-            return _cause_of_hiding(self._unseen[word][0].above)
+            return _cause_of_hiding(self._unseen[word][0][0].above)
         if (
             glue == UNEXPLAINED
             and self._unlike[word] > 0
@@ -308,15 +318,29 @@ class _Causes:
         return glue
 
     def _cause_of_glue(self, word: str) -> str:
-        """Words that are one for one of the two and two for the other: which elements stand between them?"""
-        wholes = [word, *(other for other in self._unlike if word in other and other != word)]
-        for whole in wholes:
-            for seam in self._seams.get(whole, ()):
-                if word in (whole, seam.first, seam.second):
-                    if self._unlike[whole] < 0:
-                        return GLUED_LINKS if seam.of_links else UNEXPLAINED
-                    return PARTED_LINKS if seam.of_links else PARTED
+        """Words that are one for one of the two and more for the other: which elements stand between them?"""
+        for whole in (word, *(other for other in self._unlike if word in other and other != word)):
+            for run in self._seams.get(whole, ()):
+                if word == whole or any(word in _words(text.said) for text in run):
+                    return _cause_between(run, ours_is_whole=self._unlike[whole] < 0)
         return UNEXPLAINED
+
+
+def _cause_between(run: list[Text], *, ours_is_whole: bool) -> str:
+    of_links = any(first.link != second.link and first.link and second.link for first, second in pairwise(run))
+    if not ours_is_whole:
+        return PARTED_LINKS if of_links else PARTED
+    if of_links:
+        return LETTER if any(text.is_letter for text in run) else GLUED_LINKS
+    return JOINED if all(set(_apart(first, second)) <= _INLINE for first, second in pairwise(run)) else UNEXPLAINED
+
+
+def _apart(first: Text, second: Text) -> list[str]:
+    """The tags around one of two texts and not around the other."""
+    above, below = first.above[::-1], second.above[::-1]
+    shared = next((at for at, pair in enumerate(zip(above, below, strict=False)) if pair[0] != pair[1]), None)
+    shared = min(len(above), len(below)) if shared is None else shared
+    return above[shared:] + below[shared:]
 
 
 def _lowered(word: str) -> str:
@@ -335,14 +359,19 @@ def _is_loose(above: list[str]) -> bool:
     return any(tag in _LISTS and (at == 0 or above[at - 1] != "li") for at, tag in enumerate(above))
 
 
-def _seams(texts: list[tuple[str, list[str]]]) -> dict[str, list[_Seam]]:
-    """By the word that the end of a text and the beginning of the next would make together."""
-    plain = [(tidy(text).casefold(), above) for text, above in texts]
-    found: dict[str, list[_Seam]] = {}
-    for (first, above), (second, below) in pairwise(plain):
-        end, begin = _WORD_AT_THE_END.search(first[-100:]), _WORD.match(second[:100])
-        if end and begin:
-            found.setdefault(end[0] + begin[0], []).append(_Seam(end[0], begin[0], above, below))
+def _seams(texts: list[Text]) -> dict[str, list[list[Text]]]:
+    """Texts that follow each other with no space between them, by the word they would make together."""
+    found: dict[str, list[list[Text]]] = {}
+    run: list[Text] = []
+    whole = ""
+    for text in texts:
+        said = tidy(text.said).casefold() if text.said.strip() == text.said else text.said.casefold()
+        begin = _WORD.match(said[:_LONGEST_WORD])
+        if run and begin:
+            found.setdefault(whole + begin[0], []).append([*run, text])
+        end = _WORD_AT_THE_END.search(said[-_LONGEST_WORD:])
+        goes_on = run and end is not None and end[0] == said and len(run) < _LONGEST_RUN
+        run, whole = ([*run, text], whole + said) if goes_on else ([text], end[0]) if end else ([], "")
     return found
 
 
