@@ -7,5 +7,6 @@ python -m bench --table         the figures of the latest run as a Markdown tabl
 python -m bench --readme        the same table, put into README.md
 
 `crawl` and `keywords` read real pages from nginx: packages of Debian, which they install by apt-get where they are
-missing. The other crawlers get virtual environments of their own in bench/out.
+missing. `browser_text` does so too, and installs Chromium to hold our text of them against. The other crawlers get
+virtual environments of their own in bench/out.
 """

@@ -16,6 +16,7 @@ import orjson
 from bench import (
     batch,
     beside,
+    browser_text,
     cluster,
     cluster_job,
     cluster_start,
@@ -71,11 +72,13 @@ BENCHMARKS: Mapping[str, Measure] = {
     "cluster_job": cluster_job.measure,
     "load_server": loading.measure,
     "load_batch": batch.measure,
+    "browser_text": browser_text.measure,
 }
-# Names of all that begin so. They need Postgres and Redis, or Locust, and are not taken with the others.
-APART = ("cluster", "load")
+# Names of all that begin so. They need Postgres and Redis, Locust or a browser, and are not taken with the others.
+APART = ("cluster", "load", "browser")
 LONGEST: Mapping[str, float] = {
     "beside": 1_200.0,
+    "browser_text": 600.0,
     "cluster_beside": 900.0,
     "cluster_cpu": 600.0,
     "cluster_job": 2_400.0,
@@ -152,7 +155,7 @@ def _parser() -> argparse.ArgumentParser:
         "names",
         nargs="*",
         metavar="name",
-        help=f"which ones: {', '.join(BENCHMARKS)}; {' and '.join(APART)} are all that begin so; all others if none",
+        help=f"which ones: {', '.join(BENCHMARKS)}; {', '.join(APART)} are all that begin so; all others if none",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that the benchmarks work")
     parser.add_argument("--out", type=Path, default=LATEST, help="the file of the latest figures")

@@ -87,14 +87,15 @@ def test_items_and_captions_part_wherever_they_stand(body: str, text: str) -> No
     assert text_of(body) == text
 
 
-_INLINE = "span b i em strong code small label cite time ins my-x font u q".split()
-_BLOCKS = (
-    "div p h1 h3 ul ol menu dir dl li dt dd table tr td th caption tbody section article header footer nav main aside"
-    " figure figcaption details summary form fieldset legend blockquote address pre center button select option"
-    " optgroup textarea hgroup search xmp"
-).split()
-_GAPS = "hr br img input iframe video object".split()
-_UNREAD = "script style template noscript noembed rt datalist".split()
+_INLINE = ["span", "b", "i", "em", "strong", "code", "small", "label", "cite", "time", "ins", "my-x", "font", "u", "q"]
+_BLOCKS = [
+    "div", "p", "h1", "h3", "ul", "ol", "menu", "dir", "dl", "li", "dt", "dd", "table", "tr", "td", "th", "caption",
+    "tbody", "section", "article", "header", "footer", "nav", "main", "aside", "figure", "figcaption", "details",
+    "summary", "form", "fieldset", "legend", "blockquote", "address", "pre", "center", "button", "select", "option",
+    "optgroup", "textarea", "hgroup", "search", "xmp",
+]  # fmt: skip
+_GAPS = ["hr", "br", "img", "input", "iframe", "video", "object"]
+_UNREAD = ["script", "style", "template", "noscript", "noembed", "rt", "datalist"]
 _WORDS = st.text(alphabet="abc", min_size=1, max_size=3)
 
 

@@ -58,8 +58,8 @@ _CELLS = frozenset({"td", "th"})
 # Parts of other blocks, each with where it usually stands.
 _PARTS = {"li": ("ul", "ol"), "dt": ("dl",), "dd": ("dl",), "figcaption": ("figure",), "summary": ("details",)}
 _CONTAINERS = frozenset({*_BLOCKS, *_PARTS, *_TABLE_PARTS, "html", "body"}) - _CELLS
-# Of the tags that pages use by the hundred nearly all stand where they are no trouble. The parser leaves those out faster
-# than they could be looked at; of the others it gives all faster.
+# Of the tags that pages use by the hundred nearly all stand where they are no trouble. The parser leaves those out
+# faster than they could be looked at; of the others it gives all faster.
 _SELDOM_ODD = {"div": ("div",), "p": ("div",), **_PARTS}
 _MANY = tuple(f"{tag}:not({','.join(f'{parent}>{tag}' for parent in parents)})" for tag, parents in _SELDOM_ODD.items())
 _FEW = tuple(tag for tag in _BLOCKS if tag not in _SELDOM_ODD)
@@ -83,10 +83,11 @@ _LONGEST_WORD = 100
 _MOST_IN_A_LETTER = 20  # nodes of a link that is one letter
 _MOST_WRAPPED = 5  # elements of inline markup around a link
 # Links that may follow another one at once: behind it, behind markup that ends with one, or first in inline markup.
+_HOLD_LINKS = ("li", "div", "p", "td", "h1", "h2", "h3", "h4", "dt", "dd")
 _AFTER_ANOTHER = (
     "a+a",
     ":not(br,a):has(>a:last-child)+a",
-    f"a:first-child:not({','.join(f'{tag}>a' for tag in ('li', 'div', 'p', 'td', 'h1', 'h2', 'h3', 'h4', 'dt', 'dd'))})",
+    f"a:first-child:not({','.join(f'{tag}>a' for tag in _HOLD_LINKS)})",
 )
 _PARTING = _CONTAINERS | _CELLS | {each for each, disguise in _DISGUISES if disguise != "script"}
 
