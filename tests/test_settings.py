@@ -199,13 +199,13 @@ def test_settings_do_not_change() -> None:
 
 def test_a_file_in_the_working_folder_is_read_below_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("gossamer.toml").write_text(
-        'domain_rate = 2\nlease = "2m"\nhttp_timeout = 30\nallow_networks = ["10.0.0.0/8"]\ndatabase_url = "sqlite:///a.db"\n'
+        'domain_rate = 2\nlease = "2m"\nhttp_timeout = 30\napi_cors = ["https://a.test"]\ndatabase_url = "sqlite:///a.db"\n'
     )
     monkeypatch.setenv("GOSSAMER_LEASE", "90")
     settings, unknown = read_settings()
     assert (settings.domain_rate, settings.lease) == (2.0, timedelta(seconds=90))
     assert settings.http_timeout == timedelta(seconds=30)
-    assert settings.allow_networks == (ip_network("10.0.0.0/8"),)
+    assert settings.api_cors == ("https://a.test",)
     assert settings.database_url is not None
     assert settings.database_url.get_secret_value() == "sqlite:///a.db"
     assert unknown == []
@@ -218,6 +218,53 @@ def test_a_file_in_the_home_folder_is_read_when_the_working_folder_has_none(tmp_
     assert Settings().domain_rate == 3.0
     Path("gossamer.toml").write_text("lease = 5")
     assert Settings().domain_rate == 1.0
+
+
+@pytest.mark.parametrize("mode", [0o664, 0o646])
+def test_a_file_in_the_working_folder_that_others_may_write_is_refused(mode: int) -> None:
+    here = Path("gossamer.toml")
+    here.write_text("domain_rate = 2")
+    here.chmod(mode)
+    assert refused().startswith(f"{here.absolute()} is not read: it can be written by others. Look at what it says")
+    here.chmod(0o644)
+    assert Settings().domain_rate == 2.0
+
+
+def test_a_file_in_the_working_folder_that_belongs_to_somebody_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Path("gossamer.toml")
+    here.write_text("domain_rate = 2")
+    if os.geteuid():  # only root can give files away
+        monkeypatch.setattr(os, "geteuid", lambda: 54_321)
+    else:
+        os.chown(here, 12_345, 0)
+    assert refused().startswith(f"{here.absolute()} is not read: it belongs to somebody else. ")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'scrapingbee_url = "http://127.0.0.1:1"',
+        'proxy = "http://127.0.0.1:1"',
+        'allow_networks = ["10.0.0.0/8"]',
+        'log_file = "a.log"',
+        'connect_to = "*.test=127.0.0.1:1"',
+        'secrets_file = "secrets.toml"',
+    ],
+)
+def test_where_requests_and_logs_go_is_not_taken_from_the_working_folder(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Path("gossamer.toml")
+    here.write_text(line)
+    name = line.partition(" ")[0]
+    said = f"{here.absolute()} holds {name}, which a gossamer.toml in a working folder may not set. Write it into "
+    assert refused().startswith(said)
+    home = tmp_path / "home"
+    home.mkdir()
+    here.rename(home / "gossamer.toml")
+    (home / "secrets.toml").write_text("")
+    monkeypatch.chdir(home)  # the same file, where it may be read whichever folder is the working one
+    assert Settings() is not None
 
 
 def test_a_wrong_value_in_the_file_is_named_with_the_file() -> None:
@@ -423,7 +470,9 @@ def test_secrets_may_stand_in_a_file_of_their_own(monkeypatch: pytest.MonkeyPatc
 def test_the_file_of_secrets_may_be_named_in_the_file_of_settings(tmp_path: Path) -> None:
     secrets = tmp_path / "secrets.toml"
     secrets.write_text('scraperapi_key = "from-the-file"')
-    Path("gossamer.toml").write_text(f'secrets_file = "{secrets}"\n')
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "gossamer.toml").write_text(f'secrets_file = "{secrets}"\n')
     settings = Settings()
     assert settings.scraperapi_key is not None
     assert settings.scraperapi_key.get_secret_value() == "from-the-file"

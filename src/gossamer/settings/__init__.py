@@ -15,7 +15,6 @@ from pydantic_settings import (
     InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    TomlConfigSettingsSource,
 )
 
 from gossamer.errors import UserError
@@ -80,7 +79,7 @@ class Settings(Reading, Serving, Outside, Money, Working, Places, BaseSettings):
             init_settings,
             env_settings,
             InitSettingsSource(settings_cls, init_kwargs=secrets),
-            TomlConfigSettingsSource(settings_cls, toml_file=toml_path()),
+            InitSettingsSource(settings_cls, init_kwargs=toml_values()),
         )
 
 

@@ -1,6 +1,7 @@
 """Where settings may be written besides the environment: one file for all of them, and one for secrets alone."""
 
 import os
+import stat
 import tomllib
 from collections.abc import Collection
 from pathlib import Path
@@ -15,18 +16,64 @@ TOML_NAME = "gossamer.toml"
 # What costs money when it is lost. The file of all settings is copied, shown and committed too easily for these.
 PROVIDER_KEYS = frozenset({"firecrawl_key", "scraperapi_key", "scrapingbee_key"})
 
+# What says where requests go, whom they pass, and which files are written. A working folder may be anybody's work, such
+# as a repository that was cloned: there it would be enough to run a command to send everything elsewhere.
+NOT_HERE = frozenset(
+    {
+        *("allow_networks", "api_trusted_proxies", "ca_file", "connect_to", "dns_servers", "log_file", "proxy"),
+        *("firecrawl_url", "flaresolverr_url", "scraperapi_url", "scrapingbee_url", "test_rungs"),
+        *("forward_proxy_listen", "forward_proxy_name", "remote", "secrets_file"),
+    }
+)
+
 
 def toml_path() -> Path:
     here = Path.cwd() / TOML_NAME
     if os.path.isfile(here):  # noqa: PTH113 - where we may not look there is none for us, which Path has an error for
         return here
+    return _home_toml()
+
+
+def _home_toml() -> Path:
     home = os.environ.get(f"{PREFIX}HOME")
     return (Path(home).expanduser() if home else default_home()) / TOML_NAME
 
 
 def toml_values() -> dict[str, Any]:
     path = toml_path()
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    here = path.parent == Path.cwd() and not _is_same(path, _home_toml())
+    with path.open("rb") as file:
+        if here:
+            _check_owner(path, os.fstat(file.fileno()))
+        values = tomllib.loads(file.read().decode("utf-8"))
+    if here and (elsewhere := sorted(NOT_HERE & values.keys())):
+        raise UserError(
+            "settings.not_here",
+            f"{path} holds {elsewhere[0]}, which a {TOML_NAME} in a working folder may not set.",
+            hint=f"Write it into {_home_toml()}, or set {PREFIX}{elsewhere[0].upper()}.",
+        )
+    return values
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _check_owner(path: Path, found: os.stat_result) -> None:
+    """A file that others may write, or somebody else has put here, says nothing about what this person wants."""
+    owners = {path.lstat().st_uid, found.st_uid}
+    if not owners <= {os.geteuid(), 0}:
+        why, hint = "belongs to somebody else", f"Run gossamer in another folder, or keep it as {_home_toml()}."
+    elif stat.S_IMODE(found.st_mode) & (stat.S_IWGRP | stat.S_IWOTH):
+        why, hint = "can be written by others", f"Look at what it says, then take that right away: chmod go-w {path}"
+    else:
+        return
+    raise UserError("settings.foreign", f"{path} is not read: it {why}.", hint=hint)
 
 
 def unreadable(error: OSError) -> UserError:

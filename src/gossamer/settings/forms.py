@@ -29,6 +29,7 @@ _LISTENER = re.compile(
 )
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
 _ORIGIN = re.compile(r"https?://[^\s/@?#]+")
+_JSON_LIST = re.compile(r"\s*\[\s*[\"\]]")
 _SERVER = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<four>[0-9.]+))(?::(?P<port>\d{1,5}))?")
 
 
@@ -43,7 +44,11 @@ def parse_duration(value: object) -> object:
 
 
 def _listed(value: object) -> list[str]:
-    """A comma-separated text or a TOML array as a list of trimmed, non-empty texts."""
+    """A comma-separated text, a JSON list or a TOML array as a list of trimmed, non-empty texts."""
+    if isinstance(value, str) and _JSON_LIST.match(value):
+        import json
+
+        value = json.loads(value)  # what it raises is a ValueError
     parts: Iterable[object] = value if isinstance(value, list | tuple) else str(value).split(",")
     return [text for part in parts if (text := str(part).strip())]
 

@@ -23,7 +23,7 @@ class Serving(Part):
     )
     api_cors: Origins = setting(
         "Web pages of these origins may ask the server from a browser; none when unset",
-        "origins such as https://app.example.com,http://localhost:5173",
+        'origins such as https://app.example.com,http://localhost:5173, or a list like ["http://localhost:3000"]',
         default=(),
         validation_alias=AliasChoices("GOSSAMER_API_CORS", "CORS_ORIGINS"),
     )
