@@ -38,6 +38,37 @@ def test_a_page_is_scraped_at_once(working: Server) -> None:
         )
 
 
+def test_a_scrape_with_options_answers_content_and_meta(working: Server) -> None:
+    with working.client(right="submit") as client:
+        asked = {"url": "http://options.town/here", "options": {"formats": ["markdown"]}}
+        answer = client.post("/v1/scrape", json=asked)
+        assert answer.status_code == 200, answer.text
+        page = answer.json()
+        assert sorted(page) == ["content", "meta"]
+        assert "# Lamp lamp" in page["content"]
+        meta = page["meta"]
+        assert (meta["url"], meta["final_url"]) == ("http://options.town/here", "http://options.town/lamp")
+        assert (meta["status_code"], meta["title"], meta["method"]) == (200, "Lamp lamp", "direct")
+        assert (meta["credits"], client.get(f"/v1/jobs/{meta['job_id']}").json()["state"]) == (1, "completed")
+
+        several = {"formats": ["text", "links"], "extract": {"p": ".price"}}
+        content = client.post("/v1/scrape", json={"url": "http://options.town/lamp", "options": several}).json()[
+            "content"
+        ]
+        assert sorted(content) == ["extract", "links", "text"]
+        assert content["extract"] == {"p": "12.50"}
+        bare = client.post("/v1/scrape", json={"url": "http://options.town/lamp", "options": {}}).json()
+        assert "# Lamp lamp" in bare["content"]
+
+        both = client.post("/v1/scrape", json={**asked, "formats": ["text"]})
+        assert (both.status_code, both.json()["code"]) == (400, "request.invalid")
+        assert "formats stands beside options" in both.json()["detail"]
+        later = client.post("/v1/scrape", json={"url": "http://options.town/lamp", "options": {"async": True}})
+        assert later.status_code == 202
+        gone = client.post("/v1/scrape", json={"url": "http://options.town/gone", "options": {}})
+        assert (gone.status_code, gone.json()["code"]) == (422, "page-failed")
+
+
 def test_the_same_scrape_under_one_key_is_fetched_once(working: Server) -> None:
     with working.client(right="submit", **{"Idempotency-Key": "scrape-1"}) as client:
         body = {"url": "http://two.town/lamp", "formats": ["text"]}

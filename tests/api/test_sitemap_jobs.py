@@ -113,15 +113,28 @@ def test_no_job_without_pages(working: Server) -> None:
     with working.client(right="submit") as client:
         neither = client.post("/api/jobs", json={"options": {"domain": "map.town"}})
         assert (neither.status_code, neither.json()["detail"]) == (400, "Either sitemap_url or sitemap_urls required")
-        urls = {"sitemap_url": "http://map.town/sitemap.xml", "sitemap_urls": ["http://map.town/lamp"]}
-        both = client.post("/api/jobs", json=urls)
-        assert (both.status_code, both.json()["code"]) == (400, "sitemap.both")
-        nobody = client.post("/api/jobs", json={**urls, "sitemap_url": None, "options": {"enable_firecrawl": True}})
+        urls = {"sitemap_url": None, "sitemap_urls": ["http://map.town/lamp"]}
+        nobody = client.post("/api/jobs", json={**urls, "options": {"enable_firecrawl": True}})
         assert (nobody.status_code, nobody.json()["code"]) == (400, "keys.missing")
         for name in ("empty.xml", "lamp", "gone"):
             empty = client.post("/api/jobs", json={"sitemap_url": f"http://map.town/{name}"})
             assert (empty.status_code, empty.json()["code"]) == (400, "sitemap.empty"), name
         assert client.get(f"/api/jobs/{uuid4()}").status_code == 404
+
+
+def test_a_sitemap_wins_over_a_list(working: Server) -> None:
+    with working.client(right="submit") as client:
+        body = {"sitemap_url": "http://map.town/sitemap.xml", "sitemap_urls": ["http://map.town/lamp"] * 9}
+        made = client.post("/api/jobs", json={**body, "options": {"domain": "wins.town"}})
+        assert (made.status_code, made.json()["total_urls"]) == (201, 4), made.text
+
+
+@pytest.mark.parametrize("unknown", ["0192f3a1-7b2c-7d4e-8f5a-6b7c8d9e0f1a", "1", "no-such-job", "%20", "x" * 150])
+def test_an_unknown_id_of_any_shape_is_a_job_that_was_not_found(api: Server, unknown: str) -> None:
+    with api.client() as client:
+        for verb, rest in (("GET", ""), ("POST", "/cancel"), ("GET", "/exports"), ("GET", "/stream")):
+            answer = client.request(verb, f"/api/jobs/{unknown}{rest}")
+            assert (answer.status_code, answer.json()["detail"]) == (404, "Job not found"), (verb, rest, answer.text)
 
 
 def test_health_asks_the_database(working: Server) -> None:

@@ -103,11 +103,6 @@ CODES: Mapping[str, Code] = {
     "robots-disallowed": Code(403, "https://shop.example/cart: robots.txt forbids it.", "robots.txt is always obeyed."),
     "scrape.format": Code(400, "There is no format 'poem'."),
     "server.stopping": Code(503, "The server is being stopped.", "Try again."),
-    "sitemap.both": Code(
-        400,
-        "A job has the pages of one sitemap or those of a list, and both are given.",
-        "Leave out sitemap_url or sitemap_urls.",
-    ),
     "sitemap.empty": Code(400, "No page could be read from the sitemap https://shop.example/sitemap.xml."),
     "sitemap.missing": Code(400, "Either sitemap_url or sitemap_urls required", "Give one of them."),
     "sitemap.status": Code(409, "Cannot cancel job in status: succeeded", "It is over already."),

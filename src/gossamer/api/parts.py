@@ -8,6 +8,7 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from gossamer.access.tokens import Signer
+from gossamer.api.development import Development
 from gossamer.api.limits import Rates
 from gossamer.api.live import Live
 from gossamer.api.remembered import Remembered
@@ -26,6 +27,7 @@ class Parts:
     live: Live
     express: Express
     remembered: Remembered
+    development: Development | None = None
 
     @property
     def recipes(self) -> Mapping[str, Recipe[Any]]:

@@ -2,12 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Iterable
-from typing import Annotated, Any
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -96,13 +96,7 @@ class Wanted(Strict):
         return with_usual_cap(request, parts.app.caps[Scope.JOB])
 
 
-class NewScrape(Wanted):
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"example": {"url": "https://shop.example/", "formats": ["markdown", "metadata"]}},
-    )
-
-    url: Url
+class PageOptions(Wanted):
     timeout: float = Field(60.0, ge=0, le=LONGEST_WAIT, description="Seconds to wait for it; then you get its job.")
     is_async: bool = Field(
         False,
@@ -110,6 +104,26 @@ class NewScrape(Wanted):
         description="Do not wait at all: answer 202 with its job at once. Its `result` there says where the result is, "
         "and webhooks are told `result.ready`.",
     )
+
+
+class NewScrape(PageOptions):
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"example": {"url": "https://shop.example/", "formats": ["markdown", "metadata"]}},
+    )
+
+    url: Url
+    options: PageOptions | None = Field(
+        None, description="Another form: all of the others in one object. The answer is then `{content, meta}`."
+    )
+
+    @model_validator(mode="after")
+    def _in_one_place(self) -> Self:
+        both = self.options and sorted(self.model_fields_set - {"url", "options"})
+        if both:
+            name = "async" if both[0] == "is_async" else both[0]
+            raise ValueError(f"{name} stands beside options: write it into options, or leave options out")
+        return self
 
 
 class NewBatch(Wanted):
@@ -141,6 +155,30 @@ class Scraped(PageView):
     credits: int = Field(description="Account credits that it took.")
 
 
+class Meta(BaseModel):
+    """What is known of a page beside its content."""
+
+    url: str
+    final_url: str
+    status_code: int | None
+    title: str
+    language: str
+    content_type: str
+    bytes: int
+    timestamp: str
+    method: str = Field(description="What has read it.", examples=["direct"])
+    tries: int
+    credits: int = Field(description="Account credits that it took.")
+    job_id: str
+
+
+class ScrapedContent(BaseModel):
+    """The answer to a request with `options`."""
+
+    content: Any = Field(description="What was asked for: of one format that itself, of several an object of them.")
+    meta: Meta
+
+
 class Accepted(BaseModel):
     id: str
     state: JobState
@@ -157,7 +195,7 @@ class PageList(BaseModel):
 
 @router.post(
     "/scrape",
-    response_model=Scraped,
+    response_model=Scraped | ScrapedContent,
     responses={
         **declared(*ROOM, *PAGES, *ONCE, *_FAILED),
         202: {"model": Accepted, "description": "It takes longer, or was not to be waited for: its job."},
@@ -170,14 +208,16 @@ async def scrape(
     """Waits for the page, up to `timeout`; then answers 202 with the job, which goes on. With `async` it does not wait,
     and the result is put into a file: GET /v1/jobs/{id} has its address, which is signed and good for a day.
 
-    A page that cannot be had is a problem that says why; it takes no credits.
+    A page that cannot be had is a problem that says why; it takes no credits. With `options` in the request the answer
+    is `content` and `meta`.
     """
     began = time.monotonic()
+    asked = body.options or body
     listed = read_addresses([body.url])
-    wanted = body.request(listed, parts, "", idempotency_key, result_file=body.is_async)
-    if body.is_async:
+    wanted = asked.request(listed, parts, "", idempotency_key, result_file=asked.is_async)
+    if asked.is_async:
         return _accepted((await tenant.submit(wanted, "scrape", 1)).job, listed)
-    job, page = await read_page(tenant, parts, wanted, "scrape", began + body.timeout)
+    job, page = await read_page(tenant, parts, wanted, "scrape", began + asked.timeout)
     if page is None:
         return _accepted(job, listed, {"Retry-After": "1"})
     if page.state is not PageState.DONE:
@@ -190,9 +230,27 @@ async def scrape(
         "X-Gossamer-Method": answer.method,
         "X-Gossamer-Job": str(job.id),
     }
-    shown = ShapedAnswer(answer)
+    shown = ShapedAnswer(_content_of(wanted.params.get("formats", ["markdown"]), answer) if body.options else answer)
     shown.headers.update(headers)
     return shown
+
+
+def _content_of(formats: Sequence[str], answer: Scraped) -> ScrapedContent:
+    data = answer.data
+    found = {name: data.get(name) for name in formats}
+    known = {name: data.get(name) or "" for name in ("title", "language", "content_type", "timestamp")}
+    meta = Meta(
+        **known,
+        url=answer.url,
+        final_url=answer.final_url,
+        status_code=answer.http_status,
+        bytes=data.get("bytes") or 0,
+        method=answer.method,
+        tries=answer.tries,
+        credits=answer.credits,
+        job_id=answer.job_id,
+    )
+    return ScrapedContent(content=next(iter(found.values())) if len(found) == 1 else found, meta=meta)
 
 
 async def read_page(

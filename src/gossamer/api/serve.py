@@ -16,6 +16,7 @@ from gossamer.access.opening import find_account, first_key
 from gossamer.access.tokens import Signer
 from gossamer.api.app import make_api
 from gossamer.api.connections import ConnectionLimits, bounded
+from gossamer.api.development import Development
 from gossamer.api.housekeeping import Housekeeper
 from gossamer.api.limits import Rates
 from gossamer.api.live import Live
@@ -47,7 +48,14 @@ class _Quiet(uvicorn.Server):
 
 
 async def serve(
-    app: App, host: str, port: int, *, api_only: bool, processes: int | None, say: Callable[[str], None]
+    app: App,
+    host: str,
+    port: int,
+    *,
+    api_only: bool,
+    processes: int | None,
+    say: Callable[[str], None],
+    development: Development | None = None,
 ) -> None:
     """Listen until somebody says stop."""
     app.check()
@@ -59,8 +67,8 @@ async def serve(
         loop.add_signal_handler(name, stop.set)
     await find_account(app.database, DEFAULT)
     # Whoever has named a key of their own needs none of ours.
-    new = None if app.settings.admin_token else await first_key(app.database)
-    async with open_parts(app) as parts:
+    new = None if app.settings.admin_token or development else await first_key(app.database)
+    async with open_parts(app, development) as parts:
         worked = await _who_works(app, api_only=api_only)  # before ours begins
         wire = make_api(parts)
         server = _Quiet(server_config(wire, ConnectionLimits()))
@@ -71,6 +79,8 @@ async def serve(
             tasks.append(asyncio.create_task(HomeWorker(app, parts.express, processes).run()))
         gc.freeze()  # what was loaded to begin with stays: to look through all of it takes as long as many requests
         _greet(say, listener, new.text if new else "", worked)
+        if development:
+            say(f"Development mode: no key is needed here, and pages of {', '.join(development.origins)} may ask.")
         waiting = asyncio.create_task(stop.wait())
         try:
             await asyncio.wait((waiting, *tasks), return_when=asyncio.FIRST_COMPLETED)
@@ -104,7 +114,7 @@ def _greet(say: Callable[[str], None], listener: socket.socket, key: str, worked
 
 
 @asynccontextmanager
-async def open_parts(app: App) -> AsyncIterator[Parts]:
+async def open_parts(app: App, development: Development | None = None) -> AsyncIterator[Parts]:
     async with open_counts(app) as (places, is_away):
         patience, counted_there = app.database.patience, app.settings.redis_url is None
 
@@ -116,7 +126,13 @@ async def open_parts(app: App) -> AsyncIterator[Parts]:
 
         rates = Rates(places, MemoryPlaces(app.clock), is_blind)
         yield Parts(
-            app, rates, Signer(_secret(app)), Live(app.database, app.foresight), app.express(), Remembered(is_gone)
+            app,
+            rates,
+            Signer(_secret(app)),
+            Live(app.database, app.foresight),
+            app.express(),
+            Remembered(is_gone),
+            development,
         )
 
 

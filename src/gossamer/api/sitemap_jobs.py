@@ -14,13 +14,13 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from starlette.responses import Response
 
-from gossamer.api.caller import Caller, Reader, Spender, Submitter
+from gossamer.api.caller import Caller, Reader, Spender, Submitter, tenant_of
 from gossamer.api.codes import PAGES, ROOM, declared
 from gossamer.api.guarded import ReadAgain
 from gossamer.api.live import Update
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.scrape import Url, Urls, Wanted
-from gossamer.api.streams import FOLLOWER, EventStream, reader_of
+from gossamer.api.streams import FOLLOWER, EventStream
 from gossamer.api.tenant import Tenant
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
@@ -28,6 +28,7 @@ from gossamer.intake.limits import cap_of
 from gossamer.model.job import Job
 from gossamer.model.money import MEGABYTE
 from gossamer.model.states import OVER, JobState
+from gossamer.store.owned import NotTheirs
 from gossamer.work.listed_pages import Listed, read_listing
 
 router = APIRouter(prefix="/api/jobs", tags=["sitemap jobs"], route_class=ReadAgain)
@@ -35,6 +36,7 @@ router = APIRouter(prefix="/api/jobs", tags=["sitemap jobs"], route_class=ReadAg
 DOOR = "sitemap"  # by which these jobs are told from others
 FIRECRAWL = "firecrawl"
 _READING = "sitemap-files"
+_UNKNOWN = "Job not found"
 _PATIENCE = 60.0  # seconds that all files of a sitemap may take together
 _MOST_FILES = 500
 _LOOK = 0.1
@@ -91,7 +93,7 @@ class NewSitemapJob(BaseModel):
 
     sitemap_url: Url | None = Field(None, description="A sitemap, whose pages are read.")
     sitemap_urls: Urls | None = Field(
-        None, max_length=MAX_ADDRESSES, description="Pages themselves, instead: both at once are refused."
+        None, max_length=MAX_ADDRESSES, description="Pages themselves, where no sitemap_url is given."
     )
     options: Options = Field(default_factory=Options)
 
@@ -119,7 +121,7 @@ class Ok(BaseModel):
     "",
     status_code=201,
     responses=declared(
-        *(*ROOM, *PAGES, "sitemap.missing", "sitemap.both", "sitemap.empty"),
+        *(*ROOM, *PAGES, "sitemap.missing", "sitemap.empty"),
         *("keys.missing", "keys.no_secret", "keys.unusable"),
     ),
     summary="Scrape the pages of a sitemap",
@@ -127,12 +129,6 @@ class Ok(BaseModel):
 async def create(body: NewSitemapJob, tenant: Spender, parts: GivenParts) -> SitemapJob:
     """The sitemap is read first, nested and packed ones too, for up to a minute; without pages there is no job."""
     await tenant.check_quota()
-    if body.sitemap_url and body.sitemap_urls:
-        raise UserError(
-            "sitemap.both",
-            "A job has the pages of one sitemap or those of a list, and both are given.",
-            hint="Leave out sitemap_url or sitemap_urls, or make two jobs.",
-        )
     options = body.options
     # Before a sitemap is read, which may take a minute.
     sealed = _sealed(options, tenant, parts)
@@ -205,6 +201,21 @@ async def _bodies(tenant: Tenant, parts: Parts, files: list[str], until: float) 
     return [body for body in bodies if body is not None]
 
 
+async def _job(tenant: Tenant, given: str) -> Job:
+    try:
+        return await tenant.job(_id_of(given))
+    except NotTheirs:
+        raise NotTheirs(_UNKNOWN) from None
+
+
+def _id_of(given: str) -> UUID:
+    """Ids that cannot be any are unknown ones here."""
+    try:
+        return UUID(given)
+    except ValueError:
+        raise NotTheirs(_UNKNOWN) from None
+
+
 @router.get("", responses=declared(), summary="List jobs of sitemaps")
 async def list_jobs(
     tenant: Reader,
@@ -215,8 +226,8 @@ async def list_jobs(
 
 
 @router.get("/{job_id}", responses=declared("job.not_found"), summary="How a job of a sitemap stands")
-async def look(job_id: UUID, tenant: Reader) -> SitemapJob:
-    return await _shown(tenant, await tenant.job(job_id))
+async def look(job_id: str, tenant: Reader) -> SitemapJob:
+    return await _shown(tenant, await _job(tenant, job_id))
 
 
 @router.post(
@@ -225,8 +236,8 @@ async def look(job_id: UUID, tenant: Reader) -> SitemapJob:
     responses=declared("job.not_found", "sitemap.status", "job.state"),
     summary="Cancel it",
 )
-async def cancel(job_id: UUID, tenant: Submitter) -> Ok:
-    job = await tenant.job(job_id)
+async def cancel(job_id: str, tenant: Submitter) -> Ok:
+    job = await _job(tenant, job_id)
     status = _STATUS[job.state]
     if status not in (Status.QUEUED, Status.RUNNING):
         raise UserError("sitemap.status", f"Cannot cancel job in status: {status}", hint="It is over already.")
@@ -235,9 +246,9 @@ async def cancel(job_id: UUID, tenant: Submitter) -> Ok:
 
 
 @router.get("/{job_id}/exports", responses=declared("job.not_found", "recipe.missing"), summary="Its tables")
-async def exports(job_id: UUID, tenant: Reader) -> Response:
+async def exports(job_id: str, tenant: Reader) -> Response:
     """The tables full, seo and diff are made by the recipe `site`, which is not there yet."""
-    job = await tenant.job(job_id)
+    job = await _job(tenant, job_id)
     raise UserError(
         "recipe.missing",
         "The tables full, seo and diff are made by the recipe site, which this server does not have.",
@@ -252,10 +263,10 @@ async def exports(job_id: UUID, tenant: Reader) -> Response:
     summary="Follow it",
 )
 async def stream(
-    job_id: UUID, request: Request, parts: GivenParts, _: Annotated[Caller, Depends(FOLLOWER)]
+    job_id: str, request: Request, parts: GivenParts, caller: Annotated[Caller, Depends(FOLLOWER)]
 ) -> Response:
-    caller = await reader_of(request, parts, job_id)
-    return EventStream(parts.live, caller.account, job_id, None, _told)
+    job = await _job(tenant_of(parts, caller), job_id)
+    return EventStream(parts.live, caller.account, job.id, None, _told)
 
 
 def _told(update: Update) -> str:

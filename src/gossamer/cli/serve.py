@@ -18,6 +18,9 @@ def serve(
     ),
     api_only: bool = typer.Option(False, "--api-only", help="Work no jobs here: the workers of a cluster do."),
     processes: int | None = PROCESSES,
+    dev: bool = typer.Option(
+        False, "--dev", help="Development on this machine: no key is needed, pages of http://localhost:3000 may ask."
+    ),
 ) -> None:
     """Listen for other programs: an HTTP interface to jobs and their results, with a page that describes it.
 
@@ -29,17 +32,25 @@ def serve(
         gossamer serve
 
         gossamer serve --host 0.0.0.0 --port 8000 --api-only
+
+        gossamer serve --dev
     """
     import asyncio
+    import os
 
     import uvloop
 
+    from gossamer.api.development import development_on, take_samples
     from gossamer.api.serve import serve as listen
     from gossamer.assembly import open_app, start_log
     from gossamer.cli.session import say
     from gossamer.settings import idle_variables, read_settings
 
+    token = take_samples(os.environ) if dev else ""  # first of all: samples are too short for settings
     settings, unknown = read_settings()
+    development = development_on(host or settings.api_host, settings.api_cors, token) if dev else None
+    if development:
+        settings = settings.model_copy(update={"api_cors": development.origins})
     for name in unknown:
         typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
     for sentence in idle_variables(settings):
@@ -54,6 +65,7 @@ def serve(
                 api_only=api_only,
                 processes=processes,
                 say=say,
+                development=development,
             )
 
     start_log(settings)

@@ -51,7 +51,7 @@ def toml_values() -> dict[str, Any]:
     if here and (elsewhere := sorted(NOT_HERE & values.keys())):
         raise UserError(
             "settings.not_here",
-            f"{path} holds {elsewhere[0]}, which a {TOML_NAME} in a working folder may not set.",
+            f"{path} holds {elsewhere[0]}, which a gossamer.toml in a working folder may not set.",
             hint=f"Write it into {_home_toml()}, or set {PREFIX}{elsewhere[0].upper()}.",
         )
     return values
@@ -66,14 +66,18 @@ def _is_same(one: Path, other: Path) -> bool:
 
 def _check_owner(path: Path, found: os.stat_result) -> None:
     """A file that others may write, or somebody else has put here, says nothing about what this person wants."""
-    owners = {path.lstat().st_uid, found.st_uid}
-    if not owners <= {os.geteuid(), 0}:
-        why, hint = "belongs to somebody else", f"Run gossamer in another folder, or keep it as {_home_toml()}."
-    elif stat.S_IMODE(found.st_mode) & (stat.S_IWGRP | stat.S_IWOTH):
-        why, hint = "can be written by others", f"Look at what it says, then take that right away: chmod go-w {path}"
-    else:
-        return
-    raise UserError("settings.foreign", f"{path} is not read: it {why}.", hint=hint)
+    if not {path.lstat().st_uid, found.st_uid} <= {os.geteuid(), 0}:
+        raise UserError(
+            "settings.foreign",
+            f"{path} is not read: it belongs to somebody else.",
+            hint=f"Run gossamer in another folder, or keep what is wanted of it as {_home_toml()}.",
+        )
+    if stat.S_IMODE(found.st_mode) & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UserError(
+            "settings.foreign",
+            f"{path} is not read: it can be written by others.",
+            hint=f"Look at what it says, then take that right away: chmod go-w {path}",
+        )
 
 
 def unreadable(error: OSError) -> UserError:

@@ -1,0 +1,74 @@
+"""Development mode, `gossamer serve --dev`: for one's own machine, before there are keys and secrets.
+
+No key is needed, web pages of http://localhost:3000 may ask, and secrets may be the samples of a document. For that,
+only this machine may reach the server, and a browser on it only in the name of a page that may ask: otherwise any page
+that somebody looks at could.
+"""
+
+import re
+from collections.abc import MutableMapping
+from dataclasses import dataclass
+from hashlib import sha256
+from hmac import compare_digest
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection
+
+from gossamer.errors import UserError
+
+ORIGINS = ("http://localhost:3000",)
+_SHORTEST = 32  # characters of a secret; samples have fewer
+_SECRETS = ("GOSSAMER_API_SECRET", "SECRET_KEY")
+_TOKENS = ("GOSSAMER_ADMIN_TOKEN", "ADMIN_TOKEN")
+_PORT = re.compile(r":\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Development:
+    """How the server lets its only user in."""
+
+    origins: tuple[str, ...]
+    token: str = ""  # a sample key, which may be sent all the same
+
+    def lets_in(self, connection: HTTPConnection, given: str) -> bool:
+        """Whether a request without a key, or with the sample key, comes from this machine and a page that may ask."""
+        if given and not (self.token and compare_digest(given.encode("utf-8", "replace"), self.token.encode())):
+            return False
+        origin = connection.headers.get("origin")
+        asks = origin is None or origin in self.origins or _is_loopback(urlsplit(origin).hostname or "")
+        return asks and _is_loopback(_PORT.sub("", connection.headers.get("host", "")).strip("[]"))
+
+
+def take_samples(environment: MutableMapping[str, str]) -> str:
+    """Put secrets in the place of samples, which working processes inherit; returns the sample of a key."""
+    given = next((value for name in _SECRETS if (value := environment.get(name))), "")
+    if given and len(given) < _SHORTEST:
+        environment[_SECRETS[0]] = sha256(f"development {given}".encode()).hexdigest()
+        environment.pop(_SECRETS[1], None)
+    token = next((value for name in _TOKENS if (value := environment.get(name))), "")
+    if not 0 < len(token) < _SHORTEST:
+        return ""
+    for name in _TOKENS:
+        environment.pop(name, None)
+    return token
+
+
+def development_on(host: str, cors: tuple[str, ...], token: str) -> Development:
+    """How a server there lets its only user in, or a UserError where others could reach it."""
+    if not _is_loopback(host):
+        raise UserError(
+            "serve.development",
+            f"--dev is for this machine alone, and {host} can be reached from others.",
+            hint="Leave out --host and GOSSAMER_API_HOST, or leave out --dev.",
+        )
+    return Development(tuple(dict.fromkeys((*cors, *ORIGINS))), token)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
