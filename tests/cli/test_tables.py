@@ -2,13 +2,15 @@
 
 import io
 import unicodedata
+from collections.abc import AsyncIterator
 from typing import Any
 
+import orjson
 import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from gossamer.cli import match_table, tables
+from gossamer.cli import match_table, tables, words
 from gossamer.cli.politeness import summary
 from gossamer.cli.session import say
 from gossamer.model.states import SiteState
@@ -155,3 +157,20 @@ def test_the_summary_says_what_was_kept_and_what_was_not() -> None:
         "Too close: a.example was asked 400 ms after the request before, 1.00 s were due.",
         f"Disallowed by robots.txt, and requested: {url}",
     ]
+
+
+def test_json_on_a_screen_steers_no_terminal() -> None:
+    said = {"a": "\x1b[2J\x07\x7f\x9bK", "b": "é\t"}
+    text = words.json_text(said)
+    assert text == '{"a":"\\u001b[2J\\u0007\\u007f\\u009bK","b":"é\\t"}'
+    assert orjson.loads(text) == said
+    assert orjson.loads(words.json_text(said, indent=True)) == said
+
+
+async def test_a_file_on_a_screen_steers_no_terminal() -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        whole = "é,\x1b[2J\x9bK\t\x07ü\r\n".encode()
+        for at in range(len(whole)):
+            yield whole[at : at + 1]
+
+    assert b"".join([chunk async for chunk in words.for_screen(chunks())]).decode() == "é,[2JK\tü\n"

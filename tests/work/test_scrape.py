@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import unicodedata
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,9 @@ from uuid import UUID
 import pytest
 
 from gossamer.assembly import App, open_app, open_kit
+from gossamer.export.formats import FORMATS
+from gossamer.export.make import Order, make_file
+from gossamer.export.scraped import SCRAPED
 from gossamer.intake import control
 from gossamer.intake.addresses import read_addresses
 from gossamer.intake.scrape import scrape_request
@@ -34,6 +38,15 @@ ANSWERS: dict[str, tuple[int, dict[str, str], str]] = {
     "/here": (301, {"location": "/one"}, ""),
     "/gone": (404, {}, "<h1>Not found</h1>"),
     "/data.json": (200, {"content-type": "application/json"}, '{"lamps": 3}'),
+    "/hostile": (
+        200,
+        {},
+        "<html><head><title>Hostile\x07 lamp</title><meta property=og:image content='javascript:alert(1)'>"
+        "<meta property=og:title content='JavaScript: The Good Parts'><script type='application/ld+json'>"
+        '{"@type": "Book", "name": "\\u001bJava\\u009bScript: a book", "url": "javascript:alert(1)"}</script></head>'
+        "<body><main><h1>\x1bRed\u0085lamp</h1><h2>JavaScript: The Good Parts</h2>"
+        f"<p>{WORDS} <a href='java\tscript: alert(1)'>one\x9b</a> <a href='/two'>t\x1bwo</a></p></main></body></html>",
+    ),
     "/bare": (200, {}, f"<html><title>Bare</title><body><p>{WORDS}</p></body></html>"),
 }
 
@@ -236,3 +249,24 @@ async def test_what_failed_is_asked_for_again_and_the_rest_is_left_alone(embedde
     assert (await embedded.result(job_id, urls[1])).data["title"] == "Lamp shaky"
     assert embedded.town.asked.count(urls[0]) == 1
     assert (await audit(embedded.app.database, job_id, embedded.app.recipes)).clean
+
+
+async def test_what_steers_a_terminal_or_runs_when_clicked_is_in_no_value(embedded: Desk) -> None:
+    rules = {"to": "a@href", "said": "h1", "book": "h2", "all": {"css": "a", "list": True, "fields": {"to": "@href"}}}
+    formats = ["text", "markdown", "links", "metadata", "structured"]
+    job_id = await embedded.scrape(["http://shop.test/hostile"], formats=formats, rules=rules)
+    data = (await embedded.result(job_id, "http://shop.test/hostile")).data
+    said = str(data)
+    for unwanted in ("\x1b", "\x9b", "\x07", "\\x", "alert(1)"):
+        assert unwanted not in said, unwanted
+    assert data["title"] == "Hostile lamp"
+    assert data["extract"]["book"] == "JavaScript: The Good Parts"
+    assert (data["extract"]["to"], data["extract"]["said"]) == ("/two", "Red lamp")
+    assert data["metadata"]["open_graph"]["title"] == "JavaScript: The Good Parts"
+    assert data["structured"]["json_ld"] == [{"@type": "Book", "name": "JavaScript: a book", "url": ""}]
+    job = await embedded.app.database.read(jobs.get, job_id)
+    assert job
+    order = Order(job, SCRAPED, FORMATS["csv"])
+    table = b"".join([chunk async for chunk in make_file(embedded.app.database, order, lambda _: None)]).decode()
+    assert "alert(1)" not in table
+    assert not [character for character in table if unicodedata.category(character) == "Cc" and character not in "\r\n"]

@@ -9,6 +9,8 @@ from turbohtml import Element, Markdown
 
 from gossamer.analyze import main_part
 from gossamer.model.document import Document
+from gossamer.model.record import without_controls
+from gossamer.parse.links import is_script_or_data
 from gossamer.parse.metadata import base_of
 from gossamer.parse.text import INVISIBLE
 
@@ -26,11 +28,7 @@ _STYLE = Markdown(
 # Signs beside headings that only lead to themselves.
 _PERMALINKS = frozenset({"¶", "#", "§", "🔗", "link"})
 _FENCE = "```"
-# Addresses that are programs or content, however they are disguised: browsers skip white space and control characters.
-_UNSAFE = re.compile(r"[\x00-\x20]*(?:java|vb)script:|[\x00-\x20]*data:", re.IGNORECASE)
 _LATER = ("data-src", "data-lazy-src", "data-original")
-_SKIPPED_IN_ADDRESSES = dict.fromkeys(map(ord, "\t\n\r"))
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MEANINGFUL = re.compile(r"[\\`*\[\]<]")
 _MANY_LINES = re.compile(r"\n{3,}")
 _WORD = re.compile(r"\w")
@@ -97,23 +95,19 @@ def _is_wide(text: str) -> bool:
 def _drop_unsafe_addresses(body: Element) -> None:
     """The text of such a link stays. An image that a script would load later has its address elsewhere."""
     for link in body.find_all("a"):
-        if _is_unsafe(link.attr("href")):
+        if is_script_or_data(link.attr("href")):
             link.unwrap()
     for image in body.find_all("img"):
-        if _is_unsafe(image.attr("src")):
+        if is_script_or_data(image.attr("src")):
             later = next(filter(None, map(image.attr, _LATER)), None)
-            if later is None or _is_unsafe(later):
+            if later is None or is_script_or_data(later):
                 image.decompose()
             else:
                 image.attrs["src"] = later
 
 
-def _is_unsafe(address: str | list[str] | None) -> bool:
-    return bool(address) and _UNSAFE.match(str(address).translate(_SKIPPED_IN_ADDRESSES)) is not None
-
-
 def _tidy(text: str) -> str:
-    text = _CONTROL.sub(lambda found: " " if found[0].isspace() else "", text)
+    text = without_controls(text)
     if text.isascii():
         return text
     for character in INVISIBLE:

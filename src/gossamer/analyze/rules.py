@@ -16,6 +16,7 @@ from turbohtml import Element, parse
 from gossamer.analyze.typed import TYPES, Reading, is_date_format, read_value
 from gossamer.model.document import Document
 from gossamer.model.record import Value
+from gossamer.parse.links import is_script_or_data
 from gossamer.parse.metadata import base_of
 from gossamer.parse.text import tidy
 
@@ -28,6 +29,7 @@ _MOST_NESTED = 4  # conditions of an XPath inside each other: each level multipl
 _LONGEST = 2_000  # characters of a selector
 _KEYS = frozenset({"css", "xpath", "attribute", "type", "list", "required", "fields", "format"})
 _NAME = re.compile(r"[\w-][\w .:-]{0,99}")
+_LINKING = frozenset({"href", "action", "formaction"})
 # `a.more@href`: the attribute after the selector. A selector itself ends in no such thing.
 _WITH_ATTRIBUTE = re.compile(r"(?P<css>(?:.*\S)?)\s*@(?P<attribute>[A-Za-z_][\w:.-]*)", re.DOTALL)
 
@@ -136,7 +138,8 @@ def _text(rule: Rule, found: Any) -> str | None:
     if not isinstance(found, Element):
         return str(found)
     if rule.attribute:
-        return found.attr(rule.attribute)
+        stated = found.attr(rule.attribute)
+        return None if rule.attribute in _LINKING and is_script_or_data(stated) else stated
     # Where nobody has said which attribute: the one that elements have for just that.
     for name in _SPEAKING.get(rule.type, ("content",) if found.tag == "meta" else ()):
         if stated := found.attr(name):

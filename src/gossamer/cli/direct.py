@@ -68,7 +68,7 @@ async def write_directly(
     # An export always says how long its job is kept.
     now = datetime.now(UTC) if any_recipe else None
     if to_screen:
-        await write_stream(sys.stdout.buffer, chunks)
+        await write_stream(sys.stdout.buffer, words.for_screen(chunks) if sys.stdout.isatty() else chunks)
         sys.stdout.buffer.flush()
         kept.tell(found.end, now)
         return 0

@@ -129,12 +129,12 @@ def _sentence(error: Exception, message: str) -> str:
 def complain(error: GossamerError) -> None:
     """One line on the error stream, as JSON for scripts that asked for it."""
     if "--json" in sys.argv:
-        import orjson
+        from gossamer.cli import words
 
         code = error.code if isinstance(error, UserError) else "failed"
         hint = error.hint if isinstance(error, UserError) else ""
         message = error.message if isinstance(error, UserError) else str(error)
         told = {"code": code, "message": as_called(message), "hint": as_called(hint)}
-        typer.echo(orjson.dumps({"error": told}).decode(), err=True)
+        typer.echo(words.json_text({"error": told}), err=True)
     else:
         typer.echo(f"Error: {as_called(' '.join(str(error).split()))}", err=True)

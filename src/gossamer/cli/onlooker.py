@@ -6,7 +6,6 @@ import time
 from typing import Any
 from uuid import UUID
 
-import orjson
 import typer
 
 from gossamer.cli import costs, methods, report, tables, words
@@ -89,7 +88,7 @@ class Onlooker:
         lasting = {name: value for name, value in told.items() if name not in _PASSING}
         if lasting != self._told:
             self._told = lasting
-            typer.echo(orjson.dumps(told).decode())
+            typer.echo(words.json_text(told))
 
     async def _say_last_words(self, now: Standing) -> None:
         if self._as_json:

@@ -115,7 +115,7 @@ async def _objects(home: Home, job_id: UUID, listed: AddressList, counted: _Coun
 
 async def _lines(home: Home, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[bytes]:
     async for one in _objects(home, job_id, listed, counted):
-        yield orjson.dumps(one, option=orjson.OPT_APPEND_NEWLINE)
+        yield words.json_text(one).encode() + b"\n"
 
 
 async def _plain(home: Home, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[bytes]:
@@ -126,16 +126,16 @@ async def _plain(home: Home, job_id: UUID, listed: AddressList, counted: _Counte
         for name, content in one.items():
             if name in known or content is None:
                 continue
-            text = content if isinstance(content, str) else orjson.dumps(content, option=orjson.OPT_INDENT_2).decode()
-            # On a screen, what a page says must not steer the terminal.
-            yield (words.printable(text) if sys.stdout.isatty() else text).encode() + b"\n"
+            text = content if isinstance(content, str) else words.json_text(content, indent=True)
+            yield text.encode() + b"\n"
 
 
 async def _write(output: Path, chunks: AsyncIterator[bytes]) -> None:
     if str(output) != "-":
         await write_file(output, chunks)
         return
-    await write_stream(sys.stdout.buffer, chunks)
+    # On a screen, what a page says must not steer the terminal.
+    await write_stream(sys.stdout.buffer, words.for_screen(chunks) if sys.stdout.isatty() else chunks)
     sys.stdout.buffer.flush()
 
 

@@ -86,6 +86,4 @@ def say(text: str, *, quiet: bool = False) -> None:
 
 
 def say_json(value: Any) -> None:
-    import orjson
-
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    typer.echo(words.json_text(value, indent=True))

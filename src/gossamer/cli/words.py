@@ -1,7 +1,10 @@
 """Numbers, times and states as people read them."""
 
-from collections.abc import Sequence
+import codecs
+import re
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from gossamer.model.job import Job, Progress
 from gossamer.model.page import ASKED_AGAIN, Attempt
@@ -142,12 +145,28 @@ def stamp(at: datetime | None) -> str | None:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else None
 
 
+_UNESCAPED = re.compile("[\x7f-\x9f]")  # the others are escaped by whatever writes JSON
 _CONTROLS = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
 
 
 def printable(text: str) -> str:
     """Without what would steer a terminal: pages are other people's, and may try."""
     return text.translate(_CONTROLS)
+
+
+async def for_screen(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """A file as it may be shown on a terminal."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    async for chunk in chunks:
+        yield printable(decoder.decode(chunk)).encode()
+
+
+def json_text(value: Any, *, indent: bool = False) -> str:
+    """JSON that steers no terminal: control characters of every kind are written as escapes."""
+    import orjson
+
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else None).decode()
+    return text if text.isascii() and "\x7f" not in text else _UNESCAPED.sub(lambda one: f"\\u{ord(one[0]):04x}", text)
 
 
 def around(snippet: str, keyword: str, width: int = 60) -> str:

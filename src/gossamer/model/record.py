@@ -1,10 +1,16 @@
 """Rows users want, and what else a page yields."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
+
+# C0 but for tabs and line ends, DEL, C1: what steers a terminal, and what nobody can see.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# A whole value without a space in it: "JavaScript: The Good Parts" is a title.
+_PROGRAM = re.compile(r"[\x00-\x20]*(?:java|vb)script:\S*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,25 @@ class PageFile(NamedTuple):
 
     name: str  # of letters, unique for the page
     content: bytes = b""
+
+
+def without_controls(text: str) -> str:
+    """A text without control characters. Lines and tabs stay."""
+    if text.isprintable():
+        return text
+    return _CONTROL.sub(lambda found: " " if found[0].isspace() else "", text.replace("\r\n", "\n"))
+
+
+def presentable(value: Value) -> Value:
+    """A value of a page that may be shown anywhere: no control characters, no address that is a program."""
+    match value:
+        case str():
+            return "" if _PROGRAM.fullmatch(value) else without_controls(value)
+        case Mapping():
+            return {without_controls(name): presentable(one) for name, one in value.items()}
+        case Sequence():
+            return [presentable(one) for one in value]
+    return value
 
 
 class Harvest(NamedTuple):

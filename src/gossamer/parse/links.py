@@ -27,6 +27,10 @@ _PLAIN = re.compile(
     r"(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+/)*+(?:[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+)?"
 )
 
+# Browsers skip white space and control characters before and in the name of a scheme.
+_SCRIPT_OR_DATA = re.compile(r"[\x00-\x20]*(?:(?:java|vb)script|data):", re.IGNORECASE)
+_SKIPPED = dict.fromkeys(map(ord, "\t\n\r"))
+
 
 def find_links(tree: Tree, base: str, codec: str = "") -> tuple[Link, ...]:
     """Absolute, normalised, without repeats. A link is `nofollow` only if the page says so each time it appears.
@@ -70,6 +74,11 @@ def is_unfollowed(relation: str) -> bool:
     """Whether a `rel` says that the link is no recommendation."""
     # Commas are wrong there, and common.
     return not _UNFOLLOWED.isdisjoint(relation.lower().replace(",", " ").split())
+
+
+def is_script_or_data(address: str | None) -> bool:
+    """Whether an address is itself a program or a document, and leads nowhere."""
+    return bool(address) and _SCRIPT_OR_DATA.match(str(address).translate(_SKIPPED)) is not None
 
 
 def _joined(hrefs: Iterable[str], base: str, codec: str) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from gossamer.analyze.keywords import clean_keyword, fold_keyword
 from gossamer.intake.domain import Refusal, clean, read_domain
-from gossamer.model.record import RecordKind
+from gossamer.model.record import RecordKind, without_controls
 from gossamer.model.url import site_of
 from gossamer.recipe import FetchingParams
 from gossamer.recipes.following import Patterns, each_once
@@ -42,6 +42,8 @@ def _named(keyword: str) -> str:
     cleaned = clean_keyword(keyword)
     if not cleaned:
         raise ValueError("a keyword must not be blank")
+    if without_controls(cleaned) != cleaned:
+        raise ValueError("a keyword must not contain control characters")
     return cleaned
 
 

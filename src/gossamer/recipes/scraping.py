@@ -12,7 +12,7 @@ from gossamer.analyze.rules import extract, missing, read_rules
 from gossamer.model.document import Document
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page
-from gossamer.model.record import Follow, Harvest, PageFile, Record, Value
+from gossamer.model.record import Follow, Harvest, PageFile, Record, Value, presentable, without_controls
 from gossamer.model.scrape import EXTRACT, SCREENSHOT
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.parse.decode import decode
@@ -94,7 +94,11 @@ class BoundScrape:
         if files:
             data["files"] = [file.name for file in files]
         links = links_within(doc) if self._walks else ()
-        return Harvest(records=(Record(PAGE.name, (page.url,), data),), files=files, links=links)
+        shown = {
+            name: without_controls(said) if isinstance(said, str) and name in _TEXTS else presentable(said)
+            for name, said in data.items()
+        }
+        return Harvest(records=(Record(PAGE.name, (page.url,), shown),), files=files, links=links)
 
     def _fields(self, doc: Document) -> Mapping[str, Value]:
         return extract(self._rules, doc) if doc.fields is None else doc.fields
@@ -117,6 +121,7 @@ _FILES: dict[str, Callable[[Document], bytes]] = {
     "raw": lambda doc: doc.body,
     "screenshot": lambda doc: doc.screenshot,
 }
+_TEXTS = ("title", "text", "markdown")
 _PARTS: dict[str, Callable[[Document], Value]] = {
     "text": lambda doc: visible_lines(doc.tree, _source(doc)) if _is_page(doc) else doc.text,
     "markdown": markdown_of,
