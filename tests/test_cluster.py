@@ -1,19 +1,21 @@
 """How a cluster is put together: slots dealt over processes, connections counted, one at a time who keeps it."""
 
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import text as sql
 
 from gossamer.clock import SystemClock
-from gossamer.cluster import broker_url, check, parts, pool_size, read_lanes
+from gossamer.cluster import broker_url, check, join, parts, pool_size, read_lanes, refuse_differences, shared_values
 from gossamer.errors import StorageAway, UserError
 from gossamer.model.alert import AlertKind
 from gossamer.model.worker import Worker
 from gossamer.settings import Settings
-from gossamer.store import alerts, health, places, workers
+from gossamer.store import agreed, alerts, health, places, workers
 from gossamer.store.database import PostgresDatabase
 from gossamer.store.tx import Tx
 from gossamer.work.keeper import RUNNER, RUNNER_KEPT, count_connections, enter, leave
@@ -140,6 +142,53 @@ async def test_whoever_stops_in_the_middle_holds_no_locks_for_ever(
     await other.write(lambda tx: tx.run(sql("LOCK TABLE robots NOWAIT")))
     await other.close()
     await database.close()
+
+
+def of_machine(**changed: Any) -> Settings:
+    return Settings(
+        **{"redis_prefix": "acme", "api_secret": "s" * 40, "domain_rates": {"slow.example": 0.1}, **changed}
+    )
+
+
+async def joined(database: AnyDatabase, settings: Settings, host: str) -> None:
+    values = shared_values(settings)
+    refuse_differences(settings, values, await database.write(join, values, host))
+
+
+DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
+    "prefix": ({"redis_prefix": "gossamer"}, "GOSSAMER_REDIS_PREFIX is gossamer here and acme on node-1"),
+    "rate": ({"domain_rate": 5}, "GOSSAMER_DOMAIN_RATE is 5 here and 1 on node-1"),
+    "rates": ({"domain_rates": {}}, "GOSSAMER_DOMAIN_RATES is not set here and slow.example=0.1 on node-1"),
+    "secret": ({"api_secret": "t" * 40}, "GOSSAMER_API_SECRET is another one than on node-1"),
+    "none": ({"api_secret": None}, "GOSSAMER_API_SECRET is not set here, and node-1 has one"),
+    "pooling": (
+        {"database_pooling": "transaction"},
+        "GOSSAMER_DATABASE_POOLING is transaction here and session on node-1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+async def test_a_machine_whose_settings_differ_is_refused(database: AnyDatabase, name: str) -> None:
+    changed, said = DIFFERENT[name]
+    await joined(database, of_machine(), "node-1")
+    await joined(database, of_machine(), "node-2")
+    with pytest.raises(UserError, match=re.escape(f"does not fit into the cluster: {said}.")) as caught:
+        await joined(database, of_machine(**changed), "node-3")
+    assert caught.value.code == "cluster.settings"
+    # What the others have stays as it was.
+    await joined(database, of_machine(), "node-3")
+    kept = await database.read(agreed.all_of_them)
+    assert {one.host for one in kept} == {"node-1"}
+    assert "s" * 40 not in str(kept)
+    # Where none of them is at work any more, or an operator says so, the next one decides.
+    if name == "rate":
+        await database.write(agreed.forget)
+    else:
+        await database.write(places.leave, RUNNER, CLUSTER)
+    await joined(database, of_machine(**changed), "node-3")
+    with pytest.raises(UserError, match="does not fit into the cluster"):
+        await joined(database, of_machine(), "node-1")
 
 
 async def test_one_instance_at_a_time_keeps_the_cluster_and_no_home_beside_it(database: AnyDatabase) -> None:

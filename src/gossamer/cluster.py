@@ -4,12 +4,14 @@ import os
 import re
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from hashlib import sha256
 from importlib.util import find_spec
 
 from gossamer import __version__
+from gossamer.access import passwords
 from gossamer.assembly import EXPORTERS_POOL, App, database_url, lanes_here, open_app, open_kit, require_redis
 from gossamer.deliver.alerts import LogChannel, Post
 from gossamer.errors import UserError
@@ -19,15 +21,16 @@ from gossamer.model.worker import Worker
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
 from gossamer.settings import Settings
-from gossamer.store import health, workers
-from gossamer.store.database import open_database
+from gossamer.store import agreed, health, places, workers
+from gossamer.store.agreed import Agreed
+from gossamer.store.database import PostgresDatabase, open_database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work.crew import Crew
 from gossamer.work.desk import Desk
 from gossamer.work.instance import ENDLESS, Instance
-from gossamer.work.keeper import NEARLY_ALL, Duties, Keeper
-from gossamer.work.member import Member
+from gossamer.work.keeper import NEARLY_ALL, RUNNER, RUNNER_KEPT, Duties, Keeper
+from gossamer.work.member import CLUSTER, Member
 from gossamer.work.outage import DatabaseWatch
 
 LANES = ("http", "browser", "stealth", "desk")
@@ -61,6 +64,70 @@ def check(settings: Settings) -> None:
             "The Python package celery is not installed.",
             hint="Install it with \".venv/bin/pip install '.[cluster]'\".",
         )
+
+
+_SEALED_WITH = "GOSSAMER_API_SECRET"
+_UNSET = "none"
+_MOST_SHOWN = 80  # characters of a value
+
+
+def shared_values(settings: Settings) -> dict[str, str]:
+    """What all machines of a cluster must have set alike. A secret is not kept, only its digest."""
+    secret = settings.api_secret
+    return {
+        "GOSSAMER_REDIS_PREFIX": settings.redis_prefix,
+        "GOSSAMER_DOMAIN_RATE": f"{settings.domain_rate:g}",
+        "GOSSAMER_DOMAIN_RATES": ",".join(f"{name}={rate:g}" for name, rate in sorted(settings.domain_rates.items())),
+        "GOSSAMER_DATABASE_POOLING": settings.database_pooling,
+        _SEALED_WITH: passwords.digest(_hidden(secret.get_secret_value())) if secret else _UNSET,
+    }
+
+
+def _hidden(secret: str) -> str:
+    """Of one length, whatever the secret's is."""
+    return sha256(secret.encode()).hexdigest()
+
+
+def join(tx: Tx, values: Mapping[str, str], host: str) -> list[Agreed]:
+    """What the cluster goes by: what the first machine had. Where no other is at work, that is this one."""
+    places.meet(tx, "cluster settings")
+    known = agreed.all_of_them(tx)
+    if known and health.working_home(tx) == CLUSTER:
+        return known
+    agreed.replace(tx, values, host)
+    # From here on others find a cluster at work. Where a home works this database they do not, and both wait.
+    places.enter(tx, RUNNER, CLUSTER, 1, RUNNER_KEPT)
+    return agreed.all_of_them(tx)
+
+
+def refuse_differences(settings: Settings, values: Mapping[str, str], known: Sequence[Agreed]) -> None:
+    """One machine that asks sites more often, or under other names, breaks the promise of all."""
+    found = [said for one in known if (said := _difference(settings, one, values.get(one.name)))]
+    if found:
+        raise UserError(
+            "cluster.settings",
+            f"This machine does not fit into the cluster: {'; '.join(found)}.",
+            hint="Set what the others have: 'gossamer system cluster-settings'. To change it for all of them, stop all "
+            "workers first.",
+        )
+
+
+def _difference(settings: Settings, known: Agreed, ours: str | None) -> str:
+    if ours is None or ours == known.value:
+        return ""
+    if known.name != _SEALED_WITH:
+        return f"{known.name} is {_shown(ours)} here and {_shown(known.value)} on {known.host}"
+    if settings.api_secret is None:
+        return f"{_SEALED_WITH} is not set here, and {known.host} has one"
+    if known.value == _UNSET:
+        return f"{_SEALED_WITH} is set here and not on {known.host}"
+    if passwords.fits(_hidden(settings.api_secret.get_secret_value()), known.value):
+        return ""
+    return f"{_SEALED_WITH} is another one than on {known.host}"
+
+
+def _shown(value: str) -> str:
+    return (value if len(value) <= _MOST_SHOWN else f"{value[:_MOST_SHOWN]}...") or "not set"
 
 
 def broker_url(settings: Settings) -> str:
@@ -154,9 +221,13 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
     # Started again by whoever looks after it, it may find the database away: that is waited for.
     async with open_app(settings, settings.database_patience) as app:
         app.check()
+        values = shared_values(settings)
+        refuse_differences(settings, values, await app.database.write(join, values, host))
         pool = await app.database.read(pool_size, len(dealt))
         closing = open_database(database_url(settings), app.clock, pool=_CLOSER, pooled=settings.pooled)
         closing.patience.lasts = ENDLESS
+        if isinstance(closing, PostgresDatabase):
+            await closing.refuse_pooler()
         # It sends to all lanes, also those that only other machines walk.
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, LANES)
         commands = [(sys.executable, "-m", "gossamer.worker", *_arguments(part, pool)) for part in dealt]
@@ -193,7 +264,7 @@ def _duties(app: App, desk: Desk, ending: Desk) -> Duties:
         Post(app.database, app.clock, (LogChannel(),)),
         Retainer(app.database, app.terms),
         app.recipes,
-        "" if settings.storage_url else app.home_name,
+        "",  # any worker that makes files: this instance may have no desk
         settings.lease,
         settings.job_time,
         desk,
@@ -212,7 +283,7 @@ async def open_member(
     async with open_kit(settings, 1, pool=pool) as kit:
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, tuple(lanes))
         walked = {lane: slots for lane, slots in lanes.items() if lane != "desk"}
-        kit = replace(kit, dispatcher=dispatcher, lanes=walked)
+        kit = replace(kit, dispatcher=dispatcher, lanes=walked, files_of="")
         await dispatcher.listen(room)
         now = kit.clock.now()
         yield Member(kit, Worker(name, host, os.getpid(), lanes, __version__, now, now), beat)

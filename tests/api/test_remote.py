@@ -106,6 +106,8 @@ LOOKS = (
     "explain SITE --job JOB",
     "explain SITE/nowhere --job JOB",
     "system workers",
+    "system cluster-settings",
+    "system cluster-settings",
     "system queue-status",
     "system backlog",
     "system alerts",

@@ -87,10 +87,11 @@ def test_an_id_of_another_account_is_no_id(api: Server, endpoint: str) -> None:
         assert "a-secret-name" not in theirs.text
         now = owner.get(f"/v1/jobs/{job}").json()
         assert (now["state"], now["name"]) == ("running", "a secret name")
-        assert owner.get(f"/v1/jobs/{job}/exports").json()["items"][0]["state"] == "pending"
+        assert owner.get(f"/v1/jobs/{job}/exports").json()["items"][0]["state"] != "cancelled"
         assert not next(one for one in owner.get("/v1/keys").json()["items"] if one["id"] == key)["revoked_at"]
         told = owner.get(f"/v1/webhooks/{hook}/deliveries").json()["items"]
-        assert [(one["id"], one["state"]) for one in told] == [(message, "pending")]
+        # Beside it may be those of files that the server has made.
+        assert (message, "pending") in [(one["id"], one["state"]) for one in told]
         assert owner.get(f"/v1/webhooks/{hook}").json()["state"] == "active"
         owner.delete(f"/v1/webhooks/{hook}")
 
@@ -119,7 +120,10 @@ BESIDE = {
     "live": {"listings.last_event", "_look"},
     "streams": {"owned.job"},
     "health": {"database_time"},
-    "housekeeping": {"usage.ended", "usage.close", "usage.waiting", "let_in", "_forget_old", "usage.set_month_anew"},
+    "housekeeping": {
+        *("usage.ended", "usage.close", "usage.waiting", "let_in", "_forget_old", "usage.set_month_anew"),
+        "exports.any_unmade",  # whoever asked for it
+    },
     "serve": {"working_home"},  # who works the jobs, which is said at the start
 }
 

@@ -49,12 +49,18 @@ def rows_of(revision: str, first: str = "a.test", second: str = "b.test") -> Row
     if revision >= "0010":
         _add(rows["jobs"], account_id="default")
         rows |= _of_0010()
-    if revision >= "0017":
-        _add(rows["jobs"], at_once=2)
+    _add_since_0017(rows, revision)
     return rows | _since_0011(revision)
 
 
-FILLED = tuple(f"{number:04}" for number in range(1, 18))
+def _add_since_0017(rows: Rows, revision: str) -> None:
+    if revision >= "0017":
+        _add(rows["jobs"], at_once=2)
+    if revision >= "0018":
+        _add(rows["minutes"], requests=3, failed=1, writes=2, write_ms=40)
+
+
+FILLED = tuple(f"{number:04}" for number in range(1, 19))
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 

@@ -250,6 +250,30 @@ async def test_a_database_that_is_being_worked_is_not_upgraded(empty: AnyDatabas
     assert await empty.read(revision) == HEAD
 
 
+@pytest.mark.parametrize("empty_url", ["postgres"], indirect=True)
+@pytest.mark.parametrize("former", ["0005", "0012", FILLED[-1]])
+async def test_a_cluster_is_upgraded_when_all_have_ended_and_until_then_it_is_said_who_works(
+    tmp_path: Path, empty: AnyDatabase, empty_url: str, former: str
+) -> None:
+    """As the operator does it: look who is at work, end them all, upgrade."""
+    await empty.write(make_former, former)
+    await empty.write(places.enter, "runner", "cluster", 1, timedelta(minutes=5))
+    terminal = Terminal(tmp_path / "home", settings={"GOSSAMER_DATABASE_URL": empty_url})
+    said = terminal.type("system", "workers").stdout
+    (worker,) = terminal.ask("system", "workers")
+    assert worker["id"] in said
+    assert f"The database is at revision {former} and is yet to be upgraded for this program" in said
+    refused = terminal.type("db", "upgrade", check=False)
+    assert (refused.returncode, "being worked by cluster" in refused.stderr) == (2, True)
+    assert "'gossamer system workers' shows who is at work." in refused.stderr
+    assert terminal.type("job", "list", check=False).returncode == 2, "anything else wants the upgrade first"
+    await empty.write(lambda tx: tx.run(text("DELETE FROM workers")))
+    await empty.write(places.leave, "runner", "cluster")
+    assert f"revision {former}" in terminal.type("system", "workers").stdout
+    assert f"is now at revision {HEAD} (was {former})" in terminal.type("db", "upgrade").stdout
+    assert "yet to be upgraded" not in terminal.type("system", "workers").stdout
+
+
 async def test_a_command_does_not_upgrade_the_file_of_a_working_runner(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/gossamer.db"
     database = open_database(url, SystemClock())

@@ -94,6 +94,35 @@ def test_three_instances_are_steered_and_killed_and_nothing_is_lost_or_double(
 
 
 @pytest.mark.story
+def test_a_machine_with_other_settings_is_refused_and_an_operator_may_change_them(
+    tmp_path: Path, new_postgres: Callable[[], str], redis_server: RedisServer
+) -> None:
+    url = new_postgres()
+    settings = {
+        "GOSSAMER_DATABASE_URL": url,
+        "GOSSAMER_REDIS_URL": redis_server.url,
+        "GOSSAMER_REDIS_PREFIX": "alike",
+        "GOSSAMER_API_SECRET": "the same on all machines of this cluster",
+    }
+    one = Terminal(tmp_path / "one", settings=settings)
+    two = Terminal(tmp_path / "two", settings={**settings, "GOSSAMER_DOMAIN_RATE": "5"})
+    rows = Rows(url)
+    with instance(one, tmp_path / "one.log", "--lanes", "http:1", "--processes", "1"):
+        rows.until("SELECT count(*) FROM workers", lambda count: count == 1)
+        refused = two.type("worker", "--lanes", "http:1", "--processes", "1", check=False)
+        assert refused.returncode == 2
+        assert "This machine does not fit into the cluster: GOSSAMER_DOMAIN_RATE is 5 here and 1 on " in refused.stderr
+        assert "GOSSAMER_API_SECRET" not in refused.stderr
+        kept = {found["name"]: found["value"] for found in one.ask("system", "cluster-settings")}
+        assert (kept["GOSSAMER_DOMAIN_RATE"], kept["GOSSAMER_API_SECRET"]) == ("1", "set")
+        assert "GOSSAMER_REDIS_PREFIX" in one.type("system", "cluster-settings").stdout
+        assert one.ask("system", "cluster-settings", "--forget") == {"forgotten": 5}
+        with instance(two, tmp_path / "two.log", "--lanes", "http:1", "--processes", "1"):
+            rows.until("SELECT count(*) FROM workers", lambda count: count == 2)
+    assert "None yet." not in one.type("system", "cluster-settings").stdout
+
+
+@pytest.mark.story
 def test_what_a_cluster_cannot_be_made_of_is_refused(tmp_path: Path, redis_server: RedisServer) -> None:
     without = Terminal(tmp_path / "home", None, {"GOSSAMER_REDIS_URL": redis_server.url})
     refused = without.type("worker", check=False)

@@ -1,18 +1,21 @@
-"""Beside the requests: bills of jobs that have ended are made up, and jobs that wait are let in."""
+"""Beside the requests: bills of jobs that have ended are made up, jobs that wait are let in, and files are made that no
+worker makes."""
 
 import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 
+from gossamer.assembly import App
 from gossamer.errors import StorageAway
 from gossamer.intake.quota import let_in
 from gossamer.model.account import Quota
-from gossamer.store import accounts, usage
+from gossamer.store import accounts, exports, usage
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 
 EVERY = 0.5  # seconds
+_MAKE_EVERY = 1.0
 KEPT = timedelta(days=90)
 _FORGET_EVERY = 7_200  # rounds
 
@@ -48,6 +51,31 @@ class Housekeeper:
 
     def _limits(self, tx: Tx, account: str) -> Quota:
         return self._quota.of(accounts.get(tx, account))
+
+
+class FileMaker:
+    """Makes files that were asked for here although nobody works this home: on the server of a cluster, for instance.
+
+    Where an object storage takes them a worker makes them, if any does.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(_MAKE_EVERY)
+            try:
+                if await self._is_needed():
+                    async with self._app.exporter("server") as exporter:
+                        await exporter.make_all()
+            except StorageAway as error:
+                log.warning("database.away", why=str(error))
+
+    async def _is_needed(self) -> bool:
+        if self._app.lock.holder() is not None:
+            return False  # whoever works this home makes its files
+        return await self._app.database.read(exports.any_unmade, self._app.home_name)
 
 
 def _forget_old(tx: Tx) -> int:

@@ -17,7 +17,7 @@ from gossamer.access.tokens import Signer
 from gossamer.api.app import make_api
 from gossamer.api.connections import ConnectionLimits, bounded
 from gossamer.api.development import Development
-from gossamer.api.housekeeping import Housekeeper
+from gossamer.api.housekeeping import FileMaker, Housekeeper
 from gossamer.api.limits import Rates
 from gossamer.api.live import Live
 from gossamer.api.parts import Parts
@@ -74,7 +74,7 @@ async def serve(
         server = _Quiet(server_config(wire, ConnectionLimits()))
         tasks = [asyncio.create_task(server.serve(sockets=[listener]))]
         keeper = Housekeeper(app.database, app.quota, parts.prices)
-        tasks.append(asyncio.create_task(keeper.run()))
+        tasks += [asyncio.create_task(beside.run()) for beside in (keeper, FileMaker(app))]
         if not api_only:
             tasks.append(asyncio.create_task(HomeWorker(app, parts.express, processes).run()))
         gc.freeze()  # what was loaded to begin with stays: to look through all of it takes as long as many requests

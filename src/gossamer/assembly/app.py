@@ -245,8 +245,13 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(settings: Settings, patience: timedelta = timedelta()) -> AsyncIterator[App]:
-    """An app on a database that is up to date. `patience` is with one that is away just now."""
+async def open_app(
+    settings: Settings, patience: timedelta = timedelta(), *, may_be_older: bool = False
+) -> AsyncIterator[App]:
+    """An app on a database that is up to date. `patience` is with one that is away just now.
+
+    `may_be_older`: a server that is yet to be upgraded will do, for a command that only asks who is at work.
+    """
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = HomeLock(settings.home)
     # By the runner's clock while there is one: what we write is due by it.
@@ -258,6 +263,7 @@ async def open_app(settings: Settings, patience: timedelta = timedelta()) -> Asy
         pool=settings.database_pool_size,
         pooled=settings.pooled,
         patience=patience,
+        may_be_older=may_be_older,
     )
     try:
         await agree(clock, database)

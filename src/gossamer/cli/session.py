@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from gossamer.cli.servers import Login
 
 
-def run(work: Callable[["Home"], Coroutine[Any, Any, int | None]]) -> None:
-    """Open the home that is meant, here or behind a server, do the work, leave with its exit code."""
+def run(work: Callable[["Home"], Coroutine[Any, Any, int | None]], *, may_be_older: bool = False) -> None:
+    """Open the home that is meant, here or behind a server, do the work, leave with its exit code.
+
+    `may_be_older`: the database of this home may be one that is yet to be upgraded.
+    """
     from gossamer.cli.servers import chosen
 
     settings = _settings()
     login = chosen(settings)
-    _leave(asyncio.run(_there(settings, login, work)) if login else _here(settings, work))
+    _leave(asyncio.run(_there(settings, login, work)) if login else _here(settings, work, may_be_older=may_be_older))
 
 
 def run_here(work: Callable[["App"], Coroutine[Any, Any, int | None]]) -> None:
@@ -35,20 +38,20 @@ def run_here(work: Callable[["App"], Coroutine[Any, Any, int | None]]) -> None:
     _leave(_open(settings, whole))
 
 
-def _here(settings: Settings, work: Callable[["Home"], Coroutine[Any, Any, int | None]]) -> int:
+def _here(settings: Settings, work: Callable[["Home"], Coroutine[Any, Any, int | None]], *, may_be_older: bool) -> int:
     async def whole(app: "App") -> int:
         from gossamer.cli.here import LocalHome
 
         return await work(LocalHome(app)) or 0
 
-    return _open(settings, whole)
+    return _open(settings, whole, may_be_older=may_be_older)
 
 
-def _open(settings: Settings, work: Callable[["App"], Coroutine[Any, Any, int]]) -> int:
+def _open(settings: Settings, work: Callable[["App"], Coroutine[Any, Any, int]], *, may_be_older: bool = False) -> int:
     from gossamer.assembly import open_app, start_log
 
     async def whole() -> int:
-        async with open_app(settings) as app:
+        async with open_app(settings, may_be_older=may_be_older) as app:
             return await work(app)
 
     start_log(settings)

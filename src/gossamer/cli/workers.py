@@ -55,6 +55,7 @@ def show_workers(as_json: bool = JSON) -> None:
             return 0
         if not found:
             say(_without_workers(answer))
+            _tell_of_revision(answer)
             return 0
         titles = ["Worker", "Lanes", "Holds", "Version", "Up for", "Last heard of"]
         cells = [
@@ -70,9 +71,20 @@ def show_workers(as_json: bool = JSON) -> None:
         ]
         tables.show(tables.plain(titles, cells, right=("Holds",)))
         say(_room_line(found))
+        _tell_of_revision(answer)
         return 0
 
-    run_command(work)
+    run_command(work, may_be_older=True)
+
+
+def _tell_of_revision(answer: "Workers") -> None:
+    from gossamer.cli.session import say
+
+    if answer.older:
+        say(
+            f"The database is at revision {answer.older} and is yet to be upgraded for this program: when all workers "
+            "and servers have ended, run 'gossamer db upgrade'."
+        )
 
 
 def _room_of(found: "Sequence[Worker]") -> dict[str, int]:
@@ -103,6 +115,52 @@ def _without_workers(answer: "Workers") -> str:
     if answer.is_cluster:
         return f"{said} Start a worker with 'gossamer worker'."
     return said if answer.runner is not None else f"{said} 'gossamer job run' and 'gossamer serve' do, while they run."
+
+
+@app.command("cluster-settings", cls=StrictCommand)
+def show_cluster_settings(
+    forget: bool = typer.Option(False, "--forget", help="Let the next worker that starts set them anew."),
+    as_json: bool = JSON,
+) -> None:
+    """The settings that all machines of a cluster must share, and which machine set them first.
+
+    A worker that starts with another value is refused. To change one, stop all workers, or give --forget and start them
+    anew one after the other: until the last one has been, the machines differ.
+
+    Examples:
+
+    \b
+        gossamer system cluster-settings
+
+        gossamer system cluster-settings --forget
+    """
+    from gossamer.cli.session import run as run_command
+
+    async def work(home: "Home") -> int:
+        from gossamer.cli import tables, words
+        from gossamer.cli.session import say, say_json
+        from gossamer.questions.system import forget_shared_settings, shared_settings
+
+        if forget:
+            count = await home.ask(forget_shared_settings)
+            if as_json:
+                say_json({"forgotten": count})
+            else:
+                say("Forgotten. The next worker that starts sets them anew." if count else "There were none.")
+            return 0
+        found = await home.ask(shared_settings)
+        if as_json:
+            say_json([
+                {"name": one.name, "value": one.value, "host": one.host, "since": words.stamp(one.at)} for one in found
+            ])  # fmt: skip
+        elif not found:
+            say("None yet. The first worker of a cluster sets them.")
+        else:
+            cells = [[one.name, one.value, one.host, words.moment(one.at)[:19]] for one in found]
+            tables.show(tables.plain(["Setting", "Value", "Set by", "Since"], cells))
+        return 0
+
+    run_command(work)
 
 
 @app.command("queue-status", cls=StrictCommand)

@@ -14,17 +14,20 @@ from gossamer.questions.limits import Few, Text
 from gossamer.questions.view import View
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Outlook, Retainer, RetentionReport
+from gossamer.store import agreed, dead_letters, desk, jobs, memory, pace, queue
 from gossamer.store import alerts as alert_rows
-from gossamer.store import dead_letters, desk, jobs, memory, pace, queue
 from gossamer.store import health as rows
 from gossamer.store import workers as worker_rows
+from gossamer.store.agreed import Agreed
 from gossamer.store.database import SqliteDatabase
 from gossamer.store.dead_letters import DeadLetter
 from gossamer.store.desk import DeskLine
 from gossamer.store.health import Server, Unattended
 from gossamer.store.pace import Done
 from gossamer.store.queue import QueueLine
+from gossamer.store.schema import HEAD, revision
 
+_DIGEST = "$argon2"
 WINDOW = timedelta(minutes=5)  # of which figures tell how much was done
 
 
@@ -34,6 +37,7 @@ class Workers:
     workers: tuple[Worker, ...]
     runner: int | None  # the process that works the home by itself, 0 if it is another home's; None if there is none
     is_cluster: bool  # whether workers could be started
+    older: str = ""  # the revision of a database that is yet to be upgraded
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +65,25 @@ class Figures:
 async def workers(view: View) -> Workers:
     app = view.house()
     elsewhere = await view.runner()
+    found = await app.database.read(revision)
     return Workers(
         await app.database.read(rows.database_time),
         tuple(await app.database.read(worker_rows.known)),
         app.lock.holder() or elsewhere,
         bool(app.settings.redis_url) and not isinstance(app.database, SqliteDatabase),
+        "" if found in (None, HEAD) else str(found),
     )
+
+
+async def shared_settings(view: View) -> list[Agreed]:
+    """What all machines of the cluster must have set alike, without what is a secret."""
+    found = await view.house().database.read(agreed.all_of_them)
+    return [replace(one, value="set") if one.value.startswith(_DIGEST) else one for one in found]
+
+
+async def forget_shared_settings(view: View) -> int:
+    """Let the next worker that joins say what they are; how many there were."""
+    return await view.house().database.write(agreed.forget)
 
 
 async def waiting(view: View) -> Queue:

@@ -45,6 +45,8 @@ _ALL: tuple[Question, ...] = (
     submitting.foreseen,
     submitting.unmet,
     system.workers,
+    system.shared_settings,
+    system.forget_shared_settings,
     system.waiting,
     system.backlog,
     system.figures,

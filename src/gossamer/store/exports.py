@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Row, bindparam, delete, exists, func, inse
 from gossamer.model.export import OPEN, Export, ExportRequest, ExportState
 from gossamer.model.ids import new_id
 from gossamer.model.states import JobState
-from gossamer.store import outbox
+from gossamer.store import outbox, workers
 from gossamer.store.tables import exports, jobs
 from gossamer.store.tx import Tx
 
@@ -72,6 +72,13 @@ _WAITING = select(func.count()).where(
 def count_waiting(tx: Tx, home: str) -> int:
     """Files for this home that nobody makes yet."""
     return int(tx.run(_WAITING, {"home": home}).scalar_one())
+
+
+def any_unmade(tx: Tx, home: str) -> bool:
+    """Whether a file waits that only this home can make, or one for anybody while no worker there is makes files."""
+    waits = select(exports.c.home).where(exports.c.state == ExportState.PENDING, exports.c.home.in_(("", home)))
+    homes = set(tx.run(waits.distinct()).scalars())
+    return home in homes or ("" in homes and not any("desk" in room for room in workers.rooms(tx).values()))
 
 
 def left_behind(tx: Tx, home: str) -> list[Export]:

@@ -16,7 +16,8 @@ from gossamer.store.health import working_home
 from gossamer.store.tx import Tx
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
-HEAD = "0018"
+HEAD = "0019"
+_KNOWS_WORKERS = "0005"  # the first revision in which workers are rows
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 
@@ -65,8 +66,12 @@ async def ready_database(
     pool: int = 4,
     pooled: bool = False,
     patience: timedelta = timedelta(),
+    may_be_older: bool = False,
 ) -> SqliteDatabase | PostgresDatabase:
-    """An open database at the right revision. SQLite is upgraded by itself; a server is its operator's to upgrade."""
+    """An open database at the right revision. SQLite is upgraded by itself; a server is its operator's to upgrade.
+
+    `may_be_older`: one that is yet to be upgraded is good enough to ask who is at work.
+    """
     database = open_database(url, clock, checkpoints=checkpoints, pool=pool, longest=longest, pooled=pooled)
     database.patience.lasts = patience
     try:
@@ -74,6 +79,8 @@ async def ready_database(
         if found == HEAD:
             return database
         if isinstance(database, PostgresDatabase):
+            if may_be_older and found is not None and _KNOWS_WORKERS <= found < HEAD:
+                return database
             refuse_newer(found, shown(url))
             raise UserError(
                 "database.revision",
@@ -113,7 +120,8 @@ def _bring_up(tx: Tx, where: str) -> str | None:
         raise UserError(
             "database.in_use",
             f"{where} is at revision {found} and being worked by {home}: it cannot be upgraded to {HEAD} meanwhile.",
-            hint="Stop the gossamer that works it (Ctrl-C, or end its process), wait 30 seconds, and try again.",
+            hint="Stop the gossamer that works it (Ctrl-C, or end its process), wait 30 seconds, and try again. "
+            "'gossamer system workers' shows who is at work.",
         )
     upgrade(tx)
     return found

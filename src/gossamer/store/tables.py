@@ -296,6 +296,16 @@ workers = Table(
     Column("beat_at", Instant, nullable=False),
 )
 
+# What all machines of a cluster must have set alike, as the first one had it. Of a secret it is a digest.
+cluster_settings = Table(
+    "cluster_settings",
+    metadata,
+    Column("name", String(40), primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("at", Instant, nullable=False),
+)
+
 # What worked on a domain, whichever job has tried it.
 memory = Table(
     "memory",

@@ -10,6 +10,9 @@ from gossamer.model.worker import SILENT_AFTER, Worker
 from gossamer.store.tables import visits, workers
 from gossamer.store.tx import Tx
 
+# Those there have been from the beginning: who is at work is asked of a database that is yet to be upgraded, too.
+_COLUMNS = tuple(workers.c[name] for name in ("id", "host", "pid", "lanes", "version", "started_at", "beat_at"))
+
 
 def beat(tx: Tx, worker: Worker) -> None:
     """It lives, and has this much room. The database says when that was."""
@@ -37,7 +40,7 @@ def known(tx: Tx) -> list[Worker]:
         .subquery()
     )
     query = (
-        select(workers, func.coalesce(held.c.holds, 0).label("holds"))
+        select(*_COLUMNS, func.coalesce(held.c.holds, 0).label("holds"))
         .outerjoin(held, held.c.worker == workers.c.id)
         .order_by(workers.c.id)
     )
