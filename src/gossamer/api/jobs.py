@@ -142,7 +142,8 @@ def _as_submitted(job: Job, *, start: bool) -> views.JobView:
     """The first answer, however far the job is by now."""
     state = views.first_state(job)
     fields = views.job_fields(job, waiting=start and state is JobState.PENDING)
-    return views.JobView(**{**fields, "state": state, "reason": "", "started_at": None, "finished_at": None})
+    why = job.reason if job.state is JobState.PENDING else ""  # the queue is full
+    return views.JobView(**{**fields, "state": state, "reason": why, "started_at": None, "finished_at": None})
 
 
 def job_request(body: NewJob, parts: Parts, key: str | None, *, needs_targets: bool = True) -> JobRequest:

@@ -56,7 +56,7 @@ class JobView(BaseModel):
     waiting: bool = Field(
         False, description="It begins when another job of the account has ended, or when the queue has drained."
     )
-    reason: str = Field("", description="Why it was paused or has failed.")
+    reason: str = Field("", description="Why it was paused, has failed, or waits for the queue.")
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
