@@ -31,23 +31,25 @@ def _fill(home: Path) -> None:
 def test_jobs_stay_pending_with_the_sentence_and_scrapes_are_answered(tmp_path: Path) -> None:
     with town() as port:
         settings = {"GOSSAMER_CONNECT_TO": f"*.town=127.0.0.1:{port}"}
-        with server(tmp_path / "home", "--processes", "1", settings=settings) as here:
-            with here.client(right="submit") as client:
-                first = client.post("/v1/scrape", json={"url": "http://one.town/lamp"})
-                assert first.status_code == 200
-                for _ in range(10):
-                    _fill(here.home)
-                    made = client.post("/v1/jobs", json=new_job(domains=["two.town"])).json()
-                    time.sleep(2)
-                    if client.get(f"/v1/jobs/{made['id']}").json()["state"] == "pending":
-                        break  # else the runner has come up and looked for the first time: the next look is in a minute
-                assert (made["state"], made["waiting"], made["reason"]) == ("pending", True, WHY)
-                page = client.post("/v1/scrape", json={"url": "http://three.town/lamp"})
-                assert (page.status_code, page.json()["status"]) == (200, "done")
-                said = client.get(f"/v1/jobs/{made['id']}").json()
-                assert (said["state"], said["waiting"], said["reason"]) == ("pending", True, WHY)
-                done = wait_for(client, f"/v1/jobs/{made['id']}", longest=150)
-                assert (done["state"], done["reason"]) == ("completed", "")
+        with (
+            server(tmp_path / "home", "--processes", "1", settings=settings) as here,
+            here.client(right="submit") as client,
+        ):
+            first = client.post("/v1/scrape", json={"url": "http://one.town/lamp"})
+            assert first.status_code == 200
+            for _ in range(10):
+                _fill(here.home)
+                made = client.post("/v1/jobs", json=new_job(domains=["two.town"])).json()
+                time.sleep(2)
+                if client.get(f"/v1/jobs/{made['id']}").json()["state"] == "pending":
+                    break  # else the runner has come up and looked for the first time: the next look is in a minute
+            assert (made["state"], made["waiting"], made["reason"]) == ("pending", True, WHY)
+            page = client.post("/v1/scrape", json={"url": "http://three.town/lamp"})
+            assert (page.status_code, page.json()["status"]) == (200, "done")
+            said = client.get(f"/v1/jobs/{made['id']}").json()
+            assert (said["state"], said["waiting"], said["reason"]) == ("pending", True, WHY)
+            done = wait_for(client, f"/v1/jobs/{made['id']}", longest=150)
+            assert (done["state"], done["reason"]) == ("completed", "")
         terminal = Terminal(here.home)
         assert terminal.ask("system", "alerts") == []
         assert WHY in [one["sentence"] for one in terminal.ask("system", "alerts", "--all")]
