@@ -33,6 +33,36 @@ def submit(client: httpx.Client, **more: Any) -> dict[str, Any]:
     return body
 
 
+def test_a_job_is_renamed_and_run_again(api: Server) -> None:
+    with api.client(right="submit") as client, api.client(right="read") as reader:
+        job = submit(client, name="Acme Q1", domains=["b.test", "www.c.test"], max_concurrency=3, start=False)
+        path = f"/v1/jobs/{job['id']}"
+        assert client.patch(path, json={"name": "Acme  Q2"}).json()["name"] == "Acme Q2"
+        assert reader.get(path).json()["name"] == "Acme Q2"
+        assert reader.patch(path, json={"name": "Mine"}).status_code == 403
+        assert client.patch(path, json={"name": " "}).json()["code"] == "job.name"
+        assert client.patch(f"/v1/jobs/{uuid4()}", json={"name": "x"}).status_code == 404
+        once = {"Idempotency-Key": uuid4().hex}
+        made = client.post(f"{path}/rerun", json={"start": False}, headers=once)
+        assert (made.status_code, made.json()["name"]) == (201, "Acme Q2 (2)")
+        again = client.post(f"{path}/rerun", json={"start": False}, headers=once)
+        assert (again.json()["id"], again.headers["idempotent-replayed"]) == (made.json()["id"], "true")
+        former, now = (reader.get(one).json() for one in (path, made.headers["location"]))
+        for name in ("params", "limits", "max_concurrency", "priority"):
+            assert now[name] == former[name]
+        assert now["progress"]["sites"]["total"] == 2
+        assert reader.post(f"{path}/rerun").status_code == 403
+        client.post(f"{path}/cancel")
+        client.delete(path)
+        # Of a job of domains its list is kept, of one of pages nothing is.
+        assert client.post(f"{path}/rerun", json={"start": False}).status_code == 201
+        batch = client.post("/v1/batch", json={"urls": ["https://b.test/1"]}).json()["id"]
+        client.post(f"/v1/jobs/{batch}/cancel")
+        client.delete(f"/v1/jobs/{batch}")
+        gone = client.post(f"/v1/jobs/{batch}/rerun")
+        assert (gone.status_code, gone.json()["code"]) == (409, "job.no_list")
+
+
 def test_a_job_is_submitted_listed_steered_and_deleted(api: Server) -> None:
     with api.client(right="submit") as client:
         job = submit(client, name="Acme Q1", domains=["b.test", "www.b.test", "https://c.test/x"])

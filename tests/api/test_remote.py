@@ -79,6 +79,8 @@ def _exports(client: Any, job: str) -> Any:
 LOOKS = (
     "job status JOB",
     "job list --limit 3",
+    "job list --recipe prospect --state completed --name look",
+    'job status "Looked at"',
     "job sites JOB",
     "job sites JOB --state failed",
     "job pages JOB --limit 7",
@@ -157,6 +159,21 @@ def test_files_are_made_there_and_can_be_fetched_by_their_links(working: Server,
     assert links[0].rpartition("/")[0].partition("/v1/")[0] == working.url
     assert "Export ready" in laptop.type("job", "export-status", rows, "--wait").stdout
     assert laptop.type("job", "export-cancel", rows).stdout == "No file is being made.\n"
+
+
+def test_a_job_is_named_renamed_and_run_again_from_afar(working: Server, tmp_path: Path) -> None:
+    laptop = Laptop(tmp_path, working.web)
+    laptop.log_in(working)
+    job = _unstarted(laptop)
+    assert laptop.ask("job", "rename", job, "From afar")["name"] == "From afar"
+    assert laptop.ask("job", "status", "from afar")["id"] == job
+    again = laptop.ask("job", "rerun", "From afar", "--no-auto-start")
+    assert (again["name"], again["state"]) == ("From afar (2)", "pending")
+    assert laptop.ask("job", "status", "last")["id"] == again["id"]
+    former, now = (laptop.ask("job", "status", one) for one in (job, again["id"]))
+    assert now["params"] == former["params"]
+    assert now["domains"]["total"] == former["domains"]["total"]
+    assert "There is no job" in laptop.refused("job", "status", "ffffffff")
 
 
 def test_every_question_is_asked_by_some_command() -> None:

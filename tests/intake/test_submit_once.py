@@ -26,7 +26,7 @@ RECIPES = {"prospect": Prospect()}
 
 
 async def all_jobs(database: AnyDatabase) -> int:
-    return len(await database.read(jobs.recent, 100, archived=True))
+    return len(await database.read(jobs.recent, 100, jobs.Wanted(archived=True)))
 
 
 async def test_the_same_request_again_is_the_first_job_as_it_is_now(database: AnyDatabase) -> None:

@@ -71,8 +71,8 @@ def test_a_flag_given_twice_is_refused(tmp_path: Path, files: dict[str, Path]) -
     ("arguments", "expected"),
     [
         (("job", "status", "ffffffff"), "There is no job 'ffffffff' here."),
-        (("job", "status", "xyz"), "'xyz' is not a job id."),
-        (("job", "pause", "abc"), "'abc' is not a job id."),
+        (("job", "status", "xyz"), "'xyz' is not a job id, and no job has that name."),
+        (("job", "pause", "abc"), "'abc' is not a job id, and no job has that name."),
         (("job", "run"), "--name"),
         (("job", "dance"), "dance"),
         (("job", "resume"), "Give one job id, or --all."),

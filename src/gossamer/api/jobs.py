@@ -102,6 +102,19 @@ class NewJob(Strict):
     start: bool = Field(True, description="False: it waits for POST .../resume.")
 
 
+class Renamed(Strict):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"name": "Acme Q1, second round"}})
+
+    name: str = Field(max_length=1_000, description="What you call it from now on.")
+
+
+class Rerun(Strict):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"name": "Acme Q2"}})
+
+    name: str = Field("", max_length=1_000, description="What you call it; none: the job's name with the next number.")
+    start: bool = Field(True, description="False: it waits for POST .../resume.")
+
+
 class Steered(BaseModel):
     id: str
     state: JobState
@@ -125,17 +138,21 @@ async def submit(
     body: NewJob, tenant: Spender, parts: GivenParts, response: Response, idempotency_key: IdempotencyKey = None
 ) -> views.JobView:
     """Make a job of any recipe. It begins at once, or as soon as the account has room for it."""
-    request = job_request(body, parts, idempotency_key)
+    return await _submitted(job_request(body, parts, idempotency_key), tenant, parts, response)
+
+
+async def _submitted(request: JobRequest, tenant: Tenant, parts: Parts, response: Response) -> views.JobView:
     asked = asked_of(parts, request)
     if asked.costs_something and not asked.policy.as_given:
         # Kept with the job: what it costs tells what the next one will.
         request = replace(request, estimate=(await tenant.foresee(asked)).estimate)
-    made = await tenant.submit(request, "jobs", max(1, len(request.targets), len(body.urls)))
+    urls = sum(len(target.pages) for target in request.targets)
+    made = await tenant.submit(request, "jobs", max(1, len(request.targets), urls))
     job = made.job
     response.headers["Location"] = f"/v1/jobs/{job.id}"
     if not made.is_new:
         response.headers["Idempotent-Replayed"] = "true"
-    return _as_submitted(job, start=body.start)
+    return _as_submitted(job, start=request.start)
 
 
 def _as_submitted(job: Job, *, start: bool) -> views.JobView:
@@ -249,6 +266,36 @@ async def look(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTP
         result=result,
     )
     return ShapedAnswer(status)
+
+
+@router.patch("/{job_id}", responses=declared("job.not_found", "job.name"), summary="Rename a job")
+async def rename(job_id: UUID, body: Renamed, tenant: Submitter) -> views.JobView:
+    """Files that were made of it keep their names."""
+    job = await tenant.rename(await tenant.job(job_id), body.name)
+    return views.JobView(**views.job_fields(job, waiting=await tenant.is_waiting(job)))
+
+
+@router.post(
+    "/{job_id}/rerun",
+    status_code=201,
+    responses=declared(*ROOM, *ONCE, "job.not_found", "job.name", "job.no_list", "job.params"),
+    summary="Run a job once more",
+)
+async def rerun(
+    job_id: UUID,
+    tenant: Spender,
+    parts: GivenParts,
+    response: Response,
+    body: Rerun | None = None,
+    idempotency_key: IdempotencyKey = None,
+) -> views.JobView:
+    """A new job with the same recipe, sites or pages, parameters, priority and limits. The old one stays as it is."""
+    if idempotency_key:
+        check_key(idempotency_key)
+    wanted = body or Rerun(name="", start=True)
+    request = await tenant.again(await tenant.job(job_id), wanted.name, idempotency_key or "")
+    request = replace(request, start=wanted.start, usual_credits=parts.app.caps[Scope.JOB].credits)
+    return await _submitted(request, tenant, parts, response)
 
 
 async def _steered(tenant: Tenant, job_id: UUID) -> Steered:

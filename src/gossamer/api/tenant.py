@@ -17,6 +17,7 @@ from gossamer.assembly import App
 from gossamer.errors import UserError
 from gossamer.export.asking import Wish, request_of
 from gossamer.intake import control, quota
+from gossamer.intake.again import request_again
 from gossamer.intake.estimate import Asked, Forecast, forecast
 from gossamer.intake.submit import Submitted, submit_once
 from gossamer.model.account import Account, ApiKey, Bill, Quota, Right
@@ -148,6 +149,15 @@ class Tenant:
             await control.start(self._of(job.id), job, self._room)
         else:
             await control.resume(self._of(job.id), job, cap, self._room)
+
+    async def rename(self, job: Job, name: str) -> Job:
+        return await control.rename(self._of(job.id), job, name)
+
+    async def again(self, job: Job, name: str, key: str) -> JobRequest:
+        """The request for a job like this one; the same again if it came under this key before."""
+        if key and not name:
+            name = await self._app.database.read(submitted.name_of, self.id, key)
+        return replace(await self._of(job.id).read(request_again, job, name, self.id), submit_key=key)
 
     async def cancel(self, job: Job) -> None:
         await control.cancel(self._of(job.id), job)

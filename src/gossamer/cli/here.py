@@ -81,6 +81,9 @@ class LocalHome:
     async def pause(self, job: Job) -> None:
         await control.pause(self._database, job)
 
+    async def rename(self, job: Job, name: str) -> None:
+        await control.rename(self._database, job, name)
+
     async def cancel(self, job: Job) -> None:
         await control.cancel(self._database, job)
 

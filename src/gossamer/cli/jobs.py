@@ -200,8 +200,66 @@ def start(
 
 
 @app.command(cls=StrictCommand)
+def rerun(
+    job: str = JOB,
+    name: str = typer.Option(
+        "", "--name", help="Its name (default: the job's name with the next number).", show_default=False
+    ),
+    yes: bool = YES,
+    processes: int | None = PROCESSES,
+    no_auto_start: bool = typer.Option(False, "--no-auto-start", help="Only create it; 'job start' starts it."),
+    detach: bool = DETACH,
+    as_json: bool = JSON,
+) -> None:
+    """Run a job once more: a new job with the same domains or pages, options and limits.
+
+    Examples:
+
+    \b
+        gossamer job rerun 3f9a2c71
+
+        gossamer job rerun "Acme Q1" --name "Acme Q2"
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.steer import rerun_job
+
+    async def work(home: "Home") -> int:
+        return await rerun_job(
+            home,
+            job,
+            name,
+            start=not no_auto_start,
+            processes=processes,
+            detach=detach,
+            as_json=as_json,
+            yes=yes,
+        )
+
+    run_command(work)
+
+
+@app.command(cls=StrictCommand)
+def rename(
+    job: str = JOB,
+    name: str = typer.Argument(help="Its new name.", metavar="NAME", show_default=False),
+    as_json: bool = JSON,
+) -> None:
+    """Give a job another name.
+
+    Example:
+
+    \b
+        gossamer job rename 3f9a2c71 "Acme Q1, second round"
+    """
+    from gossamer.cli.session import run as run_command
+    from gossamer.cli.steer import rename_job
+
+    run_command(lambda home: rename_job(home, job, name, as_json=as_json))
+
+
+@app.command(cls=StrictCommand)
 def resume(
-    job: str | None = typer.Argument(None, help="The job's id.", metavar="ID", show_default=False),
+    job: str | None = typer.Argument(None, help="The job's id, its name, or 'last'.", metavar="ID", show_default=False),
     everything: bool = typer.Option(False, "--all", help="Go on with every job that should be running."),
     max_credits: int | None = MAX_CREDITS,
     max_usd: float | None = MAX_USD,

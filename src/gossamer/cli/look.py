@@ -13,9 +13,16 @@ from gossamer.model.money import dollars
 from gossamer.model.states import JobState, SiteState
 from gossamer.questions import jobs
 
+_NO_JOBS = "No jobs yet. Start one with 'gossamer job run --name N --domains F --keywords F'."
+_HIDDEN = "Scrapes of single pages are not listed: see 'gossamer job list --recipe scrape'."
+_ONLY_SCRAPES = f"No jobs but scrapes of single pages. {_HIDDEN.partition(': ')[2].capitalize()}"
 
-async def show_list(home: Home, limit: int, *, archived: bool, as_json: bool) -> int:
-    found = await home.ask(jobs.listing, limit, archived=archived)
+
+async def show_list(
+    home: Home, limit: int, *, archived: bool, recipe: str = "", state: str = "", name: str = "", as_json: bool
+) -> int:
+    known = job_state(state) if state else None
+    found = await home.ask(jobs.listing, limit, archived=archived, recipe=recipe, state=known, name=name)
     runner, rows = found.runner, [(one.job, one.progress, one.spent) for one in found.jobs]
     if as_json:
         say_json([
@@ -23,7 +30,8 @@ async def show_list(home: Home, limit: int, *, archived: bool, as_json: bool) ->
         ])  # fmt: skip
         return 0
     if not rows:
-        say("No jobs yet. Start one with 'gossamer job run --name N --domains F --keywords F'.")
+        none = "No such jobs." if recipe or state or name else _NO_JOBS
+        say(_ONLY_SCRAPES if found.hides else none)
         return 0
     # What was scraped are no matches.
     found_title = "Results" if any(words.is_of_pages(job) for job, _, _ in rows) else "Matches"
@@ -38,7 +46,7 @@ async def show_list(home: Home, limit: int, *, archived: bool, as_json: bool) ->
         table.add_row(
             short(job.id),
             Text(job.name),
-            words.state_word(job, runner) + note,
+            words.state_word(job, runner, progress) + note,
             f"{progress.sites_finished:,}/{progress.sites_total:,}",
             f"{progress.records:,}",
             dollars(spent.micros),
@@ -47,6 +55,8 @@ async def show_list(home: Home, limit: int, *, archived: bool, as_json: bool) ->
     tables.show(table)
     if any(words.state_word(job, runner) == words.NO_WORKER for job, _, _ in rows):
         say("Go on with all stopped jobs: 'gossamer job resume --all'.")
+    if found.hides:
+        say(_HIDDEN)
     return 0
 
 
@@ -65,6 +75,15 @@ async def show_sites(home: Home, text: str, state: str, limit: int, *, as_json: 
     more = " More of them: --limit." if len(found) < total else ""
     say(f"{len(found):,} of {total:,} {f'{state} ' if state else ''}domains.{more}")
     return 0
+
+
+def job_state(text: str) -> JobState:
+    known = [str(state) for state in JobState]
+    if text not in known:
+        raise UserError(
+            "job.unknown_state", f"{text!r} is not a state of a job.", hint=f"Use one of {', '.join(known)}."
+        )
+    return JobState(text)
 
 
 def _site_state(text: str) -> SiteState:

@@ -22,7 +22,7 @@ def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
         "name": job.name,
         "recipe": job.recipe,
         "state": str(job.state),
-        "shown_state": words.state_word(job, runner),
+        "shown_state": words.state_word(job, runner, progress),
         "reason": job.reason,
         "domains": {
             "total": progress.sites_total,
@@ -58,7 +58,7 @@ def status_lines(
     identifier = short(job.id)
     lines = [
         f"{job.name} ({identifier})",
-        f"Status: {words.state_word(job, runner).capitalize()}" + (f" - {job.reason}" if job.reason else ""),
+        f"Status: {words.state_word(job, runner, progress).capitalize()}" + (f" - {job.reason}" if job.reason else ""),
         f"Progress: {words.far(job, progress)}",
         f"Domains: {words.outcome(progress)}",
         f"Pages: {progress.pages_done:,} read, {progress.pages_failed:,} failed, {progress.pages_skipped:,} skipped",
@@ -203,7 +203,7 @@ def ending(
     match job.state:
         case JobState.COMPLETED:
             return [
-                f"Completed: {_outcome(job, progress)}",
+                f"{'Failed' if words.has_failed(job, progress) else 'Completed'}: {_outcome(job, progress)}",
                 *methods,
                 *_which_failed(job, progress, reasons),
                 *costs,

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say, say_json
 from gossamer.intake.ladders import choose_ladder, missing_sentence
 from gossamer.intake.submit import check_key, check_name, check_params
+from gossamer.intake.targets import TargetList
 from gossamer.model.ids import short
 from gossamer.model.job import JobRequest
 from gossamer.model.money import Cap
@@ -81,17 +82,58 @@ async def run_job(home: Home, given: Request, *, processes: int | None, detach: 
         at_once=given.at_once,
         usual_credits=usual,
     )
+    return await _submit(home, request, processes=processes, detach=detach, as_json=as_json)
+
+
+async def _submit(home: Home, request: JobRequest, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    """Create the job, and work or watch it."""
     submitted = await home.submit(request)
     job = submitted.job
     created = "created" if submitted.is_new else "was created before with this key"
     say(f"Job {job.id} (short: {short(job.id)}) {created}", quiet=as_json)
     now = await home.ask(jobs.standing, str(job.id))
     hint = report.next_step(job, now.runner)
-    if not submitted.is_new and (job.state is not JobState.RUNNING or not given.start):
+    if not submitted.is_new and (job.state is not JobState.RUNNING or not request.start):
         return await _answer(home, job.id, as_json, [f"It is {job.state}. {hint}".rstrip()])
-    if not given.start:
+    if not request.start:
         return await _answer(home, job.id, as_json, [hint])
     return await _work(home, job.id, processes=processes, detach=detach, as_json=as_json)
+
+
+async def rerun_job(
+    home: Home,
+    text: str,
+    name: str,
+    *,
+    start: bool,
+    processes: int | None,
+    detach: bool,
+    as_json: bool,
+    yes: bool = False,
+) -> int:
+    """A new job like one there is: said what it will cost, created, and worked or watched."""
+    home.check()
+    house = await home.ask(house_rules)
+    former = await home.ask(jobs.find, text)
+    request = await home.ask(jobs.again, str(former.id), name)
+    count = words.several(len(request.targets), "site")
+    say(f"Running {former.name} ({short(former.id)}) again as {request.name}: {count}.", quiet=as_json)
+    said = None
+    if request.recipe == "prospect":
+        targets = TargetList(request.targets, len(request.targets), 0)
+        found = await estimates.foresee(home, estimates.walk_of(request.params), targets, None, quiet=as_json)
+        said = estimates.tell(found, request.params, request.cap, quiet=as_json)
+        if start:
+            estimates.agree(house, said, request.cap, yes=yes, quiet=as_json)
+    request = replace(request, start=start, estimate=said, usual_credits=house.max_credits)
+    return await _submit(home, request, processes=processes, detach=detach, as_json=as_json)
+
+
+async def rename_job(home: Home, text: str, name: str, *, as_json: bool) -> int:
+    job = await home.ask(jobs.find, text)
+    await home.rename(job, name)
+    now = await home.ask(jobs.find, str(job.id))
+    return await _answer(home, job.id, as_json, [f"Job {short(job.id)} is called {now.name} now."])
 
 
 async def start_job(
@@ -145,7 +187,7 @@ async def resume_all(home: Home, *, processes: int | None, detach: bool, as_json
         say("No job is waiting to go on. Paused ones are resumed by their id: see 'gossamer job list'.", quiet=as_json)
     if as_json:
         found = [await home.ask(jobs.standing, str(job.id)) for job in running]
-        say_json([report.as_json(now.job, now.progress, now.runner) for now in found])
+        say_json([report.as_json(now.job, now.progress, _runner(now, begun=detach)) for now in found])
     return code
 
 
@@ -204,7 +246,7 @@ async def _work(home: Home, job_id: UUID, *, processes: int | None, detach: bool
     if detach:
         await home.let_work(processes)
         watch = f"It runs in the background. Look with 'gossamer job status {short(job_id)}'."
-        return await _answer(home, job_id, as_json, [watch])
+        return await _answer(home, job_id, as_json, [watch], begun=True)
     code = await _follow(home, job_id, processes=processes, as_json=as_json)
     await _answer(home, job_id, as_json, [])
     return code
@@ -221,10 +263,15 @@ async def _follow(home: Home, job_id: UUID, *, processes: int | None, as_json: b
     return report.exit_code(job)
 
 
-async def _answer(home: Home, job_id: UUID, as_json: bool, lines: list[str]) -> int:
+def _runner(now: Standing, *, begun: bool) -> int | None:
+    return 0 if begun and now.runner is None else now.runner
+
+
+async def _answer(home: Home, job_id: UUID, as_json: bool, lines: list[str], *, begun: bool = False) -> int:
+    """`begun`: a worker is on its way, though it may not be there yet."""
     if as_json:
         now, found = await home.ask(jobs.standing, str(job_id)), await home.ask(ended, str(job_id))
-        told = report.as_json(now.job, now.progress, now.runner)
+        told = report.as_json(now.job, now.progress, _runner(now, begun=begun))
         say_json({**told, "estimate": estimates.as_json(found.estimate)})
     else:
         for line in lines:

@@ -95,6 +95,9 @@ class RemoteHome:
     async def pause(self, job: Job) -> None:
         await self.client.pause(job.id)
 
+    async def rename(self, job: Job, name: str) -> None:
+        await self.client.rename(job.id, name)
+
     async def cancel(self, job: Job) -> None:
         await self.client.cancel(job.id)
 

@@ -11,9 +11,7 @@ app = command_group()
 JSON = typer.Option(False, "--json", help="Answer in JSON, for scripts.")
 DETACH = typer.Option(False, "--detach", help="Work in the background and return at once.")
 PROCESSES = typer.Option(None, "--processes", min=1, max=64, help="Working processes (default: one per core).")
-JOB = typer.Argument(
-    help="The job's id as shown, or at least 4 characters of its beginning or end.", metavar="ID", show_default=False
-)
+JOB = typer.Argument(help="The job's id or 4 characters of it, its name, or 'last'.", metavar="ID", show_default=False)
 WITHOUT_COSTS = typer.Option(False, "--without-costs", help="Say nothing of what the job has cost.")
 TITLE = typer.Option(
     "",
@@ -46,20 +44,35 @@ def status(job: str = JOB, as_json: bool = JSON) -> None:
 @app.command("list", cls=StrictCommand)
 def list_jobs(
     include_archived: bool = typer.Option(False, "--include-archived", help="Also those whose results are deleted."),
+    recipe: str = typer.Option(
+        "", "--recipe", help="Only jobs of this recipe.", metavar="prospect|scrape", show_default=False
+    ),
+    state: str = typer.Option(
+        "", "--state", help="Only jobs in this state, such as running or paused.", metavar="STATE", show_default=False
+    ),
+    name: str = typer.Option(
+        "", "--name", help="Only jobs with this in their name.", metavar="TEXT", show_default=False
+    ),
     limit: int = typer.Option(50, min=1, max=10_000, help="Newest first, at most this many."),
     as_json: bool = JSON,
 ) -> None:
-    """All jobs, newest first.
+    """All jobs, newest first. Scrapes of a single page are listed with --recipe, --state or --name only.
 
-    Example:
+    Examples:
 
     \b
         gossamer job list
+
+        gossamer job list --recipe scrape --state failed
     """
     from gossamer.cli.look import show_list
     from gossamer.cli.session import run as run_command
 
-    run_command(lambda home: show_list(home, limit, archived=include_archived, as_json=as_json))
+    run_command(
+        lambda home: show_list(
+            home, limit, archived=include_archived, recipe=recipe, state=state, name=name, as_json=as_json
+        )
+    )
 
 
 @app.command("sites", cls=StrictCommand)

@@ -128,11 +128,21 @@ def outcome(progress: Progress) -> str:
 NO_WORKER = "stopped: no worker"
 
 
-def state_word(job: Job, runner: int | None) -> str:
-    """The state; a job nobody works although it should be is `stopped: no worker`."""
+def state_word(job: Job, runner: int | None, progress: Progress | None = None) -> str:
+    """The state; a job nobody works although it should be is `stopped: no worker`.
+
+    With its `progress`, a scrape that is completed and could read no page has failed.
+    """
     if runner is None and job.state in (JobState.RUNNING, JobState.PAUSING):
         return NO_WORKER
+    if progress and has_failed(job, progress):
+        return str(JobState.FAILED)
     return str(job.state)
+
+
+def has_failed(job: Job, progress: Progress) -> bool:
+    """Whether a job for pages came to its end without having read any."""
+    return job.names_pages and job.state is JobState.COMPLETED and not progress.pages_done and progress.pages_failed > 0
 
 
 def day(at: datetime) -> str:

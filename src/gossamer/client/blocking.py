@@ -110,6 +110,8 @@ class Client:
     urls = _listed(AsyncClient.urls)
     pause = _waited(AsyncClient.pause)
     resume = _waited(AsyncClient.resume)
+    rename = _waited(AsyncClient.rename)
+    rerun = _waited(AsyncClient.rerun)
     cancel = _waited(AsyncClient.cancel)
     retry_failed = _waited(AsyncClient.retry_failed)
     delete = _waited(AsyncClient.delete)

@@ -188,6 +188,17 @@ class JobCalls:
         """Also starts one that was made with `start=False`, or lets it wait while the account has no room for it."""
         return await self._steer(job, "resume", answers.Resumed, limits)
 
+    async def rename(self, job: JobId, name: str) -> answers.Job:
+        return await self._transport.answer(Call("PATCH", f"/v1/jobs/{job}", answers.Job, body={"name": name}))
+
+    async def rerun(
+        self, job: JobId, *, name: str = "", start: bool = True, idempotency_key: str | None = None
+    ) -> answers.Job:
+        """A new job like this one: the same sites or pages, parameters and limits."""
+        body, headers = {"name": name, "start": start}, _once(idempotency_key)
+        call = Call("POST", f"/v1/jobs/{job}/rerun", answers.Job, body=body, headers=headers)
+        return await self._transport.answer(call)
+
     async def cancel(self, job: JobId) -> answers.Steered:
         return await self._steer(job, "cancel", answers.Steered)
 

@@ -1,7 +1,7 @@
 """Steering a job that exists. What is not legal from its state is refused, saying what is."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn, TypeAlias
 from uuid import UUID
@@ -9,6 +9,7 @@ from uuid import UUID
 from gossamer.errors import UserError
 from gossamer.intake.limits import refuse_spent, set_limits
 from gossamer.intake.quota import hold_back
+from gossamer.intake.submit import check_name
 from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id, whole_id
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
@@ -21,6 +22,9 @@ from gossamer.store.tx import Tx
 
 Room: TypeAlias = Callable[[Tx, UUID], bool]
 """Asked before a job is set going: whether it may be, or waits for its turn. What has no room at all is a UserError."""
+
+LAST = "last"
+"""What stands for the newest job."""
 
 SITES_AT_A_TIME = 500  # opened again in one transaction
 
@@ -51,10 +55,11 @@ class Retried:
 
 
 async def find_job(database: Database, text: str, owner: str | None = None) -> Job:
-    """The job a person means by what they typed; one of their account, where they have only that."""
+    """The job a person means by what they typed: an id, a part of one, `last`, or its name; one of their account, where
+    they have only that."""
     identifier = whole_id(text)
     if identifier is None:
-        identifier = await _meant(database, text, owner)
+        identifier = await _meant(database, text.strip(), owner)
     if owner is None:
         job = await database.read(jobs.get, identifier)
     else:
@@ -65,13 +70,27 @@ async def find_job(database: Database, text: str, owner: str | None = None) -> J
 
 
 async def _meant(database: Database, text: str, owner: str | None) -> UUID:
+    if text.lower() == LAST:
+        newest = await database.read(jobs.recent, 1, account=owner)
+        newest = newest or await database.read(jobs.recent, 1, jobs.Wanted(recipe="scrape"), owner)
+        if newest:
+            return newest[0].id
+        raise UserError("job.not_found", "There is no job yet.", hint="Start one with 'gossamer job run'.")
+    same = await database.read(jobs.named, text, owner) if text else []
+    if len(same) > 1:
+        listed = ", ".join(
+            f"{short(one.id)} ({one.state}, {one.created_at.astimezone():%Y-%m-%d %H:%M})" for one in same
+        )
+        raise UserError("job.ambiguous", f"{text!r} is the name of more than one job: {listed}.", hint="Give an id.")
+    if same:
+        return same[0].id
     matching = jobs.matching if owner is None else partial(_matching, owner)
     match await find_id(database, text, matching):
         case NotAnId():
             raise UserError(
                 "job.bad_id",
-                f"{text!r} is not a job id.",
-                hint=f"Give {WRITTEN_IN} 'gossamer job list'.",
+                f"{text!r} is not a job id, and no job has that name.",
+                hint=f"Give {WRITTEN_IN} 'gossamer job list', a job's whole name, or 'last'.",
             )
         case Several(some):
             raise UserError("job.ambiguous", f"{text!r} fits more than one job: {some}.", hint="Give more characters.")
@@ -87,6 +106,14 @@ def _not_found(text: str) -> UserError:
 
 def _matching(owner: str, tx: Tx, text: str) -> list[UUID]:
     return owned.matching(tx, owner, text)
+
+
+async def rename(database: Database, job: Job, name: str) -> Job:
+    """Call a job something else. What was made of it keeps its own name."""
+    kept = check_name(name)
+    if not await database.write(jobs.rename, job.id, kept):
+        raise _not_found(str(job.id))
+    return replace(job, name=kept)
 
 
 async def start(database: Database, job: Job, room: Room | None = None) -> None:

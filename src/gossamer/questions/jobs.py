@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gossamer.model.job import Job, Progress
+from gossamer.intake.again import request_again
+from gossamer.model.job import Job, JobRequest, Progress
 from gossamer.model.money import NOTHING, Amount
 from gossamer.model.states import JobState, SiteState
 from gossamer.questions.limits import Few, Many, Text
@@ -37,6 +38,7 @@ class Listed:
 class Listing:
     runner: int | None
     jobs: tuple[Listed, ...]
+    hides: bool = False  # scrapes of single pages, which are only listed if something is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +62,26 @@ def _standing(tx: Tx, job: Job) -> tuple[Progress, int, int]:
     return counters.progress(tx, job.id), visits.busy_of_job(tx, job.id), reservations.under_way(tx, job.id)
 
 
-async def listing(view: View, limit: Few, *, archived: bool = False) -> Listing:
-    """The newest jobs."""
+async def listing(
+    view: View,
+    limit: Few,
+    *,
+    archived: bool = False,
+    recipe: Text = "",
+    state: JobState | None = None,
+    name: Text = "",
+) -> Listing:
+    """The newest jobs, or those of a recipe, in a state, or with these words in their name."""
+    wanted = jobs.Wanted(recipe, state, name, archived)
 
-    def read(tx: Tx, owner: str | None) -> tuple[Listed, ...]:
-        if owner is None:
-            found = jobs.recent(tx, limit, archived=archived)
-        else:
-            found = owned.page(tx, owner, before=None, limit=limit, archived=archived)
+    def read(tx: Tx, owner: str | None) -> tuple[tuple[Listed, ...], bool]:
+        found = jobs.recent(tx, limit, wanted, owner)
         spent = budgets.spent_by_jobs(tx, [job.id for job in found])
-        return tuple(Listed(job, counters.progress(tx, job.id), spent.get(job.id, NOTHING)) for job in found)
+        hides = not wanted.asks and jobs.any_single_scrape(tx, owner)
+        return tuple(Listed(job, counters.progress(tx, job.id), spent.get(job.id, NOTHING)) for job in found), hides
 
-    found = await view.of_owner(read)
-    return Listing(await view.runner(), tuple([await _with_ahead(view, one) for one in found]))
+    found, hides = await view.of_owner(read)
+    return Listing(await view.runner(), tuple([await _with_ahead(view, one) for one in found]), hides)
 
 
 async def _with_ahead(view: View, one: Listed) -> Listed:
@@ -80,6 +89,12 @@ async def _with_ahead(view: View, one: Listed) -> Listed:
         return one
     job, database = await view.job(str(one.job.id))
     return replace(one, progress=await view.ahead(database, job, one.progress))
+
+
+async def again(view: View, job: Text, name: Text = "") -> JobRequest:
+    """The request for a job like this one."""
+    found, database = await view.job(job)
+    return await database.read(request_again, found, name, view.account)
 
 
 async def running(view: View) -> list[Job]:

@@ -27,6 +27,7 @@ _ALL: tuple[Question, ...] = (
     status.status,
     jobs.listing,
     jobs.running,
+    jobs.again,
     jobs.domains,
     jobs.deleted_at,
     found.results,

@@ -60,6 +60,11 @@ class View:
         return self._asker is not None
 
     @property
+    def account(self) -> str | None:
+        """Whose jobs may be seen; None: everybody's."""
+        return self._asker.account if self._asker else None
+
+    @property
     def is_guest(self) -> bool:
         """Whether which machines do the work is none of the asker's business."""
         return self._asker is not None and not self._asker.is_operator

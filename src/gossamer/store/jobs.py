@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Row, bindparam, exists, insert, select, update
+from sqlalchemy import Row, Select, bindparam, exists, func, insert, not_, select, update
 
 from gossamer.model.account import DEFAULT
 from gossamer.model.checkpoint import CheckpointCause
@@ -16,6 +16,8 @@ from gossamer.model.priority import Priority
 from gossamer.model.states import JOB_MOVES, JobState, SiteState, VisitState, origins
 from gossamer.store import alerts, checkpoints, counters, events, outbox
 from gossamer.store.access_tables import QUEUED, usage
+from gossamer.store.sites import LISTED
+from gossamer.store.tables import counters as count_rows
 from gossamer.store.tables import jobs, sites, visits
 from gossamer.store.tx import Tx
 
@@ -80,11 +82,92 @@ def matching(tx: Tx, text: str, limit: int = 5) -> list[UUID]:
     return found
 
 
-def recent(tx: Tx, limit: int, *, archived: bool = False) -> list[Job]:
-    query = select(jobs).order_by(jobs.c.id.desc()).limit(limit)
-    if not archived:
+_LISTED_PAGES = (
+    select(sites.c.size)
+    .where(sites.c.job_id == jobs.c.id, sites.c.listed, sites.c.size_source == LISTED)
+    .limit(1)
+    .scalar_subquery()
+)
+_SINGLE_SCRAPE = (jobs.c.recipe == "scrape") & (jobs.c.sites_total == 1) & (func.coalesce(_LISTED_PAGES, 0) == 1)
+
+
+def _sum_of(column: str) -> Any:
+    return select(func.sum(count_rows.c[column])).where(count_rows.c.job_id == jobs.c.id).scalar_subquery()
+
+
+# One that was completed and could read none of its pages: people are told that it has failed.
+_FAILED_SCRAPE = (
+    (jobs.c.recipe == "scrape")
+    & (jobs.c.state == JobState.COMPLETED)
+    & (func.coalesce(_LISTED_PAGES, 0) > 0)
+    & (func.coalesce(_sum_of("pages_done"), 0) == 0)
+    & (func.coalesce(_sum_of("pages_failed"), 0) > 0)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which jobs are listed. Scrapes of a single page only where something is asked for: there may be thousands."""
+
+    recipe: str = ""
+    state: JobState | None = None
+    name: str = ""  # a part of it
+    archived: bool = False
+
+    @property
+    def asks(self) -> bool:
+        return bool(self.recipe or self.state or self.name)
+
+
+def recent(tx: Tx, limit: int, wanted: Wanted = Wanted(), account: str | None = None) -> list[Job]:  # noqa: B008
+    """The newest jobs, of one account or of all."""
+    query = _of_account(select(jobs), account).order_by(jobs.c.id.desc()).limit(limit)
+    if wanted.state is JobState.FAILED:
+        query = query.where((jobs.c.state == JobState.FAILED) | _FAILED_SCRAPE)
+    elif wanted.state:
+        query = query.where(jobs.c.state == wanted.state, not_(_FAILED_SCRAPE))
+    elif not wanted.archived:
         query = query.where(jobs.c.state != JobState.ARCHIVED)
+    if wanted.recipe:
+        query = query.where(jobs.c.recipe == wanted.recipe)
+    if wanted.name:
+        query = query.where(func.lower(jobs.c.name).contains(wanted.name.lower(), autoescape=True))
+    if not wanted.asks:
+        query = query.where(not_(_SINGLE_SCRAPE))
     return [of_row(row) for row in tx.run(query)]
+
+
+def any_single_scrape(tx: Tx, account: str | None = None) -> bool:
+    return tx.run(_of_account(select(jobs.c.id), account).where(_SINGLE_SCRAPE).limit(1)).first() is not None
+
+
+def named(tx: Tx, name: str, account: str | None = None, limit: int = 5) -> list[Job]:
+    """Jobs of this name in any case, newest first; those whose results are deleted only if there are no others."""
+    same = (jobs.c.name == name) | (func.lower(jobs.c.name) == name.lower())
+    query = _of_account(select(jobs), account).where(same).order_by(jobs.c.id.desc())
+    there = query.where(jobs.c.state != JobState.ARCHIVED).limit(limit)
+    return [of_row(row) for row in tx.run(there)] or [of_row(row) for row in tx.run(query.limit(limit))]
+
+
+def names_like(tx: Tx, name: str, account: str | None = None) -> list[str]:
+    """Names that begin with these words."""
+    query = _of_account(select(jobs.c.name), account).where(jobs.c.name.startswith(name, autoescape=True))
+    return list(tx.run(query).scalars())
+
+
+def _of_account(query: Select[Any], account: str | None) -> Select[Any]:
+    return query if account is None else query.where(jobs.c.account_id == account)
+
+
+def rename(tx: Tx, identifier: UUID, name: str) -> bool:
+    """False if there is no such job any more."""
+    before = tx.run(select(jobs.c.name).where(jobs.c.id == identifier)).scalar()
+    if before is None:
+        return False
+    if before != name:
+        tx.run(update(jobs).where(jobs.c.id == identifier).values(name=name))
+        events.add(tx, identifier, "job.renamed", f"it was called {before}", who="user")
+    return True
 
 
 def in_states(tx: Tx, *states: JobState) -> list[Job]:

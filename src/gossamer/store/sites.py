@@ -15,7 +15,7 @@ from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import domain_of, shard_of
 from gossamer.store.at_once import AtOnce
 from gossamer.store.many import Many, in_order
-from gossamer.store.tables import sites, visits
+from gossamer.store.tables import pages, sites, visits
 from gossamer.store.tx import Tx
 
 LISTED = "list"
@@ -215,6 +215,32 @@ def summaries(
         )
         for row in tx.run(query)
     ]
+
+
+class Given(NamedTuple):
+    """A site as somebody has listed it."""
+
+    id: UUID
+    host: str
+    given: str
+    entries: tuple[str, ...]
+
+
+def given(tx: Tx, job_id: UUID) -> list[Given]:
+    """The listed sites of a job in their order."""
+    columns = (sites.c.id, sites.c.host, sites.c.given, sites.c.entries)
+    query = select(*columns).where(sites.c.job_id == job_id, sites.c.listed).order_by(sites.c.id)
+    return [Given(row.id, row.host, row.given, tuple(row.entries)) for row in tx.run(query)]
+
+
+def given_pages(tx: Tx, job_id: UUID) -> dict[UUID, list[str]]:
+    """The listed pages of a job by site, in their order; without other spellings that were tried instead."""
+    columns = (pages.c.site_id, pages.c.url)
+    listed = (pages.c.job_id == job_id) & (pages.c.handed == 0) & (pages.c.found_on == "") & (pages.c.depth == 0)
+    found: dict[UUID, list[str]] = {}
+    for row in tx.run(select(*columns).where(listed).order_by(pages.c.rank, pages.c.key)):
+        found.setdefault(row.site_id, []).append(row.url)
+    return found
 
 
 class OpenSite(NamedTuple):

@@ -32,5 +32,11 @@ def is_known(tx: Tx, account: str, key: str) -> bool:
     return tx.run(select(jobs.c.id).where(mine)).first() is not None
 
 
+def name_of(tx: Tx, account: str, key: str) -> str:
+    """What the job is called that came under this key; nothing if none did."""
+    mine = (jobs.c.account_id == account) & (jobs.c.submit_key == key)
+    return str(tx.run(select(jobs.c.name).where(mine)).scalar() or "")
+
+
 def keep(tx: Tx, job_id: UUID, key: str, digest: bytes) -> None:
     tx.run(update(jobs).where(jobs.c.id == job_id).values(submit_key=key, submit_digest=digest))
