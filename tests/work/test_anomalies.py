@@ -245,7 +245,10 @@ async def test_slow_writes_are_told_by_how_long_they_really_took(tmp_path: Path)
     settling = asyncio.create_task(settler.run())
     holding = await asyncio.to_thread(_hold, tmp_path / "a.db")
     settler.put(done(visit, "http://a.test/"))
-    threading.Timer(9, holding.close).start()  # a batch is written two seconds after its first page came, at the latest
+    async with asyncio.timeout(60):
+        while settler._committing is None:
+            await asyncio.sleep(0.05)
+    threading.Timer(6, holding.close).start()
     await _until_pages(database, 1)
     watched = Watched(database)
     assert await watched.look() == []  # how long it took is written with the next
