@@ -42,7 +42,7 @@ from bench import (
 from bench.figure import BenchFailed, BenchSkipped, Figure
 from bench.machine import load, machine, versions
 from bench.running import ROOT, keep_bytecode, time_limit
-from bench.table import table_of, write_readme
+from bench.table import table_of, write_figures
 
 LATEST = ROOT / "bench" / "out" / "latest.json"
 Measure = Callable[[Path, bool], list[Figure]]
@@ -106,8 +106,8 @@ def main() -> int:
     if unknown := [name for name in names if name not in BENCHMARKS]:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
     try:
-        if options.table or options.readme:
-            return _show(options.out, into_readme=options.readme)
+        if options.table or options.write:
+            return _show(options.out, into_docs=options.write)
     except (BenchFailed, OSError) as error:
         _say(f"Error: {error}")
         return 1
@@ -160,16 +160,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that the benchmarks work")
     parser.add_argument("--out", type=Path, default=LATEST, help="the file of the latest figures")
     parser.add_argument("--table", action="store_true", help="print the latest figures as a Markdown table")
-    parser.add_argument("--readme", action="store_true", help="put that table into README.md")
+    parser.add_argument("--write", action="store_true", help="put that table into docs/reference/figures.md")
     return parser
 
 
-def _show(latest: Path, *, into_readme: bool) -> int:
+def _show(latest: Path, *, into_docs: bool) -> int:
     if not latest.exists():
         raise BenchFailed(f"no figures at {latest}: run 'make bench' first")
     run = orjson.loads(latest.read_bytes())
-    if into_readme:
-        write_readme(ROOT / "README.md", run)
+    if into_docs:
+        write_figures(ROOT / "docs" / "reference" / "figures.md", run)
     else:
         print(table_of(run))
     return 0

@@ -1,4 +1,4 @@
-"""The figures of a run for people: a Markdown table, and its place in README.md."""
+"""The figures of a run for people: a Markdown table, and its place in docs/reference/figures.md."""
 
 from pathlib import Path
 from typing import Any
@@ -44,13 +44,15 @@ def _number(value: float) -> str:
     return f"{value:,}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def write_readme(readme: Path, run: dict[str, Any]) -> None:
+def write_figures(page: Path, run: dict[str, Any]) -> None:
     """Replace what stands between the markers."""
     if run["quick"]:
-        raise BenchFailed("the latest figures are of a quick run, which are not for the README: run 'make bench' first")
-    text = readme.read_text(encoding="utf-8")
+        raise BenchFailed(
+            "the latest figures are of a quick run, which are not for the documents: run 'make bench' first"
+        )
+    text = page.read_text(encoding="utf-8")
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise BenchFailed(f"{readme.name} has no lines {BEGIN} and {END} to put the figures between")
-    readme.write_text(f"{before}{BEGIN}\n{table_of(run)}\n{END}{after}", encoding="utf-8")
+        raise BenchFailed(f"{page.name} has no lines {BEGIN} and {END} to put the figures between")
+    page.write_text(f"{before}{BEGIN}\n{table_of(run)}\n{END}{after}", encoding="utf-8")

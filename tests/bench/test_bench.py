@@ -12,7 +12,7 @@ import pytest
 from bench.__main__ import beside_former
 from bench.figure import BenchFailed, Figure
 from bench.running import ROOT, Overtime, run, time_limit
-from bench.table import table_of, write_readme
+from bench.table import table_of, write_figures
 
 
 def measured(**changes: Any) -> dict[str, Any]:
@@ -109,28 +109,28 @@ def test_what_was_taken_before_and_not_again_is_kept_unless_it_was_elsewhere(tmp
     assert beside_former(again, tmp_path / "none.json") == again
 
 
-def test_the_readme_gets_the_table_between_its_marks_and_nothing_else_changes(tmp_path: Path) -> None:
-    readme = tmp_path / "README.md"
-    readme.write_text("# A\n\n<!-- figures -->\nold\n<!-- /figures -->\n\nrest\n", encoding="utf-8")
-    write_readme(readme, measured())
-    write_readme(readme, measured())
-    assert readme.read_text(encoding="utf-8") == (
+def test_the_page_gets_the_table_between_its_marks_and_nothing_else_changes(tmp_path: Path) -> None:
+    page = tmp_path / "figures.md"
+    page.write_text("# A\n\n<!-- figures -->\nold\n<!-- /figures -->\n\nrest\n", encoding="utf-8")
+    write_figures(page, measured())
+    write_figures(page, measured())
+    assert page.read_text(encoding="utf-8") == (
         f"# A\n\n<!-- figures -->\n{table_of(measured())}\n<!-- /figures -->\n\nrest\n"
     )
 
 
 @pytest.mark.parametrize("text", ["# A\n", "<!-- figures -->\n", "<!-- /figures -->\n"])
-def test_a_readme_without_both_marks_is_left_alone(tmp_path: Path, text: str) -> None:
-    readme = tmp_path / "README.md"
-    readme.write_text(text, encoding="utf-8")
-    with pytest.raises(BenchFailed, match=r"README\.md has no lines"):
-        write_readme(readme, measured())
-    assert readme.read_text(encoding="utf-8") == text
+def test_a_page_without_both_marks_is_left_alone(tmp_path: Path, text: str) -> None:
+    page = tmp_path / "figures.md"
+    page.write_text(text, encoding="utf-8")
+    with pytest.raises(BenchFailed, match=r"figures\.md has no lines"):
+        write_figures(page, measured())
+    assert page.read_text(encoding="utf-8") == text
 
 
-def test_figures_of_a_quick_run_are_not_for_the_readme(tmp_path: Path) -> None:
+def test_figures_of_a_quick_run_are_not_for_the_documents(tmp_path: Path) -> None:
     with pytest.raises(BenchFailed, match="quick run"):
-        write_readme(tmp_path / "README.md", measured(quick=True))
+        write_figures(tmp_path / "figures.md", measured(quick=True))
 
 
 def test_a_program_that_fails_is_no_measurement() -> None:
