@@ -43,9 +43,9 @@ def main() -> int:
         if code:
             return code
         job = _job_id(environment)
-        _say("\nPages that mention a keyword and link nobody for it, the ones to write to:\n")
+        _say("\nUnlinked mentions, your outreach list:\n")
         code = _gossamer(environment, "job", "results", job, "--unlinked-only", "--limit", "8")
-        _say("\nThe whole job at a glance, with the prospects to begin with:\n")
+        _say("\nThe whole job at a glance, best prospects first:\n")
         code = code or _gossamer(environment, "job", "summary", job)
         _say("")
         for name in FILES:
