@@ -18,7 +18,7 @@ SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "This installation": ("doctor", "system", "db", "completion"),
     },
     "gossamer job": {
-        "Start and steer": ("run", "estimate", "start", "pause", "resume", "cancel", "retry-failed"),
+        "Start and steer": ("run", "estimate", "start", "pause", "resume", "cancel", "retry-failed", "rerun", "rename"),
         "Look": ("list", "status", "watch", "sites", "pages", "results", "summary"),
         "Understand": ("errors", "history", "cost-report", "politeness", "audit"),
         "Files": ("export", "export-status", "exports", "export-cancel"),
