@@ -283,3 +283,21 @@ def test_text_with_single_spaces_is_known_as_such(text: str) -> None:
 def test_a_keyword_is_found_in_itself(keyword: str) -> None:
     assume(clean_keyword(keyword))
     assert count(keyword, clean_keyword(keyword)) == 1
+
+
+def test_capitals_count_where_that_is_wanted() -> None:
+    matcher = KeywordMatcher(["IT", "it", "Straße", "O'Neil"], case_sensitive=True)
+    text = "It is said that IT is what it is, in the Straße, not the STRASSE. O’Neil, o’neil."
+    assert {mention.keyword: mention.frequency for mention in matcher.matches("", text)} == {
+        "IT": 1,
+        "it": 1,
+        "Straße": 1,
+        "O'Neil": 1,
+    }
+    assert matcher.counts("it IT") == {"IT": 1, "it": 1}
+
+
+def test_a_snippet_is_as_long_as_it_may_be() -> None:
+    text = "many words before the CRM and many words after it, too"
+    (mention,) = KeywordMatcher(["CRM"], reach=12).matches("", text)
+    assert mention.snippet == "...the CRM and many..."

@@ -80,3 +80,18 @@ def test_the_surroundings_are_never_longer_than_allowed(text: str, data: st.Data
 
 def test_nothing_in_a_snippet_steers_a_terminal() -> None:
     assert snippet("a \x1b[2Jb CRM \x9bc \u202ed", 7, 10) == "a [2Jb CRM c d"
+
+
+@given(st.text("ab c漢", max_size=120).map(lambda text: " ".join(text.split())), st.integers(0, 150), st.data())
+def test_a_shorter_reach_is_never_passed(text: str, reach: int, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    shown = snippet(text, start, end, reach)
+    assert text[start:end] in shown
+    assert len(shown) <= end - start + 2 * reach
+
+
+def test_a_short_reach_shows_whole_words() -> None:
+    start = WORDS.index("word100")
+    assert snippet(WORDS, start, start + 7, 20) == "...word98 word99 word100 word101 word102..."
+    assert snippet(WORDS, start, start + 7, 0) == "word100"

@@ -274,6 +274,39 @@ def test_single_pages_are_scraped_there(working: Server, tmp_path: Path) -> None
     assert laptop.type("job", "results", job).stdout == machine.type("job", "results", job).stdout
 
 
+def test_how_keywords_match_is_said_and_kept_on_both_sides(working: Server, tmp_path: Path) -> None:
+    laptop, machine = Laptop(tmp_path), there(working)
+    laptop.log_in(working)
+    assert working.web
+    domain = working.web.domains.read_text().split()[2]
+    command: tuple[str, ...] = (
+        "job",
+        "run",
+        "--name",
+        "Short",
+        "--domain",
+        domain,
+        "--max-pages-per-domain",
+        "3",
+        "--top-pages",
+        "3",
+    )
+    command += ("--keyword", "CRM", "--keyword", "crm", "--keyword", "“the”", "--keyword", "word")
+    found = []
+    for terminal in (laptop, machine):
+        said = terminal.type(*command, "--snippet", "30", "--case-sensitive", "--plurals").stdout
+        assert said.startswith("Loaded 4 keywords\nWhole words only, in exactly this case, singular and plural\n")
+        job = terminal.newest()
+        rows = terminal.ask("job", "results", job, "--limit", "100")
+        with working.client() as client:
+            params = client.get(f"/v1/jobs/{job}").json()["params"]
+        assert (params["snippet"], params["case_sensitive"], params["plurals"]) == (30, True, True)
+        assert params["keywords"] == ["CRM", "crm", "the", "word"]
+        assert all(len(row["context_snippet"]) <= len(row["keyword"]) + 2 + 60 for row in rows)
+        found.append(sorted((row["url"], row["keyword"], row["frequency"], row["context_snippet"]) for row in rows))
+    assert found[0] == found[1] != []
+
+
 def test_two_accounts_see_nothing_of_each_other(working: Server, rows: str, tmp_path: Path) -> None:
     other = Laptop(tmp_path)
     other.log_in(working, "other")

@@ -29,7 +29,7 @@ def hosts(terminal: Terminal) -> set[str]:
 def test_single_domains_and_keywords_need_no_file(terminal: Terminal) -> None:
     lists = ("--domain", "a.example", "--domain", "b.example", "--keyword", "CRM", "--keyword", "sales pipeline")
     said = terminal.type(*run(*lists)).stdout
-    assert said.startswith("Loaded 2 keywords\n")
+    assert said.startswith("Loaded 2 keywords\nWhole words only, in any case\n")
     assert "Processing 2 domains\n" in said
     assert hosts(terminal) == {"a.example", "b.example"}
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gossamer.errors import UserError
-from gossamer.intake.keywords import KeywordList, loaded_sentence, read_keywords
+from gossamer.intake.keywords import KeywordList, loaded_sentence, matching_sentence, read_keywords
 
 
 @pytest.fixture
@@ -202,3 +202,39 @@ def test_what_may_be_a_keyword_is_one(tmp_path: Path, text: str) -> None:
     path = tmp_path / "k.txt"
     path.write_text(text)
     assert read_keywords(path) == KeywordList(tuple(text.split("\n")[:-1]), 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "keyword"),
+    [
+        ("“CRM software”", "CRM software"),
+        ("„CRM software“", "CRM software"),
+        ("«CRM software»,", "CRM software"),
+        ("»CRM software«", "CRM software"),
+        ("‘CRM software’", "CRM software"),
+        ("‘Men’s shoes’", "Men’s shoes"),
+        ("‹CRM›;", "CRM"),
+        ("“CRM” and “ERP”", "“CRM” and “ERP”"),
+        ("5“ pipe", "5“ pipe"),
+        ("O’Neil", "O’Neil"),
+    ],
+)
+def test_smart_quotes_round_a_keyword_are_quotes(path: Path, line: str, keyword: str) -> None:
+    path.write_text(f"{line}\nother\n")
+    assert read_keywords(path).keywords == (keyword, "other")
+    assert read_keywords(None, [line]).keywords == (keyword,)
+
+
+def test_capitals_tell_keywords_apart_where_that_is_wanted(path: Path) -> None:
+    path.write_text("IT\nit\nIT\n")
+    assert read_keywords(path).keywords == ("IT",)
+    told = read_keywords(path, case_sensitive=True)
+    assert (told.keywords, told.duplicates) == (("IT", "it"), 1)
+
+
+def test_what_a_mention_is_is_said() -> None:
+    assert matching_sentence(case_sensitive=False, plurals=False) == "Whole words only, in any case"
+    assert (
+        matching_sentence(case_sensitive=True, plurals=True)
+        == "Whole words only, in exactly this case, singular and plural"
+    )

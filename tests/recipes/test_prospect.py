@@ -24,6 +24,21 @@ def follows(body: str, url: str = URL, headers: dict[str, str] | None = None) ->
     return list(bound().harvest(Page.at(url), doc).links)
 
 
+def test_snippets_capitals_and_plurals_are_the_jobs_own() -> None:
+    doc = read("<title>x</title><p>It is our IT department that is in charge of all the lamps we sell.</p>")
+    job = bound("IT", "it", "lamp", case_sensitive=True, plurals=True, snippet=12)
+    rows = [record.data for record in job.harvest(Page.at(URL), doc).records]
+    assert [(row["keyword"], row["frequency"], row["context_snippet"]) for row in rows] == [
+        ("IT", 1, "It is our IT..."),
+        ("lamp", 1, "...all the lamps we sell."),
+    ]
+    assert ProspectParams(keywords=["IT", "it"]).keywords == ["IT"]
+    assert ProspectParams(keywords=["IT", "it", "IT"], case_sensitive=True).keywords == ["IT", "it"]
+    for wrong in ({"snippet": 151}, {"snippet": -1}, {"keywords": ["a\x1bb"]}):
+        with pytest.raises(ValidationError):
+            ProspectParams.model_validate({"keywords": ["a"], **wrong})
+
+
 def test_a_match_is_a_row_with_exactly_the_promised_columns() -> None:
     doc = read("<title>Our CRM</title><p>A <b>CRM</b> software for boats</p>")
     harvest = bound("crm", "CRM software", "sail").harvest(Page.at(URL), doc)

@@ -117,7 +117,7 @@ class BacklinkFinder:
         if all(domain_of(host_of(link.url)) == domain for link in _outgoing(doc)):
             return {}
         away = [anchor for anchor in anchors_of(doc) if domain_of(host_of(anchor.url)) != domain][:MOST_ANCHORS]
-        worth_reading = Parts([anchor.element for anchor in away]).may_mention(keywords)
+        worth_reading = Parts([anchor.element for anchor in away]).may_mention(self._matcher.spelled(keywords))
         texts = texts_of([away[at].element for at in worth_reading])
         found: dict[str, Backlink] = {}
         for at, text in zip(worth_reading, texts, strict=True):

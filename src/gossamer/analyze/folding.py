@@ -39,12 +39,21 @@ def fold(text: str) -> str:
     return _fold_mostly_ascii(text) or _fold_any(text)
 
 
-def _fold_any(text: str) -> str:
-    # Before case folding, which makes modifier apostrophes of its own.
+def fold_in_case(text: str) -> str:
+    """The same where capitals count: as long as the text, whatever is in it."""
+    return text if text.isascii() else _plain_marks(text)
+
+
+def _plain_marks(text: str) -> str:
     for variant, plain in _PLAIN.items():
         if variant in text:
             text = text.replace(variant, plain)
-    return text.casefold()
+    return text
+
+
+def _fold_any(text: str) -> str:
+    # Before case folding, which makes modifier apostrophes of its own.
+    return _plain_marks(text).casefold()
 
 
 def _fold_mostly_ascii(text: str) -> str:

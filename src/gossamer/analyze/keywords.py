@@ -17,19 +17,23 @@ The rules, in the order in which they matter:
 - Every keyword counts by itself: in `CRM software`, both `CRM` and `CRM software` are mentioned. Mentions of the same
   keyword do not overlap each other. Title and text are two texts: no phrase begins in one and ends in the other.
 - Keywords that are the same after all this are one, spelled as the first of them.
+
+A job may say that case counts (`IT` is not `it`), and that singular and plural of a keyword count as it (see
+`analyze.plurals`).
 """
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
 from gossamer.analyze.characters import Sort, sort_of
-from gossamer.analyze.folding import Origins, fold, squeeze
-from gossamer.analyze.snippets import snippet
+from gossamer.analyze.folding import Origins, fold, fold_in_case, squeeze
+from gossamer.analyze.plurals import forms_of
+from gossamer.analyze.snippets import REACH, snippet
 
 # Soft hyphens, zero-width characters, marks of direction and the like are not in the text of a page, so they can be in
 # no keyword either. Spelled out here, because whoever only checks a keyword should not load what reads pages.
@@ -54,9 +58,9 @@ def clean_keyword(keyword: str) -> str:
     return " ".join(unicodedata.normalize("NFC", keyword.translate(_INVISIBLE)).split())
 
 
-def fold_keyword(keyword: str) -> str:
+def fold_keyword(keyword: str, *, case_sensitive: bool = False) -> str:
     """What two spellings of the same keyword have in common."""
-    return fold(clean_keyword(keyword))
+    return (fold_in_case if case_sensitive else fold)(clean_keyword(keyword))
 
 
 @dataclass(slots=True)
@@ -66,17 +70,32 @@ class _Tally:
     count: int
     first: int  # where the first mention begins
     end: int  # where the last one ends
+    length: int = 0  # of the first mention; 0: of the keyword itself
 
 
 class KeywordMatcher:
     """All keywords of a job. Built once, used for every page."""
 
-    def __init__(self, keywords: Sequence[str]) -> None:
+    def __init__(
+        self,
+        keywords: Sequence[str],
+        *,
+        case_sensitive: bool = False,
+        plurals: bool = False,
+        reach: int = REACH,
+    ) -> None:
+        self._fold: Callable[[str], str] = fold_in_case if case_sensitive else fold
+        self._reach = reach
         spellings: dict[str, str] = {}
         for keyword in map(clean_keyword, keywords):
             if keyword:
-                spellings.setdefault(fold(keyword), keyword)
+                spellings.setdefault(self._fold(keyword), keyword)
         self._keywords = tuple(spellings.values())
+        self.forms: dict[str, tuple[str, ...]] = {}
+        """All spellings of each keyword that has other forms, itself first. None in a job without plurals."""
+        self._owners: dict[int, tuple[int, ...]] = {}
+        if plurals:
+            self._add_forms(spellings)
         self._lengths = tuple(map(len, spellings))
         self._dotted = frozenset(at for at, name in enumerate(self._keywords) if _ENDS_HOSTS.fullmatch(name))
         self._blocked_before = tuple(
@@ -92,10 +111,12 @@ class KeywordMatcher:
 
     def matches_in_tidy(self, title: str, text: str) -> list[Mention]:
         """The same for texts known to have single spaces only, as those of a Document have."""
-        folded_title, folded_text = fold(title), fold(text)
+        folded_title, folded_text = self._fold(title), self._fold(text)
         in_title, in_text = self._count(title, folded_title), self._count(text, folded_text)
         if not in_title and not in_text:
             return []
+        if self._owners:
+            in_title, in_text = self._by_keyword(in_title), self._by_keyword(in_text)
         title_origins, text_origins = Origins(title, folded_title), Origins(text, folded_text)
         mentions = []
         for index in sorted(in_title.keys() | in_text.keys()):
@@ -103,15 +124,52 @@ class KeywordMatcher:
             times_titled = titled.count if titled else 0
             frequency = times_titled + (written.count if written else 0)
             if written:
-                around = self._snippet(index, written.first, text, text_origins)
+                around = self._snippet(index, written, text, text_origins)
             elif titled:
-                around = self._snippet(index, titled.first, title, title_origins)
+                around = self._snippet(index, titled, title, title_origins)
             mentions.append(Mention(self._keywords[index], frequency, around, times_titled))
         return mentions
 
+    def spelled(self, keywords: Collection[str]) -> Collection[str]:
+        """Everything that may stand on a page for any of these keywords."""
+        if not self.forms:
+            return keywords
+        return [form for keyword in keywords for form in self.forms.get(keyword, (keyword,))]
+
     def counts(self, text: str) -> dict[str, int]:
         """How often each keyword is mentioned in a text with single spaces; those that are not are left out."""
-        return {self._keywords[index]: tally.count for index, tally in self._count(text, fold(text)).items()}
+        tallies = self._count(text, self._fold(text))
+        if self._owners:
+            tallies = self._by_keyword(tallies)
+        return {self._keywords[index]: tally.count for index, tally in tallies.items()}
+
+    def _add_forms(self, spellings: dict[str, str]) -> None:
+        """Put the forms behind the keywords among what is looked for. One form may be of several keywords."""
+        owners: dict[str, list[int]] = {}
+        for at, keyword in enumerate(self._keywords):
+            forms = () if _ENDS_HOSTS.fullmatch(keyword) else forms_of(keyword)
+            if forms:
+                self.forms[keyword] = (keyword, *forms)
+            for folded in dict.fromkeys(map(self._fold, forms)):
+                owners.setdefault(folded, []).append(at)
+                spellings.setdefault(folded, "")
+        places = {folded: at for at, folded in enumerate(spellings)}
+        self._owners = {places[folded]: tuple(of) for folded, of in owners.items()}
+
+    def _by_keyword(self, tallies: dict[int, _Tally]) -> dict[int, _Tally]:
+        """Mentions of a keyword in all its forms as one."""
+        merged: dict[int, _Tally] = {}
+        for at, tally in tallies.items():
+            owners = self._owners.get(at, ())
+            for owner in (at, *owners) if at < len(self._keywords) else owners:
+                so_far = merged.get(owner)
+                if so_far is None:
+                    merged[owner] = _Tally(tally.count, tally.first, tally.end, self._lengths[at])
+                    continue
+                so_far.count += tally.count
+                if tally.first < so_far.first:
+                    so_far.first, so_far.length = tally.first, self._lengths[at]
+        return merged
 
     def _count(self, text: str, folded: str) -> dict[int, _Tally]:
         before, after, length = self._blocked_before, self._blocked_after, len(folded)
@@ -135,8 +193,9 @@ class KeywordMatcher:
                 tally.end = end
         return tallies
 
-    def _snippet(self, index: int, start: int, text: str, origins: Origins) -> str:
-        return snippet(text, origins.of(start), origins.of(start + self._lengths[index]))
+    def _snippet(self, index: int, tally: _Tally, text: str, origins: Origins) -> str:
+        end = tally.first + (tally.length or self._lengths[index])
+        return snippet(text, origins.of(tally.first), origins.of(end), self._reach)
 
 
 class _Blockers(dict[str, bool]):

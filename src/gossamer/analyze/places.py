@@ -43,7 +43,11 @@ def places_of(mentions: Iterable[Mention], doc: Document, matcher: KeywordMatche
     if left:
         found_furniture = all_furniture(landmarks)
         furniture = Parts(found_furniture, is_outermost, most, readings=landmarks.has_readings)
-        doubtful = {keyword for keyword, times in left.items() if furniture.at_most(keyword) >= times}
+        doubtful = {
+            keyword
+            for keyword, times in left.items()
+            if sum(map(furniture.at_most, matcher.spelled((keyword,)))) >= times
+        }
         in_furniture = furniture.counts(doubtful, matcher)
         for keyword, times in left.items():
             only_there = keyword in doubtful and in_furniture.get(keyword, 0) >= times
@@ -83,7 +87,8 @@ class Parts:
 
     def counts(self, keywords: Collection[str], matcher: KeywordMatcher) -> dict[str, int]:
         """How often a visitor can read each of these keywords in the elements, and perhaps others too."""
-        worth_reading = [element for at in self.may_mention(keywords) if self._counts(element := self._elements[at])]
+        spelled = matcher.spelled(keywords)
+        worth_reading = [element for at in self.may_mention(spelled) if self._counts(element := self._elements[at])]
         return matcher.counts(f" {APART} ".join(texts_of(worth_reading))) if worth_reading else {}
 
 

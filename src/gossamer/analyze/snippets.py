@@ -13,9 +13,9 @@ _STEERING = dict.fromkeys(
 )
 
 
-def snippet(text: str, start: int, end: int) -> str:
+def snippet(text: str, start: int, end: int, reach: int = REACH) -> str:
     """`text[start:end]` with what stands round it, cut at word edges. `text` has single spaces."""
-    return harmless(_before(text, start) + text[start:end] + _after(text, end))
+    return harmless(_before(text, start, reach) + text[start:end] + _after(text, end, reach))
 
 
 def harmless(text: str) -> str:
@@ -24,20 +24,24 @@ def harmless(text: str) -> str:
     return text if text.isprintable() else text.translate(_STEERING)
 
 
-def _before(text: str, start: int) -> str:
-    if start <= REACH:
+def _before(text: str, start: int, reach: int) -> str:
+    if start <= reach:
         return text[:start]
-    first = start - REACH + len(_CUT)
-    edge = text.find(" ", first - 1, first + _SLACK)
+    if reach < len(_CUT):
+        return ""
+    first = start - reach + len(_CUT)
+    edge = text.find(" ", first - 1, min(first + _SLACK, start))
     # Without a space there (Chinese, one endless word) the cut falls where it falls, though not within a character.
     return _CUT + text[_without_marks(text, first, 1) if edge < 0 else edge + 1 : start]
 
 
-def _after(text: str, end: int) -> str:
-    if len(text) - end <= REACH:
+def _after(text: str, end: int, reach: int) -> str:
+    if len(text) - end <= reach:
         return text[end:]
-    last = end + REACH - len(_CUT)
-    edge = text.rfind(" ", last - _SLACK, last + 1)
+    if reach < len(_CUT):
+        return ""
+    last = end + reach - len(_CUT)
+    edge = text.rfind(" ", max(last - _SLACK, end), last + 1)
     return text[end : _without_marks(text, last, -1) if edge < 0 else edge] + _CUT
 
 

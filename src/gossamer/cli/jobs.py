@@ -50,6 +50,19 @@ def run(
         None, "--keyword", metavar="WORD", help="A single word or phrase. Repeat it for more.", show_default=False
     ),
     skip_invalid: bool = SKIP_INVALID,
+    case_sensitive: bool = typer.Option(False, "--case-sensitive", help="Capitals count: IT is not it."),
+    plurals: bool = typer.Option(
+        False, "--plurals", help="Plurals of a keyword count as it (English): 'lamp' is found in 'lamps'."
+    ),
+    snippet: int | None = typer.Option(
+        None,
+        "--snippet",
+        metavar="N",
+        min=0,
+        max=150,
+        help="Characters shown before and after a mention, at most. 150 if not given.",
+        show_default=False,
+    ),
     client_domain: list[str] | None = typer.Option(
         None, "--client-domain", metavar="DOMAIN", help="Whose links to look for. May be given several times."
     ),
@@ -116,10 +129,23 @@ def run(
         "depth": depth,
         "include": include or [],
         "exclude": exclude or [],
+        # Only what somebody has said: a server of an earlier version knows none of these.
+        **({"case_sensitive": True} if case_sensitive else {}),
+        **({"plurals": True} if plurals else {}),
+        **({} if snippet is None else {"snippet": snippet}),
     }
     request = Request(
         name,
-        Lists(domains, domain or (), exclude_domains, keywords, keyword or (), skip_invalid),
+        Lists(
+            domains,
+            domain or (),
+            exclude_domains,
+            keywords,
+            keyword or (),
+            skip_invalid,
+            case_sensitive=case_sensitive,
+            plurals=plurals,
+        ),
         params,
         start=not no_auto_start,
         submit_key=idempotency_key,

@@ -7,7 +7,7 @@ from pathlib import Path
 from gossamer.cli.session import say
 from gossamer.errors import UserError
 from gossamer.intake.exclusions import leave_out, left_out_sentence, read_exclusions
-from gossamer.intake.keywords import KeywordList, loaded_sentence, read_keywords
+from gossamer.intake.keywords import KeywordList, loaded_sentence, matching_sentence, read_keywords
 from gossamer.intake.skipped import SkippedLine, skipped_sentence, write_skipped
 from gossamer.intake.targets import TargetList, processing_sentence, read_targets, removed_sentence
 from gossamer.intake.textfile import STDIN
@@ -23,13 +23,21 @@ class Lists:
     keywords: Path | None = None
     single_keywords: Sequence[str] = ()
     skip_invalid: bool = False
+    case_sensitive: bool = False
+    plurals: bool = False
 
     def read(self, *, quiet: bool) -> tuple[TargetList, KeywordList]:
         """Domains and keywords. Both are read before anything is said or written, since either may be refused."""
         self._check_stdin()
         targets = read_targets(self.domains, self.single_domains, skip_invalid=self.skip_invalid)
-        keywords = read_keywords(self.keywords, self.single_keywords, skip_invalid=self.skip_invalid)
+        keywords = read_keywords(
+            self.keywords,
+            self.single_keywords,
+            skip_invalid=self.skip_invalid,
+            case_sensitive=self.case_sensitive,
+        )
         say(loaded_sentence(keywords, self.keywords), quiet=quiet)
+        say(matching_sentence(case_sensitive=self.case_sensitive, plurals=self.plurals), quiet=quiet)
         _report_skipped(self.keywords, "keywords", keywords.skipped, quiet=quiet)
         return self._left(targets, quiet=quiet), keywords
 

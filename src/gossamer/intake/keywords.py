@@ -19,6 +19,10 @@ EXPECTED = "Expected one keyword or phrase per line."
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"[\s,;]*')
 # Zero-width spaces, word joiners, soft hyphens, marks of direction: nobody sees them, and no page would match them.
 _INVISIBLE = str.maketrans("", "", "\u200b\u200e\u200f\u2060\u061c\u00ad")
+# Office programs and web pages put these round what was typed with plain ones.
+_DOUBLE, _SINGLE = "\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02", "\u2018\u2019\u201a\u201b\u2039\u203a"
+_APOSTROPHE = re.compile(r"(?<=\w)\u2019(?=\w)")
+_SMART_QUOTED = re.compile(rf"\s*(?:[{_DOUBLE}](.*)[{_DOUBLE}]|[{_SINGLE}](.*)[{_SINGLE}])[\s,;]*")
 _COMMENT = re.compile(r"\s*#(?:\s|$)")
 _TITLES = ("keyword", "keywords", "search term", "search terms", "query", "phrase")
 # "Query" and "phrase" may well be looked for.
@@ -28,7 +32,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 @dataclass(frozen=True, slots=True)
 class KeywordList:
-    """Keywords in the order they were first written; `duplicates` were left out, capitals not counting.
+    """Keywords in the order they were first written; `duplicates` were left out, capitals not counting as a rule.
 
     `heading` is the first line of a text file, where that names what follows and is no keyword itself.
     """
@@ -39,7 +43,9 @@ class KeywordList:
     skipped: tuple[SkippedLine, ...] = ()  # lines that hold no keyword, where these were to be skipped
 
 
-def read_keywords(path: Path | None, typed: Sequence[str] = (), *, skip_invalid: bool = False) -> KeywordList:
+def read_keywords(
+    path: Path | None, typed: Sequence[str] = (), *, skip_invalid: bool = False, case_sensitive: bool = False
+) -> KeywordList:
     """Read a list of keywords, and those given one by one.
 
     All of it is read or none: the first line that holds no keyword is a `UserError`, unless those are skipped.
@@ -51,16 +57,17 @@ def read_keywords(path: Path | None, typed: Sequence[str] = (), *, skip_invalid:
     for number, line in [*entries, *((0, text) for text in typed)]:
         keyword = _keyword(line)
         objection = _objection(keyword)
+        spelling = keyword if case_sensitive else keyword.casefold()
         if objection and not number:
             raise UserError(
                 "keywords.bad_keyword", f"--keyword: {quoted(line)} {objection}.", hint="Give a word or a phrase."
             )
         if objection:
             refused.append((number, line, objection))
-        elif keyword.casefold() in found:
+        elif spelling in found:
             duplicates += 1
         else:
-            found[keyword.casefold()] = keyword
+            found[spelling] = keyword
     if refused and path and not skip_invalid:
         raise _bad_keyword(path, refused)
     _check_number(path, found)
@@ -89,6 +96,12 @@ def loaded_sentence(loaded: KeywordList, path: Path | None) -> str:
     if loaded.heading:
         said += f". Its first line, {quoted(loaded.heading)}, is taken for a heading; as a keyword, put it further down"
     return said
+
+
+def matching_sentence(*, case_sensitive: bool, plurals: bool) -> str:
+    """What is taken for a mention: `Whole words only, in any case`."""
+    case = "in exactly this case" if case_sensitive else "in any case"
+    return f"Whole words only, {case}" + (", singular and plural" if plurals else "")
 
 
 def _from_file(path: Path) -> tuple[str, list[tuple[int, str]]]:
@@ -159,8 +172,19 @@ def _split(line: str, delimiter: str = "") -> list[str]:
 def _keyword(line: str) -> str:
     # No keyword is that long; the pattern keeps its place in memory for every character.
     whole = _QUOTED.fullmatch(line) if len(line) < 10 * MAX_LENGTH else None
-    text = whole[1].replace('""', '"') if whole else line
+    text = whole[1].replace('""', '"') if whole else _without_smart_quotes(line)
     return " ".join(unicodedata.normalize("NFC", text.translate(_INVISIBLE)).split())
+
+
+def _without_smart_quotes(line: str) -> str:
+    """Without typographic quotes round all of it. Two quoted phrases on a line are not one."""
+    whole = _SMART_QUOTED.fullmatch(line) if len(line) < 10 * MAX_LENGTH else None
+    if whole is None:
+        return line
+    inner = whole[1] if whole[1] is not None else whole[2]
+    marks = _DOUBLE if whole[1] is not None else _SINGLE
+    between = _APOSTROPHE.sub("", inner)
+    return line if any(mark in between for mark in marks) else inner
 
 
 def _objection(keyword: str) -> str:

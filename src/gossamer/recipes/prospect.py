@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from gossamer.analyze.keywords import clean_keyword, fold_keyword
+from gossamer.analyze.snippets import REACH
 from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.record import RecordKind, without_controls
 from gossamer.model.url import site_of
@@ -47,14 +48,6 @@ def _named(keyword: str) -> str:
     return cleaned
 
 
-def _distinct(keywords: list[str]) -> list[str]:
-    """Spellings that match the same words are one keyword: the first of them."""
-    spellings: dict[str, str] = {}
-    for keyword in keywords:
-        spellings.setdefault(fold_keyword(keyword), keyword)
-    return list(spellings.values())
-
-
 def _site_named(text: str) -> str:
     """A domain as a list of domains would have it: `https://www.Acme.com/` is acme.com."""
     domain = read_domain(clean(text))
@@ -74,9 +67,18 @@ class ProspectParams(FetchingParams):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    keywords: Annotated[
-        list[Keyword], Field(min_length=1, max_length=500, fail_fast=True), AfterValidator(_distinct)
-    ] = Field(description="Words and phrases to look for, whole words, in any case.")
+    # Before the keywords, which are told apart by it.
+    case_sensitive: bool = Field(default=False, description="Whether capitals count: IT is not it.")
+    keywords: Annotated[list[Keyword], Field(min_length=1, max_length=500, fail_fast=True)] = Field(
+        description="Words and phrases to look for, whole words, in any case unless `case_sensitive`."
+    )
+    plurals: bool = Field(
+        default=False,
+        description="Whether plurals of a keyword count as it, and its singular if it is one, by English rules.",
+    )
+    snippet: int = Field(
+        default=REACH, ge=0, le=REACH, description="Characters shown before and after a mention, at most."
+    )
     client_domains: Domains = Field(
         default_factory=list, description="Whose links are looked for: with none, rows have no verdict."
     )
@@ -99,6 +101,16 @@ class ProspectParams(FetchingParams):
         le=1_000_000_000,
         description="Lines of the given lists that were left out as invalid; shown in summary and audit.",
     )
+
+    @field_validator("keywords")
+    @classmethod
+    def _distinct(cls, keywords: list[str], info: ValidationInfo) -> list[str]:
+        """Spellings that match the same words are one keyword: the first of them."""
+        case_sensitive = bool(info.data.get("case_sensitive"))
+        spellings: dict[str, str] = {}
+        for keyword in keywords:
+            spellings.setdefault(fold_keyword(keyword, case_sensitive=case_sensitive), keyword)
+        return list(spellings.values())
 
     @field_validator("competitor_domains")
     @classmethod

@@ -32,7 +32,9 @@ class BoundProspect:
             include=tuple(params.include),
             exclude=tuple(params.exclude),
         )
-        self._matcher = KeywordMatcher(params.keywords)
+        self._matcher = KeywordMatcher(
+            params.keywords, case_sensitive=params.case_sensitive, plurals=params.plurals, reach=params.snippet
+        )
         self._backlinks = (
             BacklinkFinder(params.client_domains, params.competitor_domains, self._matcher)
             if params.client_domains

@@ -1,0 +1,111 @@
+"""Singular and plural of a keyword's last word, by the rules of English and its usual exceptions.
+
+Nothing here guesses at other languages: of a word that these rules do not fit, only the form with an s is looked for,
+which is the plural of most loan words and acronyms too (`CRM`, `CRMs`).
+"""
+
+import re
+from collections.abc import Mapping
+
+_LAST_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+\Z")
+_HISSES = ("s", "x", "z", "ch", "sh")
+_VOWELS = frozenset("aeiou")
+_SHORTEST = 3  # letters of a singular that is found by taking an ending off
+_IRREGULAR: Mapping[str, str] = {
+    "ad": "ads",
+    "analysis": "analyses",
+    "basis": "bases",
+    "calf": "calves",
+    "child": "children",
+    "crisis": "crises",
+    "criterion": "criteria",
+    "foot": "feet",
+    "goose": "geese",
+    "half": "halves",
+    "hero": "heroes",
+    "knife": "knives",
+    "leaf": "leaves",
+    "life": "lives",
+    "loaf": "loaves",
+    "man": "men",
+    "matrix": "matrices",
+    "mouse": "mice",
+    "person": "people",
+    "phenomenon": "phenomena",
+    "potato": "potatoes",
+    "shelf": "shelves",
+    "thesis": "theses",
+    "thief": "thieves",
+    "tomato": "tomatoes",
+    "tooth": "teeth",
+    "wife": "wives",
+    "wolf": "wolves",
+    "woman": "women",
+}
+_SINGULAR_OF = {plural: singular for singular, plural in _IRREGULAR.items()}
+_REGULAR = frozenset(
+    {"barefoot", "behalf", "bluetooth", "caiman", "german", "human", "mongoose", "norman", "ottoman", "roman", "shaman"}
+    | {"talisman"}
+)
+# They end in s and are no plurals; of the first ones there is none at all.
+_UNCHANGED = frozenset(
+    {"across", "always", "data", "goods", "headquarters", "its", "mathematics", "means", "news", "perhaps", "physics"}
+    | {"politics", "saas", "series", "species", "texas", "thanks", "yes"}
+)
+_NO_PLURALS = frozenset({"atlas", "bias", "canvas", "christmas", "gas", "lens"})
+
+
+def forms_of(keyword: str) -> tuple[str, ...]:
+    """The other forms of a keyword: its plurals, and its singular if it is a plural. In the case it is written in."""
+    found = _LAST_WORD.search(keyword)
+    if found is None or not found[0].isascii() or len(found[0]) < 2:
+        return ()
+    word = found[0]
+    shouted = word.isupper()
+    forms = dict.fromkeys(form.upper() if shouted else _cased(form, word) for form in _of_word(word.lower()))
+    if shouted:
+        forms[f"{word}s"] = None  # CRMs
+    return tuple(keyword[: found.start()] + form for form in forms if form != word)
+
+
+def _of_word(word: str) -> tuple[str, ...]:
+    if word in _UNCHANGED:
+        return ()
+    if word in _IRREGULAR:
+        return (_IRREGULAR[word],)
+    if word in _SINGULAR_OF:
+        return (_SINGULAR_OF[word], *_singulars_of(word))
+    for singular, plural in _IRREGULAR.items():
+        if word.endswith(singular) and word not in _REGULAR:  # salesman, grandchild
+            return (word.removesuffix(singular) + plural,)
+    return _singulars_of(word) or (_plural_of(word),)
+
+
+def _plural_of(word: str) -> str:
+    if word.endswith(_HISSES):
+        return f"{word}es"
+    if word.endswith("y") and word[-2:-1] not in _VOWELS:
+        return f"{word[:-1]}ies"
+    return f"{word}s"
+
+
+def _singulars_of(word: str) -> tuple[str, ...]:
+    """All that a plural may be of (`buses`, `houses`): what is no word stands on no page. None if it is no plural."""
+    if word in _NO_PLURALS or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return ()
+    if word.endswith("ies") and len(word) > 4:
+        found = (f"{word[:-3]}y", word[:-1])
+    elif word.endswith(("sses", "xes", "zzes", "ches", "shes")):
+        found = (word[:-2],)
+    elif word.endswith("ses"):
+        found = (word[:-1], word[:-2])
+    else:
+        found = (word[:-1],)
+    return tuple(singular for singular in found if len(singular) >= _SHORTEST)
+
+
+def _cased(form: str, word: str) -> str:
+    """A form in the case of its word, as far as they begin alike."""
+    same = next((at for at, (a, b) in enumerate(zip(form, word.lower(), strict=False)) if a != b), None)
+    kept = min(len(form), len(word)) if same is None else same
+    return word[:kept] + form[kept:]
