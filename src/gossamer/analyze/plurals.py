@@ -94,7 +94,7 @@ def _singulars_of(word: str) -> tuple[str, ...]:
     if word in _NO_PLURALS or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return ()
     if word.endswith("ies") and len(word) > 4:
-        found = (f"{word[:-3]}y", word[:-1])
+        found: tuple[str, ...] = (f"{word[:-3]}y", word[:-1])
     elif word.endswith(("sses", "xes", "zzes", "ches", "shes")):
         found = (word[:-2],)
     elif word.endswith("ses"):
