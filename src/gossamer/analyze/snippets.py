@@ -30,9 +30,10 @@ def _before(text: str, start: int, reach: int) -> str:
     if reach < len(_CUT):
         return ""
     first = start - reach + len(_CUT)
-    edge = text.find(" ", first - 1, min(first + _SLACK, start))
+    last = min(first + _SLACK, start)
+    edge = text.find(" ", first - 1, last)
     # Without a space there (Chinese, one endless word) the cut falls where it falls, though not within a character.
-    return _CUT + text[_without_marks(text, first, 1) if edge < 0 else edge + 1 : start]
+    return _CUT + text[_without_marks(text, first, last) if edge < 0 else edge + 1 : start]
 
 
 def _after(text: str, end: int, reach: int) -> str:
@@ -41,13 +42,14 @@ def _after(text: str, end: int, reach: int) -> str:
     if reach < len(_CUT):
         return ""
     last = end + reach - len(_CUT)
-    edge = text.rfind(" ", max(last - _SLACK, end), last + 1)
-    return text[end : _without_marks(text, last, -1) if edge < 0 else edge] + _CUT
+    first = max(last - _SLACK, end)
+    edge = text.rfind(" ", first, last + 1)
+    return text[end : _without_marks(text, last, first) if edge < 0 else edge] + _CUT
 
 
-def _without_marks(text: str, cut: int, step: int) -> int:
+def _without_marks(text: str, cut: int, end: int) -> int:
     """The nearest place to cut where what follows is no mark of what precedes; the same one if all are marks."""
-    for place in range(cut, cut + step * _SLACK, step):
+    for place in range(cut, end, 1 if end > cut else -1):
         if unicodedata.category(text[place])[0] != "M":
             return place
     return cut
