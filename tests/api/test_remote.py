@@ -80,7 +80,6 @@ LOOKS = (
     "job status JOB",
     "job list --limit 3",
     "job list --recipe prospect --state completed --name look",
-    'job status "Looked at"',
     "job sites JOB",
     "job sites JOB --state failed",
     "job pages JOB --limit 7",
@@ -166,7 +165,7 @@ def test_a_job_is_named_renamed_and_run_again_from_afar(working: Server, tmp_pat
     laptop.log_in(working)
     job = _unstarted(laptop)
     assert laptop.ask("job", "rename", job, "From afar")["name"] == "From afar"
-    assert laptop.ask("job", "status", "from afar")["id"] == job
+    assert laptop.ask("job", "status", "from afar")["short_id"] == job
     again = laptop.ask("job", "rerun", "From afar", "--no-auto-start")
     assert (again["name"], again["state"]) == ("From afar (2)", "pending")
     assert laptop.ask("job", "status", "last")["id"] == again["id"]
