@@ -11,7 +11,7 @@ from gossamer.intake.scrape import scrape_request
 
 def test_pages_are_grouped_by_site_in_their_order() -> None:
     listed = read_addresses(
-        ["https://a.test/2?utm_source=x#top", "example.com/x", "https://www.a.test/1", "https://a.test/2"]
+        ["https://a.test/2?utm_source=x#top", "https://example.com/x", "https://www.a.test/1", "https://a.test/2"]
     )
     assert listed.urls == ("https://a.test/2", "https://example.com/x", "https://www.a.test/1")
     assert (listed.given, listed.duplicates) == (4, 1)
@@ -70,3 +70,26 @@ def test_rules_ask_for_their_fields_without_saying_so() -> None:
     listed = read_addresses(["https://a.test/"])
     assert scrape_request(listed, ["direct"], rules={"a": "h1"}).params["formats"] == ["extract"]
     assert "formats" not in scrape_request(listed, ["direct"]).params
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        (
+            "a.test/x?y=1",
+            ["https://a.test/x?y=1", "http://a.test/x?y=1", "https://www.a.test/x?y=1", "http://www.a.test/x?y=1"],
+        ),
+        ("www.a.test", ["https://www.a.test/", "http://www.a.test/", "https://a.test/", "http://a.test/"]),
+        ("a.test:8080/x", ["https://a.test:8080/x", "http://a.test:8080/x"]),
+        ("93.184.216.34/x", ["https://93.184.216.34/x", "http://93.184.216.34/x"]),
+        ("http://a.test/x", ["http://a.test/x"]),
+    ],
+)
+def test_an_address_without_a_scheme_has_other_spellings(text: str, entries: list[str]) -> None:
+    (target,) = read_addresses([text]).targets
+    assert (list(target.entries), list(target.pages)) == (entries, entries[:1])
+
+
+def test_several_pages_of_a_site_are_taken_as_they_are() -> None:
+    (target,) = read_addresses(["a.test/x", "a.test/y"]).targets
+    assert (target.entries, len(target.pages)) == (("https://a.test/x",), 2)

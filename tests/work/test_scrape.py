@@ -23,7 +23,7 @@ from gossamer.model.states import PageState
 from gossamer.settings import Settings
 from gossamer.store import counters, jobs
 from gossamer.work.audit import audit
-from gossamer.work.scraped import ScrapedPage, read_result, read_results, results_after, with_files
+from gossamer.work.scraped import ScrapedPage, failed_after, read_result, read_results, results_after, with_files
 from tests.work.scripted import work_until_over
 
 WORDS = " ".join(["Readable sentences about lamps, chairs and tables, as people write them."] * 12)
@@ -62,7 +62,8 @@ class Town:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
+            while (first := await reader.readexactly(1)) != b"\x16":  # how TLS begins, which is not spoken here
+                head = first + await reader.readuntil(b"\r\n\r\n")
                 lines = head.decode("latin-1").split("\r\n")
                 path = lines[0].split(" ")[1]
                 host = next(line.split(": ", 1)[1] for line in lines if line.lower().startswith("host: "))
@@ -270,3 +271,34 @@ async def test_what_steers_a_terminal_or_runs_when_clicked_is_in_no_value(embedd
     table = b"".join([chunk async for chunk in make_file(embedded.app.database, order, lambda _: None)]).decode()
     assert "alert(1)" not in table
     assert not [character for character in table if unicodedata.category(character) == "Cc" and character not in "\r\n"]
+
+
+async def test_an_address_without_a_scheme_is_found_where_it_is(desk: Desk) -> None:
+    """As with the domains of a job: these sites answer by http alone."""
+    job_id = await desk.scrape(["shop.test/one", "www.other.test"], formats=["text"])
+    for asked, read in {
+        "https://shop.test/one": "http://shop.test/one",
+        "https://www.other.test/": "http://www.other.test/",
+    }.items():
+        found = await desk.result(job_id, asked)
+        assert (found.state, found.url, found.data["final_url"]) == (PageState.DONE, asked, read)
+    assert sorted(desk.town.asked) == ["http://shop.test/one", "http://www.other.test/"]
+    listing = await results_after(desk.app.database, job_id)
+    assert sorted(page.url for page in listing.pages) == ["https://shop.test/one", "https://www.other.test/"]
+    assert {page.state for page in listing.pages} == {PageState.DONE}
+    assert (await failed_after(desk.app.database, job_id)).pages == []
+
+
+async def test_what_was_written_with_a_scheme_is_taken_by_its_word(desk: Desk) -> None:
+    job_id = await desk.scrape(["https://shop.test/one"], formats=["text"])
+    found = await desk.result(job_id, "https://shop.test/one")
+    assert found.state is PageState.FAILED
+    assert desk.town.asked == []
+
+
+async def test_of_a_host_that_is_nowhere_one_failure_is_told(desk: Desk) -> None:
+    job_id = await desk.scrape(["nowhere.invalid/a"], formats=["text"])
+    (failed,) = (await failed_after(desk.app.database, job_id)).pages
+    assert (failed.url, failed.reason) == ("https://nowhere.invalid/a", "DNS")
+    (listed,) = (await results_after(desk.app.database, job_id)).pages
+    assert listed.url == "https://nowhere.invalid/a"

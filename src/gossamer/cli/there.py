@@ -70,7 +70,10 @@ class RemoteHome:
         return await self.ask(foreseen, walk, [target.given for target in targets], probed)
 
     async def submit(self, request: JobRequest) -> Submitted:
-        urls = [page for target in request.targets for page in target.pages]
+        # One that may turn out to be another spelling goes as it was written: the server knows the others.
+        urls = [
+            target.given if len(target.entries) > 1 else page for target in request.targets for page in target.pages
+        ]
         made = await self.client.submit(
             request.recipe,
             request.name,

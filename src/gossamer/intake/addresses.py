@@ -1,12 +1,13 @@
 """Stage one of a job that is given pages: from the addresses people list to sites, each with its pages, each once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from gossamer.errors import UserError
 from gossamer.intake.columns import Cell, cells_of_sheet, read_cells
-from gossamer.intake.domain import Refusal, clean, read_domain
+from gossamer.intake.domain import Refusal, clean, is_address, read_domain
 from gossamer.intake.textfile import name_of, quoted, read_list
 from gossamer.model.job import Target
 from gossamer.model.url import MAX_URL_LENGTH, normalise, site_of_url
@@ -34,14 +35,14 @@ def read_addresses(texts: Iterable[str], pointer: str = "") -> AddressList:
 
     With a `pointer` to their list it says which of them.
     """
-    given, urls = 0, dict[str, None]()
+    given, urls = 0, dict[str, str]()
     for text in texts:
         at = f"{pointer}{given}: " if pointer else ""
         given += 1
         url = read_address(text)
         if isinstance(url, Refusal):
             raise UserError("urls.bad", f"{at}{quoted(text)} is not a web address: it {url.why}.", hint=_HINT)
-        urls[url] = None
+        urls.setdefault(url, text)
     if not urls:
         raise UserError("urls.empty", "There is no address to fetch.", hint=_HINT)
     if len(urls) > MAX_ADDRESSES:
@@ -57,12 +58,12 @@ def read_address_file(path: Path) -> AddressList:
     if not cells:
         message = f"{name_of(path)} has no addresses in it, only blank lines, comments or a header."
         raise UserError("urls.empty", message, hint=EXPECTED)
-    urls = dict[str, None]()
+    urls = dict[str, str]()
     for cell in cells:
         url = read_address(cell.text)
         if isinstance(url, Refusal):
             raise _bad_line(path, cell, url)
-        urls[url] = None
+        urls.setdefault(url, cell.text)
     if len(urls) > MAX_ADDRESSES:
         raise _too_many(f"{name_of(path)} has {len(urls):,}")
     return _listed(urls, len(cells))
@@ -84,12 +85,33 @@ def read_address(text: str) -> str | Refusal:
 _HINT = "Give something like https://example.com/page."
 
 
-def _listed(urls: Iterable[str], given: int) -> AddressList:
+def _listed(urls: Mapping[str, str], given: int) -> AddressList:
+    """`urls` with the texts they were read from."""
     by_site: dict[str, list[str]] = {}
     for url in urls:
         by_site.setdefault(site_of_url(url), []).append(url)
-    targets = tuple(Target(site, (pages[0],), pages[0], tuple(pages)) for site, pages in by_site.items())
+    targets = tuple(_target(site, pages, clean(urls[pages[0]])) for site, pages in by_site.items())
     return AddressList(tuple(urls), targets, given)
+
+
+def _target(site: str, pages: list[str], text: str) -> Target:
+    """A site with its pages. The only one, if it was written without a scheme, may turn out to be another spelling."""
+    first = pages[0]
+    if len(pages) > 1 or "://" in text:
+        return Target(site, (first,), first, tuple(pages))
+    return Target(site, spellings(first), text, (first,))
+
+
+def spellings(url: str) -> tuple[str, ...]:
+    """An address that was written without a scheme, and where it may be instead: http, and with or without `www`."""
+    parts = urlsplit(url)
+    rest = url.partition("://")[2].removeprefix(parts.netloc)
+    hosts = [parts.netloc]
+    if parts.port is None and not is_address(parts.netloc):
+        twin = parts.netloc.removeprefix("www.")
+        hosts.append(twin if twin != parts.netloc else f"www.{twin}")
+    found = (normalise(f"{scheme}://{host}{rest}") for host in hosts for scheme in ("https", "http"))
+    return tuple(dict.fromkeys([url, *(one for one in found if one and site_of_url(one) == site_of_url(url))]))
 
 
 def _looks_like_address(text: str) -> bool:

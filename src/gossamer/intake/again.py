@@ -40,7 +40,8 @@ def request_again(tx: Tx, job: Job, name: str = "", account: str | None = None) 
 
 
 def _target(one: Given, pages: Sequence[str]) -> Target:
-    return Target(one.host, one.entries, one.given, tuple(pages))
+    # Other spellings of a page that were tried are none of the list.
+    return Target(one.host, one.entries, one.given, tuple(url for url in pages if url not in one.entries[1:]))
 
 
 def next_name(name: str, taken: Sequence[str]) -> str:

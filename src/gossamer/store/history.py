@@ -120,6 +120,14 @@ def given_pages(tx: Tx, job_id: UUID, after: bytes, limit: int, states: Sequence
     return [_page(row) for row in tx.run(select(pages).where(mine).order_by(pages.c.key).limit(limit))]
 
 
+def spellings(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> dict[bytes, tuple[str, ...]]:
+    """Of these pages those whose site may be entered at several addresses, with these: other spellings of one page."""
+    joined = pages.join(sites, sites.c.id == pages.c.site_id)
+    query = select(pages.c.key, sites.c.entries).select_from(joined)
+    mine = (pages.c.job_id == job_id) & pages.c.key.in_(list(keys))
+    return {row.key: tuple(row.entries) for row in tx.run(query.where(mine)) if len(row.entries) > 1}
+
+
 def page_with_identity(tx: Tx, job_id: UUID, identity: bytes) -> PageHistory | None:
     """The page that was read and turned out to be this one."""
     found = _found(tx, job_id, _of_site(identity), pages.c.identity == identity)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from gossamer.model.page import ASKED_AGAIN
 from gossamer.model.states import PageState
-from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.trouble import NO_WAY_IN, Reason, Trouble
 from gossamer.model.url import url_key
 from gossamer.store import history, record_lines, records
 from gossamer.store.history import PageHistory
@@ -64,17 +64,18 @@ def after(tx: Tx, job_id: UUID, place: str, limit: int) -> Listing:
     given = history.given_pages(tx, job_id, bytes.fromhex(place), limit + 1)
     more = len(given) > limit
     # A page that was read and has no record was taken out by somebody: it is none of the results.
-    found = [page for page in _read(tx, job_id, given[:limit]) if page.data or page.state is not PageState.DONE]
+    asked = _without_other_spellings(tx, job_id, given[:limit])
+    found = [page for page in _read(tx, job_id, asked) if page.data or page.state is not PageState.DONE]
     return Listing(found, given[limit - 1].key.hex() if more else "")
 
 
 def failed_after(tx: Tx, job_id: UUID, place: str, limit: int) -> Listing:
     """The next ones that could not be had. Of so many that may be, some have been found elsewhere: then it is fewer."""
     given = history.given_pages(tx, job_id, bytes.fromhex(place), limit + 1, (PageState.FAILED, PageState.SKIPPED))
-    some = given[:limit]
+    some = _without_other_spellings(tx, job_id, given[:limit])
     ends = _followed(tx, job_id, some)
     found = [page for page in map(_page, some, ends, repeat({})) if page.error]
-    return Listing(found, some[-1].key.hex() if len(given) > limit else "")
+    return Listing(found, given[limit - 1].key.hex() if len(given) > limit else "")
 
 
 def _read(tx: Tx, job_id: UUID, asked: Sequence[PageHistory]) -> list[ScrapedPage]:
@@ -86,7 +87,7 @@ def _read(tx: Tx, job_id: UUID, asked: Sequence[PageHistory]) -> list[ScrapedPag
 
 def _followed(tx: Tx, job_id: UUID, asked: Sequence[PageHistory]) -> list[PageHistory]:
     """Each page, or the one that a redirect to another site has made of it."""
-    ends = list(asked)
+    ends = _spelled_otherwise(tx, job_id, asked)
     for _ in range(_MOST_MOVES):
         moved = {end.identity for end in ends if _is_moved(end) and end.identity}
         known = {page.key: page for page in history.pages_at(tx, job_id, sorted(moved))} if moved else {}
@@ -94,6 +95,39 @@ def _followed(tx: Tx, job_id: UUID, asked: Sequence[PageHistory]) -> list[PageHi
             break
         ends = [known.get(end.identity or b"", end) if _is_moved(end) else end for end in ends]
     return ends
+
+
+def _without_other_spellings(tx: Tx, job_id: UUID, some: Sequence[PageHistory]) -> list[PageHistory]:
+    """Without addresses that were only tried because the one that was listed led nowhere."""
+    known = history.spellings(tx, job_id, [page.key for page in some])
+    return [page for page in some if page.url not in known.get(page.key, ())[1:]]
+
+
+def _spelled_otherwise(tx: Tx, job_id: UUID, asked: Sequence[PageHistory]) -> list[PageHistory]:
+    """Each page; for one whose address led nowhere, the spelling of it that was read, or is still tried."""
+    lost = [page.key for page in asked if _led_nowhere(page)]
+    known = history.spellings(tx, job_id, lost) if lost else {}
+    if not known:
+        return list(asked)
+    keys = {url_key(url) for entries in known.values() for url in entries}
+    tried = {page.url: page for page in history.pages_at(tx, job_id, sorted(keys))}
+    return [_best([page, *(tried[url] for url in known.get(page.key, ()) if url in tried)]) for page in asked]
+
+
+def _led_nowhere(page: PageHistory) -> bool:
+    ended = page.state in (PageState.FAILED, PageState.SKIPPED)
+    return ended and page.trouble is not None and page.trouble.reason in NO_WAY_IN
+
+
+def _best(spelled: Sequence[PageHistory]) -> PageHistory:
+    """What was read, else what may still be, else where somebody answered, else what has failed."""
+    for state in (PageState.DONE, PageState.PENDING, PageState.CLIMBING):
+        for page in spelled:
+            if page.state is state:
+                return page
+    answered = [page for page in spelled if not _led_nowhere(page)]
+    failed = [page for page in spelled if page.state is PageState.FAILED]
+    return (answered or failed or list(spelled))[0]
 
 
 def _is_moved(page: PageHistory) -> bool:
