@@ -13,13 +13,18 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 from gossamer.judge.marks import MARKS, PARKING, PLACES, STRONG_TITLES, WEAK_TITLES, WIDGETS, Mark, Verdict
 from gossamer.model.trouble import Reason
 
-PREFIX = 32_768  # block pages are small: their marks stand well within this
+PREFIX = 32_768  # block pages are small: their marks stand well within this, if no styles stand before them
+LONG_PREFIX = 262_144  # of a page with hardly a word on it, which may begin with as many scripts
+_LONGEST_STYLED = 1_000_000
 
-TINY_PAGE = 10_000  # bytes; what a page that only asks or refuses needs
+TINY_PAGE = 10_000  # bytes; what a page that only asks or refuses needs, without its styles and scripts
 
 _ALL_MARKS = MARKS + WIDGETS
 # Everything that is looked for in the bytes of a page, in one automaton: they are read once, whoever asks.
 _AUTOMATON = BytesAhoCorasick([*(mark.text for mark in _ALL_MARKS), *PARKING], implementation=Implementation.DFA)
+# What is not markup for words: styles, scripts, drawings, comments, and pictures written into the page.
+_STYLES = re.compile(rb"<style\b.*?(?:</style|\Z)|<svg\b.*?(?:</svg|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
+_NO_MARKUP = re.compile(rb"<script\b.*?(?:</script|\Z)|\bdata:[a-z/+.-]+[;,][^\s\"')>]*", re.IGNORECASE | re.DOTALL)
 _SHAPE_HEADER = re.compile(r"x-[a-z0-9]{8}-[abcdfz]")
 _CHALLENGE_HEADERS = (
     ("cf-mitigated", "challenge", Verdict("Cloudflare")),
@@ -76,9 +81,19 @@ def named_by_title(title: str, *, weak: bool) -> Verdict | None:
     return STRONG_TITLES.get(known) or (WEAK_TITLES.get(known) if weak else None)
 
 
-def traces_in(body: bytes) -> frozenset[int]:
+def without_styles(body: bytes) -> bytes:
+    """The page as far as marks could stand in it. Block pages may bring more styles than anything else."""
+    return body if len(body) <= TINY_PAGE else _STYLES.sub(b"", body[:_LONGEST_STYLED])
+
+
+def is_tiny(body: bytes) -> bool:
+    """Whether a page has no more markup than one needs that only asks or refuses, however large it is."""
+    return len(body) < TINY_PAGE or len(_NO_MARKUP.sub(b"", without_styles(body))) < TINY_PAGE
+
+
+def traces_in(body: bytes, most: int = PREFIX) -> frozenset[int]:
     """What is found in the first bytes of a page, for the next two to say what it is."""
-    found: list[tuple[int, Any, Any]] = _AUTOMATON.find_matches_as_indexes(body[:PREFIX], overlapping=True)
+    found: list[tuple[int, Any, Any]] = _AUTOMATON.find_matches_as_indexes(body[:most], overlapping=True)
     return frozenset([index for index, _, _ in found])
 
 

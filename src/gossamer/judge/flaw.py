@@ -5,17 +5,30 @@ pages or Cloudflare is not. That also keeps this nearly free for most pages.
 """
 
 from gossamer.judge.blocks import (
+    LONG_PREFIX,
     TINY_PAGE,
+    is_tiny,
     marks_among,
     named_by_headers,
     named_by_place,
     named_by_title,
     names_parking,
     traces_in,
+    without_styles,
 )
+from gossamer.judge.headings import headings, title_parts, words_of
 from gossamer.judge.hollow import find_hollow
 from gossamer.judge.login import find_login
-from gossamer.judge.marks import UNNAMED, UNNAMED_TITLES, WIDGETS, Mark, Verdict
+from gossamer.judge.marks import (
+    QUEUE_TITLES,
+    SPEECHES,
+    UNNAMED,
+    UNNAMED_TITLES,
+    UNNAMED_WHOLE_TITLES,
+    WIDGETS,
+    Mark,
+    Verdict,
+)
 from gossamer.judge.parked import SHORT, find_parked
 from gossamer.judge.placeholder import find_placeholder
 from gossamer.judge.soft_404 import find_soft_404
@@ -27,6 +40,8 @@ _LONG = 6_000
 _LONGEST_BLOCK = 3_000
 _LONGEST_SPEECH = 1_500
 _FEW_WORDS = 500
+_NEXT_TO_NOTHING = 150
+_HARDLY_A_LINK = 3
 _FEW_LINKS = 10
 _MANY_LINKS = 15
 _NO_TRACES: frozenset[int] = frozenset()
@@ -38,19 +53,19 @@ def find_flaw(doc: Document) -> Trouble | None:
     length = len(doc.text)
     # Who shows so many ways on does not stand in the way, but may be for sale.
     is_suspect = length <= SHORT or (length <= _LONGEST_BLOCK and len(doc.links) <= _MANY_LINKS)
-    traces = traces_in(doc.body) if is_suspect else _NO_TRACES
+    traces = _traces_of(doc) if is_suspect else _NO_TRACES
     if stopped is None and length <= _LONGEST_BLOCK:
         stopped = _find_block(doc, traces)
     if stopped is not None:
         return Trouble(stopped.reason, stopped.vendor, doc.status)
     if length > _LONG:
-        return None
+        return find_soft_404(doc, by_title=True)
     parked = find_parked(doc, served=names_parking(traces))
     return parked or find_placeholder(doc) or find_login(doc) or find_soft_404(doc) or find_hollow(doc)
 
 
 def _find_block(doc: Document, traces: frozenset[int]) -> Verdict | None:
-    tiny = doc.size < TINY_PAGE and len(doc.text) < _FEW_WORDS
+    tiny = len(doc.text) < _FEW_WORDS and is_tiny(doc.body)
     named = named_by_title(doc.title, weak=tiny)
     if named is not None:
         return named
@@ -59,21 +74,47 @@ def _find_block(doc: Document, traces: frozenset[int]) -> Verdict | None:
     for mark in marks_among(traces, doc.headers):
         if _counts(mark, doc, tiny=tiny):
             return mark.verdict
-    bare = tiny and len(doc.links) <= _FEW_LINKS
-    return UNNAMED if bare and doc.title.lower() in UNNAMED_TITLES else None
+    return _find_speech(doc, tiny=tiny) if len(doc.links) <= _FEW_LINKS else None
+
+
+def _traces_of(doc: Document) -> frozenset[int]:
+    return traces_in(without_styles(doc.body), LONG_PREFIX) if len(doc.text) < _FEW_WORDS else traces_in(doc.body)
+
+
+def _find_speech(doc: Document, *, tiny: bool) -> Verdict | None:
+    """What a page says of itself that has hardly anything else to say: no vendor is known by name."""
+    if len(doc.text) > _LONGEST_SPEECH:
+        return None
+    called = {words_of(doc.title), *title_parts(doc), *headings(doc, "h1")}
+    is_named = not UNNAMED_TITLES.isdisjoint(called) or words_of(doc.title) in UNNAMED_WHOLE_TITLES
+    if not tiny and not is_named and QUEUE_TITLES.isdisjoint(called):
+        return None
+    said = f"{doc.title} {doc.text}".lower().replace("’", "'")
+    spoken = next((verdict for speech, verdict in SPEECHES if speech.search(said)), None)
+    # Forms that people send ask for a proof, too.
+    if spoken and (is_named or not _has_questions(doc)):
+        return spoken
+    return UNNAMED if tiny and is_named else None
 
 
 def _counts(mark: Mark, doc: Document, *, tiny: bool) -> bool:
-    if mark.weak and not tiny:
+    if mark.weak and not (tiny if mark.spoken or mark in WIDGETS else _is_bare(doc)):
         return False
     if mark.named and not _acts(mark.text.decode(), doc, tiny=tiny):
         return False
     if mark in WIDGETS:
-        return len(doc.links) <= 3 and not _has_questions(doc)
+        return len(doc.links) <= _HARDLY_A_LINK and not _has_questions(doc)
     if mark.spoken:
         return len(doc.text) <= _LONGEST_SPEECH and len(doc.links) <= _FEW_LINKS
     # Code that can be read on the page is being talked about.
     return mark.text.decode() not in doc.text
+
+
+def _is_bare(doc: Document) -> bool:
+    """Whether a page is small even with its scripts, or says next to nothing: scripts of any page have weak marks."""
+    if len(doc.text) < _NEXT_TO_NOTHING and len(doc.links) <= _HARDLY_A_LINK:
+        return is_tiny(doc.body)
+    return len(doc.text) < _FEW_WORDS and len(without_styles(doc.body)) < TINY_PAGE
 
 
 def _acts(name: str, doc: Document, *, tiny: bool) -> bool:
@@ -88,7 +129,8 @@ def _acts(name: str, doc: Document, *, tiny: bool) -> bool:
     )
     if doc.tree.select_one(places) is not None:
         return True
-    return tiny and any(name in script.text for script in doc.landmarks.scripts)
+    # A large script has such names for all the forms of a site.
+    return tiny and doc.size < TINY_PAGE and any(name in script.text for script in doc.landmarks.scripts)
 
 
 def _has_questions(doc: Document) -> bool:

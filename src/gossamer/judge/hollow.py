@@ -45,7 +45,7 @@ def find_hollow(doc: Document) -> Trouble | None:
         return None
     if _has_code(doc) and _waits_for_script(doc, length):
         return Trouble(Reason.HOLLOW, http_status=doc.status)
-    if not length and not doc.links and not _shows_something(doc):
+    if not length and not doc.links and not _shows_something(doc, frames=False):
         return Trouble(Reason.EMPTY, http_status=doc.status)
     return None
 
@@ -82,5 +82,6 @@ def _is_about_a_part(text: str, found: re.Match[str]) -> bool:
     return bool(_PART_BEHIND.match(text, found.end()) or _PART_BEFORE.search(before) or _CLOAKED.search(before))
 
 
-def _shows_something(doc: Document) -> bool:
-    return any(doc.tree.find(tag) is not None for tag in _SHOWN_WITHOUT_WORDS)
+def _shows_something(doc: Document, *, frames: bool = True) -> bool:
+    """Whether there is anything to see without words. What a frame shows is another page."""
+    return any(doc.tree.find(tag) is not None for tag in _SHOWN_WITHOUT_WORDS if frames or tag != "iframe")

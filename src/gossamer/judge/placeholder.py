@@ -3,6 +3,10 @@
 They are told by their titles, which nobody writes over an article, and only where there is little else on the page.
 """
 
+import re
+
+from gossamer.judge.headings import title_parts, words_of
+from gossamer.judge.prose import has_prose
 from gossamer.model.document import Document
 from gossamer.model.trouble import Reason, Trouble
 
@@ -31,8 +35,35 @@ _TITLES = {
 }
 
 
+# Also beside the name of a site. What is called only "maintenance" may be what a site is about.
+_FOR_MAINTENANCE = re.compile(
+    r"(?:(?:we(?:'re| are)|(?:this |the |our )?(?:web ?)?site(?: is)?|currently|temporarily) )*"
+    r"(?:(?:down|closed|offline|off line|unavailable|out of service) (?:for|due to)(?: \w+){0,2} maintenance"
+    r"|(?:under|undergoing|in)(?: \w+)? maintenance(?: mode)?|maintenance (?:mode|in progress|page|break)"
+    r"|(?:site|web ?site|system|server) maintenance|maintenance underway"
+    r"|temporar(?:y|ily) (?:service |site )?(?:interruption|interrupted|outage|unavailable|offline|closed|down)"
+    r"|temporarily out of service"
+    r"|service (?:temporarily |currently )?(?:interruption|interrupted|unavailable)"
+    r"|we(?:'ll| will) be (?:right )?back(?: soon| shortly)?|be right back)"
+    r"|(?:wegen )?wartungsarbeiten|wir sind (?:bald|gleich) wieder (?:da|für sie da)|(?:site |page )?en maintenance"
+    r"|(?:sitio |página |web )?en mantenimiento|(?:sito |pagina )?in manutenzione|(?:site |página )?em manutenção"
+    r"|(?:site |website )?in onderhoud|under underhåll|(?:strona |serwis )?w trakcie prac|przerwa techniczna"
+    r"|(?:сайт )?на (?:техническом )?обслуживании|(?:ведутся )?технические работы"
+    r"|ただいまメンテナンス中です|メンテナンス中(?:です)?"
+    r"|(?:系统|系統|网站|網站)?维护中|(?:系统|系統|网站|網站)?維護中|(?:서버 |시스템 )?점검 중(?:입니다)?"
+)
+_BRIEF = 1_000  # characters that are no menu
+
+
 def find_placeholder(doc: Document) -> Trouble | None:
-    found = _TITLES.get(doc.title.lower())
-    if found is None or len(doc.text) > _LITTLE or len(doc.links) > _FEW_LINKS:
+    if len(doc.text) > _LITTLE or len(doc.links) > _FEW_LINKS:
         return None
-    return Trouble(Reason.PLACEHOLDER, found, doc.status)
+    found = _TITLES.get(doc.title.lower())
+    if found is None and _is_for_maintenance(doc) and not has_prose(doc, _BRIEF):
+        found = _MAINTENANCE
+    return Trouble(Reason.PLACEHOLDER, found, doc.status) if found else None
+
+
+def _is_for_maintenance(doc: Document) -> bool:
+    parts = {words_of(part) for part in (doc.title, *title_parts(doc))}
+    return any(_FOR_MAINTENANCE.fullmatch(part) for part in parts)

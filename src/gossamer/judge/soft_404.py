@@ -40,11 +40,19 @@ _PHRASES = frozenset({
 _BARE = frozenset({"404", "404 page", "not found"})
 
 # English has too many ways of saying it for a list. All of them are spelled by `words_of`.
-_LEAD = r"(?:(?:o+ps|who+ps|uh oh|hmm+|sorry|we're sorry|we are sorry|but|http|(?:error|status)(?: code)?|404) )*"
+_SEEMS = (
+    r"(?:it (?:seems|appears|looks)(?: like)?|looks like|seems(?: like)?"
+    r"|unfortunately|i'm afraid|we're afraid)(?: that)?"
+)
+_LEAD = (
+    r"(?:(?:o+ps|who+ps|uh oh|hmm+|sorry|we're sorry|we are sorry|we apologi[sz]e|but|http"
+    rf"|(?:error|status)(?: code)?|404|{_SEEMS}) )*"
+)
 _TAIL = r"(?: error)?(?: 404)?(?: error)?(?: page)?(?: 1)?"
 _WANTED = (
-    r"(?: you(?:'re| are| were|'ve| have)? (?:looking for|trying to (?:reach|access|visit|view|find)|requested"
-    r"|asked for))?(?: requested)?"
+    r"(?: you(?:'re| are| were|'ve| have)?"
+    r" (?:looking for|(?:trying|attempting) to (?:reach|access|visit|view|find|open)"
+    r"|requested|want(?:ed)?(?: to (?:see|view|visit))?|asked for))?(?: requested)?"
 )
 _CANNOT = r"(?:can't|cannot|can not|couldn't|could not)"
 _MISSING = (
@@ -60,16 +68,69 @@ def _sentence(thing: str) -> re.Pattern[str]:
     return re.compile(rf"{_LEAD}(?:{_THE}{thing}{_WANTED} {_MISSING}|{_UNFOUND} {_THE}{thing}{_WANTED}){_TAIL}")
 
 
+_NO_PAGE = (
+    r"(?:there is|there's|there are|we have|we found) (?:no|not a|not any) (?:such )?(?:web ?)?pages?"
+    r"(?: (?:here|(?:at|with|on|for|under) (?:this|that|the)(?: requested)? (?:url|address|location|link)))?"
+    r"|(?:there is|there's) nothing (?:here|(?:at|under) (?:this|that) (?:url|address|location|link))"
+)
+_OF_NO_PAGE = re.compile(rf"{_LEAD}(?:{_NO_PAGE}){_TAIL}")
 _OF_A_PAGE = _sentence(r"(?:web ?page|page|file(?: or directory)?|resource|url)")
 _OF_A_THING = _sentence(
     r"(?:product|item|article|post|content|document|listing|record|entry|category|job|profile|user)"
 )
 # In the text, where nothing says so above it. Not what is said about other pages: "if the page you want is not found".
-_ELSEWHERE = r"(?<!\bif )(?<!\bwhen )(?<!\bsays )(?<!\bthat )"
+_ELSEWHERE = r"(?<!\bif )(?<!\bwhen )(?<!\bsays )(?<!(?<!\bseems )(?<!\bappears )(?<!\bafraid )(?<!unately )\bthat )"
 _HERE = re.compile(
     rf"{_ELSEWHERE}\b(?:we (?:{_CANNOT}|(?:are|were) unable to)(?: seem to)? (?:find|locate) (?:the|this|that) page\b"
-    rf"|(?:the |this |that )page(?! that) you\b(?:'re|'ve)?(?: \w+){{1,4}} {_MISSING}\b)"
+    rf"|(?:the |this |that )page(?! that) you\b(?:'re|'ve)?(?: \w+){{1,4}} {_MISSING}\b"
+    r"|there(?: is|'s) no (?:such )?(?:web ?)?page"
+    r" (?:here|(?:at|with|on|under) (?:this|that) (?:url|address|location|link))\b)"
 )
+# In other languages: what is missing, some words, and that it is. Where words are not parted, no words are counted.
+_FEW = r"(?: [^\W\d_][\w'-]*){0,8}"
+_ABROAD = re.compile(
+    rf"\bseite{_FEW} (?:nicht (?:gefunden|vorhanden|verfügbar|existent)|existiert (?:leider )?nicht)"
+    r"|\bexistiert (?:leider )?keine seite\b|\bkeine seite (?:gefunden|vorhanden)"
+    r"|\b(?:konnten|können) (?:wir )?(?:leider )?(?:die|diese)(?: \w+){0,3} seite (?:leider )?nicht finden"
+    rf"|\bpage{_FEW} (?:n'existe (?:pas|plus)|est introuvable|introuvable|n'a pas été trouvée|n'est pas disponible)"
+    rf"|\bp[aá]gina{_FEW} (?:no (?:existe|se (?:ha )?(?:encontr\w+|pudo encontrar)|fue encontrada|está disponible)"
+    r"|não (?:existe|foi encontrada|está disponível|encontrada)"
+    r"|non (?:esiste|è stata trovata|è disponibile|trovata))"
+    r"|\bno (?:hemos (?:podido )?(?:encontr\w+)|encontramos|pudimos encontrar) (?:la|esta) p[aá]gina"
+    rf"|\bpagina{_FEW} (?:bestaat niet|(?:is |kan |kon )?niet (?:worden )?gevonden|nu (?:există|exista|a fost găsită))"
+    rf"|\bsidan{_FEW} (?:finns inte|hittades inte|kunde inte hittas|kan inte hittas|existerar inte)"
+    rf"|\bsiden{_FEW} (?:findes ikke|finnes ikke|eksisterer ikke|blev ikke fundet|ble ikke funnet|kunne ikke findes)"
+    rf"|\bsivua{_FEW} ei (?:löydy|löytynyt|ole(?: olemassa)?)"
+    rf"|\bstrona{_FEW} (?:nie istnieje|nie została (?:znaleziona|odnaleziona))"
+    rf"|\bstránka{_FEW} (?:neexistuje|nebyla nalezena|nebola nájdená|sa nenašla)"
+    rf"|\boldal{_FEW} (?:nem található|nem létezik)"
+    rf"|\bsayfa{_FEW} (?:bulunamadı|mevcut değil|yok)"
+    rf"|\bстраниц[аыу]{_FEW} (?:не (?:найдена|существует|существуют)|нет|отсутствует)"
+    rf"|\bсторінк[аиу]{_FEW} (?:не (?:знайдена|існує)|відсутня)"
+    rf"|\btrang{_FEW} không (?:tồn tại|tìm thấy|được tìm thấy)"
+    rf"|\bhalaman{_FEW} tidak (?:ditemukan|ada|tersedia)"
+    rf"|\bσελίδα{_FEW} δεν (?:βρέθηκε|υπάρχει)"
+    r"|(?:ページ|url)(?:は|が|を)?[^。!?]{0,12}(?:見つか(?:りません|らない|りませんでした)|見つけることができません|存在(?:しません|しない|いたしません)"
+    r"|見当たりません|ございません|ありません|みつかりません)"
+    r"|(?:页面|頁面|網頁|网页)[^。!?]{0,6}(?:不存在|未找到|找不到|没有找到|沒有找到|不見了|不见了|无法找到|無法找到|已被删除|已被刪除|走丢了)"
+    r"|(?:找不到|未找到|没有找到|沒有找到|无法找到|無法找到|不存在)[^。!?]{0,12}(?:页面|頁面|網頁|网页)"
+    r"|ไม่พบ(?:หน้า|เพจ|เว็บเพจ)|(?:หน้า|เพจ)[^.!?]{0,30}(?:ไม่มีอยู่|ไม่พบ|หาไม่พบ|ไม่สามารถหา)|ไม่มีหน้า(?:นี้|เว็บนี้|ที่คุณ)"
+    r"|페이지를? ?(?:찾을 수 없|존재하지)|페이지(?:가|는) ?(?:없|존재하지|삭제)|존재하지 않는 페이지"
+    r"|الصفحة[^.!?]{0,30}(?:غير موجودة|لا توجد|ليست موجودة)|لم يتم العثور على (?:هذه )?الصفحة"
+    r"|(?:הדף|העמוד)[^.!?]{0,30}(?:לא נמצא|לא קיים|אינו קיים)"
+)
+_LONGEST_ABROAD = 120  # characters of a title or heading
+_FEW_MORE = 6  # words beside it
+# The pages of these languages of which a title may be in plain ASCII.
+_NOUNS = ("seite", "page", "pagina", "sidan", "siden", "sivua", "strona", "oldal", "sayfa", "trang", "halaman")
+# It is explained there, or asked about.
+_ASKING = frozenset({
+    "wenn", "warum", "wieso", "weshalb", "wie", "was", "falls", "ob", "si", "quand", "pourquoi", "comment", "cuando",
+    "por", "como", "come", "quando", "perché", "als", "waarom", "hoe", "wanneer", "när", "varför", "hvorfor", "hvis",
+    "når", "kun", "miksi", "jos", "gdy", "jeśli", "dlaczego", "jak", "když", "proč", "ha", "miért", "neden", "nasıl",
+    "если", "когда", "почему", "как", "якщо", "чому", "коли", "khi", "nếu", "tại", "kalau", "jika", "mengapa",
+    "kenapa",
+})  # fmt: skip
 _BARELY = re.compile(r"\b(?:page|404) not found\b|\berror 404\b")
 _SIGH = re.compile(r"(?:(?:o+ps|who+ps|uh oh|oh no|hmm+|sorry|we're sorry|we are sorry|error|ouch)(?: |$))+")
 _NUMBER = re.compile(rf"{_LEAD}(?:404|not found){_TAIL}")
@@ -77,8 +138,8 @@ _NO_RESULT = re.compile(r"nothing found for .+")
 
 # What such sentences and phrases have in them, however they are spelled: nearly no title or heading has.
 _AUTOMATON = AhoCorasick(
-    {*_PHRASES, "not_found", "t be found", "t be located", "t exist", "longer exists", "t find", "t locate", "to find",
-     "to locate", "nothing found"},
+    {*_PHRASES, "not_found", "no page", "no such", "nothing here", "nothing at", "not a page", "t be found",
+     "t be located", "t exist", "longer exists", "t find", "t locate", "to find", "to locate", "nothing found"},
     implementation=Implementation.ContiguousNFA,
 )  # fmt: skip
 _PLACE = re.compile(
@@ -99,8 +160,14 @@ class _Says(IntEnum):
     MISSING = 3  # the page is
 
 
-def find_soft_404(doc: Document) -> Trouble | None:
-    return Trouble(Reason.SOFT_404, http_status=doc.status) if _says_not_found(doc) else None
+def find_soft_404(doc: Document, *, by_title: bool = False) -> Trouble | None:
+    """`by_title`: the page has much text, be it in its menus; only a title that says so may condemn it."""
+    found = _long_page_says_so(doc) if by_title else _says_not_found(doc)
+    return Trouble(Reason.SOFT_404, http_status=doc.status) if found else None
+
+
+def _long_page_says_so(doc: Document) -> bool:
+    return _title_says(doc) is _Says.MISSING and not has_prose(doc, _VERY_SHORT)
 
 
 def _says_not_found(doc: Document) -> bool:
@@ -122,12 +189,16 @@ def _says_not_found(doc: Document) -> bool:
 def _text_says_so(doc: Document) -> bool:
     """Whether a page that is called nothing, or a sigh, has hardly anything to say but that."""
     text = doc.text.lower()
-    if not _AUTOMATON.find_matches_as_indexes(text) or has_prose(doc, _HARDLY_ANY):
+    is_abroad = not text.isascii() or any(noun in text for noun in _NOUNS)
+    abroad = is_abroad and _ABROAD.search(words_of(text)) is not None
+    if not (abroad or _AUTOMATON.find_matches_as_indexes(text)) or has_prose(doc, _HARDLY_ANY):
         return False
     if not all(_SIGH.fullmatch(words_of(heading)) for heading in headings(doc, "h1") if heading):
         return False
     said = words_of(text)
-    return _HERE.search(said) is not None or (_BARELY.search(said) is not None and not has_prose(doc, _ONE_LINE))
+    return (
+        abroad or _HERE.search(said) is not None or (_BARELY.search(said) is not None and not has_prose(doc, _ONE_LINE))
+    )
 
 
 def _title_is_right(doc: Document, says: _Says) -> bool:
@@ -138,8 +209,10 @@ def _title_is_right(doc: Document, says: _Says) -> bool:
     if length <= (_SHORT if _what_says(plain(doc.title)) is says else _VERY_SHORT):
         return True
     if max(_heading_says(doc, "h1"), _heading_says(doc, "h2")) >= _Says.BARE:
-        return True
-    return says is _Says.MISSING and not has_prose(doc, _VERY_SHORT)
+        return not has_prose(doc, _SHORT)
+    # A part that says nothing else but that, beside the name of a site; numbers alone may be anything's name.
+    tells = says is _Says.MISSING or "not found" in title_parts(doc)
+    return tells and not has_prose(doc, _VERY_SHORT)
 
 
 def _room_of(says: _Says) -> int:
@@ -148,7 +221,7 @@ def _room_of(says: _Says) -> int:
 
 def _title_says(doc: Document) -> _Says:
     title = plain(doc.title)
-    if not _AUTOMATON.find_matches_as_indexes(title) or "?" in doc.title:
+    if "?" in doc.title or not (_AUTOMATON.find_matches_as_indexes(title) or _says_abroad(title)):
         return _Says.NOTHING
     says = max(map(_what_says, (title, *title_parts(doc))))
     if not says and any(_NO_RESULT.fullmatch(part) for part in title_parts(doc)):
@@ -166,12 +239,26 @@ def _heading_says(doc: Document, tag: str) -> _Says:
     return said
 
 
+def _says_abroad(text: str) -> bool:
+    """Whether a title or heading says so in another language, and hardly anything else."""
+    if len(text) > _LONGEST_ABROAD or (text.isascii() and not any(noun in text for noun in _NOUNS)):
+        return False
+    said = words_of(text)
+    found = _ABROAD.search(said)
+    if found is None:
+        return False
+    before, after = said[: found.start()].split(), said[found.end() :].split()
+    return len(before) <= _FEW_MORE and len(after) <= _FEW_MORE and _ASKING.isdisjoint(before)
+
+
 def _what_says(text: str) -> _Says:
+    if _says_abroad(text):
+        return _Says.MISSING
     if not _AUTOMATON.find_matches_as_indexes(text):
         return _Says.NOTHING
     said = words_of(text)
     if said in _BARE:
         return _Says.BARE
-    if said in _PHRASES or _NUMBER.fullmatch(said) or _OF_A_PAGE.fullmatch(said):
+    if said in _PHRASES or _NUMBER.fullmatch(said) or _OF_A_PAGE.fullmatch(said) or _OF_NO_PAGE.fullmatch(said):
         return _Says.MISSING
     return _Says.THING if _OF_A_THING.fullmatch(said) else _Says.NOTHING

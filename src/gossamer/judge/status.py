@@ -4,12 +4,13 @@ import re
 
 from gossamer.judge.blocks import (
     PREFIX,
-    TINY_PAGE,
+    is_tiny,
     marks_among,
     named_by_headers,
     named_by_place,
     named_by_title,
     traces_in,
+    without_styles,
 )
 from gossamer.judge.marks import WIDGETS, Verdict
 from gossamer.judge.retry_after import seconds_asked
@@ -26,17 +27,29 @@ _BY_STATUS = {404: Reason.NOT_FOUND, 410: Reason.GONE}
 def find_trouble(response: Response) -> Trouble | None:
     """What is wrong with an answer by its status and headers; None for one that should be read."""
     status = response.status
-    # Gone is gone, and a password is a password: no protection answers with these.
+    # Gone is gone: no protection answers with that.
     if status in _BY_STATUS:
         return Trouble(_BY_STATUS[status], http_status=status)
     if status == 401:
-        return Trouble(Reason.LOGIN, "HTTP 401", status)
+        return _asks_for_password(response)
     stopped = named_by_headers(status, response.headers)
     if stopped is None and status >= 400:
         stopped = _named_by_page(response)
     if stopped is not None:
         return Trouble(stopped.reason, stopped.vendor, status, _asked(response) if status == 429 else None)
     return None if 200 <= status < 300 else _by_status(response)
+
+
+def _asks_for_password(response: Response) -> Trouble:
+    """A login, unless a challenge has left its own marks and nobody asks for a password."""
+    if not response.header("www-authenticate"):
+        body = without_styles(response.body)[:PREFIX]
+        marks = marks_among(traces_in(body), response.headers)
+        own = (mark.verdict for mark in marks if not (mark.weak or mark.named or mark in WIDGETS))
+        stopped = named_by_headers(401, response.headers) or named_by_title(_title_of(body), weak=True)
+        if stopped := stopped or next(own, None):
+            return Trouble(stopped.reason, stopped.vendor, 401)
+    return Trouble(Reason.LOGIN, "HTTP 401", 401)
 
 
 def _by_status(response: Response) -> Trouble:
@@ -68,12 +81,11 @@ def _named_by_page(response: Response) -> Verdict | None:
         return Verdict("LinkedIn")
     if status >= 500 and status != 503:
         return None
-    body = response.body[:PREFIX]
+    body = without_styles(response.body)[:PREFIX]
     # Rate limits pass by themselves; climbing over them would be impolite.
     if status == 429 and _CLOUDFLARE_RATE_LIMIT.search(body):
         return None
-    found = _TITLE.search(body)
-    title = found[1].decode("utf-8", "replace").strip() if found else ""
+    title = _title_of(body)
     if title.lower() == "access denied" and _AKAMAI_REFERENCE.search(body):
         return Verdict("Akamai")
     return (
@@ -83,8 +95,13 @@ def _named_by_page(response: Response) -> Verdict | None:
     )
 
 
+def _title_of(body: bytes) -> str:
+    found = _TITLE.search(body)
+    return found[1].decode("utf-8", "replace").strip() if found else ""
+
+
 def _named_by_marks(response: Response, body: bytes) -> Verdict | None:
     # Error pages in a site's usual frame may carry its forms and their widgets; a small refusal with one is asking.
-    asks = response.status == 403 and len(response.body) < TINY_PAGE
+    asks = response.status == 403 and is_tiny(response.body)
     marks = marks_among(traces_in(body), response.headers)
     return next((mark.verdict for mark in marks if asks or mark not in WIDGETS), None)

@@ -4,25 +4,34 @@ import math
 from typing import Any
 
 from turbohtml import Document as Tree
-from turbohtml import MicrodataItem, RdfaItem, StructuredData
+from turbohtml import Element, MicrodataItem, RdfaItem, StructuredData, parse
 
 from gossamer.model.record import Value
+from gossamer.parse.json_ld import read_json_ld
 
 _DEEPEST = 60  # levels that are kept; what is nested deeper was not written by a person
 _MOST = 2_000  # entries of one list or object
 _LONGEST = 100_000  # characters of one text
+_MOST_ORPHANS = 50
 
 
 def structured_data(tree: Tree, url: str) -> dict[str, Value]:
-    """`json_ld`, `microdata`, `rdfa` and `open_graph`, each only where the page has some. Never raises."""
+    """`json_ld`, `microdata`, `rdfa` and `open_graph`, each only where the page has some. Never raises.
+
+    `unreadable` has a sentence for each block that is not among them because it makes no sense.
+    """
     found = _read(tree, url)
+    json_ld, unreadable = read_json_ld(tree)
+    open_graph = found.opengraph if found else {}
     kinds = {
-        "json_ld": found.json_ld if found else tree.json_ld(),
-        "microdata": found.microdata if found else [],
+        "json_ld": json_ld,
+        "microdata": [*(found.microdata if found else []), *_orphans(tree, url)],
         "rdfa": found.rdfa if found else [],
         "open_graph": {
-            name: said for name, said in (found.opengraph if found else {}).items() if not name.startswith("twitter:")
+            **{name: said for name, said in open_graph.items() if not name.startswith("twitter:")},
+            **_product_metas(tree),
         },
+        "unreadable": unreadable,
     }
     return {name: plain(value) for name, value in kinds.items() if value}
 
@@ -36,6 +45,39 @@ def _read(tree: Tree, url: str) -> StructuredData | None:
         except RecursionError:
             return None  # items that contain themselves
     return None
+
+
+def _product_metas(tree: Tree) -> dict[str, str]:
+    """Prices and the like, which stand beside Open Graph in a vocabulary of their own; the first of each name."""
+    found: dict[str, str] = {}
+    for meta in tree.find_all("meta", limit=_MOST):
+        name = (meta.attr("property") or meta.attr("name") or "").strip().lower()
+        if name.startswith("product:") and (content := (meta.attr("content") or "").strip()):
+            found.setdefault(name, content)
+    return found
+
+
+def _orphans(tree: Tree, url: str) -> list[MicrodataItem]:
+    """Items that call themselves a property, of nothing: their product has no markup of its own."""
+    found: list[MicrodataItem] = []
+    items = tree.select("[itemprop][itemscope]")
+    if not items:
+        return found
+    referred = {name for each in tree.select("[itemref]") for name in (each.attr("itemref") or "").split()}
+    for item in items:
+        above = [each for each in item.ancestors if isinstance(each, Element)]
+        if len(found) == _MOST_ORPHANS or any(each.attr("itemscope") is not None for each in above):
+            continue
+        if not referred.isdisjoint(each.attr("id") for each in (item, *above)):
+            continue
+        source = item.html
+        if len(source) <= _LONGEST:
+            alone = parse(source, positions=False, scripting=True)
+            for again in alone.select("[itemprop][itemscope]")[:1]:
+                del again.attrs["itemprop"]
+            read = _read(alone, url)
+            found += read.microdata[:1] if read else []
+    return found
 
 
 def plain(value: Any, depth: int = 0) -> Value:

@@ -53,6 +53,8 @@ SHORT = (
     Manner.EMPTY,
     Manner.SHELL,
     Manner.LOGIN_WALL,
+    Manner.MENDED,
+    Manner.FRAMED,
     *BLOCKS,
 )
 
@@ -80,6 +82,11 @@ MARKS = {
     Manner.SUCURI: (("x-sucuri-block", "EVA"), "sucuri-firewall-block.css", "cloudproxy@sucuri.net"),
     Manner.VERCEL: (("x-vercel-mitigated", "challenge"), "Vercel Security Checkpoint", "browser"),
     Manner.ANUBIS: (("content-type", "text/html; charset=utf-8"), 'id="anubis_challenge"', "/x/cmd/anubis/"),
+    Manner.ANUBIS_401: (("content-type", "text/html; charset=utf-8"), 'id="anubis_challenge"', "/x/cmd/anubis/"),
+    Manner.STYLED: (("content-type", "text/html; charset=utf-8"), "Prove your humanity", ".frame--"),
+    Manner.SHIELD: (("content-type", "text/html; charset=utf-8"), "ShieldSquare", "you are a bot"),
+    Manner.REFUSED: (("content-type", "text/html; charset=utf-8"), "Your request has been blocked"),
+    Manner.QUEUE: (("content-type", "text/html; charset=utf-8"), "Waiting Room", "your turn"),
     Manner.WIDGET: (("content-type", "text/html; charset=utf-8"), "g-recaptcha", "data-sitekey"),
 }
 

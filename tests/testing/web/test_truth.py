@@ -180,8 +180,9 @@ def test_large_sites_show_their_size_and_some_of_their_pages() -> None:
 
 
 def test_which_pages_of_a_large_site_are_chosen_depends_on_how_many_are_wanted() -> None:
-    site = with_quirk(TRUTH, "large-sitemap")
-    more = with_quirk(NASTY.truth(Caps(top_pages=80)), "large-sitemap")
+    web = SampleWeb(sites=140, seed=5, nasty=1.0)
+    site = with_quirk(web.truth(), "large-sitemap")
+    more = with_quirk(web.truth(Caps(top_pages=80)), "large-sitemap")
     assert len(pages(site)) < len(pages(more)) <= 80
     assert set(pages(site)) - set(pages(more)), "smaller steps know less about the links"
     whole = with_quirk(NASTY.truth(Caps(pages_per_site=2_000)), "large-sitemap")

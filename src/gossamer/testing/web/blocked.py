@@ -178,6 +178,37 @@ def _anubis(_: Profile, plan: PagePlan, throw: Random) -> Refused:
     return Refused(document("Making sure you&#39;re not a bot!", body))
 
 
+def _styled(profile: Profile, plan: PagePlan, throw: Random) -> Refused:
+    """A page of few words of the site's own making, with more styles than anything else."""
+    rules = "".join(f".frame--{throw.getrandbits(32):08x}{{margin:0 auto;padding:{at}px}}" for at in range(500))
+    body = (
+        f"<style>{rules}</style><h1>Prove your humanity</h1><p>Complete the challenge below, {named(plan)}.</p>"
+        '<form><div id="widget"></div></form>'
+    )
+    return Refused(document(f"{profile.name.primary} - Prove your humanity", body))
+
+
+def _shield(_: Profile, plan: PagePlan, __: Random) -> Refused:
+    body = (
+        f"<p>Something about how you read {named(plan)} made us think that you are a bot.</p>"
+        "<p>Please solve this to go on.</p>"
+    )
+    return Refused(document("ShieldSquare Captcha", body))
+
+
+def _refused(_: Profile, plan: PagePlan, throw: Random) -> Refused:
+    title = throw.choice(("Error", "Error Blocked", "Request blocked", ""))
+    return Refused(document(title, f"<h2>Your request has been blocked.</h2><p>{named(plan)}</p><p>{_ray(throw)}</p>"))
+
+
+def _queue(profile: Profile, plan: PagePlan, throw: Random) -> Refused:
+    body = (
+        f"<h1>You are now in line for {profile.name.primary}</h1><p>Your estimated wait time is {throw.randint(2, 90)} "
+        f"minutes. This page reloads when it is your turn to read about {named(plan)}.</p>"
+    )
+    return Refused(document("Waiting Room", body))
+
+
 def _widget(profile: Profile, plan: PagePlan, throw: Random) -> Refused:
     """A form that asks for nothing but proof of being human, on a page of the site's own making."""
     body = (
@@ -202,5 +233,10 @@ BLOCKED: Mapping[Manner, Callable[[Profile, PagePlan, Random], Refused]] = {
     Manner.SUCURI: _sucuri,
     Manner.VERCEL: _vercel,
     Manner.ANUBIS: _anubis,
+    Manner.ANUBIS_401: _anubis,
+    Manner.STYLED: _styled,
+    Manner.SHIELD: _shield,
+    Manner.REFUSED: _refused,
+    Manner.QUEUE: _queue,
     Manner.WIDGET: _widget,
 }

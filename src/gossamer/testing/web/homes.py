@@ -110,6 +110,8 @@ _FAILING = (
     Manner.SHELL,
     Manner.PARKED,
     Manner.LOGIN_WALL,
+    Manner.MENDED,
+    Manner.FRAMED,
     *BLOCKS,
 )
 

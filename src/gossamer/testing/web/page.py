@@ -33,6 +33,9 @@ class Manner(Enum):
     EMPTY = ("empty", 200, Reason.EMPTY, Reason.HOLLOW)
     SHELL = ("shell", 200, Reason.HOLLOW, Reason.EMPTY)
     SOFT_404 = ("soft-404", 200, Reason.SOFT_404)
+    NOT_THERE = ("not-there", 200, Reason.SOFT_404)
+    MENDED = ("maintenance", 200, Reason.PLACEHOLDER)
+    FRAMED = ("framed", 200, Reason.EMPTY, Reason.HOLLOW)
     PARKED = ("parked", 200, Reason.PARKED)
     LOGIN_WALL = ("login-wall", 200, Reason.LOGIN)
 
@@ -49,6 +52,11 @@ class Manner(Enum):
     SUCURI = ("sucuri", 403, Reason.BLOCKED, Reason.CAPTCHA)
     VERCEL = ("vercel", 429, Reason.BLOCKED, Reason.CAPTCHA)
     ANUBIS = ("anubis", 200, Reason.BLOCKED, Reason.CAPTCHA)
+    ANUBIS_401 = ("anubis-401", 401, Reason.BLOCKED, Reason.CAPTCHA)
+    STYLED = ("captcha-styled", 200, Reason.CAPTCHA, Reason.BLOCKED)
+    SHIELD = ("captcha-shield", 200, Reason.CAPTCHA, Reason.BLOCKED)
+    REFUSED = ("request-blocked", 200, Reason.BLOCKED, Reason.CAPTCHA)
+    QUEUE = ("waiting-room", 200, Reason.BLOCKED)
     WIDGET = ("captcha-widget", 200, Reason.BLOCKED, Reason.CAPTCHA)
 
     def __init__(self, label: str, status: int, *reasons: Reason) -> None:

@@ -148,6 +148,11 @@ BLOCKS = (
     Manner.SUCURI,
     Manner.VERCEL,
     Manner.ANUBIS,
+    Manner.ANUBIS_401,
+    Manner.STYLED,
+    Manner.SHIELD,
+    Manner.REFUSED,
+    Manner.QUEUE,
     Manner.WIDGET,
 )
 
@@ -167,6 +172,9 @@ _BAD = (
     Manner.EMPTY,
     Manner.SHELL,
     Manner.LOGIN_WALL,
+    Manner.NOT_THERE,
+    Manner.MENDED,
+    Manner.FRAMED,
     *BLOCKS,
 )
 

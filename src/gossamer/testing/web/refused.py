@@ -54,11 +54,41 @@ def _soft_404(profile: Profile, plan: PagePlan, _: Random) -> Refused:
     return Refused(document("Page not found (404)", body))
 
 
+# Said in the language of the site, where a page that is not there is called nothing else.
+_NOT_THERE = (
+    "It seems that the page you were trying to reach doesn't exist", "Sorry, there is no page at this URL",
+    "Seite nicht vorhanden", "La página que buscas no existe", "Strona, której szukasz, nie istnieje",
+    "Страница, которую вы ищете, не существует", "お探しのページは見つかりませんでした。", "您访问的页面不存在",
+    "ไม่พบหน้าที่คุณต้องการ",
+)  # fmt: skip
+
+
+def _not_there(_: Profile, plan: PagePlan, throw: Random) -> Refused:
+    """A page of many links whose title or one sentence says so."""
+    menu = "".join(f'<li><a href="#{at}">{text(plant.phrase)}</a></li>' for at, plant in enumerate(plan.plants * 40))
+    said = throw.choice(_NOT_THERE)
+    if throw.random() < 0.5:
+        return Refused(document(throw.choice(("Harbour | Not Found", "Page Not Found")), f"<ul>{menu}</ul><h1>Oh</h1>"))
+    return Refused(document("Harbour", f"<nav><a href='/'>{named(plan)}</a></nav><p>{said}</p>"))
+
+
+def _mended(_: Profile, plan: PagePlan, throw: Random) -> Refused:
+    title = throw.choice(("Harbour - Down for Maintenance", "Temporary service interruption"))
+    return Refused(document(title, f"<p>Read about {named(plan)} tomorrow.</p>"))
+
+
+def _framed(_: Profile, plan: PagePlan, __: Random) -> Refused:
+    return Refused(document("Harbour", f'<iframe src="/embedded/frame" width="100%">{named(plan)}</iframe>'))
+
+
 REFUSED: Mapping[Manner, Callable[[Profile, PagePlan, Random], Refused]] = {
     **BLOCKED,
     Manner.PARKED: _parked,
     Manner.LOGIN_WALL: _login_wall,
     Manner.SHELL: _shell,
     Manner.SOFT_404: _soft_404,
+    Manner.NOT_THERE: _not_there,
+    Manner.MENDED: _mended,
+    Manner.FRAMED: _framed,
     Manner.EMPTY: lambda profile, plan, throw: Refused(""),
 }
