@@ -85,7 +85,7 @@ MARKS = {
     Manner.ANUBIS_401: (("content-type", "text/html; charset=utf-8"), 'id="anubis_challenge"', "/x/cmd/anubis/"),
     Manner.STYLED: (("content-type", "text/html; charset=utf-8"), "Prove your humanity", ".frame--"),
     Manner.SHIELD: (("content-type", "text/html; charset=utf-8"), "ShieldSquare", "you are a bot"),
-    Manner.REFUSED: (("content-type", "text/html; charset=utf-8"), "Your request has been blocked"),
+    Manner.REFUSED: (("content-type", "text/html; charset=utf-8"), "Your request has been blocked", "<h2>"),
     Manner.QUEUE: (("content-type", "text/html; charset=utf-8"), "Waiting Room", "your turn"),
     Manner.WIDGET: (("content-type", "text/html; charset=utf-8"), "g-recaptcha", "data-sitekey"),
 }
