@@ -140,8 +140,9 @@ def test_an_unknown_id_of_any_shape_is_a_job_that_was_not_found(api: Server, unk
 def test_health_asks_the_database(working: Server) -> None:
     with working.stranger() as client:
         health = client.get("/api/health").json()
-        assert sorted(health) == ["database", "status", "version"]
-        assert (health["status"], health["database"]) == ("ok", "ok")
+        assert sorted(health) == ["database", "live", "ready", "status", "version", "workers"]
+        assert (health["status"], health["database"], health["live"], health["ready"]) == ("ok", "ok", True, True)
+        assert health["workers"] in ("ok", "idle")
         assert client.get("/").json() == {"status": "ok", "service": "gossamer"}
         people = client.get("/", headers={"Accept": "text/html"})
         assert (people.status_code, people.headers["location"]) == (307, "/docs")

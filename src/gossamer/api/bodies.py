@@ -16,6 +16,9 @@ MOST_KEYS = 20_000
 MOST_VALUES = 260_000
 """Values in a body; the longest lists that are taken have 200,000."""
 
+MOST_NESTED = 20_000
+"""Objects and lists in a body."""
+
 _AT_ONCE = 8  # of the largest bodies, over all connections
 _OF_ONE = 2  # of them, for one account
 
@@ -96,6 +99,7 @@ class Shape:
     def __init__(self) -> None:
         self.keys = 0
         self.values = 0
+        self.nested = 0
         self._in_text = False
         self._rest = b""  # a backslash whose character has not come yet
 
@@ -112,8 +116,13 @@ class Shape:
         if len(parts) % 2 == 0:
             self._in_text = not self._in_text
         self.keys += outside.count(b":")
-        self.values += outside.count(b",") + outside.count(b"[") + outside.count(b"{")
-        for found, most, what in ((self.keys, MOST_KEYS, "fields"), (self.values, MOST_VALUES, "values")):
+        self.nested += outside.count(b"[") + outside.count(b"{")
+        self.values += outside.count(b",")
+        for found, most, what in (
+            (self.keys, MOST_KEYS, "fields"),
+            (self.values, MOST_VALUES, "values"),
+            (self.nested, MOST_NESTED, "objects and lists"),
+        ):
             if found > most:
                 detail = f"The body has more than {most:,} {what}."
                 raise UserError("request.invalid", detail, hint="Send it in parts, or without what is not needed.")

@@ -87,7 +87,9 @@ async def estimate(
 @router.post("", responses=declared(*JOB), summary="What this very job would cost")
 async def estimate_job(body: NewJob, tenant: Reader, parts: GivenParts) -> EstimateView:
     """Takes what `POST /v1/jobs` takes, and makes no job of it."""
-    return await _estimated(tenant, parts, job_request(body, parts, None), 0)
+    listed = len(body.domains) + len(body.urls)
+    request = await parts.heavy.run(tenant.id, listed, lambda: job_request(body, parts, None))
+    return await _estimated(tenant, parts, request, 0)
 
 
 async def _estimated(tenant: Tenant, parts: Parts, request: JobRequest, unnamed: int) -> EstimateView:

@@ -1,6 +1,6 @@
 """Whether the server and its database are well, and what it can do."""
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
@@ -14,15 +14,20 @@ from gossamer.api.docs_page import docs_page
 from gossamer.api.guarded import Guarded
 from gossamer.api.parts import GivenParts
 from gossamer.api.problems import AWAY, problem, request_id
-from gossamer.errors import StorageAway
-from gossamer.store.health import database_time
+from gossamer.api.vitals import Workers
 
 router = APIRouter(tags=["server"], route_class=Guarded)
 
 
 class Health(BaseModel):
-    status: str = Field(examples=["ok"])
-    database: str = Field(examples=["ok"])
+    status: Literal["ok", "degraded"] = Field(description="ok: the server, its database and the workers are well.")
+    live: bool = Field(True, description="The server answers.")
+    ready: bool = Field(description="It takes requests: it is not being stopped, and has its database.")
+    database: str = Field(description="ok, or what is wrong.", examples=["ok"])
+    workers: Workers = Field(
+        description="ok; idle where no job is at work; none where work waits and nobody does it; standing still where "
+        "a process holds work and shows no sign of life."
+    )
     version: str
 
 
@@ -37,11 +42,22 @@ class Recipes(BaseModel):
     items: list[RecipeView]
 
 
-@router.get("/api/health", responses=only("database.away"), summary="Whether the server is alive")
+@router.get("/api/health", summary="Whether the server is alive, and how it does")
 async def health(request: Request, parts: GivenParts) -> Health:
-    """Asks the database. Needs no key."""
-    await parts.app.database.read(database_time)
-    return Health(status="ok", database="ok", version=__version__)
+    """Answers at once, by what the last look at database and workers has shown: the database is asked every second.
+
+    Whoever can read this finds the server alive. GET /api/ready says by its status whether to send requests here.
+    """
+    seen = parts.vitals
+    ready = seen.is_ready and not request.scope["state"]["stopping"]()
+    is_well = ready and seen.workers in (Workers.OK, Workers.IDLE)
+    return Health(
+        status="ok" if is_well else "degraded",
+        ready=ready,
+        database=seen.database,
+        workers=seen.workers,
+        version=__version__,
+    )
 
 
 @router.get(
@@ -53,9 +69,7 @@ async def ready(request: Request, parts: GivenParts) -> Response:
     if request.scope["state"]["stopping"]():
         detail = "The server is being stopped."
         return problem(request_id(request), 503, "server.stopping", detail, hint="Try again.", headers=again)
-    try:
-        await parts.app.database.read(database_time)
-    except StorageAway:
+    if not parts.vitals.is_ready:
         detail = "The database does not answer just now."
         return problem(request_id(request), 503, "database.away", detail, hint="Try again.", headers=again)
     return JsonAnswer({"status": "ready"})

@@ -138,7 +138,9 @@ async def submit(
     body: NewJob, tenant: Spender, parts: GivenParts, response: Response, idempotency_key: IdempotencyKey = None
 ) -> views.JobView:
     """Make a job of any recipe. It begins at once, or as soon as the account has room for it."""
-    return await _submitted(job_request(body, parts, idempotency_key), tenant, parts, response)
+    listed = len(body.domains) + len(body.urls)
+    request = await parts.heavy.run(tenant.id, listed, lambda: job_request(body, parts, idempotency_key))
+    return await _submitted(request, tenant, parts, response)
 
 
 async def _submitted(request: JobRequest, tenant: Tenant, parts: Parts, response: Response) -> views.JobView:

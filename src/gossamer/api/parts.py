@@ -1,7 +1,7 @@
 """What endpoints share: made once when the server starts, and handed to each request."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from fastapi import Depends
@@ -9,14 +9,19 @@ from starlette.requests import HTTPConnection
 
 from gossamer.access.tokens import Signer
 from gossamer.api.development import Development
+from gossamer.api.heavy import Heavy, Turns
 from gossamer.api.limits import Rates
 from gossamer.api.live import Live
 from gossamer.api.remembered import Remembered
+from gossamer.api.vitals import Vitals
 from gossamer.assembly import App
 from gossamer.model.account import Quota, credit_prices
 from gossamer.model.export import Export
 from gossamer.recipe import Recipe
 from gossamer.work.express import Express
+from gossamer.work.listed_pages import ListingReaders
+
+_LISTINGS = 2  # files of sitemaps that are read at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,11 @@ class Parts:
     live: Live
     express: Express
     remembered: Remembered
+    vitals: Vitals
     development: Development | None = None
+    heavy: Heavy = field(default_factory=Heavy)
+    listings: ListingReaders = field(default_factory=ListingReaders)
+    listing_turns: Turns = field(default_factory=lambda: Turns(_LISTINGS))
 
     @property
     def recipes(self) -> Mapping[str, Recipe[Any]]:

@@ -319,7 +319,7 @@ def _accepted(job: Job, listed: AddressList, headers: dict[str, str] | None = No
 )
 async def batch(body: NewBatch, tenant: Spender, parts: GivenParts, idempotency_key: IdempotencyKey = None) -> Response:
     """One job for up to 50,000 addresses; each has a result of its own, whatever becomes of the others."""
-    listed = read_addresses(body.urls, "#/body/urls/")
+    listed = await parts.heavy.run(tenant.id, len(body.urls), lambda: read_addresses(body.urls, "#/body/urls/"))
     wanted = body.request(listed, parts, body.name, idempotency_key)
     return _accepted((await tenant.submit(wanted, "batch", len(listed.urls))).job, listed)
 

@@ -116,7 +116,7 @@ async def retry_failed(batch_id: UUID, tenant: Continuer) -> RetriedBatch:
 
 
 async def _submit(urls: list[str], tenant: Tenant, parts: Parts) -> Job:
-    listed = read_addresses(urls)
+    listed = await parts.heavy.run(tenant.id, len(urls), lambda: read_addresses(urls))
     request = Wanted(formats=["metadata"]).request(listed, parts, "", None)
     return (await tenant.submit(request, "scrapersky", len(listed.urls))).job
 

@@ -5,6 +5,7 @@ import errno
 import gc
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from hashlib import sha256
@@ -22,6 +23,7 @@ from gossamer.api.limits import Rates
 from gossamer.api.live import Live
 from gossamer.api.parts import Parts
 from gossamer.api.remembered import Remembered
+from gossamer.api.vitals import Vitals
 from gossamer.api.wire import Wire
 from gossamer.api.worker import HomeWorker
 from gossamer.assembly import App, installation_secret, open_counts
@@ -33,6 +35,7 @@ from gossamer.telemetry import get_logger
 from gossamer.work.member import CLUSTER
 
 _BACKLOG = 2_048
+_SWITCH = 0.001  # seconds after which a thread that computes lets the loop go on
 _BLINK = 2.0  # seconds for which a database may be away without anybody being told: requests wait
 
 log = get_logger(__name__)
@@ -61,6 +64,7 @@ async def serve(
     app.check()
     listener = listen(host, port)
     app.database.patience.lasts = app.settings.statement_timeout / 6
+    sys.setswitchinterval(_SWITCH)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -125,15 +129,16 @@ async def open_parts(app: App, development: Development | None = None) -> AsyncI
             return is_away() or ("the database is away" if counted_there and is_gone() else "")
 
         rates = Rates(places, MemoryPlaces(app.clock), is_blind)
-        yield Parts(
-            app,
-            rates,
-            Signer(_secret(app)),
-            Live(app.database, app.foresight),
-            app.express(),
-            Remembered(is_gone),
-            development,
-        )
+        live, vitals = Live(app.database, app.foresight), Vitals(app.database, app.settings.lease)
+        signer = Signer(_secret(app))
+        parts = Parts(app, rates, signer, live, app.express(), Remembered(is_gone), vitals, development)
+        watching = asyncio.create_task(vitals.run())
+        try:
+            yield parts
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+            await parts.listings.close()
 
 
 def _secret(app: App) -> bytes:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
@@ -29,7 +29,7 @@ from gossamer.model.job import Job
 from gossamer.model.money import MEGABYTE
 from gossamer.model.states import OVER, JobState
 from gossamer.store.owned import NotTheirs
-from gossamer.work.listed_pages import Listed, read_listing
+from gossamer.work.listed_pages import Listed
 
 router = APIRouter(prefix="/api/jobs", tags=["sitemap jobs"], route_class=ReadAgain)
 
@@ -39,6 +39,7 @@ _READING = "sitemap-files"
 _UNKNOWN = "Job not found"
 _PATIENCE = 60.0  # seconds that all files of a sitemap may take together
 _MOST_FILES = 500
+_MOST_ENTRIES = 500_000  # looked at in all files of a sitemap together, whether they are taken or not
 _LOOK = 0.1
 
 
@@ -144,7 +145,7 @@ async def create(body: NewSitemapJob, tenant: Spender, parts: GivenParts) -> Sit
         urls = body.sitemap_urls[: options.max_urls]
     else:
         raise UserError("sitemap.missing", "Either sitemap_url or sitemap_urls required", hint="Give one of them.")
-    listed = read_addresses(urls)
+    listed = await parts.heavy.run(tenant.id, len(urls), lambda: read_addresses(urls))
     name = options.domain or listed.targets[0].host
     ladder = "direct,firecrawl" if options.enable_firecrawl else None
     wanted = Wanted(formats=["metadata"], ladder=ladder)
@@ -170,15 +171,16 @@ def _sealed(options: Options, tenant: Tenant, parts: Parts) -> dict[str, bytes]:
 async def _pages_of(tenant: Tenant, parts: Parts, address: str, most: int) -> list[str]:
     """What a sitemap lists, and those it names, in their order. They are fetched as politely as any page."""
     until = time.monotonic() + _PATIENCE
-    found = Listed(address, most)
+    found = Listed(address, most, _MOST_FILES, _MOST_ENTRIES)
     waiting = [address]
-    read = 0
-    while waiting and read < _MOST_FILES and not found.is_full:
-        files = waiting[: _MOST_FILES - read]
-        read += len(files)
-        waiting = []
-        for body in await _bodies(tenant, parts, files, until):
-            waiting += found.add(read_listing(body))
+    while waiting and not found.is_full():
+        files, waiting = waiting, []
+        async for body in _bodies(tenant, parts, files, until):
+            if found.is_full() or time.monotonic() > until:
+                break
+            async with parts.listing_turns.of(tenant.id):
+                read = await parts.listings.read(body, found.domain, found.room)
+            waiting += found.add(read) if read else ()
     if not found.urls:
         raise UserError(
             "sitemap.empty",
@@ -188,7 +190,8 @@ async def _pages_of(tenant: Tenant, parts: Parts, address: str, most: int) -> li
     return found.urls
 
 
-async def _bodies(tenant: Tenant, parts: Parts, files: list[str], until: float) -> list[bytes]:
+async def _bodies(tenant: Tenant, parts: Parts, files: list[str], until: float) -> AsyncIterator[bytes]:
+    """The files as they came, one after the other: together they may be more than fits into memory."""
     listed = read_addresses(files)
     request = Wanted(formats=["raw"]).request(listed, parts, f"Sitemap {files[0][:150]}", None)
     job = (await tenant.submit(request, _READING, len(listed.urls))).job
@@ -196,9 +199,11 @@ async def _bodies(tenant: Tenant, parts: Parts, files: list[str], until: float) 
         if (await tenant.job(job.id)).state in OVER:
             break
         await asyncio.sleep(_LOOK)
-    pages = [await tenant.scraped(job, url) for url in listed.urls]
-    bodies = [await tenant.raw_of(job, page) for page in pages if page is not None]
-    return [body for body in bodies if body is not None]
+    for url in listed.urls:
+        page = await tenant.scraped(job, url)
+        body = await tenant.raw_of(job, page) if page else None
+        if body is not None:
+            yield body
 
 
 async def _job(tenant: Tenant, given: str) -> Job:

@@ -1,5 +1,6 @@
 """Questions that are asked before a job is made."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -19,6 +20,10 @@ from gossamer.questions.limits import Many
 from gossamer.questions.view import View
 
 Texts = Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=MAX_TARGETS, fail_fast=True)]
+
+
+_FEW = 300
+_READING = asyncio.Semaphore(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ async def house_rules(view: View) -> House:
 
 async def foreseen(view: View, walk: Walk, domains: Texts, probed: Probed | None) -> Forecast | None:
     """What a job will cost, after a look at some homepages if there was one; None if it can cost nothing."""
-    asked = walk.asked([_target(text) for text in domains], view.prices)
+    asked = walk.asked(await _targets(domains), view.prices)
     if probed and not 0 <= probed.climbing + probed.gone <= probed.asked <= MAX_TARGETS:
         raise UserError("job.probed", "What was seen of homepages does not add up.", hint="Look once more.")
     return await view.forecast(asked, probed) if asked.costs_something else None
@@ -64,8 +69,16 @@ async def foreseen(view: View, walk: Walk, domains: Texts, probed: Probed | None
 
 async def unmet(view: View, walk: Walk, domains: Texts) -> tuple[str, ...]:
     """Those of which nothing is known that would say what they cost; none of a job that can cost nothing."""
-    asked = walk.asked([_target(text) for text in domains], view.prices)
+    asked = walk.asked(await _targets(domains), view.prices)
     return tuple(target.given for target in await view.not_known(asked)) if asked.costs_something else ()
+
+
+async def _targets(domains: Sequence[str]) -> list[Target]:
+    """The sites they name. Many take seconds to read, in which a server goes on."""
+    if len(domains) <= _FEW:
+        return [_target(text) for text in domains]
+    async with _READING:
+        return await asyncio.to_thread(lambda: [_target(text) for text in domains])
 
 
 def _target(text: str) -> Target:

@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select, text
+from sqlalchemy import exists, func, select, text
 from sqlalchemy.exc import OperationalError
 
 from gossamer.model.alert import AlertKind
-from gossamer.model.states import JobState
-from gossamer.store.tables import alerts, counters, events, jobs, places
+from gossamer.model.states import JobState, VisitState
+from gossamer.store import workers
+from gossamer.store.tables import alerts, counters, events, jobs, places, visits
 from gossamer.store.tx import Tx
 
+_SOON = timedelta(seconds=30)  # after which a visit that is due should have been taken
 _LOOK_AT_THE_TIME = 10_000  # steps of SQLite's machine between two looks
 
 
@@ -34,6 +36,16 @@ class Unattended:
     alerts: int
 
 
+@dataclass(frozen=True, slots=True)
+class Labour:
+    """What can be seen of the work."""
+
+    jobs: int  # at work
+    stalled: int  # visits whose lease has not been renewed for long
+    waits: bool  # visits that nobody has taken though they were due
+    is_manned: bool  # somebody is there to take some
+
+
 def database_time(tx: Tx) -> datetime:
     """What time it is for the rows."""
     return tx.now
@@ -44,6 +56,23 @@ def working_home(tx: Tx) -> str | None:
     query = select(places.c.holder).where(places.c.place == "runner", places.c.until > tx.now)
     home: str | None = tx.run(query).scalar()
     return home
+
+
+def labour(tx: Tx, lease: timedelta) -> Labour:
+    """Whether jobs are at work, and visits of them wait or are held by somebody who no longer shows that they live."""
+    running = select(jobs.c.id).where(jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING)))
+    at_work = int(tx.run(select(func.count()).select_from(running.subquery())).scalar_one())
+    if not at_work:
+        return Labour(0, 0, waits=False, is_manned=False)
+    # A lease is renewed four times while it lasts, unless the event loop of its process stands still.
+    unseen = (visits.c.state == VisitState.RUNNING) & (visits.c.lease_until < tx.now + lease / 3)
+    due = visits.c.job_id.in_(running) & (visits.c.state == VisitState.READY) & (visits.c.due_at < tx.now - _SOON)
+    return Labour(
+        jobs=at_work,
+        stalled=int(tx.run(select(func.count()).select_from(visits).where(unseen)).scalar_one()),
+        waits=bool(tx.run(select(exists().where(due))).scalar()),
+        is_manned=bool(working_home(tx)) or workers.any_alive(tx),
+    )
 
 
 def server(tx: Tx) -> Server | None:

@@ -22,7 +22,7 @@ from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.scrape import problem_of, read_page
 from gossamer.api.tenant import Tenant
 from gossamer.errors import UserError
-from gossamer.intake.addresses import read_address, read_addresses
+from gossamer.intake.addresses import AddressList, read_address, read_addresses
 from gossamer.intake.domain import Refusal
 from gossamer.intake.submit import LONGEST_KEY
 from gossamer.model.job import Job, JobRequest
@@ -87,11 +87,16 @@ async def batch(
     body: BatchBody, request: Request, tenant: Spender, parts: GivenParts, key: TheirKey = None
 ) -> shapes.Started:
     wanted = body.wanted(parts.app.rungs)
-    bad = [url for url in body.urls if isinstance(read_address(url), Refusal)] if body.ignore_invalid else []
-    unread = set(bad)
-    listed = read_addresses(url for url in body.urls if url not in unread)
+    bad, listed = await parts.heavy.run(tenant.id, len(body.urls), lambda: _read(body))
     job = (await tenant.submit(wanted.request(listed, parts, "", key), BATCH, len(listed.urls))).job
     return shapes.Started(id=str(job.id), url=_place(request, parts, job), invalidURLs=bad or None)
+
+
+def _read(body: BatchBody) -> tuple[list[str], AddressList]:
+    """The addresses that are none, where those are left out, and the others."""
+    bad = [url for url in body.urls if isinstance(read_address(url), Refusal)] if body.ignore_invalid else []
+    unread = set(bad)
+    return bad, read_addresses(url for url in body.urls if url not in unread)
 
 
 @router.post("/crawl", response_model=shapes.Started, responses=_ERRORS, summary="Scrape a site")

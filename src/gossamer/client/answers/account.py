@@ -97,7 +97,10 @@ class Recipes(Answer):
 
 class Health(Answer):
     status: str
+    live: bool
+    ready: bool
     database: str
+    workers: str
     version: str
 
 

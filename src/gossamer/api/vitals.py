@@ -1,0 +1,77 @@
+"""Whether the database answers and the workers work: looked at in the background, so that an answer takes no time."""
+
+import asyncio
+import time
+from contextlib import suppress
+from datetime import timedelta
+from enum import StrEnum
+
+from gossamer.errors import StorageAway
+from gossamer.store.database import Database
+from gossamer.store.health import Labour, database_time, labour
+
+_EVERY = 1.0  # seconds between two looks at the database
+_PATIENCE = 3.0  # seconds in which it has to answer
+_WORKERS_EVERY = 5  # looks at the database for one at the workers
+
+
+class Workers(StrEnum):
+    OK = "ok"
+    IDLE = "idle"  # no job is at work
+    NONE = "none"  # visits wait, and no worker is there to take them
+    STALLED = "standing still"  # visits are held by a process that shows no sign of life
+
+
+class Vitals:
+    """What was seen at the last look."""
+
+    def __init__(self, database: Database, lease: timedelta, patience: float = _PATIENCE) -> None:
+        self._database = database
+        self._lease = lease
+        self._patience = patience
+        self._answered_at = time.monotonic()
+        self._failure = ""
+        self.workers = Workers.IDLE
+
+    @property
+    def database(self) -> str:
+        """`ok`, or why not."""
+        silent = time.monotonic() - self._answered_at
+        if not self._failure and silent > _EVERY + 2 * self._patience:
+            return f"away: no answer for {silent:.0f} seconds"
+        return self._failure or "ok"
+
+    @property
+    def is_ready(self) -> bool:
+        return self.database == "ok"
+
+    async def run(self) -> None:
+        """Look for ever."""
+        looks = 0
+        while True:
+            await self.look(workers=looks % _WORKERS_EVERY == 0)
+            looks += 1
+            await asyncio.sleep(_EVERY)
+
+    async def look(self, *, workers: bool) -> None:
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._database.read(database_time)
+        except StorageAway:
+            self._failure = "away"
+            return
+        except TimeoutError:
+            self._failure = f"away: no answer within {self._patience:g} seconds"
+            return
+        self._answered_at, self._failure = time.monotonic(), ""
+        if workers:
+            with suppress(StorageAway):
+                self.workers = _said_of(await self._database.read(labour, self._lease))
+
+
+def _said_of(seen: Labour) -> Workers:
+    if not seen.jobs:
+        return Workers.IDLE
+    if seen.stalled:
+        return Workers.STALLED
+    return Workers.NONE if seen.waits and not seen.is_manned else Workers.OK
