@@ -49,10 +49,11 @@ def hosts(count: int, start: int = 0) -> list[str]:
 
 
 @contextmanager
-def serving(folder: Path, web: int) -> Iterator[Api]:
+def serving(folder: Path, web: int, **more: str) -> Iterator[Api]:
+    connect = {"GOSSAMER_CONNECT_TO": f"*.test=127.0.0.1:{web}"}
     env = environment(
         folder / "home",
-        GOSSAMER_CONNECT_TO=f"*.test=127.0.0.1:{web}",
+        **{**connect, **more},
         GOSSAMER_DOMAIN_RATE=RATE,
         # Counted as ever, and never reached.
         GOSSAMER_API_KEY_RATE="10000000",
