@@ -37,6 +37,7 @@ READ_IS_ENOUGH = {"/v1/estimate", "/v1/questions", "/v1/auth/logout"}
 ADMIN_ONLY = {"/v1/keys", "/v1/keys/{key_id}", "/v1/webhooks/{webhook_id}/rotate"}
 COSTS = {
     *("POST /v1/jobs", "POST /v1/jobs/{job_id}/resume", "POST /v1/jobs/{job_id}/retry-failed"),
+    "POST /v1/jobs/{job_id}/rerun",
     *("POST /v1/scrape", "POST /v1/batch", "POST /api/jobs", "GET /api/v1/"),
     *("POST /scrapersky", "POST /scrapersky/batch", "POST /scrapersky/batch/{batch_id}/retry-failed"),
     *("POST /firecrawl/v2/scrape", "POST /firecrawl/v2/batch/scrape", "POST /firecrawl/v2/crawl"),

@@ -21,7 +21,7 @@ router = APIRouter(tags=["server"], route_class=Guarded)
 
 class Health(BaseModel):
     status: Literal["ok", "degraded"] = Field(description="ok: the server, its database and the workers are well.")
-    live: bool = Field(True, description="The server answers.")
+    live: bool = Field(description="The server answers.")
     ready: bool = Field(description="It takes requests: it is not being stopped, and has its database.")
     database: str = Field(description="ok, or what is wrong.", examples=["ok"])
     workers: Workers = Field(
@@ -53,6 +53,7 @@ async def health(request: Request, parts: GivenParts) -> Health:
     is_well = ready and seen.workers in (Workers.OK, Workers.IDLE)
     return Health(
         status="ok" if is_well else "degraded",
+        live=True,
         ready=ready,
         database=seen.database,
         workers=seen.workers,
