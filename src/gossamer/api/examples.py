@@ -192,7 +192,14 @@ SHAPES: Mapping[str, Any] = {
         "forgotten": True,
         "jobs": [{"job_id": _ID, "name": "Acme Q1", "pages": 12, "records": 31, "mentions": 4}],
     },
-    "Health": {"status": "ok", "database": "ok", "version": "0.1.0"},
+    "Health": {
+        "status": "ok",
+        "live": True,
+        "ready": True,
+        "database": "ok",
+        "workers": "ok",
+        "version": "0.1.0",
+    },
     "JobAccepted": {"job_id": _ID, "status": "pending", "status_url": f"/scrapersky/status/{_ID}"},
     "JobAnswer": {
         "success": True,
