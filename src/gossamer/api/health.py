@@ -42,7 +42,7 @@ class Recipes(BaseModel):
     items: list[RecipeView]
 
 
-@router.get("/api/health", summary="Whether the server is alive, and how it does")
+@router.get("/api/health", responses=only("internal"), summary="Whether the server is alive, and how it does")
 async def health(request: Request, parts: GivenParts) -> Health:
     """Answers at once, by what the last look at database and workers has shown: the database is asked every second.
 
