@@ -108,7 +108,6 @@ LOOKS = (
     "explain SITE/nowhere --job JOB",
     "system workers",
     "system cluster-settings",
-    "system cluster-settings",
     "system queue-status",
     "system backlog",
     "system alerts",
