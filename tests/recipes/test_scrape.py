@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from gossamer.errors import UserError
+from gossamer.intake.submit import check_params
 from gossamer.model.document import Document
 from gossamer.model.page import Page
 from gossamer.model.scrape import FORMATS
@@ -101,3 +103,12 @@ def test_whatever_the_bytes_a_page_gives_plain_json_or_is_refused(body: bytes, c
     text = orjson.dumps(dict(harvest.records[0].data)).decode()
     assert "\\u0000" not in text
     assert orjson.loads(text)["url"] == URL
+
+
+def test_a_field_that_is_nearly_one_is_told_on_the_command_line_too() -> None:
+    with pytest.raises(UserError, match="unknown field `format`; did you mean `formats`\\?"):
+        check_params(Scrape(), {"format": ["text"]})
+    with pytest.raises(UserError, match="unknown field `max_page`; did you mean `max_pages`\\?"):
+        check_params(Scrape(), {"walk": {"max_page": 3}})
+    with pytest.raises(UserError, match="--walk: it has to be 1 or more"):
+        check_params(Scrape(), {"walk": {"max_pages": 0}})
