@@ -84,11 +84,11 @@ async def test_whoever_asks_does_not_wait_for_the_database(tmp_path: Path) -> No
     vitals = Vitals(slow, LEASE, patience=0.3)  # type: ignore[arg-type]
     try:
         await vitals.look(workers=True)
-        assert (vitals.database, vitals.is_ready, vitals.workers) == ("ok", True, Workers.IDLE)
+        assert (vitals.storage, vitals.is_ready, vitals.workers) == ("ok", True, Workers.IDLE)
         slow.waits = 60.0
         await vitals.look(workers=True)
         assert not vitals.is_ready
-        assert vitals.database.startswith("away: no answer within")
+        assert vitals.storage.startswith("away: no answer within")
         slow.waits = 0.0
         await vitals.look(workers=False)
         assert vitals.is_ready

@@ -43,6 +43,8 @@ WITH_ID = {
     "POST /v1/jobs/{job_id}/pause": None,
     "POST /v1/jobs/{job_id}/resume": {},
     "POST /v1/jobs/{job_id}/retry-failed": None,
+    "POST /v1/jobs/{job_id}/rerun": None,
+    "PATCH /v1/jobs/{job_id}": {"name": "theirs"},
     "DELETE /firecrawl/v2/batch/scrape/{job_id}": None,
     "DELETE /firecrawl/v2/crawl/{job_id}": None,
     "GET /firecrawl/v2/batch/scrape/{job_id}": None,
@@ -119,7 +121,7 @@ BESIDE = {
     "login": {"users.by_email", "users.begin", "users.renew", "users.end"},
     "live": {"listings.last_event", "_look"},
     "streams": {"owned.job"},
-    "health": {"database_time"},
+    "vitals": {"database_time", "labour"},
     "housekeeping": {
         *("usage.ended", "usage.close", "usage.waiting", "let_in", "_forget_old", "usage.set_month_anew"),
         "exports.any_unmade",  # whoever asked for it

@@ -32,11 +32,11 @@ async def test_a_file_says_what_it_lists_of_its_own_domain(readers: ListingReade
     body = sitemap("http://shop.test/a", "http://www.shop.test/b", "http://elsewhere.test/c", "http://shop.test/a")
     expected = Found(["http://shop.test/a", "http://www.shop.test/b"], [], 4)
     for one in (body, compress(body)):
-        assert await readers.read(one, "shop.test", ROOM) == expected
+        assert await readers.listed_in(one, "shop.test", ROOM) == expected
     files = index("http://shop.test/1.xml", "http://elsewhere.test/2.xml")
-    assert await readers.read(files, "shop.test", ROOM) == Found([], ["http://shop.test/1.xml"], 2)
-    assert await readers.read(b"<html>no sitemap</html>", "shop.test", ROOM) == Found([], [], 0)
-    assert await readers.read(b"", "shop.test", ROOM) == Found([], [], 0)
+    assert await readers.listed_in(files, "shop.test", ROOM) == Found([], ["http://shop.test/1.xml"], 2)
+    assert await readers.listed_in(b"<html>no sitemap</html>", "shop.test", ROOM) == Found([], [], 0)
+    assert await readers.listed_in(b"", "shop.test", ROOM) == Found([], [], 0)
 
 
 def test_no_more_is_looked_at_than_there_is_room_for() -> None:
@@ -64,13 +64,13 @@ async def test_a_file_that_takes_too_long_is_given_up_and_the_next_is_read() -> 
     try:
         endless = index(*(f"http://elsewhere.test/{'x' * 300}/{number}?{'&amp;' * 100}" for number in range(50_000)))
         began = time.monotonic()
-        assert await readers.read(endless, "shop.test", ROOM) is None
+        assert await readers.listed_in(endless, "shop.test", ROOM) is None
         assert time.monotonic() - began < 30
     finally:
         await readers.close()
     patient = ListingReaders()
     try:
-        assert await patient.read(sitemap("http://shop.test/a"), "shop.test", ROOM)
+        assert await patient.listed_in(sitemap("http://shop.test/a"), "shop.test", ROOM)
     finally:
         await patient.close()
 
@@ -78,9 +78,9 @@ async def test_a_file_that_takes_too_long_is_given_up_and_the_next_is_read() -> 
 async def test_the_loop_goes_on_while_a_large_file_is_read(readers: ListingReaders) -> None:
     """In the loop itself this file would take it for as long as it takes to read."""
     body = sitemap(*(f"http://elsewhere.test/{number}" for number in range(49_000)))
-    await readers.read(b"", "shop.test", ROOM)  # the child is there
+    await readers.listed_in(b"", "shop.test", ROOM)  # the child is there
     began = time.monotonic()
-    reading = asyncio.create_task(readers.read(body, "shop.test", ROOM))
+    reading = asyncio.create_task(readers.listed_in(body, "shop.test", ROOM))
     gaps, before = [], time.monotonic()
     while not reading.done():
         await asyncio.sleep(0)

@@ -55,7 +55,7 @@ async def health(request: Request, parts: GivenParts) -> Health:
         status="ok" if is_well else "degraded",
         live=True,
         ready=ready,
-        database=seen.database,
+        database=seen.storage,
         workers=seen.workers,
         version=__version__,
     )

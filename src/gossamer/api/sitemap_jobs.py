@@ -179,7 +179,7 @@ async def _pages_of(tenant: Tenant, parts: Parts, address: str, most: int) -> li
             if found.is_full() or time.monotonic() > until:
                 break
             async with parts.listing_turns.of(tenant.id):
-                read = await parts.listings.read(body, found.domain, found.room)
+                read = await parts.listings.listed_in(body, found.domain, found.room)
             waiting += found.add(read) if read else ()
     if not found.urls:
         raise UserError(

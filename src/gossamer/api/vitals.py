@@ -34,7 +34,7 @@ class Vitals:
         self.workers = Workers.IDLE
 
     @property
-    def database(self) -> str:
+    def storage(self) -> str:
         """`ok`, or why not."""
         silent = time.monotonic() - self._answered_at
         if not self._failure and silent > _EVERY + 2 * self._patience:
@@ -43,7 +43,7 @@ class Vitals:
 
     @property
     def is_ready(self) -> bool:
-        return self.database == "ok"
+        return self.storage == "ok"
 
     async def run(self) -> None:
         """Look for ever."""

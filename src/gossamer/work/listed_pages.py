@@ -105,7 +105,7 @@ class ListingReaders:
         self._idle: list[asyncio.subprocess.Process] = []
         self._all: set[asyncio.subprocess.Process] = set()
 
-    async def read(self, body: bytes, domain: str, room: Room) -> Found | None:
+    async def listed_in(self, body: bytes, domain: str, room: Room) -> Found | None:
         """What a file lists; None if nothing could be had of it in time."""
         child = self._idle.pop() if self._idle else await self._start()
         try:
