@@ -259,4 +259,4 @@ def test_both_dialects_tell_how_much_is_left(api: Server) -> None:
         usage = client.get("/api/v1/usage").json()
         assert usage["max_concurrency"] == 5_000
         left: httpx.Response = client.get("/v2/team/credit-usage")
-        assert left.json()["data"] == {"remainingCredits": None, "planCredits": None}
+        assert left.json()["data"] == {"remainingCredits": 1_000_000_000, "planCredits": None}

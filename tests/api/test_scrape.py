@@ -234,7 +234,31 @@ def test_scrapersky_keeps_its_shapes(working: Server) -> None:
         assert results["http://eight.town/gone"]["error"] == "HTTP 404 Not Found"
         wait_for(client, f"/v1/jobs/{many['batch_id']}")
         again = client.post(f"/scrapersky/batch/{many['batch_id']}/retry-failed")
-        assert (again.status_code, shape(again.json())) == (202, ["batch_id", "retried", "status", "status_url"])
+        said = again.json()
+        assert (again.status_code, shape(said)) == (202, ["batch_id", "message", "retried", "status", "status_url"])
+        assert (said["retried"], said["status"]) == (0, "completed")
+        assert said["message"] == "Nothing to retry: the 1 that failed would fail again."
+
+
+def test_a_batch_of_scrapersky_keeps_its_order_and_says_what_is_tried_again(working: Server) -> None:
+    names = ("z", "a", "m", "b", "y")
+    urls = [f"http://{name}-order.town/{page}" for page in ("slow", "lamp") for name in names]
+    urls[3:3] = ["http://shut-order.town/lamp", "http://c-order.town/gone"]
+    with working.client(right="submit") as client:
+        batch = client.post("/scrapersky/batch", json={"urls": urls}).json()
+        retry = f"/scrapersky/batch/{batch['batch_id']}/retry-failed"
+        early = client.post(retry)
+        assert (early.status_code, early.json()["code"]) == (409, "job.state")
+        assert early.json()["detail"].startswith("The batch is still running: ")
+        wait_for(client, f"/v1/jobs/{batch['batch_id']}", longest=300)
+        over = client.get(batch["status_url"]).json()
+        assert [one["url"] for one in over["results"]] == urls
+        assert (over["failed"], over["total"]) == (2, len(urls))
+        again = client.post(retry).json()
+        assert (again["retried"], again["status"]) == (1, "pending")
+        assert again["message"] == "Tried again: 1 of the 2 that failed. The others would fail again."
+        assert [one["url"] for one in client.get(batch["status_url"]).json()["results"]] == urls
+        client.post(f"/v1/jobs/{batch['batch_id']}/cancel")
 
 
 def _until(client: httpx.Client, path: str, status: str) -> dict[str, Any]:

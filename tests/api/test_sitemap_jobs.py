@@ -143,7 +143,7 @@ def test_health_asks_the_database(working: Server) -> None:
         assert sorted(health) == ["database", "live", "ready", "status", "version", "workers"]
         assert (health["status"], health["database"], health["live"], health["ready"]) == ("ok", "ok", True, True)
         assert health["workers"] in ("ok", "idle")
-        assert client.get("/").json() == {"status": "ok", "service": "gossamer"}
+        assert client.get("/").json() == {"status": "ok", "service": "gossamer", "docs": "/docs"}
         people = client.get("/", headers={"Accept": "text/html"})
         assert (people.status_code, people.headers["location"]) == (307, "/docs")
 

@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -90,9 +92,20 @@ def test_pages_of_listed_origins_may_ask(strict: Server) -> None:
 
 def test_the_description_is_whole_and_needs_nobody_else(strict: Server) -> None:
     with strict.stranger() as client:
-        page, spec = client.get("/docs").text, client.get("/openapi.json").json()
-    assert "<script" not in page
+        answer, spec = client.get("/docs"), client.get("/openapi.json").json()
+    page, policy = answer.text, answer.headers["content-security-policy"]
+    (script,) = re.findall(r"<script>(.*)</script>", page, re.DOTALL)
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    assert policy == (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)  # nothing is loaded from anywhere
     assert "http://" not in page.replace(strict.url, "")
+    tags = re.findall(r'<h2 id="tag-([^"]+)">', page)
+    assert (tags[0], tags[-2:]) == ("scrape", ["as-ScrapingBee", "as-Firecrawl"])
+    assert page.index("First steps") < page.index('id="key"') < page.index(f"curl -s {strict.url}/v1/scrape")
+    assert page.index(f"curl -s {strict.url}/v1/scrape") < page.index('id="tag-scrape"')
     for path, verbs in spec["paths"].items():
         assert path in page
         for verb, operation in verbs.items():

@@ -86,6 +86,9 @@ def make_app(parts: Parts) -> FastAPI:
     api.include_router(scrapingbee.router)
     api.include_router(firecrawl.router, prefix="/firecrawl/v2")
     api.include_router(firecrawl.router, prefix="/v2", include_in_schema=False)
+    api.include_router(scrapingbee.absent)
+    for prefix in ("/firecrawl/v2", "/firecrawl/v1", "/v2"):
+        api.include_router(firecrawl.absent, prefix=prefix)
     describe(api)
     origins = parts.app.settings.api_cors
     if origins:

@@ -1,4 +1,4 @@
-"""The description of the interface as one page: no script, nothing from elsewhere, readable offline."""
+"""The description of the interface as one page: nothing from elsewhere, readable offline and without its script."""
 
 from collections.abc import Iterator, Mapping
 from html import escape
@@ -7,8 +7,14 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from gossamer.api.docs_intro import INTRO_STYLE, SCRIPT, introduction
+
 _Rows: TypeAlias = list[tuple[str, ...]]  # of HTML
 _REF = "#/components/schemas/"
+# What people come for first, and what programs of others want last. Tags that are not here stand between.
+_FIRST = ("scrape", "jobs", "results", "live", "webhooks", "account", "login", "server")
+_LAST = ("sitemap jobs", "scrapersky", "command line", "as ScrapingBee", "as Firecrawl")
+_TITLES = {"as ScrapingBee": "Dialect: as ScrapingBee", "as Firecrawl": "Dialect: as Firecrawl"}
 _PROBLEM = "Problem"  # what every error is
 
 _STYLE = """
@@ -24,25 +30,43 @@ details,h2,td,th{border-color:#303a45}a{color:#8ab8ff}}
 """
 
 
-def docs_page(spec: Mapping[str, Any]) -> str:
+def docs_page(spec: Mapping[str, Any], url: str = "") -> str:
+    """`url` is the address of this server, for its examples."""
     found = [
         (operation["tags"][0] if operation.get("tags") else "more", path, verb, operation)
         for path, verbs in spec["paths"].items()
         for verb, operation in verbs.items()
     ]
-    found.sort(key=lambda one: one[0])
+    found.sort(key=lambda one: _order(one[0]))
+    tags = dict.fromkeys(tag for tag, *_ in found)
+    contents = "".join(f'<a href="#{_tag_place(tag)}">{escape(_title(tag))}</a>' for tag in tags)
     parts = "".join(
-        f"<h2>{escape(tag.capitalize())}</h2>"
+        f'<h2 id="{_tag_place(tag)}">{escape(_title(tag))}</h2>'
         + "".join(_operation(path, verb, operation, spec) for _, path, verb, operation in group)
         for tag, group in groupby(found, key=lambda one: one[0])
     )
     title, text = escape(spec["info"]["title"]), escape(spec["info"].get("description", ""))
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style><h1>{title}</h1>'
-        f'<p>{text}</p><p>For programs: <a href="/openapi.json">openapi.json</a></p>{parts}'
-        f"<h2>Shapes</h2>{''.join(_shape(name, spec) for name in _shapes(spec))}"
+        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}{INTRO_STYLE}</style><h1>{title}</h1>'
+        f'<p>{text}</p><p>For programs: <a href="/openapi.json">openapi.json</a></p>{introduction(escape(url))}'
+        f'<nav>{contents}<a href="#shapes">Shapes</a></nav>{parts}'
+        f'<h2 id="shapes">Shapes</h2>{"".join(_shape(name, spec) for name in _shapes(spec))}<script>{SCRIPT}</script>'
     )
+
+
+def _order(tag: str) -> tuple[int, str]:
+    if tag in _FIRST:
+        return _FIRST.index(tag), tag
+    return (len(_FIRST) + 1 + _LAST.index(tag), tag) if tag in _LAST else (len(_FIRST), tag)
+
+
+def _title(tag: str) -> str:
+    return _TITLES.get(tag, tag.capitalize())
+
+
+def _tag_place(tag: str) -> str:
+    return escape(f"tag-{tag.replace(' ', '-')}")
 
 
 def _shapes(spec: Mapping[str, Any]) -> list[str]:
@@ -86,7 +110,28 @@ def _operation(path: str, verb: str, operation: Mapping[str, Any], spec: Mapping
     return (
         f'<details id="{escape(operation["operationId"])}"><summary><b class="m">{verb.upper()}</b> '
         f"<code>{escape(path)}</code> {summary}</summary>{text}"
-        f"{_parameters(operation)}{_body(operation, spec)}{_answers(operation, spec)}</details>"
+        f"{_parameters(operation)}{_body(operation, spec)}{_answers(operation, spec)}"
+        f"{_trial(path, verb, operation, spec)}</details>"
+    )
+
+
+def _trial(path: str, verb: str, operation: Mapping[str, Any], spec: Mapping[str, Any]) -> str:
+    """A form that sends the request; streams, which do not end, have none."""
+    if path.endswith(("/live", "/stream")):
+        return ""
+    fields = "".join(
+        f'<label>{escape(one["name"])} <input name="{escape(one["name"])}" data-in="{one["in"]}"></label>'
+        for one in operation.get("parameters", ())
+        if one["in"] in ("path", "query")
+    )
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if content:
+        example = content.get("example", _resolved(content["schema"], spec).get("example", {}))
+        written = escape(orjson.dumps(example, option=orjson.OPT_INDENT_2).decode())
+        fields += f'<label>Body<textarea spellcheck="false">{written}</textarea></label>'
+    return (
+        f'<form class="try" data-verb="{verb.upper()}" data-path="{escape(path)}">{fields}'
+        "<button>Try it</button><pre hidden></pre></form>"
     )
 
 

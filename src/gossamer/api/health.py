@@ -10,6 +10,7 @@ from gossamer import __version__
 from gossamer.api.answers import JsonAnswer
 from gossamer.api.caller import Reader
 from gossamer.api.codes import declared, only
+from gossamer.api.docs_intro import POLICY
 from gossamer.api.docs_page import docs_page
 from gossamer.api.guarded import Guarded
 from gossamer.api.parts import GivenParts
@@ -92,8 +93,9 @@ async def recipes(tenant: Reader, parts: GivenParts) -> Recipes:
 
 
 @router.get("/docs", include_in_schema=False)
-async def docs(request: Request) -> HTMLResponse:
-    return HTMLResponse(docs_page(request.app.openapi()))
+async def docs(request: Request, parts: GivenParts) -> HTMLResponse:
+    page = docs_page(request.app.openapi(), parts.link(request, ""))
+    return HTMLResponse(page, headers={"Content-Security-Policy": POLICY})
 
 
 @router.get("/", include_in_schema=False)
@@ -101,4 +103,4 @@ async def root(request: Request) -> Response:
     """A page for people, a word for programs."""
     if "text/html" in request.headers.get("accept", ""):
         return RedirectResponse("/docs")
-    return JsonAnswer({"status": "ok", "service": "gossamer"})
+    return JsonAnswer({"status": "ok", "service": "gossamer", "docs": "/docs"})

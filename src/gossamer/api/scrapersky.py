@@ -1,5 +1,6 @@
 """The endpoints `/scrapersky`: one address or a batch, a status to come back for, and the stored metadata."""
 
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -12,9 +13,10 @@ from gossamer.api.guarded import ReadAgain
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.scrape import Url, Urls, Wanted
 from gossamer.api.tenant import Tenant
+from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
 from gossamer.model.job import Job
-from gossamer.model.states import PageState
+from gossamer.model.states import OVER, PageState
 from gossamer.work.scraped import ScrapedPage
 
 router = APIRouter(prefix="/scrapersky", tags=["scrapersky"], route_class=ReadAgain)
@@ -65,11 +67,12 @@ class BatchStatus(BaseModel):
     completed: int
     failed: int
     pending: int
-    results: list[UrlStatus]
+    results: list[UrlStatus] = Field(description="In the order they were given.")
 
 
 class RetriedBatch(BatchAccepted):
-    retried: int
+    retried: int = Field(description="Addresses that are really tried again.")
+    message: str = Field(description="The same as a sentence.")
 
 
 @router.post("", status_code=202, responses=declared(*ROOM, *PAGES), summary="Scan an address")
@@ -94,25 +97,42 @@ async def scan_batch(body: Many, tenant: Spender, parts: GivenParts) -> BatchAcc
     "/batch/status/{batch_id}", responses=declared("job.not_found", "results.deleted"), summary="How a batch stands"
 )
 async def batch_status(batch_id: UUID, tenant: Reader) -> BatchStatus:
-    job = await tenant.job(batch_id)
-    found: list[UrlStatus] = []
+    return await _standing(tenant, await tenant.job(batch_id))
+
+
+async def _standing(tenant: Tenant, job: Job) -> BatchStatus:
+    pages: list[tuple[int, UrlStatus]] = []
     after = ""
     while True:
         listing = await tenant.scraped_after(job, after, _AT_ONCE)
-        found += [_shown(page) for page in listing.pages]
+        pages += [(page.listed, _shown(page)) for page in listing.pages]
         after = listing.next
         if not after:
             break
+    found = [one for _, one in sorted(pages, key=itemgetter(0))]
     counts = {state: sum(one.status == state for one in found) for state in ("completed", "failed", "pending")}
     return BatchStatus(batch_id=str(job.id), status=_overall(job, counts), total=len(found), **counts, results=found)
 
 
 @router.post("/batch/{batch_id}/retry-failed", status_code=202, responses=declared(*ROOM, *STEER), summary="Try again")
 async def retry_failed(batch_id: UUID, tenant: Continuer) -> RetriedBatch:
-    """What failed and may work by now is tried again."""
+    """What failed and may work by now is tried again, once the batch is over. A page that is not there is not."""
     job = await tenant.job(batch_id)
-    done = await tenant.retry_failed(job)
-    return RetriedBatch(**_batch(job).model_dump(), retried=done.pages or done.sites)
+    before = await _standing(tenant, job)
+    if before.pending and job.state not in OVER:
+        done = f"{before.completed + before.failed} of {before.total} addresses are done"
+        raise UserError("job.state", f"The batch is still running: {done}.", hint="Try again when it is over.")
+    retried = (await tenant.retry_failed(job)).pages
+    if retried:
+        message = f"Tried again: {retried} of the {before.failed} that failed."
+        if before.failed > retried:
+            message += " The others would fail again."
+    elif before.failed:
+        message = f"Nothing to retry: the {before.failed} that failed would fail again."
+    else:
+        message = "Nothing to retry: none failed."
+    status = "pending" if retried else before.status
+    return RetriedBatch(**{**_batch(job).model_dump(), "status": status}, retried=retried, message=message)
 
 
 async def _submit(urls: list[str], tenant: Tenant, parts: Parts) -> Job:

@@ -206,6 +206,16 @@ async def _bodies(tenant: Tenant, parts: Parts, files: list[str], until: float) 
             yield body
 
 
+async def pages_of_sitemap(tenant: Tenant, parts: Parts, address: str, most: int) -> list[str]:
+    """What a sitemap lists; nothing where there is none."""
+    try:
+        return await _pages_of(tenant, parts, address, most)
+    except UserError as error:
+        if error.code != "sitemap.empty":
+            raise
+        return []
+
+
 async def _job(tenant: Tenant, given: str) -> Job:
     try:
         return await tenant.job(_id_of(given))

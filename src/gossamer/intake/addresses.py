@@ -1,7 +1,7 @@
 """Stage one of a job that is given pages: from the addresses people list to sites, each with its pages, each once."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -90,7 +90,11 @@ def _listed(urls: Mapping[str, str], given: int) -> AddressList:
     by_site: dict[str, list[str]] = {}
     for url in urls:
         by_site.setdefault(site_of_url(url), []).append(url)
-    targets = tuple(_target(site, pages, clean(urls[pages[0]])) for site, pages in by_site.items())
+    places = {url: place for place, url in enumerate(urls)}
+    targets = tuple(
+        replace(_target(site, pages, clean(urls[pages[0]])), places=tuple(places[url] for url in pages))
+        for site, pages in by_site.items()
+    )
     return AddressList(tuple(urls), targets, given)
 
 

@@ -42,6 +42,7 @@ class Target:
     entries: tuple[str, ...]
     given: str
     pages: tuple[str, ...] = ()
+    places: tuple[int, ...] = ()  # of the pages in the list they are from, over all its sites; nothing: as they stand
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Page(NamedTuple):
     due_at: datetime | None = None
     attempts: tuple[Attempt, ...] = ()
     found_on: str = ""
-    rank: int = 0  # place among all that were chosen of its site
+    rank: int = 0  # place among all that were chosen of its site; of listed pages the place in the whole list
     handed: int = 0  # how many sites passed it on; 0: found on its own
 
     @classmethod

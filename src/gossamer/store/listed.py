@@ -24,7 +24,7 @@ def give_pages(
         if not target.pages:
             continue
         visit_id = home if first.lane == HOME_LANE else _move(tx, site_id, home, first.lane, len(target.pages))
-        for rank, url in enumerate(target.pages):
+        for rank, url in zip(target.places or range(len(target.pages)), target.pages, strict=True):
             page = Page(url, url_key(url), 0, first.name, rank=rank)
             rows.append(pages.chosen_row(job_id, site_id, visit_id, page))
     pages.choose(tx, rows)

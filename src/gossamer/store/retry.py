@@ -16,7 +16,7 @@ from gossamer.model.page import ASKED_AGAIN, Attempt, Errand
 from gossamer.model.states import PageState, SiteState, VisitState
 from gossamer.model.trouble import NO_WAY_IN, Cure, Reason
 from gossamer.model.url import url_key
-from gossamer.store import alerts, checkpoints, counters, site_ends
+from gossamer.store import alerts, checkpoints, counters, jobs, site_ends
 from gossamer.store.counters import Change
 from gossamer.store.history import attempts_of
 from gossamer.store.many import Many
@@ -85,6 +85,7 @@ def reopen(tx: Tx, job_id: UUID, ids: Sequence[UUID]) -> Reopened:
 
     The caller holds the job.
     """
+    job = jobs.get(tx, job_id)
     locked = tx.rows(tx.locked(_SITES), {"ids": list(ids)})
     again = [one for site in locked if (one := _look(tx, job_id, site)).wanted]
     done = Reopened()
@@ -92,7 +93,7 @@ def reopen(tx: Tx, job_id: UUID, ids: Sequence[UUID]) -> Reopened:
         return done
     _open_sites(tx, again, done)
     _open_visits(tx, again)
-    _open_pages(tx, job_id, again, done)
+    _open_pages(tx, job_id, again, done, keep_ranks=job is not None and job.names_pages)
     counters.take_back(tx, job_id, done.change)
     # The audit holds the rows against the last checkpoint, and there are fewer endings now than it knew of.
     checkpoints.take(tx, job_id, CheckpointCause.VISITS)
@@ -215,14 +216,15 @@ _ASK_AGAIN = Many(
 )
 
 
-def _open_pages(tx: Tx, job_id: UUID, again: Sequence[_Again], done: Reopened) -> None:
+def _open_pages(tx: Tx, job_id: UUID, again: Sequence[_Again], done: Reopened, *, keep_ranks: bool) -> None:
     asked = Attempt(ASKED_AGAIN, None, "", 0, milliseconds(tx.now))
     opened = [
         {
             "b_job": job_id,
             "b_key": row.key,
-            # Chosen once more: what it links to is new to a walk that has looked at all earlier ranks.
-            "b_rank": row.rank if row.handed else one.rank + place,
+            # Chosen once more: what it links to is new to a walk that has looked at all earlier ranks. Pages that were
+            # listed lead nowhere, and keep their places in the list.
+            "b_rank": row.rank if row.handed or keep_ranks else one.rank + place,
             "b_attempts": [*attempts_of(row.attempts), asked],
         }
         for one in again

@@ -32,6 +32,7 @@ class ScrapedPage:
     data: Mapping[str, Any] = field(default_factory=dict)  # its record
     page_key: bytes = b""  # of the page it is in the end: under this its files lie
     place: str = ""  # in the order of `after`
+    listed: int = 0  # its place in the list of the person
 
     @property
     def error(self) -> str:
@@ -146,4 +147,5 @@ def _page(asked: PageHistory, end: PageHistory, data: Mapping[str, Any]) -> Scra
         {**data, "url": asked.url} if data else {},
         end.key,
         asked.key.hex(),
+        asked.rank,
     )

@@ -64,6 +64,14 @@ _STEALTH = ("stealth", "scrapingbee-stealth", "scraperapi-ultra-js")
 _HELP = "Leave it out: see docs/howto/dialects.md."
 
 
+def refuse_unavailable(given: Mapping[str, Any]) -> None:
+    """Refuse options that would change the result and cannot be had here."""
+    for name in _REFUSED:
+        if given.get(name):
+            hint = "Add it with POST /v1/webhooks." if name == "webhook" else _HELP
+            raise UserError("dialect.parameter", f"{name} is not available here.", hint=hint)
+
+
 class ScrapeOptions(BaseModel):
     """Theirs, version 2. What is not named here is refused, or told in `warning`."""
 
@@ -97,10 +105,7 @@ class ScrapeOptions(BaseModel):
         )
 
     def _check(self) -> None:
-        for name in _REFUSED:
-            if (self.model_extra or {}).get(name):
-                hint = "Add it with POST /v1/webhooks." if name == "webhook" else _HELP
-                raise UserError("dialect.parameter", f"{name} is not available here.", hint=hint)
+        refuse_unavailable(self.model_extra or {})
 
     def _ladder(self, here: Collection[str]) -> str | None:
         if self.proxy in ("stealth", "enhanced"):

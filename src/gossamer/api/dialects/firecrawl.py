@@ -10,12 +10,13 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import APIRouter, Header, Path, Query, Request
 from starlette.responses import Response
 
 from gossamer.api.answers import JsonAnswer
 from gossamer.api.caller import Reader, Spender, Submitter
 from gossamer.api.dialects import fire_documents as shapes
+from gossamer.api.dialects.fire_map import MapAnswer, MapBody, map_site
 from gossamer.api.dialects.fire_options import FORMATS, BatchBody, CrawlBody, ScrapeBody, pattern_of
 from gossamer.api.dialects.route import sentence, speaking
 from gossamer.api.parts import GivenParts, Parts
@@ -34,16 +35,16 @@ BATCH, CRAWL = "firecrawl-batch", "firecrawl-crawl"
 _AT_ONCE = 100  # documents of one answer,
 _MOST_BYTES = 10_000_000  # which are not larger than that together, but for the last of them
 _MOST_ERRORS = 1_000
+_WITHOUT_LIMIT = 1_000_000_000  # their clients want a number
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": shapes.Refusal, "description": "An error."}
     for status in (400, 401, 402, 403, 404, 408, 409, 410, 413, 429, 500, 503)
 }
 
-router = APIRouter(
-    tags=["as Firecrawl"],
-    route_class=speaking(lambda told: {"success": False, "error": sentence(told), "code": told["code"]}),
-)
+SPEAKING = speaking(lambda told: {"success": False, "error": sentence(told), "code": told["code"]})
+
+router = APIRouter(tags=["as Firecrawl"], route_class=SPEAKING)
 
 Skip = Annotated[str, Query(max_length=200, description="From `next`.")]
 TheirKey = Annotated[str | None, Header(alias="x-idempotency-key", max_length=LONGEST_KEY)]
@@ -80,6 +81,12 @@ def _failed(page: ScrapedPage) -> Response:
 
 def _refusal(status: int, error: str, code: str) -> Response:
     return JsonAnswer(shapes.Refusal(error=error, code=code).model_dump(), status)
+
+
+@router.post("/map", response_model=MapAnswer, responses=_ERRORS, summary="The addresses of a site")
+async def addresses(body: MapBody, tenant: Spender, parts: GivenParts) -> MapAnswer:
+    """Those its sitemap lists, and those the page links to; each page and file that is read for it costs as ever."""
+    return await map_site(body, tenant, parts)
 
 
 @router.post("/batch/scrape", response_model=shapes.Started, responses=_ERRORS, summary="Scrape many pages")
@@ -224,9 +231,16 @@ async def _cancel(tenant: Tenant, job_id: UUID) -> shapes.Cancelled:
 
 @router.get("/team/credit-usage", responses=_ERRORS, summary="What is left")
 async def credit_usage(tenant: Reader) -> dict[str, Any]:
+    """Without a limit of credits `planCredits` is null, and `remainingCredits` a number that is not used up."""
     limits, spent = await tenant.quota(), await tenant.spent()
-    left = None if limits.credits is None else max(0, limits.credits - spent)
+    left = _WITHOUT_LIMIT if limits.credits is None else max(0, limits.credits - spent)
     return {"success": True, "data": {"remainingCredits": left, "planCredits": limits.credits}}
+
+
+@router.get("/concurrency-check", responses=_ERRORS, summary="Jobs at work, and how many may be")
+async def concurrency(tenant: Reader) -> dict[str, Any]:
+    running, limits = (await tenant.at_work())[0], await tenant.quota()
+    return {"success": True, "concurrency": running, "maxConcurrency": limits.running or _WITHOUT_LIMIT}
 
 
 @router.get("/team/queue-status", responses=_ERRORS, summary="Jobs at work and waiting")
@@ -241,3 +255,14 @@ async def queue_status(tenant: Reader) -> dict[str, Any]:
         "maxConcurrency": limits.running,
         "mostRecentSuccess": None,
     }
+
+
+absent = APIRouter(route_class=SPEAKING, include_in_schema=False)
+"""What Firecrawl has and this server does not, in the shape of all other errors. Asked after all other endpoints."""
+
+
+@absent.api_route("/{rest:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+async def not_here(rest: Annotated[str, Path(max_length=2_000)], request: Request, tenant: Reader) -> Response:
+    named = f"{request.method} /{rest[:80]}"
+    error = f"{named} is not available here: there are scrape, batch/scrape, crawl and map (docs/howto/dialects.md)."
+    return _refusal(501, error, "NOT_AVAILABLE")

@@ -5,7 +5,7 @@ from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
@@ -34,11 +34,11 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     },
 }
 
-router = APIRouter(
-    prefix="/api/v1",
-    tags=["as ScrapingBee"],
-    route_class=speaking(lambda problem: {"message": sentence(problem), "reason": problem["code"]}),
-)
+_SPEAKING = speaking(lambda problem: {"message": sentence(problem), "reason": problem["code"]})
+
+router = APIRouter(prefix="/api/v1", tags=["as ScrapingBee"], route_class=_SPEAKING)
+absent = APIRouter(prefix="/api/v1", route_class=_SPEAKING, include_in_schema=False)
+"""What ScrapingBee has and this server does not. Asked after all other endpoints."""
 
 
 class BeeUsage(BaseModel):
@@ -99,6 +99,24 @@ async def fetch(
     if page.state is not PageState.DONE:
         return _failed(page, query, own)
     return _answer(await tenant.with_files(job, page), query, own, parts)
+
+
+@absent.api_route("", methods=["POST", "PUT"])
+@absent.api_route("/", methods=["POST", "PUT"])
+async def only_get(request: Request, tenant: Annotated[Tenant, _tenant(Right.READ)]) -> Response:
+    return _not_here(f"{request.method} for a page")
+
+
+@absent.api_route("/{rest:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+async def not_here(
+    rest: Annotated[str, Path(max_length=2_000)], tenant: Annotated[Tenant, _tenant(Right.READ)]
+) -> Response:
+    return _not_here(f"The service {rest[:40]}")
+
+
+def _not_here(what: str) -> Response:
+    message = f"{what} is not available here: there are GET /api/v1/ and GET /api/v1/usage."
+    return JsonAnswer({"message": message, "reason": "not_available"}, 501, {"Spb-Cost": "0"})
 
 
 def _failed(page: ScrapedPage, query: BeeQuery, own: dict[str, str]) -> Response:
