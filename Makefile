@@ -4,7 +4,7 @@ export PYTHON
 # Compiled files are worth keeping: every command starts faster.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo install test check unit chaos chaos-cluster ledger bench bench-cluster load format lock clean
+.PHONY: help demo install test check unit chaos chaos-cluster chaos-network ledger bench bench-cluster load format lock clean
 
 help:
 	@echo "make demo    a prospecting job on a sample web, from nothing to a table"
@@ -14,6 +14,7 @@ help:
 	@echo "make unit    the tests only (ARGS='-k name' chooses)"
 	@echo "make chaos   harm jobs at work and see that nothing is lost (SEEDS=100 is the long form, FIRST=7 begins there)"
 	@echo "make chaos-cluster  the same for three instances on Postgres and Redis (30 seeds, SEEDS and FIRST as above)"
+	@echo "make chaos-network  cut the network of a home, and of one worker of three, for 5, 25 and 120 seconds (half an hour)"
 	@echo "make ledger  spend up to a cap while spenders are killed, and hold the ledger against the bill (50 seeds, SEEDS and FIRST as above)"
 	@echo "make bench   speed and memory, beside Scrapy and Crawlee, printed as JSON (an hour; ARGS=crawl takes one of them)"
 	@echo "make bench-cluster  the same for workers on Postgres and Redis (a quarter of an hour; ONLY=cluster_cpu takes one of them)"
@@ -49,6 +50,11 @@ chaos-cluster:
 	@scripts/venv requirements/dev.txt
 	@scripts/install-servers
 	@.venv/bin/python -m tests.chaos --cluster --seeds $(or $(SEEDS),30) --first $(or $(FIRST),1)
+
+chaos-network:
+	@scripts/venv requirements/dev.txt
+	@scripts/install-servers
+	@.venv/bin/python -m tests.chaos --cuts
 
 ledger:
 	@scripts/venv requirements/dev.txt

@@ -286,4 +286,4 @@ async def open_member(
         kit = replace(kit, dispatcher=dispatcher, lanes=walked, files_of="")
         await dispatcher.listen(room)
         now = kit.clock.now()
-        yield Member(kit, Worker(name, host, os.getpid(), lanes, __version__, now, now), beat)
+        yield Member(kit, Worker(name, host, os.getpid(), lanes, __version__, now, now), beat, dispatcher.want)

@@ -13,6 +13,7 @@ from typing import Self
 
 from tests.chaos.cluster_harms import CLUSTER_HARMS
 from tests.chaos.cluster_trial import CAP, ClusterTrial
+from tests.chaos.cuts import CUTS, Cut, Seen, cut_home, cut_worker, line
 from tests.chaos.ground import CLUSTER_GROUND, LONG, Ground
 from tests.chaos.harms import HARMS, POSTGRES
 from tests.chaos.machines import no_namespaces, open_machines
@@ -30,6 +31,8 @@ _DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
+    if options.cuts:
+        return _cut_networks()
     seeds = range(options.first, options.first + options.seeds)
     outcomes = []
     since = time.monotonic()
@@ -48,9 +51,52 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m tests.chaos", description="Harm jobs at work and see that nothing is lost."
     )
     parser.add_argument("--cluster", action="store_true", help="three instances on Postgres and Redis, not one home")
+    parser.add_argument("--cuts", action="store_true", help="instead, cut the network of jobs for 5, 25 and 120 s")
     parser.add_argument("--seeds", type=int, default=20, help="how many")
     parser.add_argument("--first", type=int, default=1, help="the first of them; with --seeds 1, the one to repeat")
     return parser
+
+
+class CutArena:
+    """What jobs whose network is cut share: machines, servers, and the undisturbed run."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="gossamer-cuts-")))
+        self._machines = self._stack.enter_context(open_machines(namespaces=not no_namespaces()))
+        self._server = self._stack.enter_context(postgres_server())
+        self._redis = self._stack.enter_context(redis(self._folder / "redis", *_DURABLE))
+        self._reference = undisturbed(replace(CLUSTER_GROUND, rate=_QUICK), self._folder / "calm")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def home(self, cut: Cut) -> Seen:
+        return cut_home(cut, self._new_folder(), self._machines[0], self._reference)
+
+    def worker(self, cut: Cut) -> Seen:
+        folder = self._new_folder()
+        return cut_worker(cut, folder, self._machines, self._server, self._redis, self._reference)
+
+    def _new_folder(self) -> Path:
+        folder = self._folder / f"cut-{len(list(self._folder.iterdir()))}"
+        folder.mkdir()
+        return folder
+
+
+def _cut_networks() -> int:
+    failed = 0
+    with CutArena() as arena:
+        for cut in CUTS:
+            for name, harm in (("home", arena.home), ("one worker of three", arena.worker)):
+                seen = harm(cut)
+                _say(line(name, cut, seen))
+                failed += bool(seen.problems)
+    _say(f"{failed} failed" if failed else "none failed")
+    return 1 if failed else 0
 
 
 class Arena:

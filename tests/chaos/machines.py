@@ -24,12 +24,14 @@ _CABLES = {DATABASE: "c", REDIS: "c", WEB: "w"}  # of the cluster, and of the we
 
 @dataclass(slots=True)
 class Machine:
-    """`prefix` begins a command that is to run on it; `cable` is what is pulled out of it, if there is one."""
+    """`prefix` begins a command that is to run on it; `cable` and `web_cable` are what is pulled out of it, if
+    there are any."""
 
     name: str
     gateways: Mapping[str, str]
     prefix: Sequence[str] = ()
     cable: str = ""
+    web_cable: str = ""
     roads: dict[str, Road] = field(default_factory=dict)
 
     def connect(self, roads: Roads, server: str, port: int) -> str:
@@ -57,6 +59,19 @@ class Machine:
         else:
             for server in (DATABASE, REDIS):
                 self.roads[server].mend()
+
+    def lose_web(self) -> None:
+        """Its way out, and nothing else."""
+        if self.web_cable:
+            _ip("link", "set", self.web_cable, "down")
+        else:
+            self.roads[WEB].cut()
+
+    def find_web(self) -> None:
+        if self.web_cable:
+            _ip("link", "set", self.web_cable, "up")
+        else:
+            self.roads[WEB].mend()
 
 
 def no_namespaces() -> str:
@@ -105,7 +120,7 @@ def _namespace(number: int, pid: int) -> Iterator[Machine]:
             gateways |= {server: f"{network}.{first + 1}" for server, of in _CABLES.items() if of == cable}
         named = ("sh", "-c", f'hostname node-{number} && exec "$@"', "sh")
         prefix = ("ip", "netns", "exec", name, "unshare", "--uts", *named)
-        yield Machine(f"node-{number}", gateways, prefix, f"g{pid}-{number}c")
+        yield Machine(f"node-{number}", gateways, prefix, f"g{pid}-{number}c", f"g{pid}-{number}w")
     finally:
         # The cables go with it.
         _ip("netns", "del", name)

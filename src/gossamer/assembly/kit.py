@@ -1,7 +1,7 @@
 """What a working process needs, put together."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from importlib import import_module
@@ -53,6 +53,7 @@ async def open_kit(
     from gossamer.fetch.resolve import Resolver
     from gossamer.ledger.treasurer import Treasurer
     from gossamer.work.kit import Kit, Limits, OpenRung
+    from gossamer.work.way_out import WayOut
 
     clock = clock or SteadyClock()
 
@@ -70,13 +71,15 @@ async def open_kit(
         allow=settings.allow_networks,
         never=NeverVisit(settings.never_visit, clock),
     )
+    proxy = settings.proxy.get_secret_value() if settings.proxy else ""
     rung = HttpRung(
         guard,
         clock,
         connect_timeout=settings.connect_timeout,
         read_timeout=settings.read_timeout,
+        silence=min(settings.connect_timeout, settings.read_timeout * 0.75, settings.http_timeout * 0.75),
         trust=read_trust(settings.ca_file) if settings.ca_file else None,
-        proxy=settings.proxy.get_secret_value() if settings.proxy else "",
+        proxy=proxy,
     )
     opened = {DIRECT.name: OpenRung(DIRECT, rung.session)}
     if settings.test_rungs:
@@ -112,6 +115,8 @@ async def open_kit(
             desk = provider_desk(settings, clock, lights.gate, uuid4().hex, lights.breakers, forward)
             for name in offered:
                 opened[name] = OpenRung(RUNGS[name], _through(partial(open_provider, name, desk, guard)))
+            asked = (guard, rung.answers, resolver.is_there, lights.gate, limits.spacing_of)
+            way_out = await stack.enter_async_context(aclosing(WayOut(clock, *asked, proxy)))
             yield Kit(
                 clock=clock,
                 database=database,
@@ -126,6 +131,7 @@ async def open_kit(
                 resting=desk.resting,
                 own_ways=own_ways(settings, desk, guard),
                 outage=rung.outage,
+                way_out=way_out,
                 treasurer=treasurer,
                 limits=limits,
                 files=page_files(settings, clock),

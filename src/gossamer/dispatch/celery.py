@@ -123,6 +123,15 @@ class CeleryDispatcher:
         if not await asyncio.to_thread(self._ready.wait, _STARTS):
             self._outage.say("no connection yet")
 
+    def want(self, wanted: bool) -> None:
+        """Take tasks again, or none until then; those that have come already are received all the same."""
+        consumer = self._worker.consumer if self._worker else None
+        if consumer is None:
+            return
+        change = consumer.add_task_queue if wanted else consumer.cancel_task_queue
+        for lane in self._lanes:
+            consumer.call_soon(change, _queue(self._prefix, lane))
+
     # Sending
 
     async def send(self, nudge: Nudge) -> bool:

@@ -31,7 +31,7 @@ from gossamer.fetch.body import BodyLimit, read_body, read_headers
 from gossamer.fetch.errors import CLIENT_ERRORS, REFUSED_CREDENTIALS, FetchError, ProxyAway, spell_seconds, translate
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.identity import Identity, pick
-from gossamer.fetch.outage import Outage
+from gossamer.fetch.outage import Answers, Outage
 from gossamer.fetch.rung import Accept, Before, Sink
 from gossamer.model.fetching import DIRECT, Response
 from gossamer.model.trouble import Reason, Trouble
@@ -59,19 +59,24 @@ class HttpRung:
         *,
         connect_timeout: timedelta = timedelta(seconds=10),
         read_timeout: timedelta = timedelta(seconds=15),
+        silence: timedelta = timedelta(seconds=10),
         trust: CertStore | None = None,
         proxy: str = "",
         runtime: Runtime | None = None,
         name: str = DIRECT.name,
     ) -> None:
+        """`silence` is how long what was sent may be without an acknowledgement before the connection is dropped with
+        it: less than any request waits, or a network that comes back would deliver what was given up long ago."""
         self.name = name
         self.guard = guard
         self.clock = clock
         self.connect_timeout = connect_timeout
         self.read_timeout = read_timeout
+        self.silence = silence
         self.trust = trust
         self.proxy = Proxy.all(proxy) if proxy else None
         self.outage = Outage(clock)  # of the proxy
+        self.answers = Answers(clock)
         # One thread of the client's is enough: there is a process per core already, and a polite one is mostly idle.
         self.runtime = runtime or Runtime(workers=1)
 
@@ -159,12 +164,13 @@ class HttpSession:
     async def _exchange(
         self, clearance: Clearance, timeout: timedelta, limit: BodyLimit, accept: Accept | None, sink: Sink | None
     ) -> tuple[int, dict[str, str], bytes]:
-        way = self._way_for(clearance)
+        way, began = self._way_for(clearance), self._rung.clock.monotonic()
         claimed = {"Host": clearance.authority} if clearance.authority else {}
         # The client's own time limit covers the body too, and costs nothing beside a timer of the event loop.
         async with way.client.get(clearance.send, headers=claimed, timeout=timeout) as arrived:
             status = arrived.status.as_int()
             _check_far_end(arrived, status, way, self._rung.outage)
+            self._rung.answers.note(clearance, began)
             headers = read_headers(arrived)
             if accept is not None and not accept(status, headers):
                 await arrived.close()
@@ -198,6 +204,7 @@ class HttpSession:
             redirect=Policy.none(),
             connect_timeout=self._rung.connect_timeout,
             read_timeout=self._rung.read_timeout,
+            tcp_user_timeout=self._rung.silence,
             pool_max_size=1,  # or http and https of a host would keep a connection each
             pool_max_idle_per_host=1,
             tls_verify=True if trust is None else trust,

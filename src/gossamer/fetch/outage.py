@@ -1,15 +1,26 @@
-"""Whether the operator's own proxy can be used: a trouble of ours, not of any site."""
+"""Troubles of ours and not of any site: the operator's own proxy, or the network itself, cannot be used."""
+
+import math
+from collections import OrderedDict
+from typing import NamedTuple
 
 from gossamer.clock import Clock
+from gossamer.fetch.guard import Clearance
+
+_REMEMBERED = 64  # hosts
+_RECENT = 1_800.0  # seconds
 
 
 class Outage:
-    """Of one process. It begins with the first request the proxy does not take, and ends with the first it takes."""
+    """An outage as one process sees it: why, and for how long it has lasted.
+
+    That of the proxy begins with the first request it does not take, and ends with the first it takes.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._since: float | None = None
-        self.why = ""  # of the last request it did not take
+        self.why = ""  # of the last request that failed for it
 
     def begin(self, why: str) -> None:
         self.why = why
@@ -22,3 +33,35 @@ class Outage:
     def lasts(self) -> float:
         """Seconds; 0 while there is none."""
         return 0.0 if self._since is None else self._clock.monotonic() - self._since
+
+
+class Answered(NamedTuple):
+    """A host that answered, and where it was reached."""
+
+    clearance: Clearance
+    at: float  # on the monotonic clock
+
+
+class Answers:
+    """The sites that answered this process lately: evidence that it has a network, and places to look whether it has.
+
+    `began` is when the latest of the requests that were answered had begun, on the monotonic clock.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.began = -math.inf
+        self._by_host: OrderedDict[str, Answered] = OrderedDict()
+
+    def note(self, clearance: Clearance, began: float) -> None:
+        """A request that was sent at `began` was answered by a site."""
+        self.began = max(self.began, began)
+        self._by_host[clearance.host] = Answered(clearance, self._clock.monotonic())
+        self._by_host.move_to_end(clearance.host)
+        if len(self._by_host) > _REMEMBERED:
+            self._by_host.popitem(last=False)
+
+    def recent(self) -> list[Clearance]:
+        """Hosts that answered within the last half hour, the latest first."""
+        since = self._clock.monotonic() - _RECENT
+        return [one.clearance for one in reversed(self._by_host.values()) if one.at >= since]

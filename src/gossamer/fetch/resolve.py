@@ -13,7 +13,15 @@ from ipaddress import ip_address
 
 import aiodns
 import pycares
-from aiodns.error import ARES_EBADNAME, ARES_ENODATA, ARES_ENOTFOUND, ARES_ETIMEOUT, DNSError
+from aiodns.error import (
+    ARES_EBADNAME,
+    ARES_ECONNREFUSED,
+    ARES_ENODATA,
+    ARES_ENOTFOUND,
+    ARES_ESERVFAIL,
+    ARES_ETIMEOUT,
+    DNSError,
+)
 
 from gossamer.clock import Clock
 from gossamer.fetch.addresses import Address
@@ -43,6 +51,9 @@ _SENTENCES = {
     ARES_ETIMEOUT: "no answer from the name server",
 }
 _FINAL = frozenset({ARES_ENOTFOUND, ARES_ENODATA, ARES_EBADNAME})
+# What a name server says that reaches no other, or that nobody reaches. Any other answer shows that it is there.
+_NOBODY_THERE = frozenset({ARES_ETIMEOUT, ARES_ECONNREFUSED, ARES_ESERVFAIL})
+_LOOK = 3.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +108,23 @@ class Resolver:
             asking.add_done_callback(lambda _: self._asking.pop(host, None))
         # Shielded: one visit that is cancelled must not take the answer away from the others.
         return (await asyncio.shield(asking)).unwrap()
+
+    async def is_there(self) -> bool:
+        """Whether the name servers can be reached and reach others: they are asked who answers for the root.
+
+        On a channel of its own, since c-ares would say again what it heard before.
+        """
+        channel = aiodns.DNSResolver(nameservers=self._servers or None, timeout=_LOOK / 2, tries=2)
+        try:
+            async with asyncio.timeout(_LOOK):
+                await channel.query_dns(".", "NS")
+        except TimeoutError:
+            return False
+        except DNSError as error:
+            return error.args[0] not in _NOBODY_THERE
+        finally:
+            await channel.close()
+        return True
 
     async def close(self) -> None:
         asking = list(self._asking.values())

@@ -13,6 +13,7 @@ class AlertKind(StrEnum):
     DISK = "disk"  # the disk is nearly full
     BACKPRESSURE = "backpressure"  # the database takes results too slowly
     LANE = "lane"  # nobody walks the visits of a lane
+    NETWORK = "network"  # a machine of ours reaches no site
     PROXY = "proxy"  # the operator's own proxy cannot be used
     PROVIDER = "provider"  # a provider does not work
     PROVIDER_KEY = "provider-key"  # it does not accept the key

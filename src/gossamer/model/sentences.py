@@ -82,6 +82,10 @@ ALERTS: Mapping[str, str] = {
         "Look with 'gossamer system dead-letters show {visit}'."
     ),
     "workers": "The working processes end as soon as they start. The reason is in the lines before this one in {log}",
+    "network": (
+        "No network since {since}: waiting. No site can be reached from {host} ({why}). No page fails for it, and work "
+        "goes on automatically when one can. See that {host} has a network: 'gossamer doctor'."
+    ),
     "redis": (
         "Redis is away ({why}). Until it is back every worker asks a domain at most once in two seconds, and nothing "
         "that costs money is begun. See that it runs and that GOSSAMER_REDIS_URL is right: 'gossamer doctor'."
@@ -141,6 +145,13 @@ def slow_job_sentence(job: str, before: int, now: int, things: str) -> str:
     percent = round(100 * (before - now) / before)
     dropped = f"Warning: Job {job} throughput dropped {percent}% in last 10 minutes."
     return f"{dropped} Current: {now:,} {things}/hour (expected: {before:,})"
+
+NO_NETWORK = "No network since "
+
+
+def no_network_sentence(since: str) -> str:
+    """What a job says while it waits for the network; `since` is the time of day where it is missing."""
+    return f"{NO_NETWORK}{since}: waiting"
 
 
 def rendering_sentence(host: str, rendered: int, read: int) -> str:

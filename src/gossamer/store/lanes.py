@@ -7,11 +7,12 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, select, update
 
+from gossamer.model.alert import AlertKind
 from gossamer.model.fetching import HOME_LANE
 from gossamer.model.ids import new_id
 from gossamer.model.states import JobState, VisitState
 from gossamer.store.moves import Moving, moving, tell
-from gossamer.store.tables import events, jobs, sites, visits
+from gossamer.store.tables import alerts, events, jobs, sites, visits
 from gossamer.store.tx import Tx
 
 _IN_HAND = (VisitState.ISSUED, VisitState.RUNNING)
@@ -111,7 +112,9 @@ def deserted(tx: Tx, patience: timedelta) -> list[tuple[UUID, str]]:
 
     A job that was at rest in the meantime has not waited: for it the time counts from when it last began to run. Nor
     does a visit wait for a worker whose site is being walked in another lane, or whose job wants no more at a time.
+    While any machine says that it has no network, nobody is missing but that.
     """
+    network = select(alerts.c.id).where(alerts.c.kind == AlertKind.NETWORK, alerts.c.cleared_at.is_(None))
     others = visits.alias()
     in_hand = select(func.count()).where(others.c.job_id == visits.c.job_id, others.c.state.in_(_IN_HAND))
     same = (others.c.lane == visits.c.lane) | (others.c.site_id == visits.c.site_id)
@@ -124,6 +127,7 @@ def deserted(tx: Tx, patience: timedelta) -> list[tuple[UUID, str]]:
             visits.c.state == VisitState.READY,
             visits.c.due_at < tx.now - patience,
             ~walked,
+            ~network.exists(),
             jobs.c.at_once.is_(None) | (in_hand.scalar_subquery() < jobs.c.at_once),
         )
         .distinct()

@@ -21,6 +21,7 @@ from gossamer.work.governor import STRAINED, Governor
 from gossamer.work.hold import Hold
 from gossamer.work.purse import Purse
 from gossamer.work.turnstile import Turnstile
+from gossamer.work.way_out import SUSPICIOUS, WayOut
 
 LONGEST_SLEEP = timedelta(seconds=5)
 MOST_HOPS = 5  # redirects on the way to one answer
@@ -65,6 +66,12 @@ class NoWayOut(Exception):
     wait = timedelta(seconds=15)
 
 
+class NoNetwork(NoWayOut):
+    """Nor is there a network. Who hands a visit back for it takes none before there is one; others may at once."""
+
+    wait = timedelta()
+
+
 @dataclass(slots=True)
 class _Way:
     """One rung as this visit uses it."""
@@ -96,6 +103,7 @@ class Courier:
     timeout: timedelta
     purse: Purse
     resting: Callable[[str], ProviderUnusable | None]  # why a rung cannot be used, as far as is known here
+    way_out: WayOut
     patience: timedelta = LONGEST_SLEEP
     sent: list[int] = field(default_factory=list)  # when requests for the page in hand went out
     errands: list[Errand] = field(default_factory=list)  # requests for anything else
@@ -105,7 +113,7 @@ class Courier:
         self, url: str, max_bytes: int, *, rung: Rung = DIRECT, accept: Accept | None = None
     ) -> Awaitable[Response]:
         """One request for a page, no redirect followed. A body that `accept` refuses is not taken."""
-        return self._request(url, max_bytes, accept, None, self.sent, rung)
+        return self._ask(url, max_bytes, accept, None, self.sent, rung)
 
     async def admit(self, url: str) -> None:
         """Raise FetchError if the address may not be contacted, on whatever rung."""
@@ -120,11 +128,38 @@ class Courier:
         sent: list[int] = []
         status = 0
         try:
-            response = await self._request(url, max_bytes, None, sink, sent, DIRECT, truncate=True)
+            response = await self._ask(url, max_bytes, None, sink, sent, DIRECT, truncate=True)
             status = response.status
             return response
         finally:
             self.errands += [Errand(at, url, status) for at in sent]
+
+    async def _ask(
+        self,
+        url: str,
+        max_bytes: int,
+        accept: Accept | None,
+        sink: Sink | None,
+        sent: list[int],
+        rung: Rung,
+        *,
+        truncate: bool = False,
+    ) -> Response:
+        """One request, unless there is no network; one that fails for want of it is no try of the page."""
+        if self.way_out.is_away:
+            raise NoNetwork
+        began = self.clock.monotonic()
+        try:
+            with self.way_out.asking():
+                return await self._request(url, max_bytes, accept, sink, sent, rung, truncate=truncate)
+        except FetchError as error:
+            if rung.paid or error.trouble.reason not in SUSPICIOUS or not await self.way_out.is_ours(url, began):
+                raise
+            if sent is self.sent:
+                # What was sent for a page that counts as not tried may have arrived all the same.
+                self.errands += [Errand(at, url, 0) for at in sent]
+                sent.clear()
+            raise NoNetwork from error
 
     async def _request(
         self,
@@ -241,6 +276,8 @@ class Courier:
         wait = await pass_gate(self.gate, domain, spacing, self.patience, self._sleep)
         if wait:
             raise TooEarly(wait)
+        if self.way_out.is_away:
+            raise NoNetwork
         if not self._is_wanted():
             raise Interrupted
 

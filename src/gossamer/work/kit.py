@@ -16,6 +16,7 @@ from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule
 from gossamer.model.fetching import Rung
 from gossamer.recipe import Recipe
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
+from gossamer.work.way_out import WayOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class Kit:
     rungs: Mapping[str, OpenRung]  # by name; `direct` is always there
     resting: Callable[[str], ProviderUnusable | None]  # why nobody may go on a rung, as far as this process knows
     outage: Outage  # of the proxy that sessions go through, if they do
+    way_out: WayOut  # whether there is a network
     treasurer: Treasurer  # asked before every request that costs something
     limits: Limits
     files: PageFiles  # of pages, kept for a day

@@ -18,6 +18,7 @@ from gossamer.issuing.issuer import NUDGED_BY
 from gossamer.model.worker import Worker
 from gossamer.settle.step import HandBack, Step
 from gossamer.store import workers
+from gossamer.store.tx import Tx
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
 from gossamer.work.walks import Claimed, claim_and_load
@@ -27,17 +28,28 @@ CLUSTER = "cluster"
 
 _BEAT = 5.0  # seconds between signs of life in the rows
 _LOOK = 1.0  # seconds between looks whether others wait
+_NETWORK = 0.2  # and whether there is a network
 _CLAIM_MOST = 50
 _NEXT_SUSPECT = timedelta(seconds=2)
 
 
 class Member(Shard):
-    def __init__(self, kit: Kit, row: Worker, beat: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        kit: Kit,
+        row: Worker,
+        beat: Callable[[], None] = lambda: None,
+        listening: Callable[[bool], None] = lambda _: None,
+    ) -> None:
+        """`listening` says whether nudges are wanted from now on."""
         super().__init__(kit, crc32(row.id.encode()), 1, row.id, beat=beat, home=CLUSTER)
         self._row = row
+        self._listening = listening
+        self._listens = True
 
     def _duties(self) -> Sequence[Coroutine[Any, Any, None]]:
-        return (self._take(), self._steer(), self._live(), self._show_life(), self._look_who_waits())
+        loops = (self._take(), self._steer(), self._live(), self._show_life(), self._look_who_waits())
+        return (*loops, self._listen_while_there_is_a_network())
 
     async def run(self) -> None:
         await self._kit.database.write(workers.beat, self._present())
@@ -53,15 +65,28 @@ class Member(Shard):
         await super()._end_walks()
 
     def _present(self) -> Worker:
-        """Our row as it should be now: a process that slows down has less room."""
-        row = self._row
-        room: Mapping[str, int] = {lane: self._brake.room(slots) for lane, slots in row.lanes.items()}
+        """Our row as it should be now: a process that slows down has less room, one without a network none."""
+        row, none = self._row, self._way_out.is_away
+        room: Mapping[str, int] = {
+            lane: 0 if none and lane != "desk" else self._brake.room(slots) for lane, slots in row.lanes.items()
+        }
         return Worker(row.id, row.host, row.pid, room, row.version, row.started_at, row.beat_at)
 
     async def _show_life(self) -> None:
         while True:
             await self._kit.database.write(workers.beat, self._present())
             await asyncio.sleep(_BEAT)
+
+    async def _listen_while_there_is_a_network(self) -> None:
+        while True:
+            if self._listens is self._way_out.is_away:
+                self._listens = not self._listens
+                self._listening(self._listens)
+                await self._kit.database.write(workers.beat, self._present())
+            await asyncio.sleep(_NETWORK)
+
+    async def _others_can(self) -> bool:
+        return await self._kit.database.read(_any_room, self._row.id)
 
     async def _look_who_waits(self) -> None:
         while True:
@@ -87,6 +112,9 @@ class Member(Shard):
         if claimed is None:
             # Not to be had: taken by somebody else, done, or its job does not run. The row knows.
             self._kit.dispatcher.done(nudge)
+        elif self._way_out.is_away:
+            self._settler.put(Step(claimed.visit, ending=HandBack(self._kit.clock.now())))
+            self._kit.dispatcher.done(nudge)
         elif claimed.visit.deaths and self._holds.suspects():
             # Suspects run alone of their kind in a process, or the guilty one would never be found.
             later = self._kit.clock.now() + _NEXT_SUSPECT
@@ -98,3 +126,9 @@ class Member(Shard):
 
     def _slice_is_over(self, nudge: Nudge, _: "asyncio.Task[None]") -> None:
         self._kit.dispatcher.done(nudge)
+
+
+def _any_room(tx: Tx, but: str) -> bool:
+    """Whether any other worker that lives walks visits."""
+    others = (room for worker, room in workers.rooms(tx).items() if worker != but)
+    return any(slots for room in others for lane, slots in room.items() if lane != "desk")

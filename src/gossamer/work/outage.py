@@ -1,4 +1,4 @@
-"""Beside the walks: says once that a server is away, and takes it back when it is there to stay."""
+"""Beside the walks: says once that a server or the network is away, and takes it back when it is there to stay."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,9 +9,12 @@ from gossamer.clock import Clock
 from gossamer.deliver.alerts import Post
 from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.ids import new_id
-from gossamer.model.sentences import ALERTS
-from gossamer.store import alerts, exports
+from gossamer.model.sentences import ALERTS, NO_NETWORK, no_network_sentence
+from gossamer.model.states import JobState
+from gossamer.store import alerts, events, exports, jobs, remarks
 from gossamer.store.database import Database
+from gossamer.store.tx import Tx
+from gossamer.work.way_out import WayOut
 
 _PROBE, _PROBE_AGAIN = 30.0, 5.0  # seconds between two questions to object storage; while it is away
 _SENT_WITHIN = timedelta(minutes=10)  # a file that could not be put there is brought, once it can
@@ -133,3 +136,61 @@ class StorageWatch:
             return str(error).rstrip(".")
         waiting = await self._database.read(exports.count_spooled, self._home, _SENT_WITHIN)
         return f"{waiting} {'file waits' if waiting == 1 else 'files wait'} to be sent there" if waiting else ""
+
+
+class NetworkWatch:
+    """Says that this process has no network, in an alert and in every job that waits for it, and takes it back.
+
+    One per process. `subject` is shared by all processes of a machine, and so is the alert. Where others can do the
+    work meanwhile, no job waits.
+    """
+
+    def __init__(
+        self, database: Database, way_out: WayOut, subject: str, host: str, others_can: Callable[[], Awaitable[bool]]
+    ) -> None:
+        self._database = database
+        self._way_out = way_out
+        self._subject = subject
+        self._host = host
+        self._others_can = others_can
+        self._looks = 0
+        self._said = False
+
+    async def begin(self) -> None:
+        """A process that starts has a network as far as it knows, whatever one before it said when it died."""
+        await self._database.write(_have_network, self._subject)
+
+    async def look(self) -> bool:
+        """Once a second; whether there is no network."""
+        since = self._way_out.since
+        if since is None:
+            if self._said:
+                self._said = False
+                await self._database.write(_have_network, self._subject)
+            return False
+        # Only after another look at the network: a process that was sooner to find it may have taken this back.
+        if self._looks != self._way_out.looks or not self._said:
+            self._looks, self._said = self._way_out.looks, True
+            waiting = not await self._others_can()
+            time = f"{since.astimezone():%H:%M}"
+            await self._database.write(_lack_network, self._subject, self._host, time, self._way_out.why, waiting)
+        return True
+
+
+def _lack_network(tx: Tx, subject: str, host: str, since: str, why: str, waiting: bool) -> None:
+    sentence = ALERTS[AlertKind.NETWORK].format(since=since, host=host, why=why)
+    alerts.fire(tx, AlertKind.NETWORK, subject, sentence)
+    for job in jobs.in_states(tx, JobState.RUNNING) if waiting else ():
+        if job.reason.startswith(NO_NETWORK):
+            continue
+        said = no_network_sentence(since)
+        if remarks.make(tx, job.id, said):
+            events.add(tx, job.id, "network.away", f"{said} ({host}: {why})")
+
+
+def _have_network(tx: Tx, subject: str) -> None:
+    alerts.clear(tx, AlertKind.NETWORK, subject)
+    for job in jobs.in_states(tx, JobState.RUNNING):
+        if job.reason.startswith(NO_NETWORK):
+            remarks.withdraw(tx, job.id, job.reason)
+            events.add(tx, job.id, "network.back", "sites can be reached again")

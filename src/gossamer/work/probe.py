@@ -92,6 +92,7 @@ class Probe:
                 self._kit.limits.timeout,
                 Purse(self._kit.treasurer, visit),
                 self._kit.resting,
+                self._kit.way_out,
             )
             desk = RobotsDesk(self._kit.database, courier, self._memory, {}, {})
             try:

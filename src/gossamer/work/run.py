@@ -30,7 +30,7 @@ from gossamer.work.governor import Governor
 from gossamer.work.hold import Holds, Renewer
 from gossamer.work.kit import Kit
 from gossamer.work.mistakes import Mistakes
-from gossamer.work.outage import OutageWatch
+from gossamer.work.outage import NetworkWatch, OutageWatch
 from gossamer.work.pressure import Pressure
 from gossamer.work.provider_guard import ProviderGuard
 from gossamer.work.proxy_outage import ProxyGuard
@@ -81,6 +81,10 @@ class Shard:
         self._proxy = ProxyGuard(kit.database, kit.outage, kit.limits.proxy_patience)
         self._providers = ProviderGuard(kit.database, kit.clock, kit.breakers, kit.limits.provider_patience)
         self._outage = OutageWatch(kit.database, kit.clock, kit.gate_outage, home or home_of(worker))
+        self._way_out = kit.way_out
+        machine, host = home_of(worker), socket.gethostname()
+        self._network = NetworkWatch(kit.database, kit.way_out, machine, host, self._others_can)
+        kit.way_out.others_can = self._others_can
         self._extraction = Extraction()
         self._walks = Walks(
             kit,
@@ -106,6 +110,7 @@ class Shard:
     async def run(self) -> None:
         """Work until `stop`. Whatever was done is in the rows when this returns."""
         await self._brake.begin()
+        await self._network.begin()
         self._renewer.start()
         settling = asyncio.create_task(self._settler.run())
         loops = [asyncio.create_task(duty) for duty in self._duties()]
@@ -182,12 +187,14 @@ class Shard:
         return len(ids)
 
     def _free(self, lane: str) -> int:
+        if self._way_out.is_away:
+            return 0
         # Also those that have ended and run in the rows until that is written: the cap holds for the rows.
         busy = sum(one == lane for some in (self._walking, self._nudged) for one in some.values())
         return self._brake.room(self._kit.lanes[lane]) - busy - self._settler.endings[lane]
 
     def _room_for_guests(self, here: int) -> int:
-        return self._free(HOME_LANE) + here
+        return 0 if self._way_out.is_away else self._free(HOME_LANE) + here
 
     def _welcome(self, claimed: Claimed, since: float) -> "asyncio.Task[None]":
         """Begin at once with a visit that somebody waits for; one for which there is no room waits for its turn."""
@@ -253,12 +260,18 @@ class Shard:
                 self._holds.stop(await self._mistakes.look())
                 self._holds.stop(await self._providers.look(running))
                 self._holds.stop(await self._pressure.look(held & running))
+            if await self._network.look():
+                self._holds.stop()  # all are handed back: whoever has a network may have them
             # Its visits may all be waiting for the proxy: then none of them is held.
             self._holds.stop(await self._look_for_the_proxy())
             await self._outage.look()
             self._holds.cut_off(GRACE)
             self._walks.forget(self._holds.jobs())
             await asyncio.sleep(_STEER)
+
+    async def _others_can(self) -> bool:
+        """Whether another machine can do our work while we have no network: here there is none."""
+        return False
 
     async def _look_for_the_proxy(self) -> set[UUID]:
         if not self._kit.outage.lasts():

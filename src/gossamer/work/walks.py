@@ -148,6 +148,7 @@ class Walks:
             limits.timeout,
             Purse(self._kit.treasurer, visit),
             self._kit.resting,
+            self._kit.way_out,
         )
         try:
             bound_to = await self._recipe(visit.job_id, claimed.job)

@@ -1,0 +1,392 @@
+"""Beside the courier: tells an outage of our own network from one of a site.
+
+A request that fails says nothing by itself: its site may be dead, or our network. If another request that began later
+is answered, the network is there. If none is within a moment, this module looks for itself: whether the machine has a
+route, whether addresses that answered earlier can still be connected to, and whether the name server answers. What that
+amounts to is the table in docs/explain/outages.md.
+
+While there is no network, nothing is sent but such looks, at growing intervals; the first that succeeds ends it.
+A look takes the domain's turn at the Gate, connects and says nothing. Only domains of the jobs, the configured name
+servers and the configured proxy are ever contacted.
+"""
+
+import asyncio
+import errno
+import math
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from ipaddress import ip_address
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from gossamer.clock import Clock
+from gossamer.fetch import FetchError
+from gossamer.fetch.guard import Clearance, Guard
+from gossamer.fetch.outage import Answers, Outage
+from gossamer.gate import NOW, Gate, pass_gate
+from gossamer.model.trouble import Reason
+from gossamer.model.url import domain_of, host_of
+from gossamer.telemetry import get_logger
+
+SUSPICIOUS = frozenset({Reason.UNREACHABLE, Reason.NAME_SERVER, Reason.TIMEOUT, Reason.CUT_OFF, Reason.PROXY})
+"""What a request fails with where there is no network, and where a site is dead."""
+
+MANY = 5  # domains that fail with nothing answering are too many for chance,
+VERY_MANY = 20  # where the name server answers all the same
+
+_TICK = 0.1  # seconds
+_WAIT, _LONGEST_WAIT = 10, 40  # ticks for which a later answer is waited for; the second while others are in flight
+_FIRST_LOOK, _LONGEST_PAUSE = 1.0, 5.0  # seconds between looks during an outage
+_FEW, _AT_ONCE = 2, 5  # addresses of one look
+_CONNECT = 3.0  # seconds
+_TURN = timedelta(seconds=2)  # for the Gate
+_REMEMBERED = 1_000  # domains that failed
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_NO_ROUTE = frozenset({errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH})
+# Of networks that exist in books only: asking for the route sends nothing.
+_ANYWHERE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
+
+_Any = TypeVar("_Any")
+
+log = get_logger(__name__)
+
+
+class Finding(Enum):
+    """What a look comes to."""
+
+    THERE = "there"  # there is a network, as far as can be told: what fails is the site's trouble
+    LIKELY = "likely"  # an outage, unless all these sites are dead: believed for so long and no longer
+    AWAY = "away"
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    url: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Somewhere a look connects to. The proxy is nobody's domain."""
+
+    domain: str
+    address: str
+    port: int
+    answered: bool  # before
+
+
+class WayOut:
+    """Of one process. `spacing_of` is the least time between two requests to a domain."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        guard: Guard,
+        answers: Answers,
+        name_servers: Callable[[], Awaitable[bool]],
+        gate: Gate,
+        spacing_of: Callable[[str], timedelta],
+        proxy: str = "",
+        patience: timedelta = timedelta(minutes=10),
+    ) -> None:
+        """`name_servers` says whether they are there; `patience` is how long a likely outage is believed in."""
+        self._clock = clock
+        self._guard = guard
+        self._answers = answers
+        self._name_servers = name_servers
+        self._gate = gate
+        self._spacing_of = spacing_of
+        self._proxy = proxy
+        self._patience = patience.total_seconds()
+        self._outage = Outage(clock)
+        self._failed: dict[str, _Failed] = {}  # by domain, since the last answer
+        self._back_at = -math.inf
+        self._since: datetime | None = None
+        self._began = math.inf
+        self._deciding: asyncio.Task[None] | None = None
+        self._waiting_for_it: asyncio.Task[None] | None = None
+        self._round = 0
+        self._doubted_at = -math.inf
+        self._in_flight = 0  # requests of all visits
+        self.others_can: Callable[[], Awaitable[bool]] = _nobody
+        """Whether somebody else can do our work meanwhile: then there is no hurry to disbelieve."""
+
+    @property
+    def is_away(self) -> bool:
+        return self._since is not None
+
+    @property
+    def since(self) -> datetime | None:
+        """When the network was found missing, while it is."""
+        return self._since
+
+    @property
+    def why(self) -> str:
+        return self._outage.why
+
+    @property
+    def looks(self) -> int:
+        """How often it was looked for, since the process began."""
+        return self._round
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """While a request is made, or waits for its turn."""
+        self._in_flight += 1
+        try:
+            yield
+        finally:
+            self._in_flight -= 1
+
+    async def is_ours(self, url: str, began: float) -> bool:
+        """Whether a request that has failed in a SUSPICIOUS way did so for want of a network.
+
+        `began` is when it was sent. Waits until that is known: usually a moment, at most some seconds.
+        """
+        if self._was_away(began):
+            return True
+        failed = self._clock.monotonic()
+        self._note(url, failed)
+        if await self._is_answered_after(failed):
+            return False
+        if not self.is_away:
+            if self._deciding is None or self._deciding.done():
+                self._deciding = asyncio.create_task(self._decide())
+            # Shielded: one visit that is cancelled must not take the decision away from the others.
+            await asyncio.shield(self._deciding)
+        return self._was_away(began)
+
+    def _was_away(self, began: float) -> bool:
+        """Whether there is no network, or was none at some time since then."""
+        return self.is_away or began < self._back_at
+
+    async def aclose(self) -> None:
+        tasks = [task for task in (self._deciding, self._waiting_for_it) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _note(self, url: str, at: float) -> None:
+        heard = self._answers.began
+        if len(self._failed) >= _REMEMBERED:
+            self._failed = {domain: one for domain, one in self._failed.items() if one.at >= heard}
+        if len(self._failed) < _REMEMBERED:
+            self._failed[domain_of(host_of(url))] = _Failed(url, at)
+
+    async def _is_answered_after(self, failed: float) -> bool:
+        """Whether a request is answered that was sent later. A loop that stands still waits longer."""
+        for tick in range(_LONGEST_WAIT):
+            if self._answers.began > failed:
+                return True
+            if self.is_away:
+                return False
+            if tick >= _WAIT and (not self._in_flight or len(self._silent()) >= MANY):
+                return False
+            await asyncio.sleep(_TICK)
+        return self._answers.began > failed
+
+    def _silent(self) -> dict[str, _Failed]:
+        """The domains that failed since anybody has answered, or since before the outage."""
+        heard = min(self._answers.began, self._began)
+        return {domain: one for domain, one in self._failed.items() if one.at >= heard}
+
+    # Beginning and ending
+
+    async def _decide(self) -> None:
+        finding, why = await self._look()
+        if finding is Finding.LIKELY and self._answers.began <= self._doubted_at:
+            return  # nobody has answered since such an outage was over: these sites are dead
+        if finding is Finding.THERE:
+            return
+        self._outage.begin(why)
+        self._since, self._began = self._clock.now(), self._clock.monotonic()
+        log.warning("network.away", why=why, domains=len(self._silent()))
+        self._waiting_for_it = asyncio.create_task(self._wait_for_it())
+
+    async def _wait_for_it(self) -> None:
+        pause, is_sure, given_up = _FIRST_LOOK, False, False
+        while not given_up:
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+            finding, why = await self._look()
+            if finding is Finding.THERE:
+                break
+            self._outage.begin(why)
+            is_sure = is_sure or finding is Finding.AWAY
+            too_long = finding is Finding.LIKELY and self._outage.lasts() >= self._patience
+            given_up = too_long and not await self.others_can()
+        log.info("network.back", seconds=round(self._outage.lasts()), given_up=given_up)
+        if not is_sure:
+            self._doubted_at = self._clock.monotonic()
+        self._outage.end()
+        self._failed.clear()
+        self._back_at = self._clock.monotonic()
+        self._since, self._began = None, math.inf
+
+    # Looking
+
+    async def _look(self) -> tuple[Finding, str]:
+        """Whether there is a network, and why not."""
+        self._round += 1
+        if self._answers.began > self._began:
+            return Finding.THERE, ""
+        if self._proxy:
+            return await self._look_for_the_proxy()
+        silent = self._silent()
+        places = await self._places(silent)
+        dead: list[_Place] = []
+        for some in (places[:_FEW], places[_FEW:]):  # one that is reached is enough
+            unreached = await self._unreached(some)
+            if unreached is None:
+                return Finding.THERE, ""
+            dead += unreached
+        if not self._has_route(silent, places):
+            return Finding.AWAY, "no route"
+        return await self._judge(silent, dead)
+
+    async def _judge(self, silent: dict[str, _Failed], dead: list[_Place]) -> tuple[Finding, str]:
+        """What it means that nothing could be connected to, though there is a route."""
+        domains = len({*silent, *(place.domain for place in dead)})
+        addresses = len({place.address for place in dead if place.answered})
+        if addresses >= MANY:
+            return Finding.AWAY, f"{addresses} addresses that answered before do not any more"
+        names = await self._name_servers() if any(map(self._is_looked_up, silent.values())) else None
+        if names is False:
+            return (Finding.AWAY if domains >= MANY else Finding.LIKELY), "no answer from the name server"
+        if domains >= (MANY if names is None or addresses else VERY_MANY):
+            return Finding.LIKELY, f"none of {domains} domains answers"
+        return Finding.THERE, ""
+
+    async def _look_for_the_proxy(self) -> tuple[Finding, str]:
+        """One that refuses is there, and has a guard of its own."""
+        there = urlsplit(self._proxy)
+        try:
+            await _connect(there.hostname or "", there.port or _DEFAULT_PORTS.get(there.scheme, 1080))
+        except ConnectionRefusedError:
+            return Finding.THERE, ""
+        except (OSError, TimeoutError):
+            return Finding.LIKELY, "the proxy in GOSSAMER_PROXY cannot be reached"
+        return Finding.THERE, ""
+
+    async def _places(self, silent: dict[str, _Failed]) -> list[_Place]:
+        """Some that answered before, at different addresses; where there are too few, some that did not answer."""
+        found: dict[tuple[str, int], _Place] = {}
+        for clearance in _turned(self._answers.recent(), self._round - 1):
+            place = _place(clearance, answered=True)
+            found.setdefault((place.address, place.port), place)
+            if len(found) == _AT_ONCE:
+                return list(found.values())
+        if self.is_away or len(silent) >= MANY:
+            asked = _turned(list(silent.values()), (self._round - 1) * _AT_ONCE)[:_AT_ONCE]
+            for admitted in await asyncio.gather(*(self._admit(one.url) for one in asked)):
+                if admitted:
+                    place = _place(admitted, answered=False)
+                    found.setdefault((place.address, place.port), place)
+        return list(found.values())[:_AT_ONCE]
+
+    async def _admit(self, url: str) -> Clearance | None:
+        try:
+            return await self._guard.admit(url)
+        except FetchError:
+            return None
+
+    async def _unreached(self, places: Sequence[_Place]) -> list[_Place] | None:
+        """Those that could not be connected to; None if one could."""
+        looks = [asyncio.create_task(self._reaches(place)) for place in places]
+        dead: list[_Place] = []
+        try:
+            for look in asyncio.as_completed(looks):
+                place, reached = await look
+                if reached:
+                    return None
+                if reached is False:
+                    dead.append(place)
+        finally:
+            for look in looks:
+                look.cancel()
+            await asyncio.gather(*looks, return_exceptions=True)
+        return dead
+
+    async def _reaches(self, place: _Place) -> tuple[_Place, bool | None]:
+        """Whether it can be connected to; None if it was not its turn. It counts as a request to its domain."""
+        spacing = self._spacing_of(place.domain)
+        if await pass_gate(self._gate, place.domain, spacing, _TURN) > NOW:
+            return place, None
+        try:
+            await _connect(place.address, place.port)
+        except (OSError, TimeoutError):
+            return place, False
+        finally:
+            await self._gate.hold_off(place.domain, spacing)
+        return place, True
+
+    def _has_route(self, silent: dict[str, _Failed], places: Iterable[_Place]) -> bool:
+        """Whether the system would know where to send something, to any of these or to anywhere."""
+        there = {(_family(place.address), place.address) for place in places}
+        for one in silent.values():
+            there.update((_family(str(address)), str(address)) for address in self._recalled(one.url).addresses)
+        if not there or any(map(self._is_looked_up, silent.values())):
+            there.update(_ANYWHERE)
+        return any(_knows_route(family, address) for family, address in there)
+
+    def _recalled(self, url: str) -> Clearance:
+        with suppress(FetchError):
+            return self._guard.recall(url) or _NOWHERE
+        return _NOWHERE
+
+    def _is_looked_up(self, one: _Failed) -> bool:
+        """Whether a name server has to be asked for its address."""
+        return not self._recalled(one.url).by_rule and not _is_address(host_of(one.url))
+
+
+_NOWHERE = Clearance("", (), "")
+
+
+async def _nobody() -> bool:
+    return False
+
+
+async def _connect(host: str, port: int) -> None:
+    """And hang up. Raises OSError or TimeoutError."""
+    async with asyncio.timeout(_CONNECT):
+        _, writer = await asyncio.open_connection(host, port)
+    writer.close()
+
+
+def _place(clearance: Clearance, *, answered: bool) -> _Place:
+    there = urlsplit(clearance.send)
+    # What the site is called, and not what is sent where an operator's rule stands in for it.
+    name = (urlsplit(f"//{clearance.authority}").hostname if clearance.authority else None) or clearance.host
+    return _Place(domain_of(name), str(clearance.addresses[0]), there.port or _DEFAULT_PORTS[there.scheme], answered)
+
+
+def _turned(several: Sequence[_Any], by: int) -> Sequence[_Any]:
+    """The same in the same order, beginning elsewhere."""
+    at = by % len(several) if several else 0
+    return [*several[at:], *several[:at]]
+
+
+def _family(address: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _knows_route(family: socket.AddressFamily, address: str) -> bool:
+    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as way:
+        try:
+            way.connect((address, 9))  # of a datagram socket: nothing is sent
+        except OSError as error:
+            return error.errno not in _NO_ROUTE
+        return True
+    return False  # this system does not speak that family
