@@ -109,6 +109,11 @@ def translate(error: Exception, *, connect_timeout: timedelta, timeout: timedelt
     return ProxyAway(trouble) if trouble.detail in _AWAY and reason is Reason.PROXY else FetchError(trouble)
 
 
+def is_from_there(error: Exception, told: FetchError) -> bool:
+    """Whether the site itself must have failed: it was connected to, and spoke or hung up when it came to TLS."""
+    return told.trouble.reason in (Reason.TLS, Reason.NOT_HTTP) or "SYSCALL (5), cause: None" in str(error)
+
+
 def _detail(reason: Reason, what: str) -> str:
     match reason:
         case Reason.PROXY:

@@ -28,7 +28,15 @@ from gossamer.clock import Clock
 from gossamer.errors import UserError
 from gossamer.fetch.addresses import Address, real_address
 from gossamer.fetch.body import BodyLimit, read_body, read_headers
-from gossamer.fetch.errors import CLIENT_ERRORS, REFUSED_CREDENTIALS, FetchError, ProxyAway, spell_seconds, translate
+from gossamer.fetch.errors import (
+    CLIENT_ERRORS,
+    REFUSED_CREDENTIALS,
+    FetchError,
+    ProxyAway,
+    is_from_there,
+    spell_seconds,
+    translate,
+)
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.identity import Identity, pick
 from gossamer.fetch.outage import Answers, Outage
@@ -143,6 +151,8 @@ class HttpSession:
             told = translate(error, connect_timeout=self._rung.connect_timeout, timeout=passed)
             if isinstance(told, ProxyAway):
                 self._rung.outage.begin(told.trouble.detail)
+            if is_from_there(error, told):
+                self._rung.answers.note(clearance, started)
             raise told from error
         return Response(url, url, status, headers, body, self._rung.name, clock.now())
 

@@ -45,6 +45,7 @@ _FEW, _AT_ONCE = 2, 5  # addresses of one look
 _CONNECT = 3.0  # seconds
 _TURN = timedelta(seconds=2)  # for the Gate
 _REMEMBERED = 1_000  # domains that failed
+_FORGIVEN = 600.0  # seconds for which a domain that was given a try for nothing gets no other
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _NO_ROUTE = frozenset({errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH})
 # Of networks that exist in books only: asking for the route sends nothing.
@@ -110,18 +111,21 @@ class WayOut:
         self._deciding: asyncio.Task[None] | None = None
         self._waiting_for_it: asyncio.Task[None] | None = None
         self._round = 0
+        self._is_sure = False
         self._doubted_at = -math.inf
+        self._forgiven: dict[str, float] = {}
         self._in_flight = 0  # requests of all visits
         self.others_can: Callable[[], Awaitable[bool]] = _nobody
         """Whether somebody else can do our work meanwhile: then there is no hurry to disbelieve."""
 
     @property
     def is_away(self) -> bool:
-        return self._since is not None
+        """Whether nothing is to be sent, be it only until we have looked."""
+        return self._began < math.inf
 
     @property
     def since(self) -> datetime | None:
-        """When the network was found missing, while it is."""
+        """When the network was found missing, once a look has shown that it is."""
         return self._since
 
     @property
@@ -197,35 +201,59 @@ class WayOut:
     # Beginning and ending
 
     async def _decide(self) -> None:
+        silent = self._silent()
+        if len(silent) >= MANY and not self._is_forgiven(silent):
+            # Believed before it is looked for: while we look it may end, and then these would count as tries.
+            self._begin(Finding.LIKELY, f"none of {len(silent)} domains answers", silent)
+            return
         finding, why = await self._look()
         if finding is Finding.LIKELY and self._answers.began <= self._doubted_at:
             return  # nobody has answered since such an outage was over: these sites are dead
-        if finding is Finding.THERE:
-            return
+        if finding is not Finding.THERE:
+            self._begin(finding, why, silent)
+
+    def _is_forgiven(self, silent: Iterable[str]) -> bool:
+        """Whether any of these domains has lately been given a try for nothing."""
+        lately = self._clock.monotonic() - _FORGIVEN
+        self._forgiven = {domain: at for domain, at in self._forgiven.items() if at > lately}
+        return not self._forgiven.keys().isdisjoint(silent)
+
+    def _begin(self, finding: Finding, why: str, silent: Iterable[str]) -> None:
         self._outage.begin(why)
-        self._since, self._began = self._clock.now(), self._clock.monotonic()
-        log.warning("network.away", why=why, domains=len(self._silent()))
+        self._began = self._clock.monotonic()
+        self._is_sure = finding is Finding.AWAY
+        self._forgiven |= dict.fromkeys(silent, self._began)
+        log.info("network.missed", why=why)
         self._waiting_for_it = asyncio.create_task(self._wait_for_it())
 
     async def _wait_for_it(self) -> None:
-        pause, is_sure, given_up = _FIRST_LOOK, False, False
+        try:
+            await self._look_until_there()
+        except Exception:
+            log.exception("network.look_failed")  # a mistake of ours must not keep everything waiting for ever
+        now = self._clock.monotonic()
+        if not self._is_sure:
+            self._doubted_at = now
+        self._outage.end()
+        self._failed.clear()
+        self._since, self._began, self._back_at = None, math.inf, now
+
+    async def _look_until_there(self) -> None:
+        started, pause, given_up = self._clock.now(), _FIRST_LOOK, False
         while not given_up:
-            await asyncio.sleep(pause)
-            pause = min(pause * 1.5, _LONGEST_PAUSE)
             finding, why = await self._look()
             if finding is Finding.THERE:
                 break
+            if self._since is None:
+                self._since = started
+                log.warning("network.away", why=why)
             self._outage.begin(why)
-            is_sure = is_sure or finding is Finding.AWAY
+            self._is_sure = self._is_sure or finding is Finding.AWAY
             too_long = finding is Finding.LIKELY and self._outage.lasts() >= self._patience
             given_up = too_long and not await self.others_can()
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
         log.info("network.back", seconds=round(self._outage.lasts()), given_up=given_up)
-        if not is_sure:
-            self._doubted_at = self._clock.monotonic()
-        self._outage.end()
-        self._failed.clear()
-        self._back_at = self._clock.monotonic()
-        self._since, self._began = None, math.inf
 
     # Looking
 
