@@ -486,3 +486,35 @@ def test_notes_come_back_as_they_were() -> None:
     notes.see("http://a.test/1", 1, 0.5, 2, "http://a.test/", 10)
     notes.sitemaps.left.append(("http://a.test/s.xml", 1))
     assert Notes.unpack(notes.pack()) == notes
+
+
+HTTPS, HTTP = "https://a.test/", "http://a.test/"
+
+
+@pytest.mark.parametrize("reason", [Reason.UNREACHABLE, Reason.TIMEOUT])
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_site_of_which_a_spelling_was_not_reached_does_not_end_as_a_404(reason: Reason, *, resumed: bool) -> None:
+    away, missing = Trouble(reason, "x"), Trouble(Reason.NOT_FOUND, http_status=404)
+    first, second = Page.at(HTTPS), Page.at(HTTP, rank=1)
+    entries = visit(entries=(HTTPS, HTTP))
+    if resumed:
+        ended = [known(first, PageState.SKIPPED, away), known(second, PageState.FAILED, missing)]
+        frontier = Frontier(entries, CrawlPolicy(), [], ended)
+    else:
+        frontier = Frontier(entries, CrawlPolicy(), [], [])
+        frontier.deepen()
+        assert frontier.next(NOW) == first
+        frontier.failed(first, away)
+        assert frontier.next(NOW) == second
+        frontier.failed(second, missing)
+    assert frontier.outcome() == (SiteState.FAILED, away)
+
+
+def test_a_spelling_without_an_address_leaves_a_404_as_it_is() -> None:
+    nowhere, missing = Trouble(Reason.DNS, "no such name"), Trouble(Reason.NOT_FOUND, http_status=404)
+    entries = visit(entries=("https://www.a.test/", HTTP))
+    ended = [
+        known(Page.at("https://www.a.test/"), PageState.SKIPPED, nowhere),
+        known(Page.at(HTTP, rank=1), PageState.FAILED, missing),
+    ]
+    assert Frontier(entries, CrawlPolicy(), [], ended).outcome() == (SiteState.FAILED, missing)

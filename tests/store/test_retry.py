@@ -141,6 +141,29 @@ async def test_spellings_that_led_nowhere_are_tried_from_the_first_one_on(databa
     assert {errand.url for errand in again.errands} == {"https://down.test/", "http://down.test/"}
 
 
+async def test_a_site_of_which_a_spelling_was_not_reached_is_tried_from_the_first_one_on(database: AnyDatabase) -> None:
+    """The last spelling's 404 stands in its row, and is not the last word."""
+    job = await database.write(make_job, "down.test")
+    (visit,) = await database.write(claim_all)
+
+    def two_ways_in(tx: Tx) -> None:
+        tx.run(tables.sites.update().values(entries=["https://down.test/", "http://down.test/"]))
+
+    await database.write(two_ways_in)
+    await settle(
+        database,
+        failed(visit, "https://down.test/", Reason.UNREACHABLE, state=PageState.SKIPPED),
+        failed(visit, "http://down.test/", Reason.NOT_FOUND),
+        ended(visit, SiteState.FAILED, Reason.UNREACHABLE),
+    )
+    await database.write(finish, job.id)
+    job_now = await database.read(jobs.get, job.id)
+    assert job_now
+    assert await retry_failed(database, job_now) == Retried(sites=1, pages=1)
+    assert await database.read(rows_of, "pages", job.id) == [], "the walk begins anew"
+    await agrees(database, job.id)
+
+
 async def test_a_dead_visit_gets_its_lives_back_and_a_site_its_peace(database: AnyDatabase) -> None:
     job = await database.write(make_job, "deadly.test", "resting.test")
     for visit in await database.write(claim_all):

@@ -119,6 +119,22 @@ async def test_a_lane_that_nobody_walks_pauses_its_jobs(database: AnyDatabase) -
     assert "Nobody has walked the http lane for 10 minutes." in paused.reason
 
 
+async def test_a_lane_is_not_deserted_for_want_of_a_network(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test", "b.test")
+    await database.write(_began_long_ago)
+    await database.write(_due_long_ago, timedelta(hours=2))
+    await database.write(alerts.fire, AlertKind.NETWORK, "home-1", "No network")
+    clock = FrozenClock()
+    guard = LaneGuard(database, clock)
+    clock.advance(61)
+    await guard.look()
+    assert (await _job(database, job)).state is JobState.RUNNING
+    await database.write(alerts.clear, AlertKind.NETWORK, "home-1")
+    clock.advance(61)
+    await guard.look()
+    assert (await _job(database, job)).state is JobState.PAUSING
+
+
 async def test_a_job_that_was_resumed_just_now_has_not_waited(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test", "b.test")
     await database.write(_due_long_ago, timedelta(hours=2))

@@ -1,8 +1,10 @@
-"""An outage of Redis is said once, by however many processes, and taken back when it is over for all of them."""
+"""An outage is said once, by however many processes, and taken back when it is over: of Redis, and of the network."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
+from uuid import UUID
 
 import pytest
 from sqlalchemy import update
@@ -12,11 +14,12 @@ from gossamer.clock import FrozenClock, SystemClock
 from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.export import ExportRequest
 from gossamer.model.worker import Worker as Member
-from gossamer.store import alerts, exports, tables, workers
+from gossamer.store import alerts, events, exports, jobs, tables, workers
 from gossamer.store.database import SqliteDatabase
 from gossamer.store.schema import upgrade
 from gossamer.work.keeper import tell_of_lost
-from gossamer.work.outage import OutageWatch, StorageWatch
+from gossamer.work.outage import NetworkWatch, OutageWatch, StorageWatch
+from gossamer.work.way_out import WayOut
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job
 
@@ -198,3 +201,62 @@ async def test_what_a_former_process_left_open_is_closed_by_the_next(rows: Sqlit
     assert len(await said(rows, cleared=False)) == 1
     await live(clock, 10, Worker(rows, clock))
     assert await said(rows, cleared=False) == []
+
+
+class Missing:
+    """What a process knows of its network."""
+
+    def __init__(self) -> None:
+        self.since: datetime | None = None
+        self.why = "no route"
+        self.looks = 0
+
+
+def watch(rows: SqliteDatabase, missing: Missing, *, others: bool = False) -> NetworkWatch:
+    async def others_can() -> bool:
+        return others
+
+    return NetworkWatch(rows, cast("WayOut", missing), "home-1", "node-1", others_can)
+
+
+async def test_jobs_say_that_they_wait_for_the_network_and_go_on_by_themselves(rows: SqliteDatabase) -> None:
+    job = await rows.write(make_job, "a.test")
+    mine, others = Missing(), Missing()
+    one, two = watch(rows, mine), watch(rows, others)
+    await one.begin()
+    assert not await one.look()
+    mine.since = others.since = datetime(2026, 5, 1, 14, 3).astimezone()
+    for _ in range(3):
+        assert await one.look()
+        assert await two.look()
+    (alert,) = await said(rows, cleared=False)
+    assert (alert.kind, alert.subject) == (AlertKind.NETWORK, "home-1")
+    assert alert.sentence.startswith("No network since 14:03: waiting. No site can be reached from node-1 (no route).")
+    assert (await reason_of(rows, job.id)) == "No network since 14:03: waiting"
+    later = await rows.write(make_job, "b.test")
+    mine.looks += 1
+    await one.look()
+    assert (await reason_of(rows, later.id)) == "No network since 14:03: waiting", "one that came meanwhile waits too"
+
+    mine.since = others.since = None
+    assert not await one.look()
+    assert not await two.look()
+    assert await said(rows, cleared=False) == []
+    assert [await reason_of(rows, one.id) for one in (job, later)] == ["", ""]
+    happened = [event.kind for event in await rows.read(events.of_job, job.id) if event.kind.startswith("network")]
+    assert happened == ["network.away", "network.back"]
+
+
+async def test_where_others_can_do_the_work_no_job_waits(rows: SqliteDatabase) -> None:
+    job = await rows.write(make_job, "a.test")
+    missing = Missing()
+    missing.since = datetime.now().astimezone()
+    assert await watch(rows, missing, others=True).look()
+    assert len(await said(rows, cleared=False)) == 1
+    assert (await reason_of(rows, job.id)) == ""
+
+
+async def reason_of(rows: SqliteDatabase, job_id: UUID) -> str:
+    job = await rows.read(jobs.get, job_id)
+    assert job
+    return job.reason

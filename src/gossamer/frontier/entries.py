@@ -1,7 +1,7 @@
 """The ways into a site: which spelling of its homepage is tried, and what it means when none works."""
 
 from gossamer.model.page import Page, Visit
-from gossamer.model.trouble import NO_WAY_IN, Reason, Trouble
+from gossamer.model.trouble import NO_WAY_IN, NOT_REACHED, NOT_THERE, Reason, Trouble
 from gossamer.model.url import host_of
 
 
@@ -16,7 +16,8 @@ class Entries:
         self.entered = False
         self.home: str | None = None  # the first that was a page
         self.front: bytes | None = None  # what page the entry turned out to be
-        self.verdict: Trouble | None = None
+        self._last: Trouble | None = None
+        self._not_reached: Trouble | None = None  # of the first spelling at which nobody was
 
     def met(self, url: str, handed: int) -> None:
         """A page of the site exists. One that another site passed on is no way in, unless it is an entry."""
@@ -56,7 +57,16 @@ class Entries:
     def judge(self, url: str, trouble: Trouble, tries: int) -> None:
         if trouble.reason is Reason.DNS:
             self._nowhere.add(host_of(url))
-        self.verdict, self._tries = trouble, tries
+        if trouble.reason in NOT_REACHED and url in self._visit.entries and self._not_reached is None:
+            self._not_reached = trouble
+        self._last, self._tries = trouble, tries
+
+    @property
+    def verdict(self) -> Trouble | None:
+        """Why the site could not be entered. Where a spelling was not reached, no other one's 404 is the last word."""
+        if self._last and self._last.reason in NOT_THERE and self._not_reached:
+            return self._not_reached
+        return self._last
 
     @property
     def retries(self) -> int:

@@ -111,6 +111,12 @@ FOR_PEOPLE = (Reason.LOGIN, Reason.CAPTCHA)
 # Troubles of the way to a host, not of the page: another spelling of the address may work.
 NO_WAY_IN = frozenset({Reason.DNS, Reason.UNREACHABLE, Reason.TLS, Reason.TIMEOUT})
 
+# Nobody was reached, and another day somebody may be.
+NOT_REACHED = frozenset({Reason.NAME_SERVER, Reason.UNREACHABLE, Reason.PROXY, Reason.TIMEOUT, Reason.CUT_OFF})
+
+# There is no such page: at one spelling of an address, which says nothing about the others.
+NOT_THERE = frozenset({Reason.NOT_FOUND, Reason.GONE, Reason.SOFT_404, Reason.CLIENT_ERROR})
+
 
 @dataclass(frozen=True, slots=True)
 class Trouble:

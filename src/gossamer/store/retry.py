@@ -14,7 +14,7 @@ from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.fetching import HOME_LANE
 from gossamer.model.page import ASKED_AGAIN, Attempt, Errand
 from gossamer.model.states import PageState, SiteState, VisitState
-from gossamer.model.trouble import NO_WAY_IN, Cure, Reason
+from gossamer.model.trouble import NO_WAY_IN, NOT_REACHED, NOT_THERE, Cure, Reason
 from gossamer.model.url import url_key
 from gossamer.store import alerts, checkpoints, counters, jobs, site_ends
 from gossamer.store.counters import Change
@@ -35,7 +35,9 @@ _OF_AN_ENTRY = _CURABLE | {
     *(Reason.DNS.name, Reason.TLS.name, Reason.NOT_HTTP.name, Reason.PLACEHOLDER.name, Reason.TOO_LARGE.name),
     *(Reason.FORBIDDEN_ADDRESS.name, Reason.NEVER_VISIT.name),
 }
-_LED_NOWHERE = frozenset(reason.name for reason in NO_WAY_IN)
+_LED_NOWHERE = frozenset(reason.name for reason in NO_WAY_IN | NOT_REACHED)
+# Of the spelling that was tried last: where no other one was reached, it is not the last word.
+_OF_A_SPELLING = _OF_AN_ENTRY | {reason.name for reason in NOT_THERE}
 _ENDED = (VisitState.DONE, VisitState.FAILED, VisitState.DEAD)
 _UNTIL = b"\xff" * 8
 
@@ -134,7 +136,7 @@ def _look(tx: Tx, job_id: UUID, site: Any) -> _Again:
 
 def _spellings(site: Any, rows: Sequence[Any]) -> list[Any]:
     """Ways in that led nowhere one after the other: any of them may be the one that works by now."""
-    tried = [row for row in rows if row.url in site.entries and not row.handed and row.reason in _OF_AN_ENTRY]
+    tried = [row for row in rows if row.url in site.entries and not row.handed and row.reason in _OF_A_SPELLING]
     several = any(row.state == PageState.SKIPPED and row.reason in _LED_NOWHERE for row in tried)
     return tried if several else []
 

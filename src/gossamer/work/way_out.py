@@ -207,7 +207,7 @@ class WayOut:
             self._begin(Finding.LIKELY, f"none of {len(silent)} domains answers", silent)
             return
         finding, why = await self._look()
-        if finding is Finding.LIKELY and self._answers.began <= self._doubted_at:
+        if finding is Finding.LIKELY and self._answers.began < self._doubted_at:
             return  # nobody has answered since such an outage was over: these sites are dead
         if finding is not Finding.THERE:
             self._begin(finding, why, silent)
@@ -278,7 +278,9 @@ class WayOut:
 
     async def _judge(self, silent: dict[str, _Failed], dead: list[_Place]) -> tuple[Finding, str]:
         """What it means that nothing could be connected to, though there is a route."""
-        domains = len({*silent, *(place.domain for place in dead)})
+        gone = {(place.address, place.port) for place in dead if place.answered}
+        known = (_place(clearance, answered=True) for clearance in self._answers.recent())
+        domains = len({*silent, *(place.domain for place in known if (place.address, place.port) in gone)})
         addresses = len({place.address for place in dead if place.answered})
         if addresses >= MANY:
             return Finding.AWAY, f"{addresses} addresses that answered before do not any more"
