@@ -1,4 +1,4 @@
-"""Jobs on a machine without a network: nothing fails, no try counts, they go on by themselves. Dead sites still fail."""
+"""Jobs on a machine without a network: nothing fails, no try counts, they go on. Dead sites still fail."""
 
 import asyncio
 import socket
