@@ -115,7 +115,7 @@ NO_WAY_IN = frozenset({Reason.DNS, Reason.UNREACHABLE, Reason.TLS, Reason.TIMEOU
 NOT_REACHED = frozenset({Reason.NAME_SERVER, Reason.UNREACHABLE, Reason.PROXY, Reason.TIMEOUT, Reason.CUT_OFF})
 
 # There is no such page: at one spelling of an address, which says nothing about the others.
-NOT_THERE = frozenset({Reason.NOT_FOUND, Reason.GONE, Reason.SOFT_404, Reason.CLIENT_ERROR})
+NOT_THERE = frozenset({Reason.NOT_FOUND, Reason.SOFT_404, Reason.CLIENT_ERROR})
 
 
 @dataclass(frozen=True, slots=True)

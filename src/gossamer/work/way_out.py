@@ -105,6 +105,7 @@ class WayOut:
         self._patience = patience.total_seconds()
         self._outage = Outage(clock)
         self._failed: dict[str, _Failed] = {}  # by domain, since the last answer
+        self._late: set[str] = set()  # domains whose requests failed during an outage
         self._back_at = -math.inf
         self._since: datetime | None = None
         self._began = math.inf
@@ -152,6 +153,7 @@ class WayOut:
         `began` is when it was sent. Waits until that is known: usually a moment, at most some seconds.
         """
         if self._was_away(began):
+            self._late.add(domain_of(host_of(url)))
             return True
         failed = self._clock.monotonic()
         self._note(url, failed)
@@ -162,6 +164,9 @@ class WayOut:
                 self._deciding = asyncio.create_task(self._decide())
             # Shielded: one visit that is cancelled must not take the decision away from the others.
             await asyncio.shield(self._deciding)
+        # What was sent may be delivered only now, from wherever it was held: nothing else comes close behind it.
+        domain = domain_of(host_of(url))
+        await self._gate.hold_off(domain, self._spacing_of(domain))
         return self._was_away(began)
 
     def _was_away(self, began: float) -> bool:
@@ -231,11 +236,14 @@ class WayOut:
             await self._look_until_there()
         except Exception:
             log.exception("network.look_failed")  # a mistake of ours must not keep everything waiting for ever
+        for domain in {*self._failed, *self._late}:
+            await self._gate.hold_off(domain, self._spacing_of(domain))
         now = self._clock.monotonic()
         if not self._is_sure:
             self._doubted_at = now
         self._outage.end()
         self._failed.clear()
+        self._late.clear()
         self._since, self._began, self._back_at = None, math.inf, now
 
     async def _look_until_there(self) -> None:
