@@ -146,6 +146,7 @@ def slow_job_sentence(job: str, before: int, now: int, things: str) -> str:
     dropped = f"Warning: Job {job} throughput dropped {percent}% in last 10 minutes."
     return f"{dropped} Current: {now:,} {things}/hour (expected: {before:,})"
 
+
 NO_NETWORK = "No network since "
 
 
