@@ -101,6 +101,7 @@ def cut_worker(
             job = terminal.newest()
             seen = trouble(terminal, lambda: _pages(terminal, job), reference.pages)
             _finish(terminal, job)
+        _wait_until(lambda: not terminal.ask("system", "alerts"), "the end of the alert")
         for node in nodes:
             if code := node.stop():
                 seen.problems.append(f"the instance of {node.machine.name} ended with {code}")

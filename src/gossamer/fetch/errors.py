@@ -12,12 +12,15 @@ import wreq.exceptions as client
 
 from gossamer.model.trouble import Reason, Trouble
 
+_HUNG_UP = "SYSCALL (5), cause: None"  # connected, and gone when it came to TLS: nobody speaks it there
+
 _TABLE: tuple[tuple[type[Exception], str, Reason], ...] = (
     (client.ProxyConnectionError, "", Reason.PROXY),
     (client.TimeoutError, "", Reason.TIMEOUT),
     (client.TlsError, "", Reason.TLS),
     (client.ConnectionError, "TimedOut", Reason.TIMEOUT),
     (client.ConnectionError, "ErrorStack", Reason.TLS),
+    (client.ConnectionError, _HUNG_UP, Reason.TLS),
     (client.ConnectionError, "dns error", Reason.DNS),
     (client.ConnectionError, "", Reason.UNREACHABLE),
     (client.ConnectionResetError, "SendRequest", Reason.UNREACHABLE),
@@ -109,9 +112,9 @@ def translate(error: Exception, *, connect_timeout: timedelta, timeout: timedelt
     return ProxyAway(trouble) if trouble.detail in _AWAY and reason is Reason.PROXY else FetchError(trouble)
 
 
-def is_from_there(error: Exception, told: FetchError) -> bool:
-    """Whether the site itself must have failed: it was connected to, and spoke or hung up when it came to TLS."""
-    return told.trouble.reason in (Reason.TLS, Reason.NOT_HTTP) or "SYSCALL (5), cause: None" in str(error)
+def is_from_there(told: FetchError) -> bool:
+    """Whether the site itself must have failed: it was connected to, and spoke, or hung up when it came to TLS."""
+    return told.trouble.reason in (Reason.TLS, Reason.NOT_HTTP)
 
 
 def _detail(reason: Reason, what: str) -> str:

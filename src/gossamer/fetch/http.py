@@ -151,7 +151,7 @@ class HttpSession:
             told = translate(error, connect_timeout=self._rung.connect_timeout, timeout=passed)
             if isinstance(told, ProxyAway):
                 self._rung.outage.begin(told.trouble.detail)
-            if is_from_there(error, told):
+            if is_from_there(told):
                 self._rung.answers.note(clearance, started)
             raise told from error
         return Response(url, url, status, headers, body, self._rung.name, clock.now())
