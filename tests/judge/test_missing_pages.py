@@ -44,6 +44,23 @@ SENTENCES = (
     "ไม่พบหน้าที่คุณต้องการ",
     "ขออภัย ไม่พบหน้าเว็บที่คุณร้องขอ",
     "요청하신 페이지를 찾을 수 없습니다",
+    "Diese Seite gibt es leider nicht mehr",
+    "Sidan kan tyvärr inte hittas",
+    "Siden kunne ikke finnes",
+    "Pagina non disponibile",
+    "Nous n'avons pas trouvé la page",
+    "Страницата, която търсите, не съществува",
+    "Сторінку не знайдено",
+    "Tražena stranica ne postoji",
+    "Stran ne obstaja",
+    "Puslapis nerastas",
+    "Lapa nav atrasta",
+    "Lehekülge ei leitud",
+    "עמוד לא נמצא",
+    "صفحه مورد نظر یافت نشد",
+    "Такой страницы на сайте нет",
+    "Böyle bir sayfa yok",
+    "This page does not exist",
 )
 
 
@@ -89,6 +106,46 @@ def test_who_speaks_of_missing_pages_is_there(page: str) -> None:
     assert flaw(page) is None
 
 
+GOODS = "".join(f"<div><a href=/p{n}>Boat number {n}</a> <span>12,90</span></div>" for n in range(12))
+
+
+@pytest.mark.parametrize(
+    "top",
+    [
+        "<a href=/>Ana Sayfa</a> <a href=/c>Elektronik</a> <span>Stokta yok</span>",
+        "<a href=/>トップページ</a><a href=/m>マイページ</a><p>カートに商品がありません</p>",
+        "<h1><img src=l.png></h1><a href=/m>マイページ</a><p>商品が見つかりません</p>",
+        "<a href=/>الصفحة الرئيسية</a> <p>لا توجد منتجات في سلة المشتريات.</p>",
+        "<a href=/>หน้าแรก</a> <p>ไม่พบสินค้าในตะกร้า</p>",
+        "<a href=/>Главная страница</a> <a href=/c>Каталог</a> <p>Нет в наличии</p>",
+        "<a href=/>Trang chủ</a> <p>Không tìm thấy sản phẩm</p>",
+        "<a href=/>Halaman utama</a> <p>Tidak tersedia</p>",
+        "<a href=/p>Seite drucken</a> <p>Nicht verfügbar</p>",
+        "<p>Suivez notre page Facebook</p><p>Ce produit n'est pas disponible</p>",
+        "<p>Diese Seite ist auf Englisch nicht verfügbar.</p>",
+        "<p>Cette page n'est pas disponible en anglais.</p>",
+        "<p>Wenn eine Seite nicht gefunden wird, schreiben Sie uns.</p>",
+        "<p>Si la página no existe, escríbanos.</p>",
+    ],
+)
+def test_a_menu_and_what_stands_beside_it_are_no_sentence(top: str) -> None:
+    assert flaw(html("Harbour", f"<header>{top}</header>{GOODS}")) is None
+    assert flaw(html("Harbour", f"{top}{GOODS}")) is None
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Page introuvable : comment corriger l'erreur 404",
+        "Seite nicht gefunden: So beheben Sie den Fehler",
+        "Seite nicht gefunden - was jetzt zu tun ist | Harbour",
+        "Página no encontrada: cómo arreglarlo",
+    ],
+)
+def test_an_article_about_missing_pages_need_not_be_long(title: str) -> None:
+    assert flaw(html(title, f"<h1>{title}</h1>{ARTICLE[: len(ARTICLE) // 2]}")) is None
+
+
 @pytest.mark.parametrize(
     "title",
     [
@@ -117,6 +174,17 @@ def test_a_site_that_is_being_mended_says_so_in_its_title(title: str) -> None:
 def test_who_does_maintenance_is_there(title: str) -> None:
     assert flaw(html(title, f"<h1>Harbour</h1><p>{PROSE}</p>")) is None
     assert flaw(html("Down for maintenance - Harbour", f"<h1>A story</h1>{ARTICLE}")) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Site Maintenance", "Website Maintenance", "Server Maintenance", "Service Interruption", "Be Right Back"],
+)
+def test_the_name_of_a_service_closes_no_site(name: str) -> None:
+    offer = "We look after it month by month, from 30 a month, so that you can look after your boats."
+    assert flaw(html(f"{name} | Harbour", f"<h1>{name}</h1><p>{offer}</p>")) is None
+    assert flaw(html(f"{name} | Harbour", f"<h1>{name}</h1><p>We are back soon.</p>")) == MENDED
+    assert flaw(html(name, f"<h1>{name}</h1>")) == MENDED
 
 
 @pytest.mark.parametrize(

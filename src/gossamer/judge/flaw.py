@@ -85,8 +85,9 @@ def _find_speech(doc: Document, *, tiny: bool) -> Verdict | None:
     """What a page says of itself that has hardly anything else to say: no vendor is known by name."""
     if len(doc.text) > _LONGEST_SPEECH:
         return None
-    called = {words_of(doc.title), *title_parts(doc), *headings(doc, "h1")}
-    is_named = not UNNAMED_TITLES.isdisjoint(called) or words_of(doc.title) in UNNAMED_WHOLE_TITLES
+    title = words_of(doc.title)
+    called = {title, *title_parts(doc), *headings(doc, "h1")}
+    is_named = not UNNAMED_TITLES.isdisjoint(called) or title in UNNAMED_WHOLE_TITLES
     if not tiny and not is_named and QUEUE_TITLES.isdisjoint(called):
         return None
     said = f"{doc.title} {doc.text}".lower().replace("’", "'")
@@ -94,6 +95,8 @@ def _find_speech(doc: Document, *, tiny: bool) -> Verdict | None:
     # Forms that people send ask for a proof, too.
     if spoken and (is_named or not _has_questions(doc)):
         return spoken
+    if title not in UNNAMED_TITLES | UNNAMED_WHOLE_TITLES and not _says_next_to_nothing(doc):
+        return None  # somebody's service or film may be called so, beside a name or in a heading
     return UNNAMED if tiny and is_named else None
 
 
@@ -112,9 +115,13 @@ def _counts(mark: Mark, doc: Document, *, tiny: bool) -> bool:
 
 def _is_bare(doc: Document) -> bool:
     """Whether a page is small even with its scripts, or says next to nothing: scripts of any page have weak marks."""
-    if len(doc.text) < _NEXT_TO_NOTHING and len(doc.links) <= _HARDLY_A_LINK:
+    if _says_next_to_nothing(doc):
         return is_tiny(doc.body)
     return len(doc.text) < _FEW_WORDS and len(without_styles(doc.body)) < TINY_PAGE
+
+
+def _says_next_to_nothing(doc: Document) -> bool:
+    return len(doc.text) < _NEXT_TO_NOTHING and len(doc.links) <= _HARDLY_A_LINK
 
 
 def _acts(name: str, doc: Document, *, tiny: bool) -> bool:

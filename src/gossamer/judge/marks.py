@@ -175,16 +175,18 @@ _ASKS_FOR_PROOF = re.compile(
     r"|\benter the characters (?:you see|shown)|\bunusual (?:traffic|activity) from your\b"
 )
 _REFUSES = re.compile(
-    r"\b(?:your|this|the) (?:request|access|ip(?: address)?|connection|session) (?:has been|was|is)"
+    r"(?<!\bif )(?<!\bwhether )(?<!\bwhen )(?<!\bwhy )\b(?:"
+    r"(?:your (?:request|access|ip(?: address)?|connection|session)|this request) (?:has been|was|is)"
     r" (?:temporarily |automatically )?blocked\b"
-    r"|\b(?:you have|you've) been blocked\b|\byou are (?:temporarily )?blocked\b"
-    r"|\baccess to (?:this|the) (?:page|site|website|resource) (?:has been|is|was) (?:blocked|denied)\b"
+    r"|the request has been blocked\b"
+    r"|(?:you have|you've) been blocked\b|you are (?:temporarily )?blocked\b"
+    r"|access to (?:this|the) (?:page|site|website|resource) (?:has been|is|was) (?:blocked|denied)\b)"
 )
 _QUEUES = re.compile(
     r"\byou(?:'re| are) (?:now )?(?:in|on) (?:the |a |our )?(?:virtual |online )?(?:line|queue|waiting (?:room|line))\b"
     r"|\byour (?:estimated )?(?:wait(?:ing)? time|(?:number|place|position) in (?:the )?(?:line|queue))\b"
-    r"|\bwhen it(?:'s| is) your turn\b|\bvirtual (?:waiting room|queue)\b"
-    r"|\bsie (?:sind|befinden sich) (?:jetzt |nun )?in der warte(?:schlange|raum)|\bim (?:virtuellen )?warteraum\b"
+    r"|\bwhen it(?:'s| is) your turn,? you(?:'ll| will)? (?:have|be|get)\b"
+    r"|\bsie (?:sind|befinden sich) (?:jetzt |nun )?(?:in der warteschlange|im (?:virtuellen )?warteraum)\b"
 )
 SPEECHES = (
     (_ASKS_FOR_PROOF, Verdict("unrecognised", Reason.CAPTCHA)),

@@ -39,12 +39,11 @@ _TITLES = {
 _FOR_MAINTENANCE = re.compile(
     r"(?:(?:we(?:'re| are)|(?:this |the |our )?(?:web ?)?site(?: is)?|currently|temporarily) )*"
     r"(?:(?:down|closed|offline|off line|unavailable|out of service) (?:for|due to)(?: \w+){0,2} maintenance"
-    r"|(?:under|undergoing|in)(?: \w+)? maintenance(?: mode)?|maintenance (?:mode|in progress|page|break)"
-    r"|(?:site|web ?site|system|server) maintenance|maintenance underway"
+    r"|(?:under|undergoing|in)(?: \w+)? maintenance(?: mode)?|maintenance (?:mode|in progress|underway)"
     r"|temporar(?:y|ily) (?:service |site )?(?:interruption|interrupted|outage|unavailable|offline|closed|down)"
     r"|temporarily out of service"
-    r"|service (?:temporarily |currently )?(?:interruption|interrupted|unavailable)"
-    r"|we(?:'ll| will) be (?:right )?back(?: soon| shortly)?|be right back)"
+    r"|service (?:temporarily |currently )?(?:interrupted|unavailable)"
+    r"|we(?:'ll| will) be (?:right )?back(?: soon| shortly)?)"
     r"|(?:wegen )?wartungsarbeiten|wir sind (?:bald|gleich) wieder (?:da|für sie da)|(?:site |page )?en maintenance"
     r"|(?:sitio |página |web )?en mantenimiento|(?:sito |pagina )?in manutenzione|(?:site |página )?em manutenção"
     r"|(?:site |website )?in onderhoud|under underhåll|(?:strona |serwis )?w trakcie prac|przerwa techniczna"
@@ -52,7 +51,18 @@ _FOR_MAINTENANCE = re.compile(
     r"|ただいまメンテナンス中です|メンテナンス中(?:です)?"
     r"|(?:系统|系統|网站|網站)?维护中|(?:系统|系統|网站|網站)?維護中|(?:서버 |시스템 )?점검 중(?:입니다)?"
 )
+# Names of services, of announcements and of films as well: only where the page says that it is so now.
+_MAYBE_MAINTENANCE = re.compile(
+    r"(?:scheduled |planned )?(?:(?:site|web ?site|system|server) maintenance|maintenance (?:page|break))"
+    r"|service interruption|be right back"
+)
+_NOW = re.compile(
+    r"\bback (?:soon|shortly|online|later|in (?:a|an|\d+|one|two|few)\b)|\b(?:check|come) back\b"
+    r"|\b(?:try|visit us) again (?:later|soon|shortly|in)\b|\binconvenience\b"
+    r"|\b(?:we|it|site|shop|store|page|service)(?:'re| are|'s| is) (?:currently|temporarily|down|offline|closed|un)"
+)
 _BRIEF = 1_000  # characters that are no menu
+_HARDLY_ANY = 60
 
 
 def find_placeholder(doc: Document) -> Trouble | None:
@@ -66,4 +76,8 @@ def find_placeholder(doc: Document) -> Trouble | None:
 
 def _is_for_maintenance(doc: Document) -> bool:
     parts = {words_of(part) for part in (doc.title, *title_parts(doc))}
-    return any(_FOR_MAINTENANCE.fullmatch(part) for part in parts)
+    if any(_FOR_MAINTENANCE.fullmatch(part) for part in parts):
+        return True
+    if not any(_MAYBE_MAINTENANCE.fullmatch(part) for part in parts):
+        return False
+    return len(doc.text) <= _HARDLY_ANY or _NOW.search(doc.text.lower().replace("’", "'")) is not None

@@ -14,6 +14,7 @@ from gossamer.judge.prose import has_prose
 from gossamer.model.document import Document
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import path_of
+from gossamer.parse.text import visible_lines
 
 # Characters of visible text, or of what stands outside of menus and the like.
 _SHORT = 2_000
@@ -87,45 +88,53 @@ _HERE = re.compile(
     r" (?:here|(?:at|with|on|under) (?:this|that) (?:url|address|location|link))\b)"
 )
 # In other languages: what is missing, some words, and that it is. Where words are not parted, no words are counted.
+# Home pages have the word in their name in some, and what follows them in a menu may be a basket with nothing in it.
 _FEW = r"(?: [^\W\d_][\w'-]*){0,8}"
 _ABROAD = re.compile(
-    rf"\bseite{_FEW} (?:nicht (?:gefunden|vorhanden|verfügbar|existent)|existiert (?:leider )?nicht)"
+    rf"\bseite{_FEW} (?:nicht (?:gefunden|vorhanden|verfügbar|existent)|(?:existiert|gibt es) (?:leider )?nicht)"
     r"|\bexistiert (?:leider )?keine seite\b|\bkeine seite (?:gefunden|vorhanden)"
     r"|\b(?:konnten|können) (?:wir )?(?:leider )?(?:die|diese)(?: \w+){0,3} seite (?:leider )?nicht finden"
     rf"|\bpage{_FEW} (?:n'existe (?:pas|plus)|est introuvable|introuvable|n'a pas été trouvée|n'est pas disponible)"
+    r"|\bnous n'avons pas (?:pu )?trouv(?:é|er) (?:la|cette) page|\bpagina non disponibile"
     rf"|\bp[aá]gina{_FEW} (?:no (?:existe|se (?:ha )?(?:encontr\w+|pudo encontrar)|fue encontrada|está disponible)"
     r"|não (?:existe|foi encontrada|está disponível|encontrada)"
     r"|non (?:esiste|è stata trovata|è disponibile|trovata))"
     r"|\bno (?:hemos (?:podido )?(?:encontr\w+)|encontramos|pudimos encontrar) (?:la|esta) p[aá]gina"
     rf"|\bpagina{_FEW} (?:bestaat niet|(?:is |kan |kon )?niet (?:worden )?gevonden|nu (?:există|exista|a fost găsită))"
-    rf"|\bsidan{_FEW} (?:finns inte|hittades inte|kunde inte hittas|kan inte hittas|existerar inte)"
-    rf"|\bsiden{_FEW} (?:findes ikke|finnes ikke|eksisterer ikke|blev ikke fundet|ble ikke funnet|kunne ikke findes)"
-    rf"|\bsivua{_FEW} ei (?:löydy|löytynyt|ole(?: olemassa)?)"
+    rf"|\bsidan{_FEW} (?:finns inte|hittades inte|(?:kunde|kan) (?:tyvärr )?inte hittas|existerar inte)"
+    rf"|\bsiden{_FEW} (?:findes ikke|finnes ikke|eksisterer ikke|blev ikke fundet|ble ikke funnet|kunne ikke fin[dn]es)"
+    rf"|\bsivua{_FEW} ei (?:löydy|löytynyt|ole olemassa)|\bsivua ei ole(?! \w+ \w)"
     rf"|\bstrona{_FEW} (?:nie istnieje|nie została (?:znaleziona|odnaleziona))"
     rf"|\bstránka{_FEW} (?:neexistuje|nebyla nalezena|nebola nájdená|sa nenašla)"
     rf"|\boldal{_FEW} (?:nem található|nem létezik)"
-    rf"|\bsayfa{_FEW} (?:bulunamadı|mevcut değil|yok)"
-    rf"|\bстраниц[аыу]{_FEW} (?:не (?:найдена|существует|существуют)|нет|отсутствует)"
-    rf"|\bсторінк[аиу]{_FEW} (?:не (?:знайдена|існує)|відсутня)"
-    rf"|\btrang{_FEW} không (?:tồn tại|tìm thấy|được tìm thấy)"
-    rf"|\bhalaman{_FEW} tidak (?:ditemukan|ada|tersedia)"
+    rf"|(?<!\bana )\bsayfa{_FEW} (?:bulunamadı|mevcut değil)|(?<!\bana )\bsayfa(?: artık)? yok\b"
+    rf"|(?<!\bглавная )\bстраниц[аыу]{_FEW} (?:не (?:найдена|существует|существуют)|отсутствует)"
+    r"|\bтакой страницы(?: \w+){0,3} нет\b|\bстраницы(?: больше)? нет\b"
+    rf"|\bсторінк[аиу]{_FEW} (?:не (?:знайден[ао]|існує)|відсутня)"
+    rf"|\bстраницата{_FEW} не (?:съществува|е намерена|беше намерена)"
+    rf"|\bstranica{_FEW} (?:nije pronađena|ne postoji)|\bstran{_FEW} ne obstaja"
+    rf"|\bpuslapis{_FEW} (?:nerastas|neegzistuoja)|\blapa{_FEW} (?:nav atrasta|neeksistē)|\blehekülge{_FEW} ei leitud"
+    rf"|\btrang(?! chủ\b){_FEW} không (?:tồn tại|tìm thấy|được tìm thấy)"
+    rf"|\bhalaman(?! (?:utama|depan|muka)\b){_FEW} tidak (?:ditemukan|ada|tersedia)"
     rf"|\bσελίδα{_FEW} δεν (?:βρέθηκε|υπάρχει)"
-    r"|(?:ページ|url)(?:は|が|を)?[^。!?]{0,12}(?:見つか(?:りません|らない|りませんでした)|見つけることができません|存在(?:しません|しない|いたしません)"
+    r"|(?:(?<!トップ)(?<!マイ)(?<!ホーム)ページ|url)(?:は|が|を)?[^。!?商品庫]{0,12}(?:見つか(?:りません|らない|りませんでした)|見つけることができません|存在(?:しません|しない|いたしません)"
     r"|見当たりません|ございません|ありません|みつかりません)"
     r"|(?:页面|頁面|網頁|网页)[^。!?]{0,6}(?:不存在|未找到|找不到|没有找到|沒有找到|不見了|不见了|无法找到|無法找到|已被删除|已被刪除|走丢了)"
     r"|(?:找不到|未找到|没有找到|沒有找到|无法找到|無法找到|不存在)[^。!?]{0,12}(?:页面|頁面|網頁|网页)"
-    r"|ไม่พบ(?:หน้า|เพจ|เว็บเพจ)|(?:หน้า|เพจ)[^.!?]{0,30}(?:ไม่มีอยู่|ไม่พบ|หาไม่พบ|ไม่สามารถหา)|ไม่มีหน้า(?:นี้|เว็บนี้|ที่คุณ)"
+    r"|ไม่พบ(?:หน้า|เพจ|เว็บเพจ)|(?:หน้า(?!แรก|หลัก|ร้าน)|เพจ)[^.!?]{0,30}(?:ไม่มีอยู่|ไม่พบ(?!สินค้า)|หาไม่พบ|ไม่สามารถหา)|ไม่มีหน้า(?:นี้|เว็บนี้|ที่คุณ)"
     r"|페이지를? ?(?:찾을 수 없|존재하지)|페이지(?:가|는) ?(?:없|존재하지|삭제)|존재하지 않는 페이지"
-    r"|الصفحة[^.!?]{0,30}(?:غير موجودة|لا توجد|ليست موجودة)|لم يتم العثور على (?:هذه )?الصفحة"
-    r"|(?:הדף|העמוד)[^.!?]{0,30}(?:לא נמצא|לא קיים|אינו קיים)"
+    r"|الصفحة(?! الرئيسية)[^.!?]{0,30}(?:غير موجودة|لا توجد|ليست موجودة)|لم يتم العثور على (?:هذه )?الصفحة"
+    r"|(?:הדף|העמוד)[^.!?]{0,30}(?:לא נמצא|לא קיים|אינו קיים)|(?:דף|עמוד) לא נמצא"
+    r"|صفحه[^.!?]{0,30}(?:یافت نشد|وجود ندارد|پیدا نشد)|(?:पृष्ठ|पेज) (?:नहीं मिला|मौजूद नहीं)"
 )
-_LONGEST_ABROAD = 120  # characters of a title or heading
+_LONGEST_ABROAD = 120  # characters of a title, a heading or a sentence
+_SENTENCES = re.compile(r"[.!?;\n。！？]+")
 _FEW_MORE = 6  # words beside it
 # One of these stands in all that is said so; most titles and texts have none, which is found out much faster.
 _NOUNS = AhoCorasick(
-    ["seite", "page", "pagina", "página", "sidan", "siden", "sivua", "strona", "stránka", "oldal", "sayfa", "страниц",
+    ["seite", "page", "pagina", "página", "sidan", "siden", "sivua", "stran", "strona", "stránka", "oldal", "sayfa", "страниц",
      "сторінк", "trang", "halaman", "σελίδα", "ページ", "url", "页面", "頁面", "網頁", "网页", "หน้า", "เพจ", "페이지",
-     "الصفحة", "הדף", "העמוד"],
+     "الصفحة", "דף", "עמוד", "puslapis", "lapa", "lehekülg", "صفحه", "पृष्ठ", "पेज"],
     implementation=Implementation.ContiguousNFA,
 )  # fmt: skip
 # It is explained there, or asked about.
@@ -136,7 +145,20 @@ _ASKING = frozenset({
     "если", "когда", "почему", "как", "якщо", "чому", "коли", "khi", "nếu", "tại", "kalau", "jika", "mengapa",
     "kenapa",
 })  # fmt: skip
-_BARELY = re.compile(r"\b(?:page|404) not found\b|\berror 404\b")
+_EXPLAINING = frozenset({
+    "wie", "so", "warum", "was", "comment", "pourquoi", "que", "cómo", "qué", "perché", "hoe", "waarom", "hur",
+    "varför", "hvordan", "hvorfor", "jak", "dlaczego", "proč", "nasıl", "neden", "как", "почему", "як", "чому", "cara",
+})  # fmt: skip
+# It is there, in another one.
+_LANGUAGES = frozenset({
+    "deutsch", "englisch", "französisch", "sprache", "anglais", "allemand", "français", "langue", "inglés", "alemán",
+    "español", "castellano", "idioma", "inglese", "tedesco", "italiano", "lingua", "inglês", "português", "engels",
+    "nederlands", "taal", "engelska", "svenska", "språk", "engelsk", "dansk", "norsk", "sprog", "angielskim", "języku",
+    "ingilizce", "dilde", "английском", "языке", "англійською", "inggris", "bahasa", "anh",
+})  # fmt: skip
+_BARELY = re.compile(
+    rf"\b(?:page|404) not found\b|\berror 404\b|{_ELSEWHERE}\b(?:(?:the|this|that) page|^page) {_MISSING}\b"
+)
 _SIGH = re.compile(r"(?:(?:o+ps|who+ps|uh oh|oh no|hmm+|sorry|we're sorry|we are sorry|error|ouch)(?: |$))+")
 _NUMBER = re.compile(rf"{_LEAD}(?:404|not found){_TAIL}")
 _NO_RESULT = re.compile(r"nothing found for .+")
@@ -198,13 +220,21 @@ def _text_says_so(doc: Document) -> bool:
         return False
     if has_prose(doc, _HARDLY_ANY):
         return False
-    abroad = _ABROAD.search(words_of(text)) is not None
+    abroad = _ABROAD.search(words_of(text)) is not None and _a_sentence_says_so(doc)
     if not all(_SIGH.fullmatch(words_of(heading)) for heading in headings(doc, "h1") if heading):
         return False
     said = words_of(text)
     return (
         abroad or _HERE.search(said) is not None or (_BARELY.search(said) is not None and not has_prose(doc, _ONE_LINE))
     )
+
+
+def _a_sentence_says_so(doc: Document) -> bool:
+    """Whether that it is missing is one sentence, and not what a link of a menu and the label beside it make together.
+
+    Sentences are looked for in lines, so that what stands in different places does not run on.
+    """
+    return any(_says_abroad(sentence) for sentence in _SENTENCES.split(visible_lines(doc.tree, "").lower()))
 
 
 def _title_is_right(doc: Document, says: _Says) -> bool:
@@ -254,7 +284,9 @@ def _says_abroad(text: str) -> bool:
     if found is None:
         return False
     before, after = said[: found.start()].split(), said[found.end() :].split()
-    return len(before) <= _FEW_MORE and len(after) <= _FEW_MORE and _ASKING.isdisjoint(before)
+    if len(before) > _FEW_MORE or len(after) > _FEW_MORE or not _LANGUAGES.isdisjoint(said.split()):
+        return False
+    return _ASKING.isdisjoint(before) and _EXPLAINING.isdisjoint(after[:3])
 
 
 def _what_says(text: str) -> _Says:
