@@ -7,6 +7,7 @@ values in a row, quotes of the wrong kind, names without any.
 
 import json
 import re
+import sys
 from html import unescape
 from typing import Any
 
@@ -25,12 +26,17 @@ _ASSIGNED = re.compile(r"(?:(?:var|let|const)\s+)?[A-Za-z_$][\w$.]{0,100}\s*=(?=
 _LITERAL = re.compile(r"[+-]?[\w.+-]+")
 _NAME = re.compile(r"[A-Za-z_$@][\w$@.-]*(?::[\w$.-]+(?=\s*:))?")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_ZEROS = re.compile(r"0\d")
 _CONSTANTS = {
     "true": True, "false": False, "null": None, "none": None, "undefined": None, "nan": None, "infinity": None,
     "-infinity": None,
 }  # fmt: skip
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+# Those of JSON, two of them where a character needs it, and those of JavaScript.
+_ESCAPE = re.compile(
+    r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|x[0-9a-fA-F]{2}|\r\n|.)",
+    re.DOTALL,
+)
+_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "", "\n": "", "\r\n": ""}
 _QUOTES = "\"'“”„"
 
 
@@ -116,7 +122,8 @@ class _Lenient:
         if _NUMBER.fullmatch(literal[0]) is None:
             self._at = literal.start()
             raise self._stuck("a value is expected")
-        return _number(literal[0])
+        # A number that begins with zeros is the name of something: GTINs and telephone numbers.
+        return literal[0] if _ZEROS.match(literal[0]) else _number(literal[0])
 
     def _object(self, depth: int) -> dict[str, Any]:
         self._at += 1
@@ -216,7 +223,12 @@ def _is_escaped(text: str, at: int) -> bool:
 
 def _unescaped(match: re.Match[str]) -> str:
     said = match[1]
-    return chr(int(said[1:], 16)) if len(said) == 5 else _ESCAPES.get(said, said)
+    if len(said) == 1 or said == "\r\n":
+        return _ESCAPES.get(said, said)
+    if len(said) == 11:
+        return chr(0x10000 + ((int(said[1:5], 16) & 0x3FF) << 10 | int(said[7:], 16) & 0x3FF))
+    code = int(said[1:].strip("{}"), 16)
+    return chr(code) if code <= sys.maxunicode else said
 
 
 def _number(text: str) -> float | int:
