@@ -7,6 +7,7 @@ which is the plural of most loan words and acronyms too (`CRM`, `CRMs`).
 import re
 from collections.abc import Mapping
 
+_LATIN = re.compile(r"[A-Za-zÀ-ÖØ-öø-ɏ]+")
 _LAST_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]+\Z")
 _HISSES = ("s", "x", "z", "ch", "sh")
 _VOWELS = frozenset("aeiou")
@@ -33,6 +34,8 @@ _IRREGULAR: Mapping[str, str] = {
     "person": "people",
     "phenomenon": "phenomena",
     "potato": "potatoes",
+    "quiz": "quizzes",
+    "scarf": "scarves",
     "shelf": "shelves",
     "thesis": "theses",
     "thief": "thieves",
@@ -49,28 +52,50 @@ _REGULAR = frozenset(
 )
 # They end in s and are no plurals; of the first ones there is none at all.
 _UNCHANGED = frozenset(
-    {"across", "always", "data", "goods", "headquarters", "its", "mathematics", "means", "news", "perhaps", "physics"}
+    {
+        "across",
+        "always",
+        "data",
+        "goods",
+        "headquarters",
+        "https",
+        "its",
+        "mathematics",
+        "means",
+        "news",
+        "perhaps",
+        "physics",
+    }
     | {"politics", "saas", "series", "species", "texas", "thanks", "yes"}
 )
+# What looks like the plural of another word, `IT` or `new`, and stands in nearly every text with its own meaning.
+_NEVER_FORMS = _UNCHANGED | {"as", "does", "has", "his", "is", "plus", "this", "thus", "us", "was"}
+_NEVER_OF_TWO = {"bus", "gas", "mas", "yes"}  # of words of two letters
 _NO_PLURALS = frozenset({"atlas", "bias", "canvas", "christmas", "gas", "lens"})
 
 
 def forms_of(keyword: str) -> tuple[str, ...]:
     """The other forms of a keyword: its plurals, and its singular if it is a plural. In the case it is written in."""
     found = _LAST_WORD.search(keyword)
-    if found is None or not found[0].isascii() or len(found[0]) < 2:
+    if found is None or not _LATIN.fullmatch(found[0]) or len(found[0]) < 2:
         return ()
     word = found[0]
     shouted = word.isupper()
-    forms = dict.fromkeys(form.upper() if shouted else _cased(form, word) for form in _of_word(word.lower()))
+    if word[-1] == "s" and word[:-1].isupper():
+        forms = {word[:-1]: None}  # CRM, of CRMs
+    else:
+        forms = dict.fromkeys(form.upper() if shouted else _cased(form, word) for form in _of_word(word.lower()))
     if shouted:
         forms[f"{word}s"] = None  # CRMs
-    return tuple(keyword[: found.start()] + form for form in forms if form != word)
+    never = _NEVER_FORMS | _NEVER_OF_TWO if len(word) == 2 else _NEVER_FORMS
+    return tuple(keyword[: found.start()] + form for form in forms if form != word and form.lower() not in never)
 
 
 def _of_word(word: str) -> tuple[str, ...]:
     if word in _UNCHANGED:
         return ()
+    if len(word) == 2 and word not in _IRREGULAR:
+        return (f"{word}s",)
     if word in _IRREGULAR:
         return (_IRREGULAR[word],)
     if word in _SINGULAR_OF:
@@ -78,6 +103,8 @@ def _of_word(word: str) -> tuple[str, ...]:
     for singular, plural in _IRREGULAR.items():
         if word.endswith(singular) and word not in _REGULAR:  # salesman, grandchild
             return (word.removesuffix(singular) + plural,)
+        if word.endswith(plural) and plural != "ads":  # salesmen, but specimens and olives, too
+            return (word.removesuffix(plural) + singular, *(_singulars_of(word) or (_plural_of(word),)))
     return _singulars_of(word) or (_plural_of(word),)
 
 
@@ -95,7 +122,9 @@ def _singulars_of(word: str) -> tuple[str, ...]:
         return ()
     if word.endswith("ies") and len(word) > 4:
         found: tuple[str, ...] = (f"{word[:-3]}y", word[:-1])
-    elif word.endswith(("sses", "xes", "zzes", "ches", "shes")):
+    elif word.endswith(("xes", "ches")):
+        found = (word[:-2], word[:-1])  # boxes and axes, watches and caches
+    elif word.endswith(("sses", "zzes", "shes")):
         found = (word[:-2],)
     elif word.endswith("ses"):
         found = (word[:-1], word[:-2])
