@@ -142,6 +142,7 @@ def test_no_word_is_lost_glued_or_torn_whatever_stands_in_what(parts: list[str])
         ("<a><b>Kontakt</b></a><!-- x --><a><span>Impressum</span></a>", "Kontakt Impressum"),
         ("<b><a>Kontakt</a></b><b><a>Impressum</a></b>", "Kontakt Impressum"),
         ("<a>Kontakt</a><span><a>Impressum</a></span><a>AGB</a>", "Kontakt Impressum AGB"),
+        ('<a>Kontakt</a><i class="dot"></i><a>Impressum</a><b></b><!-- x --><i></i>', "Kontakt Impressum"),
         ("<a>Seite</a><a>1</a><a>2</a>", "Seite 1 2"),
         ("<a>one</a><a hidden>no</a><a><i></i></a><a>two</a>", "one two"),
         ("<a>Ja</a><button>Nein</button><button>Oder</button>", "Ja Nein Oder"),

@@ -94,18 +94,21 @@ def forms_of(keyword: str) -> tuple[str, ...]:
 def _of_word(word: str) -> tuple[str, ...]:
     if word in _UNCHANGED:
         return ()
-    if len(word) == 2 and word not in _IRREGULAR:
-        return (f"{word}s",)
-    if word in _IRREGULAR:
-        return (_IRREGULAR[word],)
+    if word in _IRREGULAR or len(word) == 2:
+        return (_IRREGULAR.get(word, f"{word}s"),)
     if word in _SINGULAR_OF:
         return (_SINGULAR_OF[word], *_singulars_of(word))
+    return _of_compound(word) or _singulars_of(word) or (_plural_of(word),)
+
+
+def _of_compound(word: str) -> tuple[str, ...]:
+    """Of a word that ends with an irregular one: salesman, grandchildren."""
     for singular, plural in _IRREGULAR.items():
-        if word.endswith(singular) and word not in _REGULAR:  # salesman, grandchild
+        if word.endswith(singular) and word not in _REGULAR:
             return (word.removesuffix(singular) + plural,)
-        if word.endswith(plural) and plural != "ads":  # salesmen, but specimens and olives, too
+        if word.endswith(plural) and plural != "ads":  # specimens and olives only look like it
             return (word.removesuffix(plural) + singular, *(_singulars_of(word) or (_plural_of(word),)))
-    return _singulars_of(word) or (_plural_of(word),)
+    return ()
 
 
 def _plural_of(word: str) -> str:

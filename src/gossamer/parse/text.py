@@ -87,8 +87,10 @@ _HOLD_LINKS = ("li", "div", "p", "td", "h1", "h2", "h3", "h4", "dt", "dd")
 _AFTER_ANOTHER = (
     "a+a",
     ":not(br,a):has(>a:last-child)+a",
+    "a+:is(i,span,b,em,small,strong):empty+a",
     f"a:first-child:not({','.join(f'{tag}>a' for tag in _HOLD_LINKS)})",
 )
+_ICONS = frozenset({"i", "span", "b", "em", "small", "strong"})  # if they are empty: drawn by styles, often to part
 _PARTING = _CONTAINERS | _CELLS | {each for each, disguise in _DISGUISES if disguise != "script"}
 
 # The parser nests no deeper than 512 levels; beyond that all becomes a sibling, even the text of a script.
@@ -239,7 +241,7 @@ def _link_before(link: Element) -> Element | None:
     node: Any = link
     for _ in range(_MOST_WRAPPED):
         before = node.previous_sibling
-        while type(before) is Comment:
+        while type(before) is Comment or (type(before) is Element and before.tag in _ICONS and not before.children):
             before = before.previous_sibling
         if before is not None:
             other = _link_at_the_end(before)
