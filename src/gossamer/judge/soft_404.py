@@ -132,9 +132,9 @@ _SENTENCES = re.compile(r"[.!?;\n。！？]+")
 _FEW_MORE = 6  # words beside it
 # One of these stands in all that is said so; most titles and texts have none, which is found out much faster.
 _NOUNS = AhoCorasick(
-    ["seite", "page", "pagina", "página", "sidan", "siden", "sivua", "stran", "strona", "stránka", "oldal", "sayfa", "страниц",
-     "сторінк", "trang", "halaman", "σελίδα", "ページ", "url", "页面", "頁面", "網頁", "网页", "หน้า", "เพจ", "페이지",
-     "الصفحة", "דף", "עמוד", "puslapis", "lapa", "lehekülg", "صفحه", "पृष्ठ", "पेज"],
+    ["seite", "page", "pagina", "página", "sidan", "siden", "sivua", "stran", "strona", "stránka", "oldal", "sayfa",
+     "страниц", "сторінк", "trang", "halaman", "σελίδα", "ページ", "url", "页面", "頁面", "網頁", "网页", "หน้า", "เพจ",
+     "페이지", "الصفحة", "דף", "עמוד", "puslapis", "lapa", "lehekülg", "صفحه", "पृष्ठ", "पेज"],
     implementation=Implementation.ContiguousNFA,
 )  # fmt: skip
 # It is explained there, or asked about.
