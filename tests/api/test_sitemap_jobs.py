@@ -116,6 +116,9 @@ def test_no_job_without_pages(working: Server) -> None:
         urls = {"sitemap_url": None, "sitemap_urls": ["http://map.town/lamp"]}
         nobody = client.post("/api/jobs", json={**urls, "options": {"enable_firecrawl": True}})
         assert (nobody.status_code, nobody.json()["code"]) == (400, "keys.missing")
+        none = client.post("/api/jobs", json={**urls, "options": {"allow_residential": True}})
+        assert (none.status_code, none.json()["code"]) == (400, "residential.missing")
+        assert "proxies with residential addresses" in none.json()["detail"]
         for name in ("empty.xml", "lamp", "gone"):
             empty = client.post("/api/jobs", json={"sitemap_url": f"http://map.town/{name}"})
             assert (empty.status_code, empty.json()["code"]) == (400, "sitemap.empty"), name

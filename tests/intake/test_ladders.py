@@ -24,10 +24,20 @@ API = ("direct", "stealth", "scraperapi", "scraperapi-js")
         ("premium-only", BEE, ["scrapingbee-js"]),
         ("premium-only", API, ["scraperapi-js"]),
         ("hybrid", ALONE, ["direct"]),
+        (None, (*ALONE, "flaresolverr"), ["direct", "flaresolverr"]),
+        ("hybrid", (*ALONE, "flaresolverr"), ["direct", "flaresolverr"]),
+        ("free-only", (*ALONE, "flaresolverr"), []),
+        (None, (*BEE, "flaresolverr"), ["direct", "flaresolverr", "scrapingbee-standard", "scrapingbee-js"]),
+        ("premium-only", (*BEE, "flaresolverr"), ["scrapingbee-js"]),
     ],
 )
 def test_a_mode_is_a_ladder_cut_to_what_is_here(mode: str | None, here: tuple[str, ...], ladder: list[str]) -> None:
     assert choose_ladder(mode, None, here).get("ladder", []) == ladder
+
+
+def test_with_a_flaresolverr_no_provider_is_missing() -> None:
+    here = (*ALONE, "flaresolverr")
+    assert missing_sentence(choose_ladder("hybrid", None, here), here) == ""
 
 
 def test_a_ladder_of_ones_own_is_taken_as_it_is() -> None:

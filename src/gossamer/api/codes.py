@@ -105,6 +105,11 @@ CODES: Mapping[str, Code] = {
     "scrape.format": Code(400, "There is no format 'poem'."),
     "server.stopping": Code(503, "The server is being stopped.", "Try again."),
     "sitemap.empty": Code(400, "No page could be read from the sitemap https://shop.example/sitemap.xml."),
+    "residential.missing": Code(
+        400,
+        "allow_residential needs proxies with residential addresses, and this server has none.",
+        "Leave out allow_residential: pages are then asked for from this server's own address.",
+    ),
     "sitemap.missing": Code(400, "Either sitemap_url or sitemap_urls required", "Give one of them."),
     "sitemap.status": Code(409, "Cannot cancel job in status: succeeded", "It is over already."),
     "summary.recipe": Code(400, "There is no summary of a scrape job."),

@@ -27,6 +27,7 @@ from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
 from gossamer.intake.limits import cap_of
 from gossamer.model.job import Job
 from gossamer.model.money import MEGABYTE
+from gossamer.model.rungs import OWN_SERVERS
 from gossamer.model.states import OVER, JobState
 from gossamer.store.owned import NotTheirs
 from gossamer.work.listed_pages import Listed
@@ -123,7 +124,7 @@ class Ok(BaseModel):
     status_code=201,
     responses=declared(
         *(*ROOM, *PAGES, "sitemap.missing", "sitemap.empty"),
-        *("keys.missing", "keys.no_secret", "keys.unusable"),
+        *("keys.missing", "keys.no_secret", "keys.unusable", "residential.missing"),
     ),
     summary="Scrape the pages of a sitemap",
 )
@@ -139,6 +140,12 @@ async def create(body: NewSitemapJob, tenant: Spender, parts: GivenParts) -> Sit
             "enable_firecrawl needs a key to Firecrawl, and neither the request nor this server has one.",
             hint="Give yours in options.firecrawl_api_key, or leave out enable_firecrawl.",
         )
+    if options.allow_residential:
+        raise UserError(
+            "residential.missing",
+            "allow_residential needs proxies with residential addresses, and this server has none.",
+            hint="Leave out allow_residential: pages are then asked for from this server's own address.",
+        )
     if body.sitemap_url:
         urls = await _pages_of(tenant, parts, body.sitemap_url, options.max_urls)
     elif body.sitemap_urls:
@@ -147,7 +154,8 @@ async def create(body: NewSitemapJob, tenant: Spender, parts: GivenParts) -> Sit
         raise UserError("sitemap.missing", "Either sitemap_url or sitemap_urls required", hint="Give one of them.")
     listed = await parts.heavy.run(tenant.id, len(urls), lambda: read_addresses(urls))
     name = options.domain or listed.targets[0].host
-    ladder = "direct,firecrawl" if options.enable_firecrawl else None
+    own = [name for name in parts.app.rungs if name in OWN_SERVERS]
+    ladder = ",".join(["direct", *own, "firecrawl"]) if options.enable_firecrawl else None
     wanted = Wanted(formats=["metadata"], ladder=ladder)
     request = replace(wanted.request(listed, parts, name, None, sealed), sealed_keys=sealed)
     cap = cap_of(request.cap.credits, None, options.traffic_budget_mb, options.residential_limit_mb)

@@ -1,7 +1,7 @@
 """What a job will cost, said before it starts; and whether that was true, said afterwards."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from gossamer.ledger.methods import provider_name
 from gossamer.model.estimate import Estimate
 from gossamer.model.ladders import RUNGS, Mode
 from gossamer.model.money import MICROS, Cap, dollars, shown
+from gossamer.model.rungs import OWN_SERVERS, provider_of
 from gossamer.model.states import JobState
 from gossamer.questions.costs import Ended
 from gossamer.questions.submitting import House, Walk, house_rules
@@ -46,6 +47,8 @@ async def foresee(home: Home, walk: Walk, targets: TargetList, probe: int | None
 def tell(found: Forecast | None, params: Mapping[str, Any], cap: Cap, *, quiet: bool) -> Estimate | None:
     """Say it; a job that costs nothing has nothing to say."""
     if found is None:
+        if own := _own_servers(params.get("ladder", ())):
+            say(f"Costs nothing: what cannot be had directly goes through your {own} (free)", quiet=quiet)
         return None
     for line in lines(found, Mode(params["mode"]), cap):
         say(line, quiet=quiet)
@@ -57,6 +60,8 @@ def lines(found: Forecast, mode: Mode, cap: Cap) -> Iterator[str]:
     said = found.estimate
     providers = dict.fromkeys(provider_name(rung.partition("-")[0]) for rung in _paid(said))
     yield f"Estimated {_credits(said, ' and '.join(providers))} based on {_basis(said, mode)}"
+    if own := _own_servers(said.like.ladder):
+        yield f"What cannot be had directly goes through your {own} first (free)"
     if found.used:
         jobs = "A similar job" if said.similar == 1 else f"{said.similar} similar jobs"
         low, high = found.used
@@ -70,6 +75,10 @@ def lines(found: Forecast, mode: Mode, cap: Cap) -> Iterator[str]:
         yield _record(found)
     if (most := _limit(cap, said)) is not None and most < said.high_micros:
         yield f"It pauses before it spends more than {_limits(cap)}"
+
+
+def _own_servers(ladder: Iterable[str]) -> str:
+    return " and ".join(provider_name(provider_of(name)) for name in ladder if name in OWN_SERVERS)
 
 
 def _record(found: Forecast) -> str:

@@ -16,7 +16,7 @@ from gossamer.frontier.level import Level, written_out
 from gossamer.frontier.notes import Notes
 from gossamer.frontier.scope import scope_of
 from gossamer.frontier.sitemaps import SitemapQueue
-from gossamer.frontier.spending import Spending
+from gossamer.frontier.spending import SkippedRungs, Spending
 from gossamer.judge.experience import is_probe
 from gossamer.model.fetching import DIRECT, HOME_LANE, Rung
 from gossamer.model.job import CrawlPolicy
@@ -72,6 +72,7 @@ class Frontier:
         self._rendering = frozenset(rung.name for rung in policy.ladder.rungs if rung.renders)
         self.rendered = 0  # pages that could only be read by running their scripts
         self._spending = Spending(policy.ladder)
+        self.skipped_rungs = SkippedRungs(policy.ladder)
         self._out_of_time: Trouble | None = None  # of a page that another lane had no time for
         self._away: Counter[Reason] = Counter()
         self._refused = 0  # pages in a row
@@ -101,6 +102,7 @@ class Frontier:
             self._done += 1
             self.rendered += known.rung in self._rendering
             self._spending.read(known.rung)
+            self.skipped_rungs.worked(known.rung)
             self._entries.answered(known.url, known.depth, known.identity)
         if known.identity is not None:
             self._identities.add(known.identity)
@@ -114,6 +116,7 @@ class Frontier:
         if known.state is PageState.FAILED:
             self._away.update({Reason[known.reason]} & _AWAY)
             self._spending.failed(known.rung, Reason[known.reason])
+            self.skipped_rungs.failed(known.rung, Reason[known.reason], max(1, known.tries))
         if known.reason and self._entries.decides(known.depth):
             trouble = Trouble(Reason[known.reason], known.detail, known.http_status)
             self._judge(known.url, trouble, known.tries, known.handed)

@@ -1,9 +1,11 @@
-"""When to stop paying for a site: three pages that money did not bring, and none that it did."""
+"""What a site is no longer tried with: rungs that were paid for in vain, and free ones that keep failing there."""
 
 from gossamer.model.fetching import Ladder
+from gossamer.model.rungs import OWN_SERVERS
 from gossamer.model.trouble import Cure, Reason
 
 MOST_IN_VAIN = 3
+MOST_IN_A_ROW = 2
 
 
 class Spending:
@@ -24,3 +26,24 @@ class Spending:
     @property
     def is_hopeless(self) -> bool:
         return self._in_vain >= MOST_IN_VAIN and not self._worth_it
+
+
+class SkippedRungs:
+    """Which free rungs of the operator's own a site is no longer tried with: those that failed twice in a row there."""
+
+    def __init__(self, ladder: Ladder) -> None:
+        # One that a job begins with is all it has.
+        self._failures = {rung.name: 0 for rung in ladder.rungs[1:] if rung.name in OWN_SERVERS}
+        self.names: frozenset[str] = frozenset()
+
+    def worked(self, rung: str) -> None:
+        if rung in self._failures:
+            self._failures[rung] = 0
+
+    def failed(self, rung: str, reason: Reason, tries: int = 1) -> None:
+        """A page that does not exist shows that the rung works."""
+        if rung not in self._failures:
+            return
+        self._failures[rung] = 0 if reason.cure is Cure.NONE else self._failures[rung] + tries
+        if self._failures[rung] >= MOST_IN_A_ROW:
+            self.names |= {rung}

@@ -20,7 +20,7 @@ def lesson(attempt: Attempt) -> bool | None:
     if not attempt.reason:
         return True
     reason = Reason[attempt.reason]
-    if reason in PROVIDERS_OWN:
+    if reason in PROVIDERS_OWN or reason is Reason.RUNG_SKIPPED:
         return None
     return False if reason.cure is Cure.CLIMB or reason in _SLOWED else None
 
@@ -28,7 +28,7 @@ def lesson(attempt: Attempt) -> bool | None:
 # Refused by ourselves, before anything was asked of the site.
 _NOT_ASKED = frozenset({
     Reason.ROBOTS, Reason.NEVER_VISIT, Reason.NEVER_SEND, Reason.FORBIDDEN_ADDRESS, Reason.BAD_URL,
-    Reason.NOT_WORTH_PAYING, Reason.NOT_CONFIGURED,
+    Reason.NOT_WORTH_PAYING, Reason.RUNG_SKIPPED, Reason.NOT_CONFIGURED,
 })  # fmt: skip
 
 

@@ -28,6 +28,8 @@ class Rule:
 
 
 PROVIDER = Rule(10, 0.5, timedelta(seconds=60), 6, timedelta(seconds=30), 3)
+# A server of the operator's own does everything free or nothing: the second failure in a row says which.
+OWN_SERVER = Rule(2, 0.5, timedelta(seconds=60), 6, timedelta(seconds=60), 1)
 SITE = Rule(5, 0.8, timedelta(seconds=120), 12, timedelta(seconds=60), 2)
 
 

@@ -1,7 +1,7 @@
 """One way to fetch, the order of ways, and what arrived."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -52,6 +52,10 @@ class Ladder:
         here, whose = self.named(name), name.partition("-")[0]
         others = (rung for rung in self.rungs[names.index(name) + 1 :] if rung.name.partition("-")[0] != whose)
         return next((rung for rung in others if rung.renders or not here.renders), None)
+
+    def without(self, names: Set[str]) -> "Ladder":
+        """The same without some of its rungs."""
+        return replace(self, rungs=tuple(rung for rung in self.rungs if rung.name not in names)) if names else self
 
     def lacks(self, *, rendering: bool = False) -> Rung | None:
         """The first rung that would have been next, were it to be had here."""

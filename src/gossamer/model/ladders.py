@@ -5,7 +5,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from gossamer.model.fetching import DIRECT, Ladder, Rung
-from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
+from gossamer.model.rungs import OWN_SERVERS, PROVIDER_RUNGS, provider_of
 
 _PAGE_LOAD = timedelta(seconds=60)
 
@@ -36,12 +36,17 @@ _PROVIDERS = (
 
 
 def names_of(mode: Mode, here: Collection[str]) -> tuple[str, ...]:
-    """The whole ladder of a mode, with the first provider that can be used here, or the best one where none can."""
+    """The whole ladder of a mode, with the first provider that can be used here, or the best one where none can.
+
+    `hybrid` asks a FlareSolverr of the operator's own before anything paid.
+    """
     usable = [one for one in _PROVIDERS if one[1] in here]
     climbs, renders = (usable or _PROVIDERS)[0]
     match mode:
         case Mode.HYBRID:
-            return (DIRECT.name, *climbs)
+            own = tuple(name for name in RUNGS if name in OWN_SERVERS and name in here)
+            # With a server of one's own and no provider, no provider is missing.
+            return (DIRECT.name, *own, *(climbs if usable or not own else ()))
         case Mode.PREMIUM_ONLY:
             return (renders,)
         case Mode.FREE_ONLY | Mode.OWN:

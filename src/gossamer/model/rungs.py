@@ -37,6 +37,9 @@ PROVIDER_RUNGS: Mapping[str, Rung] = {
 PROVIDERS = tuple(dict.fromkeys(name.partition("-")[0] for name in PROVIDER_RUNGS))
 
 
+OWN_SERVERS = frozenset({"flaresolverr"})
+"""Free rungs of a server of the operator's own: worth a try before anything paid, and nothing a job has to wait for."""
+
 KEYED_BY_JOB = frozenset({"firecrawl"})
 """Providers to which a job may bring a key of its own."""
 

@@ -9,7 +9,7 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.judge import Climb, Fail, Retry, next_step
 from gossamer.judge.next_step import LONGEST_WAIT
 from gossamer.model.document import Document
-from gossamer.model.fetching import Rung
+from gossamer.model.fetching import Ladder, Rung
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
 from gossamer.model.record import Harvest
@@ -130,7 +130,7 @@ class Outcomes:
         if self._frontier.has_other_entry(page, trouble):
             # Not a page that failed: only a way in that is none.
             return self._end(page, PageState.SKIPPED, trouble)
-        match next_step(page, self._policy.ladder, trouble, self._clock.now(), self._jitter):
+        match next_step(page, self._ladder_of(page), trouble, self._clock.now(), self._jitter):
             case Retry(at):
                 if trouble.reason in _ASKS_FOR_REST:
                     self._memory.rest_until(at)
@@ -147,6 +147,10 @@ class Outcomes:
                     # The page is given up; what the site asked for holds for the others.
                     self._memory.rest_until(self._clock.now() + timedelta(seconds=asked))
                 return self._end(page, PageState.FAILED, final)
+
+    def _ladder_of(self, page: Page) -> Ladder:
+        """The job's ladder without what this site is no longer tried with."""
+        return self._policy.ladder.without(self._frontier.skipped_rungs.names - {page.rung})
 
     def _climb(self, page: Page, rung: Rung, trouble: Trouble) -> Step:
         """Only ever upwards, so nothing goes round in circles. Its tries on the new rung begin at none."""

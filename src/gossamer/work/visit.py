@@ -35,10 +35,12 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.spending import MOST_IN_VAIN
 from gossamer.judge import find_flaw, find_trouble
 from gossamer.judge.experience import has_failed, lesson
+from gossamer.ledger.methods import provider_name
 from gossamer.model.document import Document
 from gossamer.model.fetching import DIRECT, Response, Rung
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Attempt, Page
+from gossamer.model.rungs import OWN_SERVERS, provider_of
 from gossamer.model.sentences import rendering_sentence
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
@@ -195,6 +197,10 @@ class Walk:
             return
         took = round((self._clock.monotonic() - began) * 1000)
         page = page.tried(_attempt_of(page, outcome, took, started_at, self._courier.sent))
+        if isinstance(outcome, Trouble):
+            self._frontier.skipped_rungs.failed(page.rung, outcome.reason)
+        else:
+            self._frontier.skipped_rungs.worked(page.rung)
         # Before the next step is chosen: that our address is blocked is known before pages climb because of it.
         if not self._rung(page).paid:
             self._sightings.note(self._visit.domain, outcome)
@@ -216,12 +222,14 @@ class Walk:
     async def _attempt(self, page: Page) -> Outcome:
         """One try: everything between wanting a page and having read it."""
         rung = self._rung(page)
-        if rung.paid and not self._frontier.is_worth_paying:
-            return Trouble(Reason.NOT_WORTH_PAYING, f"{MOST_IN_VAIN} paid pages of this site have failed")
+        if futile := self._futile(rung):
+            return futile
         try:
             response = await self._redirects.follow(page.url, partial(self._ask, rung))
         except NoProvider as none:
-            if self._policy.ladder.beyond(rung.name):
+            # A server of the operator's own is an offer: no job waits for it that has another way.
+            is_offer = rung.name in OWN_SERVERS and rung.name != self._policy.ladder.first.name
+            if is_offer or self._policy.ladder.beyond(rung.name):
                 return none.error.trouble
             self._providers.note(self._visit.job_id, none.error.provider, none.error.trouble, heard=none.error.heard)
             raise
@@ -233,6 +241,14 @@ class Walk:
             return await self._read(page, response)
         except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
             return our_mistake(page, error, response.status)
+
+    def _futile(self, rung: Rung) -> Trouble | None:
+        """Why a site is not asked on a rung any more, if it is not."""
+        if rung.paid and not self._frontier.is_worth_paying:
+            return Trouble(Reason.NOT_WORTH_PAYING, f"{MOST_IN_VAIN} paid pages of this site have failed")
+        if rung.name in self._frontier.skipped_rungs.names:
+            return Trouble(Reason.RUNG_SKIPPED, provider_name(provider_of(rung.name)))
+        return None
 
     async def _let_others_catch_up(self) -> None:
         """Whatever else has come by now is brought to this same point first.

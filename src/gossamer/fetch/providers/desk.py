@@ -25,8 +25,8 @@ from gossamer.fetch.providers.seats import Seats
 from gossamer.fetch.providers.session import ProviderSession
 from gossamer.gate import Breakers, Places
 from gossamer.gate.breakers import NoBreakers
-from gossamer.model.breaker import PROVIDER
-from gossamer.model.rungs import PROVIDER_RUNGS, provider_of, whose_line
+from gossamer.model.breaker import OWN_SERVER, PROVIDER
+from gossamer.model.rungs import OWN_SERVERS, PROVIDER_RUNGS, provider_of, whose_line
 
 _PATIENCE = timedelta(seconds=20)  # with seats that are all taken
 _BELIEVED = timedelta(minutes=5)  # see Fuse
@@ -194,7 +194,9 @@ class ProviderDesk:
             seats = Seats(self._places, f"provider:{name}", self._holder, most)
             url = access.url or _KNOWN[provider].url
             self._runtime = self._runtime or Runtime(workers=1)
-            fuse = Fuse(self._breakers, name, PROVIDER, self._clock, self._believed)
+            fuse = Fuse(
+                self._breakers, name, OWN_SERVER if name in OWN_SERVERS else PROVIDER, self._clock, self._believed
+            )
             line = Line(seats, fuse, self._clock, url, most, self._runtime, proxy=self._proxy, trust=self._trust)
             self._lines[name] = line
         return line

@@ -58,6 +58,9 @@ class FlareSolverr:
         self._way = way
         self._host = ""  # of the page that was asked for
 
+    def ask_health(self) -> Call:
+        return Call(self._url.removesuffix("/v1") + "/health", {}, b"")
+
     def ask(self, url: str, timeout: timedelta) -> Call:
         theirs = max(_SHORTEST, timeout - _START)
         self._host = urlsplit(url).hostname or ""

@@ -20,13 +20,15 @@ from gossamer.fetch.body import BodyLimit, read_body, read_headers
 from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProxyAway, translate
 from gossamer.fetch.providers.fuse import Fuse
 from gossamer.fetch.providers.reading import failed
-from gossamer.fetch.providers.seam import Account, Books, Call, Provider
+from gossamer.fetch.providers.seam import Account, Books, Call, Checked, Provider
 from gossamer.fetch.providers.seats import Seats
 from gossamer.model.trouble import Reason
 from gossamer.telemetry import get_logger
 
 CONNECT_TIMEOUT = timedelta(seconds=10)
 _ACCOUNT_TIMEOUT = timedelta(seconds=10)
+HEALTH_TIMEOUT = timedelta(seconds=5)
+_HEARD_LATELY = 30.0  # seconds
 _ACCOUNT_BYTES = 65_536
 _ASK_AGAIN = 60.0  # seconds between two looks at the books, and for which a refusal is remembered
 _AGENT = "gossamer"
@@ -70,6 +72,7 @@ class Line:
         self._known: int | None = None  # what the books allow
         self._asked = float("-inf")
         self._asking = asyncio.Lock()
+        self._heard = float("-inf")  # when a server was last known to be there
         self._raise_at: float | None = None  # when a limit that was lowered for a refusal is to be tried again
         behind_proxy = proxy if proxy and not _is_near(url) else ""
         self._client = Client(
@@ -96,6 +99,16 @@ class Line:
             self._set_limit(provider, self._known or self._most)
         if self._known is None:
             await self._ask(provider)
+
+    async def check(self, provider: Provider) -> None:
+        """Before a call: make sure that a server which can be asked is there. Raises ProviderTrouble if it is not.
+
+        What it says does not matter: older ones do not know the question.
+        """
+        if not isinstance(provider, Checked) or self._clock.monotonic() - self._heard < _HEARD_LATELY:
+            return
+        async with self.send(provider.ask_health(), HEALTH_TIMEOUT):
+            self._heard = self._clock.monotonic()
 
     async def too_many(self, provider: Provider) -> None:
         """The provider refused a call because others were running."""

@@ -76,6 +76,13 @@ class Provider(Protocol):
 
 
 @runtime_checkable
+class Checked(Protocol):
+    """A server that says quickly whether it is there: worth asking, where a call for a page takes a minute."""
+
+    def ask_health(self) -> Call: ...
+
+
+@runtime_checkable
 class Books(Protocol):
     """A provider that says how much is left, and how many calls may run at once."""
 

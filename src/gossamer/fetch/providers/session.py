@@ -16,7 +16,7 @@ from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProviderBusy, Provi
 from gossamer.fetch.forward import Way
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.never import NeverVisit
-from gossamer.fetch.providers.line import Line, broken
+from gossamer.fetch.providers.line import HEALTH_TIMEOUT, Line, broken
 from gossamer.fetch.providers.reading import failed
 from gossamer.fetch.providers.seam import Head, Provider, Told
 from gossamer.fetch.providers.seats import NoSeat
@@ -148,6 +148,10 @@ class ProviderSession:
     ) -> tuple[Told, bytes]:
         provider = self._provider
         told: Told | None = None
+        try:
+            await self._line.check(provider)
+        except CLIENT_ERRORS as error:
+            raise broken(provider, error, HEALTH_TIMEOUT) from error
         try:
             async with self._line.send(provider.ask(url, timeout), timeout) as arrived:
                 head = Head(arrived.status.as_int(), read_headers(arrived))
