@@ -136,6 +136,41 @@ def test_one_long_text_in_many_cells_is_refused(tmp_path: Path, monkeypatch: pyt
     assert "more text in its cells" in refusal(path, path.read_bytes()).message
 
 
+def test_a_hidden_sheet_is_not_the_first(tmp_path: Path) -> None:
+    book = openpyxl.load_workbook(write(tmp_path / "list.xlsx", ["not-this.com"], second=[["a.com"]]))
+    book.worksheets[0].sheet_state = "hidden"
+    book.save(tmp_path / "list.xlsx")
+    assert hosts(tmp_path / "list.xlsx") == ["a.com"]
+
+
+@pytest.mark.parametrize("cell", ['="a"&".com"', "#N/A", "#REF!", "#NAME?", "#DIV/0!"])
+def test_a_formula_without_a_result_is_not_passed_over(tmp_path: Path, cell: str) -> None:
+    path = write(tmp_path / "list.xlsx", ["Domain"], ["b.org"], [cell], ["c.net"])
+    why = "is a formula without a result" if cell[0] == "=" else "is an error of the workbook's formula"
+    with pytest.raises(UserError, match=rf"list\.xlsx, line 3: .* is not a domain: it {why}"):
+        read_targets(path)
+    with pytest.raises(UserError, match=rf"list\.xlsx, line 3: .* {why}"):
+        read_keywords(path)
+    with pytest.raises(UserError, match=rf"list\.xlsx, line 3: .* is not a web address: it {why}"):
+        read_address_file(path)
+    skipping = read_targets(path, skip_invalid=True)
+    assert ([target.host for target in skipping.targets], len(skipping.skipped)) == (["b.org", "c.net"], 1)
+
+
+def test_formulas_with_results_and_beside_the_list_are_no_trouble(tmp_path: Path) -> None:
+    assert hosts(write(tmp_path / "list.xlsx", ["Domain", "Length"], ["b.org", "=LEN(A2)"])) == ["b.org"]
+    path = write(tmp_path / "list.xlsx", ["Domain"], ['="a"&".com"'], ['=IF(1,"","")'], ["c.net"])
+    sheet = "xl/worksheets/sheet1.xml"
+    with zipfile.ZipFile(path) as old:
+        parts = {name: old.read(name) for name in old.namelist()}
+    parts[sheet] = parts[sheet].replace(b'<c r="A2"', b'<c t="str" r="A2"').replace(b"<v />", b"<v>a.com</v>", 1)
+    parts[sheet] = parts[sheet].replace(b'<c r="A3"', b'<c r="A3" t="str"')
+    with zipfile.ZipFile(path, "w") as new:
+        for name, data in parts.items():
+            new.writestr(name, data)
+    assert hosts(path) == ["a.com", "c.net"]
+
+
 def test_a_cell_far_to_the_right_costs_nothing(tmp_path: Path) -> None:
     path = tmp_path / "wide.xlsx"
     book = openpyxl.Workbook()

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from gossamer.errors import UserError
 from gossamer.intake.columns import Cell, cells_of_sheet, read_cells
 from gossamer.intake.domain import Refusal, clean, is_address, read_domain
-from gossamer.intake.textfile import name_of, quoted, read_list
+from gossamer.intake.textfile import Unusable, name_of, quoted, read_list
 from gossamer.model.job import Target
 from gossamer.model.url import MAX_URL_LENGTH, normalise, site_of_url
 
@@ -60,7 +60,7 @@ def read_address_file(path: Path) -> AddressList:
         raise UserError("urls.empty", message, hint=EXPECTED)
     urls = dict[str, str]()
     for cell in cells:
-        url = read_address(cell.text)
+        url = Refusal(cell.text.why) if isinstance(cell.text, Unusable) else read_address(cell.text)
         if isinstance(url, Refusal):
             raise _bad_line(path, cell, url)
         urls.setdefault(url, cell.text)

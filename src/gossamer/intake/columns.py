@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from gossamer.intake.textfile import split_lines
+from gossamer.intake.textfile import Unusable, split_lines
 
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE = 200
@@ -51,8 +51,12 @@ def read_cells(text: str, looks_right: Callable[[str], bool]) -> list[Cell]:
 
 
 def cells_of_sheet(sheet: Iterable[list[str]], looks_right: Callable[[str], bool]) -> list[Cell]:
-    """The same of a sheet's rows: comments are rows that begin with `#`."""
-    rows = [_Row(number, cells) for number, cells in enumerate(sheet, start=1) if cells and not _is_comment(cells[0])]
+    """The same of a sheet's rows: comments are rows that begin with `#`, and with no error of a formula."""
+    rows = [
+        _Row(number, cells)
+        for number, cells in enumerate(sheet, start=1)
+        if cells and (isinstance(cells[0], Unusable) or not _is_comment(cells[0]))
+    ]
     return _of_rows(rows, looks_right)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gossamer.errors import UserError
 from gossamer.intake.skipped import SkippedLine
-from gossamer.intake.textfile import STDIN, name_of, quoted, read_list, split_lines
+from gossamer.intake.textfile import STDIN, Unusable, name_of, quoted, read_list, split_lines
 
 MAX_KEYWORDS = 500
 MAX_LENGTH = 200
@@ -56,7 +56,7 @@ def read_keywords(
     heading, entries = _from_file(path) if path else ("", [])
     for number, line in [*entries, *((0, text) for text in typed)]:
         keyword = _keyword(line)
-        objection = _objection(keyword)
+        objection = line.why if isinstance(line, Unusable) else _objection(keyword)
         spelling = keyword if case_sensitive else keyword.casefold()
         if objection and not number:
             raise UserError(

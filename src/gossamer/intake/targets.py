@@ -8,7 +8,7 @@ from gossamer.errors import UserError
 from gossamer.intake.columns import Cell, cells_of_sheet, read_cells
 from gossamer.intake.domain import Domain, Refusal, clean, read_domain, target_of
 from gossamer.intake.skipped import SkippedLine
-from gossamer.intake.textfile import name_of, quoted, read_list
+from gossamer.intake.textfile import Unusable, name_of, quoted, read_list
 from gossamer.model.job import Target
 from gossamer.model.url import site_of
 
@@ -86,7 +86,7 @@ def _read(path: Path, hint: str, *, skip_invalid: bool) -> tuple[dict[str, Entry
     refused: list[tuple[Cell, Refusal]] = []
     for cell in cells:
         text = clean(cell.text)
-        domain = read_domain(text)
+        domain = Refusal(cell.text.why) if isinstance(cell.text, Unusable) else read_domain(text)
         if isinstance(domain, Refusal):
             refused.append((cell, domain))
             continue

@@ -4,6 +4,7 @@ import codecs
 import re
 import sys
 from pathlib import Path
+from typing import Self
 
 from gossamer.errors import UserError
 
@@ -31,6 +32,19 @@ _BINARY = (
 )
 # What no text file holds, apart from Ctrl-Z, with which old DOS programs end theirs.
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x19\x1b-\x1f]")
+
+
+class Unusable(str):
+    """Text of a cell that can be no entry, and why: the end of a sentence that begins with "it"."""
+
+    __slots__ = ("why",)
+
+    def __new__(cls, text: str, why: str) -> Self:
+        made = super().__new__(cls, text)
+        made.why = why
+        return made
+
+    why: str
 
 
 def read_text(path: Path, subject: str, expected: str) -> str:
