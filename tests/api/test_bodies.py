@@ -7,8 +7,11 @@ from random import Random
 from typing import Any
 
 import pytest
+from fastapi.routing import APIRoute
 
+from gossamer.api import jobs, results
 from gossamer.api.bodies import MOST_KEYS, MOST_VALUES, Bodies, Body, Shape
+from gossamer.api.guarded import longest_list_of
 from gossamer.errors import UserError
 
 TEXTS = ["", "a", '"', "\\", '\\"', "a:b,c", "[{", "\\\\", "\u00e9", "x\n", '":"', "{}", "\U0001f578", "\\u0000"]
@@ -45,7 +48,7 @@ def test_fields_and_values_are_counted_wherever_it_is_cut() -> None:
     for _ in range(500):
         value = [_value(dice, 4)]
         body = json.dumps(value, ensure_ascii=dice.random() < 0.5).encode()
-        shape = Shape()
+        shape = Shape(MOST_VALUES)
         for piece in _pieces(dice, body):
             shape.take(piece)
         assert (shape.keys, shape.nested) == (_keys(value), _nested(value)), body
@@ -86,6 +89,21 @@ def test_what_is_no_text_is_found_wherever_it_is_cut(text: bytes, is_text: bool)
                     with pytest.raises(UserError, match="halves of characters"):
                         _sent(bodies, pieces)
     assert bodies.held == 0
+
+
+def test_values_are_as_many_as_thelongest_list_of_of_the_route_and_no_more() -> None:
+    routes = [one for some in (jobs, results) for one in some.router.routes if isinstance(one, APIRoute)]
+    longest = {one.path: longest_list_of(one.dependant) for one in routes if one.body_field}
+    assert longest["/v1/jobs/{job_id}/exports"] == 200_000
+    assert longest["/v1/jobs"] == 50_000
+    bodies = Bodies(100_000_000)
+    for path, taken in (("/v1/jobs", 110_000), ("/v1/jobs/{job_id}/exports", 250_000)):
+        body = Body(bodies, 0)
+        body.open("somebody", longest[path])
+        body.take(b"1," * taken, more=True)
+        with pytest.raises(UserError, match="more than"):
+            body.take(b"1," * 20_000, more=True)
+        body.release()
 
 
 def test_what_has_too_many_parts_is_refused_early() -> None:

@@ -1,6 +1,8 @@
 """What a connection may take its time over, by sockets: limits that are as long as promised, and short ones at work."""
 
 import asyncio
+import os
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -19,8 +21,10 @@ from gossamer.assembly import open_app
 from gossamer.model.account import DEFAULT, Right
 from gossamer.settings import Settings
 
-SHORT = ConnectionLimits(first_byte=1.0, head=1.0, body=1.0, keep_alive=1.0, head_bytes=8_192, headers=50, waiting=20)
-LONG = replace(SHORT, first_byte=60.0, head=60.0, body=60.0, keep_alive=60.0)
+SHORT = ConnectionLimits(
+    first_byte=1.0, head=1.0, body=1.0, keep_alive=1.0, sending=1.0, head_bytes=8_192, headers=50, waiting=20
+)
+LONG = replace(SHORT, sending=60.0, first_byte=60.0, head=60.0, body=60.0, keep_alive=60.0)
 WAIT = 60.0  # seconds after which nothing is waited for any more
 HEALTH = b"GET /api/health HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -43,11 +47,12 @@ async def _listening(home: Path, limits: ConnectionLimits) -> AsyncIterator[List
     async with open_app(Settings(home=home)) as app, open_parts(app) as parts:
         await find_account(app.database, DEFAULT)
         key = (await issue_key(app.database, DEFAULT, "k", Right.ADMIN))[0].text
-        with (home / "access.log").open("w") as log, listen("127.0.0.1", 0) as socket:
+        with (home / "access.log").open("w") as log, listen("127.0.0.1", 0) as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)  # so that answers wait here
             server = uvicorn.Server(server_config(make_api(parts, log), limits))
-            serving = asyncio.create_task(server.serve(sockets=[socket]))
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
             try:
-                yield Listening(socket.getsockname()[1], key)
+                yield Listening(listener.getsockname()[1], key)
             finally:
                 parts.live.stop()
                 server.should_exit = True
@@ -95,6 +100,48 @@ def test_the_limits_are_the_promised_ones() -> None:
     assert (limits.first_byte, limits.head, limits.body, limits.keep_alive) == (30, 60, 60, 72)
     assert LONGEST_PARAMETER == 200
     assert int(Settings(home=Path("nowhere")).api_max_body) == 10_000_000
+
+
+@pytest.mark.parametrize("more", ["", "Connection: close"])
+async def test_an_answer_that_nobody_takes_is_not_kept(short: Listening, more: str) -> None:
+    """Closing waits for what was not sent: such a connection has to be broken off."""
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
+        one.connect(("127.0.0.1", short.port))
+        one.sendall(short.head("GET", "/openapi.json", *([more] if more else [])))
+        assert await _held_by_us(short.port)
+        began = time.monotonic()
+        while await _held_by_us(short.port) and time.monotonic() - began < WAIT:
+            await asyncio.sleep(0.1)
+        assert not await _held_by_us(short.port)
+
+
+async def _held_by_us(port: int) -> int:
+    """Connections of the server that this process has not given back to the system."""
+    await asyncio.sleep(0.2)
+    held = 0
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names are all that is wanted
+        if not os.path.realpath(f"/proc/self/fd/{name}").rpartition("/")[2].startswith("socket:"):
+            continue
+        with suppress(OSError), socket.socket(fileno=os.dup(int(name))) as other:
+            if other.family == socket.AF_INET and other.getsockname()[1] == port:
+                held += not other.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    return held
+
+
+async def test_an_answer_that_is_taken_slowly_is_sent_whole(short: Listening) -> None:
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
+        one.connect(("127.0.0.1", short.port))
+        one.setblocking(False)
+        one.sendall(short.head("GET", "/openapi.json", "Connection: close"))
+        loop, got, began = asyncio.get_running_loop(), b"", time.monotonic()
+        while piece := await loop.sock_recv(one, 65_536):
+            got += piece
+            if time.monotonic() - began < 4:
+                await asyncio.sleep(0.3)
+    head, _, body = got.partition(b"\r\n\r\n")
+    assert b"content-length: %d" % len(body) in head.lower()
 
 
 async def test_a_connection_without_a_byte_is_closed(short: Listening) -> None:

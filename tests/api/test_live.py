@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID, uuid4
@@ -251,6 +252,22 @@ async def test_whoever_has_missed_thousands_gets_each_of_them_once(database: Any
                 break
     assert len(seen) == len(set(seen)) == await database.read(_events_after, job.id, first.id)
     assert seen == sorted(seen)
+
+
+async def test_a_job_in_which_nothing_happens_sends_few_updates(database: AnyDatabase) -> None:
+    job = await database.write(make_job, "a.test")
+    live, told = Live(database, Foresight(lambda _: timedelta(seconds=1))), []
+    async with live.follow("default", job.id, None) as follower:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(4):
+                while update := await follower.next():
+                    told.append(update)
+        assert 1 <= len(told) <= 3, "how it stood, and once or twice since"
+        await database.write(_add_events, job.id, 1)
+        async with asyncio.timeout(30):
+            while update := await follower.next():
+                if update.events:
+                    break
 
 
 def _add_events(tx: Tx, job_id: UUID, count: int) -> None:

@@ -13,8 +13,8 @@ KEYLESS = 16_384
 """Bytes of a body that comes without a key: to log in, that is enough."""
 MOST_KEYS = 20_000
 """Fields of all objects in a body together; a request that means something has some dozens."""
-MOST_VALUES = 260_000
-"""Values in a body; the longest lists that are taken have 200,000."""
+MOST_VALUES = 120_000
+"""Values in a body: two lists of 50,000, and what else there is to say. Longer lists have room beside."""
 
 MOST_NESTED = 20_000
 """Objects and lists in a body."""
@@ -62,14 +62,15 @@ class Body:
     def __init__(self, bodies: Bodies, announced: int) -> None:
         self._bodies = bodies
         self._announced = announced
-        self._shape = Shape()
+        self._shape = Shape(MOST_VALUES)
         self._account = ""
         self._seen = 0
         self._tail = b""
 
-    def open(self, account: str) -> None:
-        """Its sender is known. One that is announced as too large is refused before anything of it is read."""
+    def open(self, account: str, longest_list: int = 0) -> None:
+        """Its sender is known, and what is asked for. One that is announced as too large is refused unread."""
         self._account = account
+        self._shape = Shape(most_values(longest_list))
         self._refuse_large(self._announced)
 
     def take(self, piece: bytes, *, more: bool) -> None:
@@ -96,7 +97,8 @@ class Body:
 class Shape:
     """Counts the fields and values of JSON that arrives in pieces."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_values: int) -> None:
+        self._most_values = most_values
         self.keys = 0
         self.values = 0
         self.nested = 0
@@ -120,12 +122,17 @@ class Shape:
         self.values += outside.count(b",")
         for found, most, what in (
             (self.keys, MOST_KEYS, "fields"),
-            (self.values, MOST_VALUES, "values"),
+            (self.values, self._most_values, "values"),
             (self.nested, MOST_NESTED, "objects and lists"),
         ):
             if found > most:
                 detail = f"The body has more than {most:,} {what}."
                 raise UserError("request.invalid", detail, hint="Send it in parts, or without what is not needed.")
+
+
+def most_values(longest_list: int) -> int:
+    """Values that a body may have where lists of this length are taken."""
+    return max(MOST_VALUES, longest_list + MOST_VALUES // 2)
 
 
 def no_text() -> UserError:

@@ -8,13 +8,20 @@ A connection is in one of these phases, each with a time limit of its own; when 
     WORKING  the answer is being made or sent: no limit, so streams and scrapes may take as long as they want
     LEFT     answered, but the body of the request still arrives
     IDLE     between two requests
+
+Beside these, what was answered has to be read: while something of it waits here and for a minute none of it is taken,
+the connection is broken off. Closing it would not do: that waits for what was not sent.
 """
 
 import asyncio
 import resource
+import struct
+import termios
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
+from fcntl import ioctl
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -31,6 +38,7 @@ class ConnectionLimits:
     head: float = 60.0
     body: float = 60.0
     keep_alive: float = 72.0
+    sending: float = 60.0
     head_bytes: int = 64 * 1024
     headers: int = 200
     waiting: int = 2_000  # connections that have no request under way: new, with half a head, idle
@@ -83,6 +91,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._phase = Phase.NEW
         self._timer: asyncio.TimerHandle | None = None
         self._until = 0.0
+        self._sending: asyncio.TimerHandle | None = None
+        self._unsent = 0  # bytes of answers that nobody had taken at the last look
         self._unread = 0  # bytes of a head that is not whole
         self._in_head = False
         self._in_body = False
@@ -96,6 +106,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget()
+        if self._sending is not None:
+            self._sending.cancel()
+            self._sending = None
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -138,8 +151,13 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._unset_keepalive_if_required()  # the phase has a clock of its own
+        self._watch_sending()
         if not self.transport.is_closing():
             self._watch()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_sending()
 
     def send_400_response(self, msg: str) -> None:
         self._forget()
@@ -148,7 +166,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         answer = f"HTTP/1.1 {_TOO_LARGE}\r\ncontent-type: text/plain\r\ncontent-length: {len(_DETAIL)}\r\n"
         self.transport.writelines([answer.encode(), b"connection: close\r\n\r\n", _DETAIL])
-        self.transport.close()
+        self.close()
 
     def handle_websocket_upgrade(self) -> None:
         self._forget()
@@ -202,6 +220,28 @@ class BoundedProtocol(HttpToolsProtocol):
         self._forget()
         if not self.transport.is_closing():
             self.transport.close()
+        self._watch_sending()
+
+    def _watch_sending(self) -> None:
+        """Let the clock run for what was answered and not taken, if anything was not."""
+        if self._sending is None and self.transport.get_write_buffer_size():
+            self._unsent = self._waits_here()
+            self._sending = self.loop.call_later(self.limits.sending, self._is_taken)
+
+    def _is_taken(self) -> None:
+        self._sending = None
+        if self.transport.get_write_buffer_size() and self._waits_here() >= self._unsent > 0:
+            self.transport.abort()
+        else:
+            self._watch_sending()
+
+    def _waits_here(self) -> int:
+        """Bytes in our hands and in the system's: a slow reader empties those first, for minutes maybe."""
+        there = 0
+        socket = self.transport.get_extra_info("socket")
+        with suppress(OSError, ValueError, AttributeError):  # not every system tells
+            (there,) = struct.unpack("i", ioctl(socket.fileno(), termios.TIOCOUTQ, b"\0" * 4))
+        return self.transport.get_write_buffer_size() + int(there)
 
     def _forget(self) -> None:
         self.waiting.remove(self)

@@ -11,13 +11,14 @@
 """
 
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Any
+from typing import Any, get_origin
 
 from annotated_types import MaxLen
 from fastapi import Request
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import Response
@@ -47,12 +48,13 @@ class Guarded(APIRoute):
         access = next(_guards(self.dependant), None)
         reads = self.body_field is not None
         longest = {name: _longest(self.dependant, name) for name in self.param_convertors}
+        longest_list = longest_list_of(self.dependant)
 
         async def answered(request: Request) -> Response:
             parts: Parts = request.app.state.parts
             caller = await access.admit(request, parts) if access else None
             try:
-                _look_at_head(request, caller, longest)
+                _look_at_head(request, caller, longest, longest_list)
                 if reads:
                     await _read(request)
                 return await handle(request)
@@ -106,7 +108,15 @@ def _longest(dependant: Dependant, name: str) -> int:
     return max([LONGEST_PARAMETER, *limits])
 
 
-def _look_at_head(request: Request, caller: Caller | None, longest: dict[str, int]) -> None:
+def longest_list_of(dependant: Dependant) -> int:
+    """Entries of the longest list that a body of this route may have."""
+    shapes = [one.field_info.annotation for one in dependant.body_params]
+    known = [one for one in shapes if isinstance(one, type) and issubclass(one, BaseModel)]
+    fields = [field for shape in known for field in shape.model_fields.values() if get_origin(field.annotation) is list]
+    return max((one.max_length for field in fields for one in field.metadata if isinstance(one, MaxLen)), default=0)
+
+
+def _look_at_head(request: Request, caller: Caller | None, longest: dict[str, int], longest_list: int) -> None:
     scope = request.scope
     for name, value in request.path_params.items():
         if len(str(value)) > longest[name]:
@@ -115,7 +125,7 @@ def _look_at_head(request: Request, caller: Caller | None, longest: dict[str, in
     if b"%00" in scope.get("query_string", b"") or b"%00" in scope.get("raw_path", b""):
         raise no_text()
     body: Body = scope["state"]["body"]
-    body.open(caller.account if caller else "")
+    body.open(caller.account if caller else "", longest_list)
 
 
 async def _read(request: Request) -> None:

@@ -1,9 +1,11 @@
 """Following jobs as they go: one look at the rows per job and moment, whoever and however many follow it."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +21,7 @@ from gossamer.store.tx import Tx
 from gossamer.work.ahead import Foresight
 
 EVERY = 0.25  # seconds between two updates of a job at least
+PASSING = 5.0  # and between two that bring nothing but another speed, or another estimate
 HEARTBEAT = 15.0  # seconds of silence after which something is said
 BEHIND = 16  # updates that may wait for a slow reader
 _MOST_EVENTS = 200  # in one update,
@@ -41,7 +44,11 @@ class Update:
         return self.job.state in OVER and not self.is_more
 
     def is_news(self, former: "Update") -> bool:
-        return bool(self.events) or (self.job, self.progress) != (former.job, former.progress)
+        return bool(self.events) or (self.job, _lasting(self.progress)) != (former.job, _lasting(former.progress))
+
+    def differs(self, former: "Update") -> bool:
+        """Also in figures that pass with the time: while a job runs they nearly always do."""
+        return self.job.state is JobState.RUNNING and self.progress != former.progress
 
     def since(self, seen: UUID | None) -> "Update":
         return replace(self, events=tuple(one for one in self.events if not seen or one.id > seen))
@@ -62,6 +69,18 @@ class Update:
                 for one in self.events
             ],
         }
+
+
+def _lasting(progress: Progress) -> Progress:
+    """Without what changes as time passes, whether or not anything happens."""
+    return replace(
+        progress,
+        sites_recently=0,
+        window=timedelta(),
+        pages_recently=0,
+        pages_window=timedelta(),
+        ahead=None,
+    )
 
 
 class TooSlow(GossamerError):
@@ -147,7 +166,8 @@ class Live:
 
     async def _watch(self, place: tuple[str, UUID], fenced: Fenced, after: UUID | None) -> None:
         job_id = place[1]
-        former: Update | None = None
+        told: Update | None = None
+        told_at = 0.0
         while True:
             await asyncio.sleep(EVERY)
             try:
@@ -158,10 +178,12 @@ class Live:
                 for follower in self._followers.get(place, ()):
                     follower.leave()
                 return
-            if former is None or update.is_news(former) or update.is_last:
+            now, after = time.monotonic(), update.last
+            passes = told is not None and now - told_at >= PASSING and update.differs(told)
+            if told is None or passes or update.is_news(told) or update.is_last:
+                told, told_at = update, now
                 for follower in self._followers.get(place, ()):
                     follower.tell(update)
-            former, after = update, update.last
             if update.is_last:
                 self._tasks.pop(place, None)
                 return

@@ -21,7 +21,7 @@ from gossamer.store.tx import Tx
 SHARDS = 16
 WINDOW = timedelta(minutes=15)
 PAGES_WINDOW = timedelta(minutes=3)  # short: how fast the last sites give pages shows once the others are over
-_SHORTEST = timedelta(seconds=10)
+SHORTEST = timedelta(seconds=10)
 
 
 @dataclass(slots=True)
@@ -154,7 +154,7 @@ def progress(tx: Tx, job_id: UUID) -> Progress:
         sites_recently=int(recent.sites),
         window=_window(tx.now, recent.since, job.started_at),
         pages_recently=int(recent.pages),
-        pages_window=max(_SHORTEST, tx.now - max(lately, job.started_at or lately)),
+        pages_window=max(SHORTEST, tx.now - max(lately, job.started_at or lately)),
         last_activity=sums.last_at,
         **sums_of,
     )
@@ -185,4 +185,4 @@ def _window(now: datetime, since: datetime | None, started: datetime | None) -> 
     """How long the job has been seen at work in the last 15 minutes; never so short that rates become fantasies."""
     if since is None or started is None:
         return WINDOW
-    return max(_SHORTEST, min(WINDOW, now - max(since, started)))
+    return max(SHORTEST, min(WINDOW, now - max(since, started)))

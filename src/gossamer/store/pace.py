@@ -160,6 +160,43 @@ def was_interrupted(tx: Tx, job_id: UUID, since: datetime) -> bool:
     return bool(tx.run(select(exists().where(mine))).scalar())
 
 
+_STATES = {f"job.{state}": state for state in JobState}
+_AT_WORK = (JobState.RUNNING, JobState.PAUSING)
+
+
+@dataclass(frozen=True, slots=True)
+class Stood:
+    """When a job was not at work, up to a moment."""
+
+    now: datetime
+    spans: tuple[tuple[datetime, datetime], ...] = ()
+
+    def within(self, window: timedelta) -> timedelta:
+        """For how long, in the time before that moment."""
+        since = self.now - window
+        return sum((max(until - max(begin, since), timedelta()) for begin, until in self.spans), timedelta())
+
+
+def stood_still(tx: Tx, job_id: UUID, window: timedelta) -> Stood:
+    """When a job was not at work in the time before now, since it was first started."""
+    since = tx.now - window
+    started = tx.run(select(jobs.c.started_at).where(jobs.c.id == job_id)).scalar()
+    first = UUID(int=int(since.timestamp() * 1000) << 80)  # ids of events begin with their time
+    mine = (events.c.job_id == job_id) & (events.c.id >= first) & events.c.kind.in_(_STATES)
+    # What comes first in the window is the end of a pause, or the beginning of one; or else the start of the job.
+    stands: datetime | None = since if started and started < since else None
+    spans: list[tuple[datetime, datetime]] = []
+    for at, kind in tx.run(select(events.c.at, events.c.kind).where(mine).order_by(events.c.id)):
+        state = _STATES[kind]
+        if state is JobState.RUNNING and stands:
+            spans.append((stands, at))
+        if state in _AT_WORK:
+            stands = None
+        elif stands in (None, since):
+            stands = at
+    return Stood(tx.now, tuple(spans))
+
+
 @dataclass(frozen=True, slots=True)
 class Depths:
     """How long the queue is."""

@@ -18,8 +18,10 @@ import orjson
 
 from gossamer.model.job import Ahead, CrawlPolicy, Job, Progress
 from gossamer.model.states import JobState
-from gossamer.store import sites
+from gossamer.store import pace, sites
+from gossamer.store.counters import SHORTEST, WINDOW
 from gossamer.store.database import Database
+from gossamer.store.pace import Stood
 from gossamer.store.sites import LISTED, OpenSite
 
 _MARGIN = 1.02  # as requests are really spaced
@@ -129,30 +131,43 @@ def _longest(queues: Iterable[_Queue], *, limited: bool) -> float:
 
 
 class Foresight:
-    """Adds to the progress of running jobs what is ahead of them. Made anew every few seconds at most.
+    """Adds to the progress of running jobs what is ahead of them, and leaves their pauses out of the time they took.
+
+    Made anew every few seconds at most.
 
     Whoever follows a job asks several times a second, and each estimate reads a row per open site.
     """
 
     def __init__(self, spacing_of: SpacingOf) -> None:
         self._spacing_of = spacing_of
-        self._made: OrderedDict[UUID, tuple[float, Ahead]] = OrderedDict()
+        self._made: OrderedDict[UUID, tuple[float, Ahead, Stood]] = OrderedDict()
 
     async def add(self, database: Database, job: Job, progress: Progress) -> Progress:
         """The progress with what is ahead; without, where the job does not run."""
         if job.state is not JobState.RUNNING:
             return progress
-        until, ahead = self._made.get(job.id, (0.0, Ahead()))
-        if time.monotonic() >= until:
+        until, ahead, stood = self._made.get(job.id, (0.0, Ahead(), None))
+        if stood is None or time.monotonic() >= until:
             began = time.monotonic()
+            stood = await database.read(pace.stood_still, job.id, WINDOW)
             found = await database.read(sites.open_of_job, job.id)
             if len(found) < _MANY:
                 ahead = look_ahead(job, progress, found, self._spacing_of)
             else:
                 ahead = await asyncio.to_thread(look_ahead, job, progress, found, self._spacing_of)
             took = time.monotonic() - began
-            self._made[job.id] = (time.monotonic() + max(_KEPT, _SHARE * took), ahead)
+            self._made[job.id] = (time.monotonic() + max(_KEPT, _SHARE * took), ahead, stood)
             self._made.move_to_end(job.id)
             while len(self._made) > _MOST:
                 self._made.popitem(last=False)
-        return replace(progress, ahead=ahead)
+        return replace(
+            progress,
+            ahead=ahead,
+            window=_at_work(progress.window, stood),
+            pages_window=_at_work(progress.pages_window, stood),
+        )
+
+
+def _at_work(window: timedelta, stood: Stood) -> timedelta:
+    """How much of a window a job was at work. A pause is not time in which it was slow."""
+    return max(min(SHORTEST, window), window - stood.within(window))
