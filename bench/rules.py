@@ -46,7 +46,7 @@ def measure(folder: Path, quick: bool) -> list[Figure]:
 
 async def _page_times(count: int) -> tuple[float, float, float]:
     """Milliseconds a page: plain rules alone, plain rules as a worker runs them, others."""
-    plain, costly = RuleSet(read_rules(_PLAIN)), RuleSet(read_rules(_COSTLY))
+    plain, costly = RuleSet(read_rules(_PLAIN), "bench"), RuleSet(read_rules(_COSTLY), "bench")
     read = [(response, doc) for response in _responses(count) if isinstance(doc := parse_document(response), Document)]
     best = [float("inf")] * 3
     opened = Extraction()

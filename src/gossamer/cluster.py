@@ -230,7 +230,7 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
             await closing.refuse_pooler()
         # It sends to all lanes, also those that only other machines walk.
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, LANES)
-        commands = [(sys.executable, "-m", "gossamer.worker", *_arguments(part, pool)) for part in dealt]
+        commands = [(sys.executable, "-P", "-m", "gossamer.worker", *_arguments(part, pool)) for part in dealt]
         holder = f"{host}/{os.getpid()}"
         desk = app.desk(app.database, holder, lanes.get("desk", 1))
         issuer = Issuer(app.database, dispatcher, app.clock, holder, settings.max_concurrency, settings.job_concurrency)

@@ -138,6 +138,21 @@ def _nobody_else_is_let_in(one: Server) -> None:
         assert client.get("/v1/jobs", headers={"Authorization": "Bearer gsk_wrong"}).status_code == 401
         assert client.get("/v1/jobs", headers={"Origin": "https://evil.example"}).status_code == 401
         assert client.get("/v1/jobs", headers={"Host": "evil.example:8000"}).status_code == 401
+        # Pages of other programs on this machine, what pages embed without a name, origins that are none, and proxies.
+        host = client.base_url.netloc.decode()
+        refused = [
+            {"Origin": "http://localhost:9"},
+            {"Origin": "null"},
+            {"Origin": "http://[::1"},
+            {"Origin": "http://["},
+        ]
+        refused += [{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors"}]
+        refused += [{"X-Forwarded-For": "203.0.113.7"}, {"Via": "1.1 proxy"}, {"Host": "127.0.0.1.evil.example"}]
+        for headers in refused:
+            assert client.get("/v1/jobs", headers=headers).status_code == 401, headers
+            assert client.get("/api/v1/", params={"url": "http://a.test/"}, headers=headers).status_code == 401, headers
+        for headers in ({"Origin": f"http://{host}"}, {"Sec-Fetch-Site": "none"}, {"Host": "localhost:8000"}):
+            assert client.get("/v1/jobs", headers=headers).status_code == 200, headers
 
 
 def test_development_is_refused_where_others_could_ask(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def response(body: str = PAGE) -> Response:
     return Response("http://a.test/", "http://a.test/", 200, headers, body.encode(), "direct", datetime.now(UTC))
 
 
-def rules(given: dict[str, Any]) -> RuleSet:
-    return RuleSet(read_rules(given))
+def rules(given: dict[str, Any], account: str = "default") -> RuleSet:
+    return RuleSet(read_rules(given), account)
 
 
 @asynccontextmanager
@@ -120,6 +120,28 @@ async def test_a_rule_that_kills_its_process_ends_its_page_only() -> None:
         assert isinstance(answer, Trouble)
         assert answer.detail == 'rule "all": it ended its process'
         assert await opened.fields(rules(COSTLY), response()) == {"title": "Lamp"}
+
+
+async def test_a_process_that_was_ended_while_it_waited_costs_no_page() -> None:
+    async with extraction(longest=60.0, at_first=60.0) as opened:
+        assert await opened.fields(rules(COSTLY), response()) == {"title": "Lamp"}
+        (child,) = children()
+        os.kill(child, signal.SIGKILL)
+        async with asyncio.timeout(30):
+            while children():
+                await asyncio.sleep(0.05)
+        assert await opened.fields(rules(COSTLY), response()) == {"title": "Lamp"}
+
+
+async def test_rules_that_were_stopped_for_one_account_are_tried_for_another() -> None:
+    """The same rules on somebody else's pages: a short page is read, however long theirs were."""
+    given = {"all": HOSTILE}
+    async with extraction(longest=0.5) as opened:
+        for _ in range(3):
+            assert isinstance(await opened.fields(rules(given, "hostile"), response()), Trouble)
+        short = response("<html><body><p>One</p></body></html>")
+        assert isinstance(await opened.fields(rules(given, "hostile"), short), Trouble)
+        assert not isinstance(await opened.fields(rules(given, "victim"), short), Trouble)
 
 
 async def test_rules_that_were_stopped_again_and_again_are_not_tried_on_every_page() -> None:

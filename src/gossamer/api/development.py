@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from hmac import compare_digest
 from ipaddress import ip_address
-from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 
@@ -22,6 +21,9 @@ _SHORTEST = 32  # characters of a secret; samples have fewer
 _SECRETS = ("GOSSAMER_API_SECRET", "SECRET_KEY")
 _TOKENS = ("GOSSAMER_ADMIN_TOKEN", "ADMIN_TOKEN")
 _PORT = re.compile(r":\d+$")
+# A proxy before us speaks from this machine, for whoever reaches it.
+_PASSED_ON = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+_OUR_OWN = ("none", "same-origin")  # what a browser says of an address that was typed in, and of our own pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,20 @@ class Development:
         """Whether a request without a key, or with the sample key, comes from this machine and a page that may ask."""
         if given and not (self.token and compare_digest(given.encode("utf-8", "replace"), self.token.encode())):
             return False
+        if any(name in connection.headers for name in _PASSED_ON):
+            return False
+        host = connection.headers.get("host", "")
+        return _is_loopback(_PORT.sub("", host).strip("[]")) and self._may_ask(connection, host)
+
+    def _may_ask(self, connection: HTTPConnection, host: str) -> bool:
+        """Browsers name the page in whose name they ask, or else say that it is a page of another site.
+
+        They do not name it for what a page only embeds, such as an image: which may be a request that costs something.
+        """
         origin = connection.headers.get("origin")
-        asks = origin is None or origin in self.origins or _is_loopback(urlsplit(origin).hostname or "")
-        return asks and _is_loopback(_PORT.sub("", connection.headers.get("host", "")).strip("[]"))
+        if origin is not None:
+            return origin in self.origins or origin == f"http://{host}"
+        return connection.headers.get("sec-fetch-site", "none") in _OUR_OWN
 
 
 def take_samples(environment: MutableMapping[str, str]) -> str:

@@ -224,7 +224,7 @@ class App:
             self.lock,
             self.home_name,
             self.settings.home,
-            (sys.executable, "-m", "gossamer.worker"),
+            (sys.executable, "-P", "-m", "gossamer.worker"),
             log_path(self.settings),
             Rules(
                 processes=processes or self.settings.processes,

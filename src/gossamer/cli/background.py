@@ -11,7 +11,7 @@ def start_worker(app: App, *arguments: str) -> None:
     """A process in a session of its own, so that it survives this terminal. What it says goes into the log."""
     with log_path(app.settings).open("ab") as sink:
         subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-m", "gossamer.worker", *arguments],
+            [sys.executable, "-P", "-m", "gossamer.worker", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=sink,
             stderr=sink,

@@ -51,16 +51,22 @@ _ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH
 log = get_logger(__name__)
 
 
-class RuleSet:
-    """The rules of a job, and what is known of how long they take."""
+def bare_environment() -> dict[str, str]:
+    """For processes that read what strangers have written: they need no secret of ours."""
+    return {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
 
-    def __init__(self, rules: "Rules") -> None:
+
+class RuleSet:
+    """The rules of a job. What is known of how long they take is known of those of one account."""
+
+    def __init__(self, rules: "Rules", account: str) -> None:
         # Only jobs with rules load what reads them.
         from gossamer.analyze.plain_rules import LARGEST, are_plain
         from gossamer.work.rule_process import numbered
 
         self.rules = rules
         self.pickled = pickle.dumps(rules)
+        self.key = (account, self.pickled)  # how they do on one account's pages says nothing about another's
         self.paths = [rule.path for rule in numbered(rules)]
         self._largest = LARGEST if are_plain(rules) else -1
 
@@ -101,20 +107,20 @@ class Extraction:
     def __init__(self, longest: float = LONGEST, at_first: float = _AT_FIRST) -> None:
         self._quick = _Lane(2, at_first)
         self._slow = _Lane(1, longest, _NICE)
-        self._slow_rules: OrderedDict[bytes, _Record] = OrderedDict()
+        self._slow_rules: OrderedDict[tuple[str, bytes], _Record] = OrderedDict()
         self._longest = longest
 
     async def fields(self, rules: RuleSet, response: Response) -> "Mapping[str, Value] | Trouble":
         """The fields of a page, read in a process of its own."""
-        record = self._slow_rules.get(rules.pickled)
+        record = self._slow_rules.get(rules.key)
         if record is None:
             # Pages that have waited for their turn may find that an earlier one took too long.
             answer = await self._quick.run(
-                rules, response, lambda: _TOO_SLOW if rules.pickled in self._slow_rules else None
+                rules, response, lambda: _TOO_SLOW if rules.key in self._slow_rules else None
             )
             if not isinstance(answer, _Ended) or not answer.by_time:
                 return self._told(rules, answer, response)
-            record = self._slow_rules.setdefault(rules.pickled, _Record())
+            record = self._slow_rules.setdefault(rules.key, _Record())
             if len(self._slow_rules) > _REMEMBERED:
                 self._slow_rules.popitem(last=False)
         answer = await self._slow.run(rules, response, record.last_word)
@@ -146,8 +152,10 @@ class Extraction:
 class _Ended:
     """A process has ended over a page: at which rule, and whether because its time was over."""
 
-    def __init__(self, rule: int, *, by_time: bool) -> None:
-        self.rule = rule
+    def __init__(self, rule: int | None, *, by_time: bool) -> None:
+        """Without a rule, none had begun."""
+        self.had_begun = rule is not None
+        self.rule = rule or 0
         self.by_time = by_time
 
 
@@ -183,14 +191,14 @@ class _Lane:
         self._room = asyncio.Semaphore(processes)
         self._free: list[_Process] = []
         self._all: set[_Process] = set()
-        self._turns: dict[bytes, asyncio.Lock] = {}
-        self._waiting: dict[bytes, int] = {}
+        self._turns: dict[tuple[str, bytes], asyncio.Lock] = {}
+        self._waiting: dict[tuple[str, bytes], int] = {}
 
     async def run(
         self, rules: RuleSet, response: Response, known: Callable[[], "_Ended | None"] = lambda: None
     ) -> "dict[str, Any] | _Ended":
         """The answer of a process, or what is `known` when it is the page's turn."""
-        key = rules.pickled
+        key = rules.key
         turn = self._turns.setdefault(key, asyncio.Lock())
         self._waiting[key] = self._waiting.get(key, 0) + 1
         try:
@@ -205,7 +213,14 @@ class _Lane:
                 del self._waiting[key], self._turns[key]
 
     async def _run(self, rules: RuleSet, response: Response) -> "dict[str, Any] | _Ended":
-        process = self._free.pop() if self._free else await self._start()
+        if self._free:
+            answer = await self._ask(self._free.pop(), rules, response)
+            # One that was ended while it waited, by somebody else, is no fault of the page.
+            if not isinstance(answer, _Ended) or answer.by_time or answer.had_begun:
+                return answer
+        return await self._ask(await self._start(), rules, response)
+
+    async def _ask(self, process: "_Process", rules: RuleSet, response: Response) -> "dict[str, Any] | _Ended":
         process.keep()
         try:
             answer = await process.ask(rules.pickled, self._seconds, response)
@@ -270,8 +285,7 @@ class _Process:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             pass_fds=[place.fileno()],
-            # It reads what strangers have written, and needs no secret of ours.
-            env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+            env=bare_environment(),
         )
         started = cls(process, place)
         try:
@@ -283,8 +297,9 @@ class _Process:
         return started
 
     async def ask(self, rules: bytes, seconds: float, response: Response) -> "dict[str, Any] | _Ended":
-        from gossamer.work.rule_process import LENGTH, Task
+        from gossamer.work.rule_process import LENGTH, NONE, PLACE, Task
 
+        os.pwrite(self._place.fileno(), PLACE.pack(NONE), 0)
         bare = {name: value for name in ("content-type", "content-language") if (value := response.header(name))}
         body = pickle.dumps(Task(rules, seconds, response._replace(headers=bare, screenshot=b"")))
         try:
@@ -300,10 +315,11 @@ class _Process:
             return _Ended(self._rule(), by_time=self._process.returncode == -signal.SIGPROF)
         return answer
 
-    def _rule(self) -> int:
-        from gossamer.work.rule_process import PLACE
+    def _rule(self) -> int | None:
+        from gossamer.work.rule_process import NONE, PLACE
 
-        return int(PLACE.unpack(os.pread(self._place.fileno(), PLACE.size, 0))[0])
+        rule = int(PLACE.unpack(os.pread(self._place.fileno(), PLACE.size, 0))[0])
+        return None if rule == NONE else rule
 
     def keep(self) -> None:
         if self._idle:

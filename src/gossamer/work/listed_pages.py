@@ -15,6 +15,7 @@ import orjson
 
 from gossamer.model.url import domain_of, normalise, site_of_url
 from gossamer.parse.sitemap import SitemapReader
+from gossamer.work.extraction import bare_environment
 
 _LONGEST = 2_000  # characters of an address
 _PIECE = 65_536
@@ -127,7 +128,10 @@ class ListingReaders:
 
     async def _start(self) -> asyncio.subprocess.Process:
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", __name__, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+            *(sys.executable, "-P", "-m", __name__),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env=bare_environment(),
         )
         self._all.add(child)
         await _listen(child)  # it has begun: what that takes is not the file's fault

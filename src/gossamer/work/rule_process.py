@@ -36,6 +36,7 @@ from gossamer.parse import bare_document, parse_document
 LENGTH = struct.Struct("!Q")
 PLACE = struct.Struct("!H")
 PLACE_BYTES = 64
+NONE = 0xFFFF  # at that place: no rule has begun
 READY = b"!"
 MEMORY = 1 << 30  # bytes of address space beyond what it begins with
 
@@ -87,8 +88,9 @@ def _answer(task: Task, place: mmap.mmap) -> Mapping[str, object]:
     except RuleStopped as stopped:
         return {"stopped": str(stopped)}
     except MemoryError:
-        running = next(path for path, number in numbers.items() if number == PLACE.unpack_from(place)[0])
-        return {"stopped": f'rule "{running}": more than {MEMORY >> 30} GB of memory'}
+        running = next((path for path, number in numbers.items() if number == PLACE.unpack_from(place)[0]), None)
+        what = "reading the page" if running is None else f'rule "{running}"'
+        return {"stopped": f"{what}: more than {MEMORY >> 30} GB of memory"}
     except Exception as error:  # noqa: BLE001 - becomes the page's trouble, with its name in the log
         return {"failed": type(error).__name__}
     finally:

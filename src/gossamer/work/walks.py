@@ -20,7 +20,7 @@ from gossamer.model.url import origin_of, url_key
 from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import HandBack, Step
-from gossamer.store import jobs, leased, memory, pages, reclaim, robots, visits
+from gossamer.store import budgets, jobs, leased, memory, pages, reclaim, robots, visits
 from gossamer.store.pages import Known
 from gossamer.store.robots import RobotsAnswer
 from gossamer.store.tx import Tx
@@ -239,4 +239,6 @@ class Walks:
             policy, rules = ready.policy(), ready.rules()
         except Exception as error:
             raise UnusableJob(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
-        return _Bound(ready, policy, await outlets_of(self._kit, job_id, policy), RuleSet(rules) if rules else None)
+        accounts = await self._kit.database.read(budgets.accounts_of, [job_id]) if rules else {}
+        rule_set = RuleSet(rules, accounts.get(job_id, "")) if rules else None
+        return _Bound(ready, policy, await outlets_of(self._kit, job_id, policy), rule_set)
