@@ -97,6 +97,24 @@ async def test_a_job_is_found_by_its_name_and_the_newest_as_last(database: AnyDa
     assert unknown.value.code == "job.bad_id"
 
 
+async def test_a_name_that_is_part_of_the_id_of_another_job_is_neither(database: AnyDatabase) -> None:
+    first = await database.write(prospect, "Acme Q1", "a.test")
+    part = short(first.id)
+    assert await database.write(jobs.rename, first.id, part)
+    assert (await control.find_job(database, part)).id == first.id
+    assert await database.write(jobs.rename, first.id, "Acme Q1")
+    second = await database.write(prospect, part, "a.test")
+    with pytest.raises(UserError, match=f"is part of the id of job {part}, and is the name of job {short(second.id)}"):
+        await control.find_job(database, part)
+    assert (await control.find_job(database, str(first.id))).id == first.id
+    assert await database.write(jobs.rename, first.id, "Last")
+    with pytest.raises(UserError, match=f"the newest job, {short(second.id)}, and is the name of job {part}"):
+        await control.find_job(database, "last")
+    assert await database.write(jobs.rename, second.id, "last")
+    with pytest.raises(UserError, match="the name of more than one"):
+        await control.find_job(database, "last")
+
+
 async def test_names_of_other_accounts_are_not_known(database: AnyDatabase) -> None:
     theirs = await database.write(prospect, "Acme Q1", "a.test", account="other")
     with pytest.raises(UserError):

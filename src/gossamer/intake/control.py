@@ -1,6 +1,6 @@
 """Steering a job that exists. What is not legal from its state is refused, saying what is."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn, TypeAlias
@@ -70,22 +70,24 @@ async def find_job(database: Database, text: str, owner: str | None = None) -> J
 
 
 async def _meant(database: Database, text: str, owner: str | None) -> UUID:
-    if text.lower() == LAST:
-        newest = await database.read(jobs.recent, 1, account=owner)
-        newest = newest or await database.read(jobs.recent, 1, jobs.Wanted(recipe="scrape"), owner)
-        if newest:
-            return newest[0].id
-        raise UserError("job.not_found", "There is no job yet.", hint="Start one with 'gossamer job run'.")
     same = await database.read(jobs.named, text, owner) if text else []
     if len(same) > 1:
         listed = ", ".join(
             f"{short(one.id)} ({one.state}, {one.created_at.astimezone():%Y-%m-%d %H:%M})" for one in same
         )
         raise UserError("job.ambiguous", f"{text!r} is the name of more than one job: {listed}.", hint="Give an id.")
-    if same:
-        return same[0].id
+    if text.lower() == LAST:
+        newest = await database.read(jobs.recent, 1, account=owner)
+        newest = newest or await database.read(jobs.recent, 1, jobs.Wanted(recipe="scrape"), owner)
+        if newest:
+            return _unless_named(text, "stands for the newest job,", newest[0].id, same)
+        raise UserError("job.not_found", "There is no job yet.", hint="Start one with 'gossamer job run'.")
     matching = jobs.matching if owner is None else partial(_matching, owner)
     match await find_id(database, text, matching):
+        case UUID() as identifier:
+            return _unless_named(text, "is part of the id of job", identifier, same)
+        case _ if same:
+            return same[0].id
         case NotAnId():
             raise UserError(
                 "job.bad_id",
@@ -94,9 +96,18 @@ async def _meant(database: Database, text: str, owner: str | None) -> UUID:
             )
         case Several(some):
             raise UserError("job.ambiguous", f"{text!r} fits more than one job: {some}.", hint="Give more characters.")
-        case UUID() as identifier:
-            return identifier
     raise _not_found(text)
+
+
+def _unless_named(text: str, how: str, meant: UUID, same: Sequence[Job]) -> UUID:
+    """The job that is meant, unless another one is called so: what is done to the wrong one may not be undone."""
+    if same and same[0].id != meant:
+        raise UserError(
+            "job.ambiguous",
+            f"{text!r} {how} {short(meant)}, and is the name of job {short(same[0].id)}.",
+            hint="Give an id with more characters.",
+        )
+    return meant
 
 
 def _not_found(text: str) -> UserError:
