@@ -99,6 +99,14 @@ def test_what_holds_more_than_half_of_the_words_is_no_frame_whatever_it_is_calle
         ), page[:60]
 
 
+@pytest.mark.parametrize("name", ["toc", "search-results", "tags", "popular list", ""])
+def test_a_list_of_links_that_is_most_of_a_page_is_what_the_page_is_about(name: str) -> None:
+    listed = "".join(f"<li><a href=/p{number}>Boat of oak number {number}</a></li>" for number in range(60))
+    prose = f"<h1>Boats</h1><p>{'We build boats of oak for people all over the country. ' * 6}</p>"
+    assert "number 59" in markdown_of(document(f'<body>{prose}<div class="{name}"><ul>{listed}</ul></div>'))
+    assert "number 59" not in markdown_of(document(f'<body><div class="main-menu"><ul>{listed}</ul></div>{prose}'))
+
+
 @pytest.mark.parametrize(
     "page",
     [

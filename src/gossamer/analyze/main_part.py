@@ -78,6 +78,10 @@ _FRAME_NAMES = frozenset(
     | {"share", "sharebar", "shares", "sharing", "sidebar", "signin", "signup", "skip", "social", "sponsor"}
     | {"sponsored", "subscribe", "subscription", "survey", "taglist", "tags", "toolbar", "tooltip", "topics"}
 )
+_MENU_NAMES = frozenset(
+    {"breadcrumb", "breadcrumbs", "dropdown", "footer", "header", "masthead", "menu", "menus", "modal", "nav", "navbar"}
+    | {"navigation", "overlay", "popup", "sidebar", "toolbar"}
+)
 _FRAME_ENDINGS = ("comments", "gallery", "newsletter", "sidebar", "slideshow")
 _CONTENT_NAMES = frozenset(
     {"article", "body", "column", "container", "content", "entry", "layout", "main", "page", "post", "story", "text"}
@@ -167,7 +171,7 @@ def clear(body: Element, *, article: bool, wide: bool = False) -> None:
         core.prose >= (_LEAST_WIDE_CORE if wide else _LEAST_CORE)
         and core.plain >= (top.plain - top.elsewhere) * _ENOUGH
     ):
-        _drop_around(path, _belongs if article else _may_belong)
+        _drop_around(path, _belongs if article else _may_belong, most=top.chars if article else top.chars // 2)
         if article:
             _drop_within(core.inside, core)
             _drop_labels(blocks)
@@ -302,7 +306,7 @@ def _add_up(blocks: list[Block]) -> None:
 
 
 def _drop_frame(top: Block) -> None:
-    half, prose = top.plain / 2, top.prose
+    half, prose, most = top.plain / 2, top.prose, top.chars // 2
     waiting = list(top.inside)
     while waiting:
         block = waiting.pop()
@@ -310,14 +314,14 @@ def _drop_frame(top: Block) -> None:
             continue
         if block.tag in _LEAVES:
             block.gone = block.plain <= half and _is_hidden(block.element)
-        elif block.plain <= half and _is_frame(block, prose):
+        elif block.plain <= half and _is_frame(block, prose, most):
             block.gone = True
         else:
             waiting += block.inside
 
 
-def _is_frame(block: Block, prose: int) -> bool:
-    """`prose` is that of the page."""
+def _is_frame(block: Block, prose: int, most: int) -> bool:
+    """`prose` is that of the page. What has more than `most` characters must be a menu by its name."""
     element = block.element
     names = f"{element.attr('class') or ''} {element.attr('id') or ''}"
     words = {word.lower() for word in _NAME_WORD.findall(names)} if len(names) > 1 else frozenset[str]()
@@ -331,7 +335,8 @@ def _is_frame(block: Block, prose: int) -> bool:
         return block.prose <= prose * _TINY and not block.titled
     if element.attr("role") in _FRAME_ROLES or _is_hidden(element):
         return True
-    return bool(words) and _is_named_as_frame(words, block, prose)
+    may_be = bool(words) and (block.chars <= most or not words.isdisjoint(_MENU_NAMES))
+    return may_be and _is_named_as_frame(words, block, prose)
 
 
 def _is_named_as_frame(words: Set[str], block: Block, prose: int) -> bool:
@@ -387,7 +392,8 @@ def _path_to_core(top: Block) -> list[Block]:
     return path
 
 
-def _drop_around(path: list[Block], belongs: Callable[[Block, Block, bool], bool]) -> None:
+def _drop_around(path: list[Block], belongs: Callable[[Block, Block, bool], bool], *, most: int) -> None:
+    """What has more than `most` characters is no frame: a table of contents may be all that a page is about."""
     for outer, way in pairwise(path):
         if outer.own and not outer.own_prose:
             _drop_loose(outer)
@@ -397,7 +403,7 @@ def _drop_around(path: list[Block], belongs: Callable[[Block, Block, bool], bool
                 is_before = False
             elif is_before and block.titled and block.tag not in _HEADINGS:
                 _drop_within(block.inside, path[-1])
-            elif not belongs(block, way, is_before):
+            elif block.chars <= most and not belongs(block, way, is_before):
                 block.gone = True
 
 
