@@ -23,6 +23,8 @@ def place(body: str, keyword: str = "CRM") -> str:
         ("<main><nav>CRM</nav></main><p>words</p>", "navigation"),
         ("<div role=navigation>CRM</div><header>CRM</header><footer>CRM</footer>", "navigation"),
         ("<footer><h3>CRM</h3></footer>", "navigation"),
+        ("<nav><a href=/>Shop</a><a href=/b>CRM</a></nav>", "navigation"),
+        ("<nav><a href=/>Shop</a><i class=dot></i><a href=/b>CRM</a></nav>", "navigation"),
         ("<header><nav>CRM</nav></header><h2>scramble</h2>", "navigation"),
         ("<article><header><p>CRM</p></header></article>", "body"),
         ("<article><header><h1>CRM</h1></header></article>", "heading"),

@@ -38,7 +38,9 @@ _MAY_HIDE = (
     ":is([hidden],[popover],dialog:not([open]),[style]:is([style*=none i],[style*=visibility i])):not(html,body)"
 )
 # All but markup that neither parts words nor hides them. Neighbouring links part words.
-_NOT_SIMPLE = ":not(:is(a,abbr,b,code,em,i,small,span,strong,u):not([hidden],[style],[popover])),a+a,:has(>a)+:has(>a)"
+_NOT_SIMPLE = (
+    ":not(:is(a,abbr,b,code,em,i,small,span,strong,u):not([hidden],[style],[popover])),a+a,a+:empty+a,:has(>a)+:has(>a)"
+)
 
 _SPACES = re.compile(r"[ \t\n\f\r]+")  # what parts the words of an attribute
 
