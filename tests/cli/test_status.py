@@ -20,6 +20,7 @@ from gossamer.model.page import Page, Visit
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.prospect import ProspectParams
+from gossamer.recipes.scrape import ScrapeParams
 from gossamer.settings import Settings
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, PageStep, Step
@@ -44,6 +45,10 @@ def test_what_was_asked_for_is_said_in_two_lines() -> None:
         "Looks for: 2 keywords, links to acme.com",
         "With: --competitor-domain rival.com --depth 3 --include '/blog/*'",
     ]
+    flags = ProspectParams(keywords=["IT"], case_sensitive=True, plurals=True, snippet=20, lines_skipped=2)
+    assert list(asked_for(flags.model_dump(), ProspectParams))[1:] == ["With: --case-sensitive --plurals --snippet 20"]
+    page = ScrapeParams(formats=["markdown"], only_main_content=False)
+    assert list(asked_for(page.model_dump(), ScrapeParams))[1:] == ["With: --whole-page"]
 
 
 async def test_a_status_says_what_holds_and_until_when_results_are_kept(

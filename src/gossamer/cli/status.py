@@ -60,6 +60,9 @@ def _wanted(job: Job) -> Iterator[str]:
     return iter([f"Recipe: {job.recipe}, which this program does not know. Go on with the program that created it."])
 
 
+_OFF = {"only_main_content": "--whole-page"}  # options that turn something off
+
+
 def asked_for(params: Mapping[str, Any], kind: type[BaseModel], at_once: int | None = None) -> Iterator[str]:
     """What is looked for, and the options that are not as they usually are."""
     client = ", ".join(params.get("client_domains", ()))
@@ -73,12 +76,15 @@ def asked_for(params: Mapping[str, Any], kind: type[BaseModel], at_once: int | N
     for name, field in kind.model_fields.items():
         value = params.get(name)
         if (
-            name in ("keywords", "client_domains", "mode", "ladder", "formats", "extract")
+            name in ("keywords", "client_domains", "mode", "ladder", "formats", "extract", "lines_skipped")
             or value is None
             or value == field.get_default(call_default_factory=True)
         ):
             continue
         option = "--" + name.replace("_", "-").removesuffix("s" if name.endswith("domains") else "")
+        if isinstance(value, bool):
+            options.append(option if value else _OFF.get(name, option))
+            continue
         for one in value if isinstance(value, list) else [value]:
             options += [option, shlex.quote(str(one))]
     if at_once is not None:
