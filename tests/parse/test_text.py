@@ -124,6 +124,11 @@ def _walked(node: Any) -> str:
     return said
 
 
+def test_an_empty_quotation_glues_nothing() -> None:
+    source = "<body><span><blockquote></blockquote>one</span><div>two</div>"
+    assert visible_text(parse(source, positions=False, scripting=True), source) == "one two"
+
+
 @settings(deadline=None, max_examples=400)
 @given(st.lists(st.recursive(_WORDS | _WORDS.map("{} ".format), _around, max_leaves=20), max_size=5))
 def test_no_word_is_lost_glued_or_torn_whatever_stands_in_what(parts: list[str]) -> None:

@@ -10,6 +10,7 @@ afterwards, because others ask the same tree deeper questions:
     lists                     become blocks: the renderer shows nothing of a list but the items directly in it, and
                               numbers them
     preformatted text         becomes a block: the renderer would show the scripts in it
+    quotations                become blocks: behind an empty one the renderer forgets the next line break
     tables                    become blocks if their cells hold blocks; the renderer runs those together
     blocks in inline markup   get a space behind them, as labels in drawings do: the renderer forgets it
     raised numbers            get the digits they look like: `CRM<sup>1</sup>` is `CRM¹`, not `CRM1`
@@ -41,7 +42,7 @@ _INVISIBLE_IN_FORMULAS = dict.fromkeys(range(0x2061, 0x2065))
 _LAYOUT = PlainText(layout="strict", bullet="", table_cell_separator=" ")
 _DISGUISES = (
     *((tag, "div") for tag in ("form", "fieldset", "legend", "button", "select", "option", "optgroup", "textarea")),
-    *((tag, "div") for tag in ("center", "dialog", "dir", "hgroup", "search", "xmp")),
+    *((tag, "div") for tag in ("blockquote", "center", "dialog", "dir", "hgroup", "search", "xmp")),
     *((tag, "br") for tag in ("img", "input", "iframe", "video", "audio", "canvas", "object", "meter", "progress")),
     *((tag, "script") for tag in ("noscript", "datalist", "noembed", "noframes", "desc", "rt")),
     *((tag, "div") for tag in ("ul", "ol", "menu", "pre")),
