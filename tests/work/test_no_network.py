@@ -79,3 +79,25 @@ async def test_three_dead_domains_come_to_their_end(tmp_path: Path) -> None:
         await work_until_over(kit, job_id)
         found = await kit.database.read(sites.summaries, job_id)
     assert {one.state for one in found} == {SiteState.FAILED}
+
+
+async def test_a_job_of_dead_domains_does_not_keep_others_waiting(tmp_path: Path) -> None:
+    site = Site(lambda host, path: (200, {}, PAGE) if path == "/" else (404, {}, ""))
+    server = await asyncio.start_server(site, "127.0.0.1", 0)
+    rules = f"alive.example=127.0.0.1:{server.sockets[0].getsockname()[1]},*.test=127.0.0.1:{unused_port()}"
+    settings = Settings(home=tmp_path, domain_rate=20, connect_to=rules)
+    async with server, open_kit(settings, 1) as kit:
+        await kit.database.write(upgrade)
+        dead = await submit_job(kit, *HOSTS)
+        shard = Shard(kit, 0, 1, "home/0-1")
+        running = asyncio.create_task(shard.run())
+        async with asyncio.timeout(60):
+            while not await has_reason(kit, dead, "No network since "):
+                await asyncio.sleep(0.05)
+            alive = await submit_job(kit, "alive.example")
+            while (await kit.database.read(sites.summaries, alive))[0].state is SiteState.OPEN:
+                await asyncio.sleep(0.05)
+        shard.stop()
+        await running
+        found = await kit.database.read(sites.summaries, alive)
+    assert {one.state for one in found} == {SiteState.DONE}

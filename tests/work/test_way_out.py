@@ -169,6 +169,21 @@ async def test_many_dead_sites_come_to_their_end_where_nothing_else_speaks_for_a
     assert await fail(way, *hosts(MANY)) == [False] * MANY
 
 
+async def test_dead_sites_of_one_job_do_not_keep_the_sites_of_others_waiting(ground: Ground) -> None:
+    ground.name(*hosts(MANY), "other.test")
+    way = ground.way_out()
+
+    async def waiting() -> list[str]:
+        return ["http://a.test/", "http://other.test/"]
+
+    way.waiting = waiting
+    assert await fail(way, *hosts(MANY)) == [True] * MANY
+    assert way.is_away
+    await ground.listen("other.test")
+    await until(lambda: not way.is_away)
+    assert ground.asked[0] == "other.test"
+
+
 async def test_while_others_can_do_the_work_nobody_ceases_to_wait(ground: Ground) -> None:
     ground.name(*hosts(MANY))
     way = ground.way_out(patience=timedelta(seconds=0.1))

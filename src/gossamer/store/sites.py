@@ -1,5 +1,6 @@
 """Sites: one host of a job with its `www` twin."""
 
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,12 +11,12 @@ from sqlalchemy import Text, bindparam, case, cast, func, insert, literal_column
 
 from gossamer.model.ids import new_id
 from gossamer.model.job import Target
-from gossamer.model.states import SiteState, VisitState
+from gossamer.model.states import JobState, SiteState, VisitState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import domain_of, shard_of
 from gossamer.store.at_once import AtOnce
 from gossamer.store.many import Many, in_order
-from gossamer.store.tables import pages, sites, visits
+from gossamer.store.tables import jobs, pages, sites, visits
 from gossamer.store.tx import Tx
 
 LISTED = "list"
@@ -291,3 +292,20 @@ def hosts(tx: Tx, job_id: UUID, after: str, limit: int) -> list[tuple[str, UUID]
         .limit(limit)
     )
     return [(row.host, row.id) for row in tx.run(query)]
+
+
+_RUNNING = select(jobs.c.id).where(jobs.c.state == JobState.RUNNING)
+_THAT_WAITS = (
+    select(sites.c.entries)
+    .join(visits, visits.c.site_id == sites.c.id)
+    .where(visits.c.job_id == bindparam("job"), visits.c.state == VisitState.READY)
+    .limit(1)
+)
+
+
+def that_wait(tx: Tx, most: int) -> list[str]:
+    """Where sites begin that wait for a slot: one of each of so many running jobs, by chance."""
+    running = list(tx.run(_RUNNING).scalars())
+    some = random.sample(running, min(most, len(running)))
+    entries = (tx.run(_THAT_WAITS, {"job": job_id}).scalar() for job_id in some)
+    return [random.choice(one) for one in entries if one]

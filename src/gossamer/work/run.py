@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 from gossamer import __version__
 from gossamer.dispatch import Nudge
+from gossamer.errors import StorageAway
 from gossamer.issuing.deal import anything_ready, issue
 from gossamer.model.fetching import HOME_LANE
 from gossamer.model.states import JobState
@@ -18,7 +19,7 @@ from gossamer.model.worker import Worker
 from gossamer.settle.commit import Committed
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import HandBack, Step
-from gossamer.store import jobs, workers
+from gossamer.store import jobs, sites, workers
 from gossamer.telemetry import get_logger
 from gossamer.work.address import AddressWatch
 from gossamer.work.brake import Brake
@@ -38,6 +39,7 @@ from gossamer.work.walks import Claimed, Walks, claim_and_load
 
 log = get_logger(__name__)
 
+_ASKED_ABOUT = 6  # jobs, of each of which a site is named that waits
 _LOOK_AROUND = 0.2  # seconds between looks for new rows
 _GATHERED = 0.02  # seconds in which visits that end are looked at together
 _BEAT = 5.0  # seconds between signs of life in the rows
@@ -85,6 +87,7 @@ class Shard:
         machine, host = home_of(worker), socket.gethostname()
         self._network = NetworkWatch(kit.database, kit.way_out, machine, host, self._others_can)
         kit.way_out.others_can = self._others_can
+        kit.way_out.waiting = self._sites_that_wait
         self._extraction = Extraction()
         self._walks = Walks(
             kit,
@@ -272,6 +275,12 @@ class Shard:
     async def _others_can(self) -> bool:
         """Whether another machine can do our work while we have no network: here there is none."""
         return False
+
+    async def _sites_that_wait(self) -> list[str]:
+        try:
+            return await self._kit.database.read(sites.that_wait, _ASKED_ABOUT)
+        except StorageAway:
+            return []
 
     async def _look_for_the_proxy(self) -> set[UUID]:
         if not self._kit.outage.lasts():

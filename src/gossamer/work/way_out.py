@@ -41,7 +41,7 @@ VERY_MANY = 20  # where the name server answers all the same
 _TICK = 0.1  # seconds
 _WAIT, _LONGEST_WAIT = 10, 40  # ticks for which a later answer is waited for; the second while others are in flight
 _FIRST_LOOK, _LONGEST_PAUSE = 1.0, 5.0  # seconds between looks during an outage
-_FEW, _AT_ONCE = 2, 5  # addresses of one look
+_FEW, _AT_ONCE, _OTHERS = 2, 5, 2  # addresses of one look; of sites that were not asked yet
 _CONNECT = 3.0  # seconds
 _TURN = timedelta(seconds=2)  # for the Gate
 _REMEMBERED = 1_000  # domains that failed
@@ -118,6 +118,8 @@ class WayOut:
         self._in_flight = 0  # requests of all visits
         self.others_can: Callable[[], Awaitable[bool]] = _nobody
         """Whether somebody else can do our work meanwhile: then there is no hurry to disbelieve."""
+        self.waiting: Callable[[], Awaitable[Sequence[str]]] = _nowhere
+        """Addresses of sites that wait, of several jobs: not all of them need be those that fail."""
 
     @property
     def is_away(self) -> bool:
@@ -317,14 +319,23 @@ class WayOut:
             place = _place(clearance, answered=True)
             found.setdefault((place.address, place.port), place)
             if len(found) == _AT_ONCE:
-                return list(found.values())
+                break
+        if self.is_away:
+            # A job whose sites are all dead must not keep others waiting, of which nobody knows anything yet.
+            others = [url for url in await self.waiting() if domain_of(host_of(url)) not in self._failed]
+            await self._add_places(found, others[:_OTHERS])
+        if len(found) >= _AT_ONCE:
+            return list(found.values())
         if self.is_away or len(silent) >= MANY:
             asked = _turned(list(silent.values()), (self._round - 1) * _AT_ONCE)[:_AT_ONCE]
-            for admitted in await asyncio.gather(*(self._admit(one.url) for one in asked)):
-                if admitted:
-                    place = _place(admitted, answered=False)
-                    found.setdefault((place.address, place.port), place)
+            await self._add_places(found, [one.url for one in asked])
         return list(found.values())[:_AT_ONCE]
+
+    async def _add_places(self, found: dict[tuple[str, int], _Place], urls: Sequence[str]) -> None:
+        for admitted in await asyncio.gather(*(self._admit(url) for url in urls)):
+            if admitted:
+                place = _place(admitted, answered=False)
+                found.setdefault((place.address, place.port), place)
 
     async def _admit(self, url: str) -> Clearance | None:
         try:
@@ -373,19 +384,23 @@ class WayOut:
 
     def _recalled(self, url: str) -> Clearance:
         with suppress(FetchError):
-            return self._guard.recall(url) or _NOWHERE
-        return _NOWHERE
+            return self._guard.recall(url) or _NO_PLACE
+        return _NO_PLACE
 
     def _is_looked_up(self, one: _Failed) -> bool:
         """Whether a name server has to be asked for its address."""
         return not self._recalled(one.url).by_rule and not _is_address(host_of(one.url))
 
 
-_NOWHERE = Clearance("", (), "")
+_NO_PLACE = Clearance("", (), "")
 
 
 async def _nobody() -> bool:
     return False
+
+
+async def _nowhere() -> Sequence[str]:
+    return ()
 
 
 async def _connect(host: str, port: int) -> None:
