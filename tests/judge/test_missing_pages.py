@@ -181,7 +181,10 @@ def test_who_does_maintenance_is_there(title: str) -> None:
     ["Site Maintenance", "Website Maintenance", "Server Maintenance", "Service Interruption", "Be Right Back"],
 )
 def test_the_name_of_a_service_closes_no_site(name: str) -> None:
-    offer = "We look after it month by month, from 30 a month, so that you can look after your boats."
+    offer = (
+        "We look after it month by month, from 30 a month, so that you can look after your boats and customers come "
+        "back. If your site is down, we get it back in 2 hours; it is unique."
+    )
     assert flaw(html(f"{name} | Harbour", f"<h1>{name}</h1><p>{offer}</p>")) is None
     assert flaw(html(f"{name} | Harbour", f"<h1>{name}</h1><p>We are back soon.</p>")) == MENDED
     assert flaw(html(name, f"<h1>{name}</h1>")) == MENDED

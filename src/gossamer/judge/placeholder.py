@@ -57,9 +57,11 @@ _MAYBE_MAINTENANCE = re.compile(
     r"|service interruption|be right back"
 )
 _NOW = re.compile(
-    r"\bback (?:soon|shortly|online|later|in (?:a|an|\d+|one|two|few)\b)|\b(?:check|come) back\b"
-    r"|\b(?:try|visit us) again (?:later|soon|shortly|in)\b|\binconvenience\b"
-    r"|\b(?:we|it|site|shop|store|page|service)(?:'re| are|'s| is) (?:currently|temporarily|down|offline|closed|un)"
+    r"\b(?:be|are|is|'re|'s) (?:right )?back (?:soon|shortly|online|later|in)\b"
+    r"|\b(?:check|come) back (?:soon|shortly|later|again|in)\b"
+    r"|\b(?:try|visit us) again (?:later|soon|shortly|in)\b|\b(?:the|any|this|for) inconvenience\b"
+    r"|(?<!your )\b(?:we|site|shop|store|page|service)(?:'re| are|'s| is)"
+    r" (?:currently|temporarily|offline|closed|unavailable|under|down for)\b"
 )
 _BRIEF = 1_000  # characters that are no menu
 _HARDLY_ANY = 60
