@@ -22,6 +22,7 @@ from gossamer.client import (
     InvalidRequest,
     NotAllowed,
     NotFound,
+    PageFailed,
     ServerError,
     StillRunning,
     TooManyRequests,
@@ -153,9 +154,10 @@ def test_single_pages_and_many(working: Server) -> None:
             ("http://shop.town/a", "done"),
             ("http://shop.town/b", "done"),
         }
-        with pytest.raises(InvalidRequest, match="Not Found") as failed:
+        with pytest.raises(PageFailed, match="Not Found") as failed:
             client.scrape("http://shop.town/gone")
-        assert (failed.value.status, failed.value.code) == (422, "page-failed")
+        assert (failed.value.status, failed.value.code, failed.value.reason) == (422, "page-failed", "not_found")
+        assert not isinstance(failed.value, InvalidRequest)  # the request was right
         with pytest.raises(NotAllowed) as refused:
             client.scrape("http://shop.town/private")
         assert refused.value.code == "robots-disallowed"

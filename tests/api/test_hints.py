@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gossamer.client import BadKey, Client
 from tests.api.conftest import Server, new_job
 
 pytestmark = pytest.mark.xdist_group("api")  # they share a server
@@ -47,3 +48,26 @@ def test_a_bad_address_is_named_with_its_place(api: Server) -> None:
     with api.client(right="submit") as client:
         said = client.post("/v1/batch", json={"urls": ["https://a.test/", "not an address"]}).json()
     assert (said["code"], said["detail"].partition(": ")[0]) == ("urls.bad", "#/body/urls/1")
+
+
+def test_another_method_is_named_with_what_to_send(api: Server) -> None:
+    with api.client(right="submit") as client:
+        scrape, batch = client.get("/v1/scrape"), client.get("/v1/batch")
+    assert (scrape.status_code, scrape.json()["code"]) == (405, "method")
+    assert scrape.json()["hint"] == 'Use POST with a JSON body: {"url": "https://example.com/"}.'
+    assert batch.json()["hint"] == 'Use POST with a JSON body: {"urls": ["https://example.com/"]}.'
+
+
+def test_a_wrong_key_is_told_whom_to_ask(api: Server) -> None:
+    """`POST /v1/keys` needs a key: it is no way out for somebody who has none."""
+    key, ask = "gsk_" + "x" * 43, "Ask whoever runs this server for one: 'gossamer system keys create NAME'."
+    bearer = {"Authorization": f"Bearer {key}"}
+    with api.stranger() as nobody:
+        ours = nobody.get("/v1/jobs", headers=bearer).json()["hint"]
+        bee = nobody.get("/api/v1", params={"api_key": key, "url": "http://a.test/"}).json()["message"]
+        fire = nobody.post("/firecrawl/v2/scrape", headers=bearer, json={"url": "http://a.test/"}).json()["error"]
+    with Client(api.url, key) as client, pytest.raises(BadKey) as refused:
+        client.account()
+    for said in (ours, bee, fire, str(refused.value)):
+        assert ask in said
+        assert "/v1/keys" not in said

@@ -39,6 +39,7 @@ class Refused:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+WHOM_TO_ASK = "Check that you copied the whole key. Ask whoever runs this server for one: "
 SEE_DOCS = "See /docs for what is expected."
 TABLE = {
     "no JSON": Refused(
@@ -105,7 +106,7 @@ TABLE = {
         401,
         "auth.wrong",
         "This API key is wrong: it is not known here, or it was revoked.",
-        "Check that you copied the whole key, or create a new one",
+        WHOM_TO_ASK,
         who="",
         headers={"X-API-Key": "gsk_nobody"},
     ),
@@ -113,7 +114,7 @@ TABLE = {
         401,
         "auth.wrong",
         "This does not look like an API key: keys start with gsk_.",
-        "Check that you copied the whole key, or create a new one",
+        WHOM_TO_ASK,
         who="",
         headers={"X-API-Key": "secret"},
     ),

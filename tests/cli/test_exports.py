@@ -326,7 +326,7 @@ def test_parquet_without_its_library_says_what_to_install() -> None:
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said == (
         "Parquet files need a library that is not installed. "
-        "Install it with \".venv/bin/pip install '.[parquet]'\", or choose another format.\n"
+        f'Install it with "{sys.executable} -m pip install pyarrow", or choose another format.\n'
     )
 
 

@@ -49,10 +49,12 @@ def test_a_running_job_without_a_runner_is_stopped() -> None:
 def test_the_end_says_how_many_succeeded_and_where_the_failures_are() -> None:
     job = replace(JOB, state=JobState.COMPLETED)
     progress = replace(PROGRESS, sites_total=4_873, sites_done=4_573, sites_failed=300)
-    said = report.ending(job, progress)[0]
+    said, command, *_ = report.ending(job, progress)
     assert said.startswith("Completed: 4,573 succeeded, 300 failed (see error report). ")
+    assert command == f"Error report: gossamer job errors {short(JOB.id)}"
     assert "Domains: 4,573 succeeded, 300 failed (see error report)" in report.status_lines(job, progress, None, NOW)
-    none = report.ending(job, replace(progress, sites_failed=0))[0]
+    none, *others = report.ending(job, replace(progress, sites_failed=0))
+    assert not any("job errors" in line for line in others)
     assert none.startswith("Completed: 4,573 succeeded, 0 failed. ")
 
 
@@ -88,29 +90,32 @@ def test_a_job_that_failed_everywhere_says_why() -> None:
     job = replace(JOB, state=JobState.COMPLETED)
     offline = Progress(sites_total=3, sites_failed=3)
     said = report.ending(job, offline, [(Reason.DNS, 3)])
-    assert said[1].startswith("Failed most often: DNS resolution failed (3).")
-    assert said[2] == "No name could be looked up at all: is this machine connected?"
+    assert said[2].startswith("Failed most often: DNS resolution failed (3).")
+    assert said[3] == "No name could be looked up at all: is this machine connected?"
     mixed = report.ending(job, offline, [(Reason.DNS, 2), (Reason.FORBIDDEN, 1)])
-    assert "HTTP 403 Forbidden (1)" in mixed[1]
+    assert "HTTP 403 Forbidden (1)" in mixed[2]
     assert not any("connected" in line for line in mixed)
+
+
+_IN_GENERAL = (Reason.SERVER_ERROR, Reason.CLIENT_ERROR, Reason.SAME_AS, Reason.RUNG_SKIPPED)
 
 
 def test_the_reasons_of_failures_have_no_gaps_and_hide_nobody() -> None:
     job = replace(JOB, state=JobState.COMPLETED)
     for reason in Reason:
-        (_, why, *_) = report.ending(job, Progress(sites_total=9, sites_failed=1), [(reason, 1)])
-        said = why.removeprefix("Failed most often: ").partition(" (1). ")[0]
+        (_, _, why, *_) = report.ending(job, Progress(sites_total=9, sites_failed=1), [(reason, 1)])
+        said = why.removeprefix("Failed most often: ").partition(" (1).")[0]
         assert said
         assert "{" not in why
-        assert said in reason.sentence or reason in (Reason.SERVER_ERROR, Reason.CLIENT_ERROR, Reason.SAME_AS)
-    (_, crashed, *_) = report.ending(job, PROGRESS, [(Reason.CRASHED, 1)])
-    assert crashed.startswith("Failed most often: Given up after crashing the worker (1). ")
+        assert said in reason.sentence or reason in _IN_GENERAL
+    (_, _, crashed, *_) = report.ending(job, PROGRESS, [(Reason.CRASHED, 1)])
+    assert crashed.startswith("Failed most often: Given up after crashing the worker (1).")
     four = [(reason, 1) for reason in (Reason.TLS, Reason.DNS, Reason.ROBOTS, Reason.GONE)]
-    (_, all_four, *_) = report.ending(job, PROGRESS, four)
+    (_, _, all_four, *_) = report.ending(job, PROGRESS, four)
     assert "HTTP 410 Gone (1)." in all_four
     many = [(reason, 2) for reason in list(Reason)[:8]]
-    (_, some, *_) = report.ending(job, PROGRESS, many)
-    assert " and others (6). " in some
+    (_, _, some, *_) = report.ending(job, PROGRESS, many)
+    assert some.endswith(" and others (6).")
 
 
 def test_the_live_display_fits_a_narrow_terminal() -> None:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from gossamer.cli import told
+from gossamer.cli import told, words
 from gossamer.cli.timeline import lines
 from gossamer.frontier.absence import Absence
 from gossamer.frontier.ruling import RuleLine
@@ -59,7 +59,7 @@ def test_every_line_fits_and_no_address_is_broken(width: int) -> None:
         "a.example: done; 7 pages read of 20 known from its sitemap",
         "on https://a.example/ (depth 1)",
         "allowed by line 12: Allow: /and/; Crawl-delay 2 s (HTTP 200, asked",
-        "direct: HTTP 503 Service Unavailable; 1 request in 40 ms",
+        "direct: HTTP 503 Service Unavailable in 40 ms",
         "direct: HTTP 200; 3 requests (2 redirects) in 3.10 s",
         "done: read, 8,000 bytes",
         'CRM: 3 times, heading, unlinked: "a CRM b"',
@@ -80,9 +80,14 @@ def test_an_address_that_is_no_page_says_why() -> None:
 @pytest.mark.parametrize(
     ("attempt", "sentence"),
     [
-        (Attempt("direct", None, "TIMEOUT", 3_000, MS, (MS,)), "Timeout; 1 request in 3.00 s"),
-        (Attempt("direct", 502, "SERVER_ERROR", 30, MS, (MS,)), "HTTP 502 server error; 1 request in 30 ms"),
-        (Attempt("direct", 200, "BLOCKED", 30, MS, (MS,)), "HTTP 200, Blocked by bot protection; 1 request in 30 ms"),
+        (Attempt("direct", None, "TIMEOUT", 3_000, MS, (MS,)), "Timeout after 3.00 s"),
+        (Attempt("direct", 502, "SERVER_ERROR", 30, MS, (MS,)), "HTTP 502 server error in 30 ms"),
+        (Attempt("direct", 200, "BLOCKED", 30, MS, (MS,)), "HTTP 200, Blocked by bot protection in 30 ms"),
+        (Attempt("direct", 200, "", 2_082, MS, (MS + 2_070,)), "HTTP 200 in 12 ms (waited 2.07 s for its turn)"),
+        (
+            Attempt("direct", 200, "", 4_000, MS, (MS + 1_000, MS + 2_000)),
+            "HTTP 200; 2 requests (1 redirect) in 3.00 s (waited 1.00 s for its turn)",
+        ),
         (Attempt("direct", None, "ROBOTS", 0, MS, ()), "robots.txt disallowed; the page was not asked for"),
     ],
 )
@@ -96,13 +101,24 @@ def test_a_try_in_words(attempt: Attempt, sentence: str) -> None:
         (Ruling("f"), "not known: f was not asked for"),
         (Ruling("f", 503, MS), "not known: f could not be read (HTTP 503, asked 2026-"),
         (Ruling("f", None, MS), "not known: f could not be read (no answer, asked 2026-"),
-        (Ruling("f", 404, MS, True), "allowed, there is no such file (HTTP 404, asked 2026-"),
+        (Ruling("f", 404, MS, True), "allowed: robots.txt answered HTTP 404, which counts as no rules (asked 2026-"),
         (Ruling("f", 200, None, True), "allowed, no line speaks against it (HTTP 200, known from another job)"),
         (Ruling("f", 200, None, False, RuleLine(4, "Disallow: /")), "disallowed by line 4: Disallow: / (HTTP 200"),
     ],
 )
 def test_what_robots_said_in_words(ruling: Ruling, beginning: str) -> None:
     assert told.ruling(ruling).startswith(beginning)
+
+
+def test_a_try_stands_at_the_moment_its_request_was_sent() -> None:
+    """robots.txt was asked for while the page waited: a page that seems asked for before it would disprove our word."""
+    one = page(PageState.DONE, None, Attempt("direct", 200, "", 2_082, MS, (MS + 2_070,)))
+    shown = " ".join(lines(Explanation(URL, URL, site(), Ruling("f", 403, MS + 1_000, True), one), JOB, 110))
+    sent = words.moment(datetime.fromtimestamp((MS + 2_070) / 1000, UTC))
+    assert f"{sent}  direct: HTTP 200 in 12 ms" in shown
+    assert words.moment(AT) not in shown.partition("Settled")[0]
+    (tried,) = told.as_json(Explanation(URL, URL, site(), None, one), JOB)["page"]["attempts"]
+    assert (tried["at"], tried["took_ms"], tried["waited_ms"]) == ("2026-01-18T14:03:09.320Z", 12, 2_070)
 
 
 def test_how_a_site_ended_is_said_once() -> None:

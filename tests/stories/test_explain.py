@@ -98,7 +98,7 @@ def test_a_match_is_told_with_its_page(visited: tuple[Terminal, str]) -> None:
     assert (match["keyword"], match["frequency"], match["position"]) == ("CRM", 1, "heading")
     terminal, job = visited
     said = terminal.type("explain", f"http://{HOST}/about", "--job", job[-8:]).stdout
-    assert "HTTP 200; 1 request in" in said
+    assert "direct: HTTP 200 in " in said
     assert 'CRM: 1 time, heading: "' in said
 
 

@@ -22,6 +22,10 @@ from gossamer.errors import StorageAway, UserError
 from gossamer.model.account import DEFAULT, ApiKey, Right
 from gossamer.store import keys, users
 
+_WRONG = (
+    "Check that you copied the whole key. Ask whoever runs this server for one: 'gossamer system keys create NAME'."
+)
+
 Spends: TypeAlias = Callable[[Tenant, str | None], Awaitable[None]]
 """Refuses an account that cannot pay for a request; it is given the request's idempotency key, if there is one."""
 
@@ -102,7 +106,7 @@ async def _look_up(given: str, parts: Parts) -> Caller:
     raise UserError(
         "auth.wrong",
         "This does not look like an API key: keys start with gsk_.",
-        hint="Check that you copied the whole key, or create a new one with 'gossamer system keys create NAME'.",
+        hint=_WRONG,
     )
 
 
@@ -112,7 +116,7 @@ async def _by_key(given: str, parts: Parts) -> Caller:
         raise UserError(
             "auth.wrong",
             "This API key is wrong: it is not known here, or it was revoked.",
-            hint="Check that you copied the whole key, or create a new one with 'gossamer system keys create NAME'.",
+            hint=_WRONG,
         )
     await _note_use(found, parts)
     return Caller(found.account, found.right, found.id.hex, key=found.id)

@@ -10,7 +10,6 @@ from gossamer.errors import UserError
 from gossamer.export.formats import FORMATS
 
 _HINTS: Mapping[str, str] = {
-    "auth.wrong": "Check that you copied the whole key, or create a new one with POST /v1/keys.",
     "budget.spent": 'POST /v1/jobs/ID/resume with a higher limit, like {"LIMIT": 5000}, or take what there is '
     "with POST /v1/jobs/ID/exports.",
     "budget.too_low": "Give a higher limit, or take what there is with POST /v1/jobs/ID/exports.",

@@ -197,5 +197,17 @@ def _http(request: Request, error: HTTPException) -> Response:
         return problem(identifier, 404, "not_found", f"There is nothing at {path}.", hint="See /docs.", headers=headers)
     if error.status_code == 405:
         detail = f"{request.method} is not possible at {path}."
-        return problem(identifier, 405, "method", detail, hint="See /docs.", headers=headers)
+        hint = _other_method(path)
+        return problem(identifier, 405, "method", detail, hint=hint, headers=headers)
     return problem(identifier, error.status_code, "request.invalid", str(error.detail), headers=headers)
+
+
+_BODIES = {
+    "/v1/scrape": '{"url": "https://example.com/"}',
+    "/v1/batch": '{"urls": ["https://example.com/"]}',
+}
+
+
+def _other_method(path: str) -> str:
+    """What to send instead, where people come first."""
+    return f"Use POST with a JSON body: {_BODIES[path]}." if path in _BODIES else "See /docs."

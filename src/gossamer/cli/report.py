@@ -170,14 +170,14 @@ def _resume(job: Job) -> str:
 _MOST_REASONS = 5
 
 
-def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]], identifier: str) -> list[str]:
+def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]]) -> list[str]:
     """The most frequent reasons; if nothing could be looked up at all, the question everybody should ask first."""
     if not reasons:
         return []
     counted = ", ".join(f"{in_general(reason)} ({count:,})" for reason, count in reasons[:_MOST_REASONS])
     others = sum(count for _, count in reasons[_MOST_REASONS:])
     counted += f" and others ({others:,})" if others else ""
-    lines = [f"Failed most often: {counted}. Which ones:\n  gossamer job sites {identifier} --state failed"]
+    lines = [f"Failed most often: {counted}."]
     names = sum(count for reason, count in reasons if reason in (Reason.DNS, Reason.NAME_SERVER))
     if names == progress.sites_total:
         lines.append("No name could be looked up at all: is this machine connected?")
@@ -187,7 +187,7 @@ def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]], ident
 def _which_failed(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]]) -> list[str]:
     if words.is_of_pages(job):
         return [f"Which ones failed, and why:\n  gossamer job errors {short(job.id)}"] if progress.pages_failed else []
-    return _why_failed(progress, reasons, short(job.id))
+    return _why_failed(progress, reasons)
 
 
 def ending(
@@ -204,6 +204,7 @@ def ending(
         case JobState.COMPLETED:
             return [
                 f"{'Failed' if words.has_failed(job, progress) else 'Completed'}: {_outcome(job, progress)}",
+                *_error_report(job, progress),
                 *methods,
                 *_which_failed(job, progress, reasons),
                 *costs,
@@ -220,6 +221,12 @@ def ending(
         case JobState.ARCHIVED:
             return [f"Archived at {words.far(job, progress)}. Its results were deleted."]
     return [f"Left at {words.far(job, progress)}. Go on with 'gossamer job resume {identifier}'."]
+
+
+def _error_report(job: Job, progress: Progress) -> list[str]:
+    """The command that shows what the line before calls the error report."""
+    is_named = progress.sites_failed and not words.is_of_pages(job)
+    return [f"Error report: gossamer job errors {short(job.id)}"] if is_named else []
 
 
 def retried(done: Retried, progress: Progress, identifier: str, unfinished: int = 0) -> list[str]:

@@ -105,9 +105,9 @@ def _page(one: Explanation, page: PageHistory) -> Iterator[Line]:
 
 
 def _attempt(attempt: Attempt) -> str:
-    began = words.moment(datetime.fromtimestamp(attempt.at / 1000, UTC))
+    asked = words.moment(datetime.fromtimestamp(attempt.asked_at / 1000, UTC))
     said = "asked for again" if attempt.rung == ASKED_AGAIN else f"{attempt.rung}: {told.attempt(attempt)}"
-    return f"{began}  {said}"
+    return f"{asked}  {said}"
 
 
 def _records(records: tuple[Mapping[str, Any], ...]) -> Iterator[Line]:

@@ -48,23 +48,32 @@ def ruling(one: Ruling) -> str:
     if one.line:
         decision += f" by line {one.line.number}: {one.line.text}"
     elif one.status is not None and not 200 <= one.status < 300:
-        decision += ", there is no such file"
+        delay = f"; Crawl-delay {one.delay:g} s" if one.delay else ""
+        known = asked or "known from another job"
+        return f"{decision}: robots.txt answered HTTP {one.status}, which counts as no rules{delay} ({known})"
     else:
         decision += ", no line speaks against it"
     delay = f"; Crawl-delay {one.delay:g} s" if one.delay else ""
     return f"{decision}{delay} (HTTP {one.status}, {asked or 'known from another job'})"
 
 
+_NO_WAIT = 10  # milliseconds: a shorter time before the request is not worth a word
+
+
 def attempt(one: Attempt) -> str:
+    """How a try went, how long its request took, and how long it waited before that."""
     status = f"HTTP {one.status}" if one.status else ""
     sentence = _reason(one) if one.reason else ""
     outcome = sentence if sentence.startswith("HTTP ") else ", ".join(part for part in (status, sentence) if part)
     requests = len(one.sent)
     if not requests:
         return f"{outcome or 'no answer'}; the page was not asked for"
-    hops = f" ({requests - 1} redirect{'' if requests == 2 else 's'})" if requests > 1 else ""
-    sent = f"{requests} request{'' if requests == 1 else 's'}{hops}"
-    return f"{outcome or 'no answer'}; {sent} in {words.seconds(one.milliseconds)}"
+    took = words.seconds(one.milliseconds - one.waited)
+    waited = f" (waited {words.seconds(one.waited)} for its turn)" if one.waited >= _NO_WAIT else ""
+    if requests == 1:
+        return f"{outcome or 'no answer'} {'in' if one.status else 'after'} {took}{waited}"
+    hops = f"{requests - 1} redirect{'' if requests == 2 else 's'}"
+    return f"{outcome or 'no answer'}; {requests} requests ({hops}) in {took}{waited}"
 
 
 def verdict(page: PageHistory) -> str:
@@ -148,12 +157,13 @@ def _page_json(one: Explanation, page: PageHistory) -> dict[str, Any]:
         "settled_at": words.stamp(page.settled_at),
         "attempts": [
             {
-                "at": _stamp(tried.at),
+                "at": _stamp(tried.asked_at),
                 "rung": tried.rung,
                 "http_status": tried.status,
                 "reason": _reason(tried) if tried.reason else "",
                 "reason_name": tried.reason or None,
-                "took_ms": tried.milliseconds,
+                "took_ms": tried.milliseconds - tried.waited,
+                "waited_ms": tried.waited,
                 "requests_at": [_stamp(at) for at in tried.sent],
             }
             for tried in page.attempts

@@ -7,6 +7,7 @@ ClientError              everything below
         InvalidRequest   400, 413, 422   BadKey 401        OutOfCredits 402   NotAllowed 403
         NotFound         404             Conflict 409      Gone 410           TooManyRequests 429
         ServerError      500 and above, and answers that are not the server's
+        PageFailed       the request was right, and the page could not be had: `reason` says why
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,6 +51,12 @@ class InvalidRequest(ProblemError):
     """What was asked for cannot be; `errors` says where, as far as it is about single fields."""
 
 
+class PageFailed(ProblemError):
+    """The page could not be read. `reason` is the name of what was wrong with it, such as `not_found`."""
+
+    reason = ""
+
+
 class BadKey(ProblemError):
     """The key is missing, wrong or revoked."""
 
@@ -82,6 +89,7 @@ class ServerError(ProblemError):
     """Something is wrong with the server, not with the request."""
 
 
+_PAGE_FAILED = "page-failed"
 _KINDS: Mapping[int, type[ProblemError]] = {
     401: BadKey,
     402: OutOfCredits,
@@ -93,11 +101,15 @@ _KINDS: Mapping[int, type[ProblemError]] = {
 }
 
 
-def problem_of(status: int, said: object, retry_after: float | None = None) -> ProblemError:
+def problem_of(status: int, said: object, retry_after: float | None = None, reason: str = "") -> ProblemError:
     """The error for an answer that is none. `said` is its JSON, or anything else if it had none."""
     if not isinstance(said, Mapping):
         # Whoever answers there does not speak as the server does.
         detail = {"detail": f"The answer was HTTP {status}, and not one of a Gossamer server."}
         return ServerError(status, detail, retry_after)
+    if said.get("code") == _PAGE_FAILED:
+        failed = PageFailed(status, said, retry_after)
+        failed.reason = reason
+        return failed
     kind = _KINDS.get(status, ServerError if status >= 500 else InvalidRequest)
     return kind(status, said, retry_after)

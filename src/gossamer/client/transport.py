@@ -107,7 +107,7 @@ class Transport:
                 return status, headers, text
             asked = _seconds_asked(headers.get("retry-after", ""))
             if status not in _BUSY or time.monotonic() + (asked or 0.0) > until:
-                raise problem_of(status, _json(text), asked)
+                raise problem_of(status, _json(text), asked, headers.get("x-gossamer-reason", ""))
             await asyncio.sleep(max(0.05, asked or 1.0))
 
     async def _exchange(self, call: Call[Any]) -> tuple[int, dict[str, str], bytes]:

@@ -1,5 +1,7 @@
 """Lines as Parquet, with typed columns."""
 
+import shlex
+import sys
 from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
 from tempfile import NamedTemporaryFile
@@ -21,7 +23,7 @@ def refuse_without_library() -> None:
         raise UserError(
             "export.parquet",
             "Parquet files need a library that is not installed.",
-            hint="Install it with \".venv/bin/pip install '.[parquet]'\", or choose another format.",
+            hint=f'Install it with "{shlex.quote(sys.executable)} -m pip install pyarrow", or choose another format.',
         ) from None
 
 

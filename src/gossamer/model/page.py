@@ -21,6 +21,16 @@ class Attempt(NamedTuple):
     at: int  # when it began: waiting for our turn is part of it
     sent: tuple[int, ...] = ()  # when each of its requests went out: one, and one more per redirect
 
+    @property
+    def asked_at(self) -> int:
+        """When its first request was sent; when it began, if none was."""
+        return self.sent[0] if self.sent else self.at
+
+    @property
+    def waited(self) -> int:
+        """The part of its milliseconds that passed before the first request was sent."""
+        return min(self.milliseconds, max(0, self.asked_at - self.at))
+
 
 ASKED_AGAIN = "asked-again"
 """Instead of a rung: no attempt, but the moment a person asked for a failed page once more."""

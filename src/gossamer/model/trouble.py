@@ -93,6 +93,7 @@ _WITHOUT_DETAIL = {
     Reason.CLIENT_ERROR: "HTTP client error",
     Reason.TIMEOUT: "Timeout",
     Reason.SAME_AS: "Same page as another",
+    Reason.RUNG_SKIPPED: "A provider failed twice in a row on the site",
 }
 
 

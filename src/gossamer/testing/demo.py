@@ -4,15 +4,17 @@ import os
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import orjson
 
 FOLDER = Path("demo-output").absolute()
+NAME = "Demo"
 SITES = 40
 PAGES = 10
 FILES = ("results.csv", "results.json")
@@ -21,11 +23,15 @@ COMPETITORS = ("rival-north.test", "rival-south.test")
 
 
 def main() -> int:
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir()
+    if kept := make_room(FOLDER):
+        _say(kept)
+    programs = Path(sys.executable).absolute().parent
+    home, path = (shlex.quote(str(folder)) for folder in (FOLDER / "home", programs))
     _say(f"A sample web of {SITES} sites, a quarter of them nasty, answers on this machine only.")
     _say("The job visits each politely: robots.txt first, then at most one request per second.")
     _say(f"So that it is over soon, at most {PAGES} pages of each site are read.\n")
+    _say("To try the commands shown below, type this first; it is for the demo, not for your own sites:")
+    _say(f"  export GOSSAMER_HOME={home} PATH={path}:$PATH\n")
     with _sample_web() as port:
         environment = {
             # A server of somebody's own has no part in it, nor need its client be installed.
@@ -39,24 +45,59 @@ def main() -> int:
         lists = ("--domains", str(FOLDER / "domains.txt"), "--keywords", str(FOLDER / "keywords.txt"))
         parties = ("--client-domain", CLIENT, *(word for name in COMPETITORS for word in ("--competitor-domain", name)))
         limits = ("--max-pages-per-domain", str(PAGES))
-        code = _gossamer(environment, "job", "run", "--name", "Demo", *lists, *parties, *limits)
+        code = _gossamer(environment, "job", "run", "--name", NAME, *lists, *parties, *limits)
         if code:
             return code
         job = _job_id(environment)
-        _say("\nUnlinked mentions, your outreach list:\n")
-        code = _gossamer(environment, "job", "results", job, "--unlinked-only", "--limit", "8")
+        best = FOLDER / "prospects.json"
+        code = _gossamer(environment, "job", "export", job, "--type", "prospects", "--output", str(best), quiet=True)
+        if not code and (first := _best_domain(best)):
+            _say(f"\nUnlinked mentions on {first}, the best prospect (they name a keyword and do not link to you):\n")
+            code = _gossamer(environment, "job", "results", job, "--unlinked-only", "--domain", first, "--limit", "8")
         _say("\nThe whole job at a glance, best prospects first:\n")
         code = code or _gossamer(environment, "job", "summary", job)
         _say("")
         for name in FILES:
             code = code or _gossamer(environment, "job", "export", job, "--output", str(FOLDER / name), quiet=True)
         _say(f"The whole table: {' and '.join(str(FOLDER / name) for name in FILES)}")
-        programs = Path(sys.executable).absolute().parent
-        home, path = (shlex.quote(str(folder)) for folder in (FOLDER / "home", programs))
-        _say(f"To look around in it: export GOSSAMER_HOME={home} PATH={path}:$PATH")
-        _say(f"Then this works in any folder: gossamer job status {job[-8:]}")
-        _say(f"Your own sites: {path}/gossamer job run --name Mine --domains domains.csv --keywords keywords.txt")
+        _say(f"To look around in the demo: GOSSAMER_HOME={home} {path}/gossamer job status {job[-8:]}")
+        own = f"{path}/gossamer job run --name Mine --domains domains.csv --keywords keywords.txt"
+        _say(f"Your own sites, in a data folder of their own: env -u GOSSAMER_HOME {own}")
+        _say("The demo's folder is emptied by the next 'make demo'.")
     return code
+
+
+def make_room(folder: Path) -> str:
+    """An empty folder. One with jobs other than the demo's is kept under another name, and the answer says so."""
+    said = ""
+    if folder.exists() and _has_other_jobs(folder / "home"):
+        number = 1
+        while (kept := folder.with_name(f"{folder.name}-{number}")).exists():
+            number += 1
+        folder.rename(kept)
+        said = f"There are jobs of your own in {folder}: it was moved to {kept}.\n"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    return said
+
+
+def _has_other_jobs(home: Path) -> bool:
+    """Whether a data folder has more than the one job of a demo; one that cannot be read is taken to have."""
+    file = home / "gossamer.db"
+    if not file.exists():
+        return False
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
+            names = [name for (name,) in database.execute("SELECT name FROM jobs LIMIT 2")]
+    except sqlite3.Error:
+        return True
+    return names not in ([], [NAME])
+
+
+def _best_domain(prospects: Path) -> str:
+    """The first of a list of prospects, or nothing."""
+    found = orjson.loads(prospects.read_bytes())
+    return str(found[0]["domain"]) if isinstance(found, list) and found else ""
 
 
 @contextmanager
