@@ -7,14 +7,16 @@ from typing import Any, TypeVar
 
 import pytest
 
+from gossamer.assembly.app import RECIPES
 from gossamer.clock import SystemClock
 from gossamer.errors import UserError
 from gossamer.intake import control
 from gossamer.intake.again import next_name
 from gossamer.intake.scrape import RECIPE
+from gossamer.intake.submit import submit
 from gossamer.model.fetching import DIRECT
 from gossamer.model.ids import short
-from gossamer.model.job import Job, Target
+from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble
@@ -97,22 +99,51 @@ async def test_a_job_is_found_by_its_name_and_the_newest_as_last(database: AnyDa
     assert unknown.value.code == "job.bad_id"
 
 
-async def test_a_name_that_is_part_of_the_id_of_another_job_is_neither(database: AnyDatabase) -> None:
+async def test_an_id_comes_before_the_name_of_another_job(database: AnyDatabase) -> None:
     first = await database.write(prospect, "Acme Q1", "a.test")
-    part = short(first.id)
-    assert await database.write(jobs.rename, first.id, part)
-    assert (await control.find_job(database, part)).id == first.id
-    assert await database.write(jobs.rename, first.id, "Acme Q1")
-    second = await database.write(prospect, part, "a.test")
-    with pytest.raises(UserError, match=f"is part of the id of job {part}, and is the name of job {short(second.id)}"):
-        await control.find_job(database, part)
-    assert (await control.find_job(database, str(first.id))).id == first.id
+    second = await database.write(prospect, "Other", "a.test")
+    for part in (short(first.id), short(first.id)[:4], first.id.hex[-4:], str(first.id)[-15:]):
+        assert await database.write(jobs.rename, second.id, part)  # as it could be called once
+        assert (await control.find_job(database, part)).id == first.id, part
     assert await database.write(jobs.rename, first.id, "Last")
-    with pytest.raises(UserError, match=f"the newest job, {short(second.id)}, and is the name of job {part}"):
-        await control.find_job(database, "last")
-    assert await database.write(jobs.rename, second.id, "last")
-    with pytest.raises(UserError, match="the name of more than one"):
-        await control.find_job(database, "last")
+    assert (await control.find_job(database, "last")).id == second.id
+    assert await database.write(jobs.rename, first.id, "abcd")
+    assert (await control.find_job(database, "abcd")).id == first.id  # no id is like it
+
+
+@pytest.mark.parametrize("name", ["1f95fd04", " CAFE ", "2026", "last", "Last", "019a9702-7c1f-7d2a-8b3c-5d6e7f809101"])
+async def test_a_name_that_could_be_an_id_is_refused(database: AnyDatabase, name: str) -> None:
+    job = await database.write(prospect, "Acme Q1", "a.test")
+    with pytest.raises(UserError, match=r"cannot be a job's name: it (looks like an id|stands for the newest job)"):
+        await control.rename(database, job, name)
+    with pytest.raises(UserError) as refused:
+        await submit(
+            database,
+            RECIPES,
+            JobRequest(name, "prospect", PROSPECT, (Target("a.test", ("https://a.test/",), "a.test"),)),
+        )
+    assert refused.value.code == "job.name"
+
+
+@pytest.mark.parametrize("name", ["2026-01-18", "Job 1f95fd04", "abc", "last week", "face-b00c"])
+async def test_a_name_that_is_only_nearly_an_id_is_taken(database: AnyDatabase, name: str) -> None:
+    job = await database.write(prospect, "Acme Q1", "a.test")
+    await control.rename(database, job, name)
+    assert (await control.find_job(database, name)).id == job.id
+
+
+def test_a_refused_name_says_what_to_do(terminal: Terminal) -> None:
+    job = at(terminal, prospect, "Acme Q1", "a.test")
+    lists = ("--domain", "a.test", "--keyword", "CRM", "--no-auto-start")
+    for command in (("job", "run", "--name", short(job.id), *lists), ("job", "rename", "last", short(job.id))):
+        refused = terminal.type(*command, check=False)
+        assert refused.returncode == 2
+        assert refused.stderr.startswith(f"Error: '{short(job.id)}' cannot be a job's name: it looks like an id")
+        assert f'such as "Job {short(job.id)}".' in refused.stderr
+    assert [one["name"] for one in terminal.ask("job", "list")] == ["Acme Q1"]
+    empty = terminal.type("job", "rename", "last", "", check=False).stderr
+    assert empty.startswith("Error: A job's name has 1 to 200 characters, this one is empty.")
+    assert "--name" not in empty
 
 
 async def test_names_of_other_accounts_are_not_known(database: AnyDatabase) -> None:

@@ -302,3 +302,10 @@ async def test_of_a_host_that_is_nowhere_one_failure_is_told(desk: Desk) -> None
     assert (failed.url, failed.reason) == ("https://nowhere.invalid/a", "DNS")
     (listed,) = (await results_after(desk.app.database, job_id)).pages
     assert listed.url == "https://nowhere.invalid/a"
+
+
+async def test_an_address_of_several_spellings_is_a_single_page(desk: Desk) -> None:
+    await desk.scrape(["shop.test/one"], formats=["text"])
+    assert len(desk.town.asked) == 1  # by http, after https
+    assert await desk.app.database.read(jobs.recent, 10) == []
+    assert await desk.app.database.read(jobs.any_single_scrape)

@@ -4,11 +4,9 @@ import asyncio
 import sys
 from typing import Any
 
-import typer
-
 from gossamer.access import opening, passwords
 from gossamer.assembly import App
-from gossamer.cli import tables, words
+from gossamer.cli import prompts, tables, words
 from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
@@ -75,7 +73,7 @@ async def change_account(
 
 async def create_user(app: App, identifier: str, email: str, right: Right, *, as_json: bool) -> int:
     account = await opening.find_account(app.database, identifier)
-    password = await asyncio.to_thread(_asked_password)
+    password = _asked_password()
     digest = await asyncio.to_thread(passwords.digest, password)
     user = await opening.add_user(app.database, account, email, digest, right)
     if as_json:
@@ -90,7 +88,7 @@ async def change_password(app: App, email: str, *, as_json: bool) -> int:
     if found is None:
         raise UserError("account.no_user", f"Nobody logs in as {email!r}.", hint="See that the address is right.")
     user, _ = found
-    password = await asyncio.to_thread(_asked_password)
+    password = _asked_password()
     await app.database.write(users.set_password, user.id, await asyncio.to_thread(passwords.digest, password))
     if as_json:
         say_json({"id": str(user.id), "email": user.email, "changed": True})
@@ -101,7 +99,7 @@ async def change_password(app: App, email: str, *, as_json: bool) -> int:
 
 def _asked_password() -> str:
     if sys.stdin.isatty():
-        return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
+        return prompts.secret("Password", twice=True)
     return sys.stdin.readline().rstrip("\r\n")
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from gossamer.assembly import database_url
+from gossamer.cli import prompts
 from gossamer.cli.session import say, say_json
 from gossamer.clock import SystemClock
 from gossamer.errors import UserError
@@ -116,11 +117,7 @@ def _address(url: str) -> str:
 def _confirm(question: str) -> None:
     if not sys.stdin.isatty():
         raise UserError("restore.unconfirmed", "Nobody is there to confirm.", hint="Give --yes.")
-    try:
-        agreed = typer.confirm(question)
-    except typer.Abort:
-        agreed = False
-    if not agreed:
+    if not prompts.confirm(question):
         say("Nothing was changed.")
         raise typer.Exit(1)
 

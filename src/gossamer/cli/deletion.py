@@ -1,16 +1,12 @@
 """The commands that delete: each says what it would do before, and what it has done after."""
 
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.cli import kept, tables, words
+from gossamer.cli import kept, prompts, tables, words
 from gossamer.cli.home import Home, Trace
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
@@ -20,8 +16,6 @@ from gossamer.questions.jobs import deleted_at, standing
 from gossamer.questions.system import ahead, tidy
 from gossamer.retain.delete import refuse_at_work
 from gossamer.retain.retainer import NextStep, Outlook
-
-INTERRUPTED = 130  # exit code
 
 _STEPS = {
     NextStep.KEEP: "",
@@ -133,25 +127,10 @@ def _is_meant(question: str, *, yes: bool) -> bool:
         raise UserError(
             "confirm.needed", "This cannot be undone, and nobody is here to ask.", hint="Repeat with --yes."
         )
-    try:
-        with _ctrl_c_ends_it():
-            meant = typer.confirm(question, err=True)
-    except typer.Abort:
-        say("\nNothing was changed.")
-        raise typer.Exit(INTERRUPTED) from None
+    meant = prompts.confirm(question, err=True)
     if not meant:
         say("Nothing was changed.")
     return meant
-
-
-@contextmanager
-def _ctrl_c_ends_it() -> Iterator[None]:
-    """While somebody is asked, the event loop stands still: all it would do with Ctrl-C is to note it for later."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _sentence(one: Trace) -> str:

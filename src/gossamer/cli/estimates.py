@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from gossamer.cli import words
+from gossamer.cli import prompts, words
 from gossamer.cli.home import Home
 from gossamer.cli.lists import Lists
 from gossamer.cli.session import say, say_json
@@ -136,12 +136,7 @@ def agree(house: House, said: Estimate | None, cap: Cap, *, yes: bool, quiet: bo
     most = said.high_micros if limit is None else min(said.high_micros, limit)
     if most <= round(house.confirm_usd * MICROS):
         return
-    try:
-        agreed = typer.confirm(f"Start it? It may cost up to {dollars(most)}")
-    except typer.Abort:
-        say("")
-        agreed = False
-    if not agreed:
+    if not prompts.confirm(f"Start it? It may cost up to {dollars(most)}", "Not started."):
         say("Not started.")
         raise typer.Exit(1)
 

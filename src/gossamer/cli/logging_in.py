@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from gossamer import __version__
-from gossamer.cli import servers
+from gossamer.cli import prompts, servers
 from gossamer.cli.servers import Login
 from gossamer.cli.session import say
 from gossamer.client import ClientError
@@ -60,7 +60,7 @@ def _key(url: str, key_file: Path | None, settings: Settings) -> str:
     elif settings.api_key:
         key = settings.api_key.get_secret_value()
     elif sys.stdin.isatty():
-        key = str(typer.prompt(f"Key to {url}", hide_input=True)).strip()
+        key = prompts.secret(f"Key to {url}", f"Nothing was changed: {_standing()}.").strip()
     else:
         key = sys.stdin.readline().strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key:
@@ -70,6 +70,14 @@ def _key(url: str, key_file: Path | None, settings: Settings) -> str:
             hint="Keys are made with 'gossamer system keys create NAME' on the server.",
         )
     return key
+
+
+def _standing() -> str:
+    try:
+        kept = servers.stored()
+    except UserError:
+        kept = None
+    return f"you are still logged in to {kept.url}" if kept else "you are not logged in"
 
 
 async def _try(login: Login, settings: Settings) -> tuple[Account, str]:

@@ -97,7 +97,7 @@ def main() -> None:
     except GossamerError as error:
         complain(error)
         sys.exit(FAILED)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output has seen enough. Python would complain once more when it flushes at exit.

@@ -307,6 +307,8 @@ class Frontier:
     @property
     def size(self) -> int:
         """Pages known to exist."""
+        if self._policy.as_given and len(self._visit.entries) > 1:
+            return 1  # one address that was written without a scheme, however many spellings of it are tried
         listed = self._notes.sitemaps.listed
         return max(listed + 1 if listed else 0, self._notes.reached, self._chosen + self._candidates.number)
 

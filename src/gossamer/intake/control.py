@@ -1,6 +1,6 @@
 """Steering a job that exists. What is not legal from its state is refused, saying what is."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn, TypeAlias
@@ -9,7 +9,7 @@ from uuid import UUID
 from gossamer.errors import UserError
 from gossamer.intake.limits import refuse_spent, set_limits
 from gossamer.intake.quota import hold_back
-from gossamer.intake.submit import check_name
+from gossamer.intake.submit import LAST, check_name
 from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id, whole_id
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
@@ -22,9 +22,6 @@ from gossamer.store.tx import Tx
 
 Room: TypeAlias = Callable[[Tx, UUID], bool]
 """Asked before a job is set going: whether it may be, or waits for its turn. What has no room at all is a UserError."""
-
-LAST = "last"
-"""What stands for the newest job."""
 
 SITES_AT_A_TIME = 500  # opened again in one transaction
 
@@ -56,7 +53,10 @@ class Retried:
 
 async def find_job(database: Database, text: str, owner: str | None = None) -> Job:
     """The job a person means by what they typed: an id, a part of one, `last`, or its name; one of their account, where
-    they have only that."""
+    they have only that.
+
+    An id comes before a name: what is done to the wrong job may not be undone.
+    """
     identifier = whole_id(text)
     if identifier is None:
         identifier = await _meant(database, text.strip(), owner)
@@ -70,44 +70,35 @@ async def find_job(database: Database, text: str, owner: str | None = None) -> J
 
 
 async def _meant(database: Database, text: str, owner: str | None) -> UUID:
+    if text.lower() == LAST:
+        newest = await database.read(jobs.recent, 1, account=owner)
+        newest = newest or await database.read(jobs.recent, 1, jobs.Wanted(recipe="scrape"), owner)
+        if newest:
+            return newest[0].id
+        raise UserError("job.not_found", "There is no job yet.", hint="Start one with 'gossamer job run'.")
+    matching = jobs.matching if owner is None else partial(_matching, owner)
+    found = await find_id(database, text, matching)
+    if isinstance(found, UUID):
+        return found
+    if isinstance(found, Several):
+        raise UserError(
+            "job.ambiguous", f"{text!r} fits more than one job: {found.some}.", hint="Give more characters."
+        )
     same = await database.read(jobs.named, text, owner) if text else []
     if len(same) > 1:
         listed = ", ".join(
             f"{short(one.id)} ({one.state}, {one.created_at.astimezone():%Y-%m-%d %H:%M})" for one in same
         )
         raise UserError("job.ambiguous", f"{text!r} is the name of more than one job: {listed}.", hint="Give an id.")
-    if text.lower() == LAST:
-        newest = await database.read(jobs.recent, 1, account=owner)
-        newest = newest or await database.read(jobs.recent, 1, jobs.Wanted(recipe="scrape"), owner)
-        if newest:
-            return _unless_named(text, "stands for the newest job,", newest[0].id, same)
-        raise UserError("job.not_found", "There is no job yet.", hint="Start one with 'gossamer job run'.")
-    matching = jobs.matching if owner is None else partial(_matching, owner)
-    match await find_id(database, text, matching):
-        case UUID() as identifier:
-            return _unless_named(text, "is part of the id of job", identifier, same)
-        case _ if same:
-            return same[0].id
-        case NotAnId():
-            raise UserError(
-                "job.bad_id",
-                f"{text!r} is not a job id, and no job has that name.",
-                hint=f"Give {WRITTEN_IN} 'gossamer job list', a job's whole name, or 'last'.",
-            )
-        case Several(some):
-            raise UserError("job.ambiguous", f"{text!r} fits more than one job: {some}.", hint="Give more characters.")
-    raise _not_found(text)
-
-
-def _unless_named(text: str, how: str, meant: UUID, same: Sequence[Job]) -> UUID:
-    """The job that is meant, unless another one is called so: what is done to the wrong one may not be undone."""
-    if same and same[0].id != meant:
+    if same:
+        return same[0].id
+    if isinstance(found, NotAnId):
         raise UserError(
-            "job.ambiguous",
-            f"{text!r} {how} {short(meant)}, and is the name of job {short(same[0].id)}.",
-            hint="Give an id with more characters.",
+            "job.bad_id",
+            f"{text!r} is not a job id, and no job has that name.",
+            hint=f"Give {WRITTEN_IN} 'gossamer job list', a job's whole name, or 'last'.",
         )
-    return meant
+    raise _not_found(text)
 
 
 def _not_found(text: str) -> UserError:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from gossamer.errors import UserError
 from gossamer.intake.quota import admit
+from gossamer.intake.typed_id import SHORTEST, looks_like_id
 from gossamer.model.fetching import HOME_LANE, Rung
 from gossamer.model.fields import sentence_of
 from gossamer.model.ids import short
@@ -26,6 +27,9 @@ from gossamer.store import budgets, estimates, job_keys, jobs, listed, queue, si
 from gossamer.store.database import Database
 from gossamer.store.moves import Moving
 from gossamer.store.tx import Tx
+
+LAST = "last"
+"""What stands for the newest job."""
 
 LONGEST_NAME = 200
 LONGEST_KEY = 200
@@ -105,10 +109,22 @@ def check_name(given: str) -> str:
     """The name as it is kept, or a UserError."""
     name = " ".join(given.replace("\0", " ").split())
     if not name or len(name) > LONGEST_NAME:
+        has = f"has {len(name):,}" if name else "is empty"
         raise UserError(
             "job.name",
-            f"A job's name has 1 to {LONGEST_NAME} characters, this one has {len(name)}.",
-            hint="Give it one with --name.",
+            f"A job's name has 1 to {LONGEST_NAME} characters, this one {has}.",
+            hint='Give one such as "Acme Q1".',
+        )
+    if name.lower() == LAST:
+        raise UserError(
+            "job.name", f"{name!r} cannot be a job's name: it stands for the newest job.", hint="Choose another name."
+        )
+    if looks_like_id(name):
+        raise UserError(
+            "job.name",
+            f"{name!r} cannot be a job's name: it looks like an id ({SHORTEST} or more of 0-9 and a-f), so nobody "
+            "could tell which job is meant.",
+            hint=f'Choose another name, such as "Job {name}".',
         )
     return name
 

@@ -13,6 +13,7 @@ WRITTEN_IN = f"at least {SHORTEST} characters of an id, which are 0-9 and a-f, a
 _SHOWN = 4
 _WHOLE = 32  # digits
 _DIGITS = frozenset("0123456789abcdef")
+_WRITTEN = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"  # where dashes stand in an id
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,28 @@ def whole_id(text: str) -> UUID | None:
     return UUID(hex=digits) if len(digits) == _WHOLE and _DIGITS.issuperset(digits) else None
 
 
+def looks_like_id(text: str) -> bool:
+    """Whether this could be an id or one of its ends: enough digits, with dashes only where ids have them."""
+    return _digits(text) is not None
+
+
+def _digits(text: str) -> str | None:
+    written = text.strip().lower()
+    digits = written.replace("-", "")
+    if len(digits) < SHORTEST or not _DIGITS.issuperset(digits):
+        return None
+    form = "".join("-" if one == "-" else "x" for one in written)
+    # A date, 2026-01-18, has dashes elsewhere.
+    is_end = "-" not in form or _WRITTEN.startswith(form) or _WRITTEN.endswith(form)
+    return digits if is_end and len(digits) <= _WHOLE else None
+
+
 async def find_id(
     database: Database, text: str, matching: Callable[[Tx, str], list[UUID]]
 ) -> UUID | NotAnId | Several | None:
     """The one that `matching` finds by these hexadecimal digits; None if it finds none."""
-    digits = text.strip().lower().replace("-", "")
-    if len(digits) < SHORTEST or not _DIGITS.issuperset(digits):
+    digits = _digits(text)
+    if digits is None:
         return NotAnId()
     found = await database.read(matching, digits)
     if len(found) > 1:
