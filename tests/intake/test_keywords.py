@@ -238,3 +238,30 @@ def test_what_a_mention_is_is_said() -> None:
         matching_sentence(case_sensitive=True, plurals=True)
         == "Whole words only, in exactly this case, singular and plural"
     )
+
+
+def test_a_table_without_a_title_says_which_column_was_taken(tmp_path: Path) -> None:
+    path = tmp_path / "list.csv"
+    path.write_text("Product,Price\nlamp,5\nchair,7\ntable,9\n")
+    loaded = read_keywords(path)
+    said = loaded_sentence(loaded, path)
+    assert said == (
+        "Loaded 4 keywords from list.csv, column 1 (Product, lamp, chair, ...): no column is called 'keyword'"
+    )
+    path.write_text("keyword,Price\nlamp,5\n")
+    assert loaded_sentence(read_keywords(path), path) == "Loaded 1 keyword from list.csv"
+    path.write_text("lamp\nchair\n")
+    assert loaded_sentence(read_keywords(path), path) == "Loaded 2 keywords from list.csv"
+
+
+def test_a_table_of_sites_is_no_list_of_keywords(tmp_path: Path) -> None:
+    error = refusal(tmp_path / "list.csv", "Company,Website,Owner\nCo 1,a.test,Ann\n")
+    assert error.code == "keywords.no_column"
+    assert 'its columns are "Company", "Website", "Owner"' in error.message
+
+
+def test_an_empty_keyword_is_called_empty() -> None:
+    with pytest.raises(UserError, match=r"^--keyword is empty"):
+        read_keywords(None, [""])
+    with pytest.raises(UserError, match='--keyword: " " holds only spaces'):
+        read_keywords(None, [" "])

@@ -419,3 +419,29 @@ def test_a_list_without_a_valid_line_is_an_error_all_the_same(path: Path) -> Non
     with pytest.raises(UserError, match="no valid domain in it: all 2 lines would be skipped") as refused:
         read_targets(path, skip_invalid=True)
     assert refused.value.code == "targets.none_valid"
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_a_table_without_domains_is_told_by_its_columns(tmp_path: Path, skip: bool) -> None:
+    path = tmp_path / "nodomain.csv"
+    path.write_text("Firma,Ort\nAcme,Berlin\nOther,Bonn\n")
+    with pytest.raises(UserError) as refused:
+        read_targets(path, skip_invalid=skip)
+    assert refused.value.message == f'{path} has no column of domains: its columns are "Firma", "Ort".'
+    assert "--skip-invalid" not in refused.value.hint
+
+
+def test_several_domains_in_one_option_are_to_be_repeated() -> None:
+    with pytest.raises(UserError) as refused:
+        read_targets(None, ["a.test,b.test"])
+    assert refused.value.hint == "Repeat the option: --domain a.test --domain b.test."
+
+
+def test_a_broken_workbook_is_called_one(tmp_path: Path) -> None:
+    for name, content in (("a.xlsx", b"PK\x03\x04 broken"), ("b", b"PK\x03\x04 [Content_Types].xml broken")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(
+            UserError, match="is a workbook that cannot be read: it is damaged or not complete"
+        ) as error:
+            read_targets(tmp_path / name)
+        assert "Excel workbook (.xlsx)" in error.value.hint

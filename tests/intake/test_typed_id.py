@@ -22,7 +22,7 @@ def matching(tx: Tx, digits: str) -> list[UUID]:
         (str(KNOWN[1]), KNOWN[1]),
         (" ABCD0003 ", KNOWN[2]),
         ("0004", KNOWN[3]),
-        ("0004-0000", None),
+        ("0004-0000", NotAnId()),
         ("abcd0", Several("abcd0001, abcd0002, abcd0003, abcd0004 and more")),
         ("abcd9999", None),
         ("003", NotAnId()),

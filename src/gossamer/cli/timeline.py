@@ -113,5 +113,6 @@ def _attempt(attempt: Attempt) -> str:
 def _records(records: tuple[Mapping[str, Any], ...]) -> Iterator[Line]:
     if not records:
         yield "Matches", "none"
-    for at, record in enumerate(sorted(records, key=lambda record: str(record.get("keyword")))):
+    matches = [record for record in records if record.get("keyword") is not None]
+    for at, record in enumerate(sorted(matches, key=lambda record: str(record.get("keyword")))):
         yield "" if at else "Matches", told.record(record)

@@ -60,6 +60,17 @@ def cells_of_sheet(sheet: Iterable[list[str]], looks_right: Callable[[str], bool
     return _of_rows(rows, looks_right)
 
 
+def titles(read: str | list[list[str]]) -> list[str]:
+    """The first row, where it is plainly one of titles: several cells without anything that names a site."""
+    if isinstance(read, str):
+        first = next(iter(_first(_without_comments(split_lines(read)), 1)), "")
+        row = _split(first, max(DELIMITERS, key=first.count))
+    else:
+        row = next((cells for cells in read if any(cells)), [])
+    found = [cell.strip() for cell in row if cell.strip()]
+    return found if len(found) > 1 and not any(_NOT_A_TITLE.search(cell) for cell in found) else []
+
+
 def _of_rows(rows: list[_Row], looks_right: Callable[[str], bool]) -> list[Cell]:
     rows = [row for row in rows if any(cell.strip() for cell in row.cells)]
     if not rows:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.errors import UserError
+from gossamer.intake.columns import HEADERS
 from gossamer.intake.skipped import SkippedLine
 from gossamer.intake.textfile import STDIN, Unusable, name_of, quoted, read_list, split_lines
 
@@ -40,6 +41,7 @@ class KeywordList:
     keywords: tuple[str, ...]
     duplicates: int
     heading: str = ""
+    column: str = ""  # of a table without a title for keywords: which of its columns was taken
     skipped: tuple[SkippedLine, ...] = ()  # lines that hold no keyword, where these were to be skipped
 
 
@@ -53,15 +55,14 @@ def read_keywords(
     found: dict[str, str] = {}
     refused: list[tuple[int, str, str]] = []
     duplicates = 0
-    heading, entries = _from_file(path) if path else ("", [])
+    heading, column, entries = _from_file(path) if path else ("", "", [])
     for number, line in [*entries, *((0, text) for text in typed)]:
         keyword = _keyword(line)
         objection = line.why if isinstance(line, Unusable) else _objection(keyword)
         spelling = keyword if case_sensitive else keyword.casefold()
         if objection and not number:
-            raise UserError(
-                "keywords.bad_keyword", f"--keyword: {quoted(line)} {objection}.", hint="Give a word or a phrase."
-            )
+            what = f": {quoted(line)} {objection}" if line else " is empty"
+            raise UserError("keywords.bad_keyword", f"--keyword{what}.", hint="Give a word or a phrase.")
         if objection:
             refused.append((number, line, objection))
         elif spelling in found:
@@ -72,7 +73,7 @@ def read_keywords(
         raise _bad_keyword(path, refused)
     _check_number(path, found)
     skipped = tuple(SkippedLine(number, line, objection) for number, line, objection in refused)
-    return KeywordList(tuple(found.values()), duplicates, heading, skipped)
+    return KeywordList(tuple(found.values()), duplicates, heading, column, skipped)
 
 
 def _check_number(path: Path | None, found: Mapping[str, str]) -> None:
@@ -93,6 +94,8 @@ def loaded_sentence(loaded: KeywordList, path: Path | None) -> str:
     said = f"Loaded {count:,} keyword{'' if count == 1 else 's'}"
     if path:
         said += f" from {name_of(path if path == STDIN else Path(path.name))}"
+    if loaded.column:
+        said += f", {loaded.column}: no column is called 'keyword'"
     if loaded.heading:
         said += f". Its first line, {quoted(loaded.heading)}, is taken for a heading; as a keyword, put it further down"
     return said
@@ -104,8 +107,8 @@ def matching_sentence(*, case_sensitive: bool, plurals: bool) -> str:
     return f"Whole words only, {case}" + (", singular and plural" if plurals else "")
 
 
-def _from_file(path: Path) -> tuple[str, list[tuple[int, str]]]:
-    """The heading of a list, if it has one, and its numbered entries without blank lines and comments."""
+def _from_file(path: Path) -> tuple[str, str, list[tuple[int, str]]]:
+    """The heading of a list, the column taken of a table, and numbered entries without blank lines and comments."""
     read = read_list(path, "keywords", EXPECTED)
     if isinstance(read, str):
         lines = split_lines(read)
@@ -115,7 +118,34 @@ def _from_file(path: Path) -> tuple[str, list[tuple[int, str]]]:
         lines, heading = [], 0
         numbered = _sheet_entries(read)
     entries = [(number, text) for number, text in numbered if text and number != heading and not _COMMENT.match(text)]
-    return (lines[heading - 1].strip() if heading else ""), entries
+    first = _first_row(path, read)
+    column = _untitled_column(path, first, entries) if sum(bool(cell.strip()) for cell in first) > 1 else ""
+    return (lines[heading - 1].strip() if heading else ""), column, entries
+
+
+def _first_row(path: Path, read: str | list[list[str]]) -> list[str]:
+    """The first row of a table, and nothing of a list that is none."""
+    if not isinstance(read, str):
+        return next((row for row in read if row), [])
+    if path.suffix.lower() not in (".csv", ".tsv"):
+        return []
+    return next((_split(line) for line in split_lines(read) if line.strip() and not _COMMENT.match(line)), [])
+
+
+def _untitled_column(path: Path, first: Sequence[str], entries: Sequence[tuple[int, str]]) -> str:
+    """What is said of the first column, if no title says that it has keywords; a list of sites is refused."""
+    titles = [_keyword(cell).casefold() for cell in first]
+    if any(title in _TITLES for title in titles):
+        return ""
+    if any(title in HEADERS for title in titles):
+        columns = ", ".join(quoted(cell.strip()) for cell in first if cell.strip())
+        raise UserError(
+            "keywords.no_column",
+            f"{name_of(path)} has no column of keywords: its columns are {columns}.",
+            hint="Call the column 'keyword', or give a list with one keyword per line.",
+        )
+    some = [_keyword(text) for _, text in entries[:3]]
+    return f"column 1 ({', '.join(name_of(Path(one[:40])) for one in some if one)}{', ...' * (len(entries) > 3)})"
 
 
 def _sheet_entries(sheet: list[list[str]]) -> Iterator[tuple[int, str]]:

@@ -35,6 +35,7 @@ LONGEST_NAME = 200
 LONGEST_KEY = 200
 # How a job is run of which nothing else is said.
 _USUALLY = {"start": True, "priority": Priority.NORMAL, "cap": Cap(), "at_once": None}
+_OPTIONS = {"client_domains": "client_domain", "competitor_domains": "competitor_domain", "keywords": "keyword"}
 _COMMANDS = {"prospect": "job run"}  # of recipes that are not called as their command is
 
 
@@ -95,14 +96,16 @@ def check_params(recipe: Recipe[Any], given: Mapping[str, Any]) -> BaseModel:
         return recipe.params.model_validate(given)
     except ValidationError as error:
         wrong = error.errors()[0]
-        # As the command line calls it: `--client-domain` for the first of `client_domains`.
         named = str(wrong["loc"][0]) if wrong["loc"] else ""
-        where = (
-            "--" + named.removesuffix("s" if len(wrong["loc"]) > 1 else "").replace("_", "-") if named else "The job"
-        )
+        where = option_of(named) if named else "The job"
         what = sentence_of(wrong)
         command = _COMMANDS.get(recipe.name, recipe.name)
         raise UserError("job.params", f"{where}: {what}.", hint=f"See 'gossamer {command} --help'.") from error
+
+
+def option_of(parameter: str) -> str:
+    """The option of the command line that gives a parameter: `--client-domain` for `client_domains`."""
+    return "--" + _OPTIONS.get(parameter, parameter).replace("_", "-")
 
 
 def check_name(given: str) -> str:

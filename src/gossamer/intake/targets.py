@@ -1,11 +1,12 @@
 """Stage one of a job: from domains in a file or on the command line to the sites that will be visited, each once."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gossamer.errors import UserError
-from gossamer.intake.columns import Cell, cells_of_sheet, read_cells
+from gossamer.intake.columns import Cell, cells_of_sheet, read_cells, titles
 from gossamer.intake.domain import Domain, Refusal, clean, read_domain, target_of
 from gossamer.intake.skipped import SkippedLine
 from gossamer.intake.textfile import Unusable, name_of, quoted, read_list
@@ -13,6 +14,8 @@ from gossamer.model.job import Target
 from gossamer.model.url import site_of
 
 MAX_TARGETS = 50_000
+
+_LISTED = re.compile(r"[,;\s]+")
 
 EXPECTED = "Expected one domain per line, or CSV with a 'domain' column."
 _HINT = "Expected a name like example.com or an address like https://example.com/."
@@ -71,7 +74,10 @@ def _typed_entries(typed: Sequence[str]) -> dict[str, Entry]:
         domain = read_domain(text)
         if isinstance(domain, Refusal):
             message = f"--domain: {quoted(given)} is not a domain: it {domain.why}."
-            raise UserError("targets.bad_domain", message, hint=_HINT)
+            parts = [part for part in _LISTED.split(given.strip()) if part]
+            several = len(parts) > 1 and all(_looks_like_domain(part) for part in parts)
+            hint = f"Repeat the option: {' '.join(f'--domain {part}' for part in parts[:3])}." if several else _HINT
+            raise UserError("targets.bad_domain", message, hint=hint)
         found.setdefault(site_of(domain.host), Entry(0, domain, text))
     return found
 
@@ -93,7 +99,15 @@ def _read(path: Path, hint: str, *, skip_invalid: bool) -> tuple[dict[str, Entry
         site = site_of(domain.host)
         if site not in found:
             found[site] = Entry(cell.line, domain, text)
+    if refused and not found and (named := titles(read)):
+        columns = ", ".join(quoted(cell) for cell in named)
+        raise UserError(
+            "targets.no_column",
+            f"{name_of(path)} has no column of domains: its columns are {columns}.",
+            hint="Expected one called domain, url or website, with entries like example.com.",
+        )
     if refused and not skip_invalid:
+        hint = hint if found else _HINT
         raise _bad_domain(path, refused, hint)
     if refused and not found:
         message = f"{name_of(path)} has no valid domain in it: all {len(refused):,} lines would be skipped."

@@ -30,6 +30,7 @@ _BINARY = (
     (b"\x1f\x8b", "a compressed file: unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a compressed file: unpack it first"),
 )
+_WORKBOOKS = (".xlsx", ".xlsm")
 # What no text file holds, apart from Ctrl-Z, with which old DOS programs end theirs.
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x19\x1b-\x1f]")
 
@@ -133,6 +134,9 @@ def _decode(raw: bytes, path: Path, subject: str) -> str:
                 return raw.decode(encoding)
             except UnicodeDecodeError:
                 raise _binary(path, subject, f"is damaged: it begins like {encoding.upper()} text") from None
+    is_packed = raw.startswith(b"PK\x03\x04")
+    if is_packed and (path.suffix.lower() in _WORKBOOKS or (b"[Content_Types].xml" in raw and b"word/" not in raw)):
+        raise _binary(path, subject, "is a workbook that cannot be read: it is damaged or not complete")
     looks_like = _looks_like(raw)
     if looks_like:
         raise _binary(path, subject, f"looks like {looks_like}")
@@ -157,4 +161,6 @@ def _looks_like(raw: bytes) -> str:
 
 
 def _binary(path: Path, subject: str, what: str) -> UserError:
-    return UserError(f"{subject}.binary", f"{name_of(path)} {what}.", hint="Expected plain text in UTF-8.")
+    return UserError(
+        f"{subject}.binary", f"{name_of(path)} {what}.", hint="Expected a text file, CSV or an Excel workbook (.xlsx)."
+    )

@@ -58,7 +58,7 @@ def read_rows(raw: bytes, path: Path, subject: str) -> list[list[str]]:
     except UserError:
         raise
     except _DAMAGED as error:
-        message = f"{name} is a workbook that cannot be read: it is damaged or not really one."
+        message = f"{name} is a workbook that cannot be read: it is damaged or not complete."
         raise UserError(
             f"{subject}.binary", message, hint="Open it in Excel and save it again, or save it as CSV."
         ) from error
