@@ -13,6 +13,7 @@ import pytest
 import uvicorn
 
 from gossamer.access.opening import find_account, issue_key
+from gossamer.api import wire
 from gossamer.api.app import make_api
 from gossamer.api.connections import ConnectionLimits
 from gossamer.api.guarded import LONGEST_PARAMETER
@@ -127,6 +128,34 @@ async def _held_by_us(port: int) -> int:
             if other.family == socket.AF_INET and other.getsockname()[1] == port:
                 held += not other.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     return held
+
+
+async def test_one_account_does_not_take_every_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests whose body is on its way are as good as streams: they stay as long as they want."""
+    monkeypatch.setattr(wire, "MOST_UNDER_WAY", 5)
+    async with _listening(tmp_path, LONG) as here:
+        held = [await here.connect() for _ in range(5)]
+        for _, writer in held:
+            writer.write(here.head("POST", "/v1/questions", "Content-Length: 5", "Content-Type: application/json"))
+        reader, mine = await here.connect()
+        async with asyncio.timeout(WAIT):
+            while b" 503 " not in (answer := await _asked(here, reader, mine)).partition(b"\r\n")[0]:
+                await asyncio.sleep(0.2)
+        assert b"retry-after" in answer.lower()
+        assert b"requests under way" in answer
+        for _, writer in held:
+            writer.close()
+            await writer.wait_closed()
+        async with asyncio.timeout(WAIT):
+            while b" 200 " not in (await _asked(here, reader, mine)).partition(b"\r\n")[0]:
+                await asyncio.sleep(0.2)
+        mine.close()
+        await mine.wait_closed()
+
+
+async def _asked(here: Listening, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+    writer.write(here.head("GET", "/v1/jobs"))
+    return await _answer(reader)
 
 
 async def test_an_answer_that_is_taken_slowly_is_sent_whole(short: Listening) -> None:

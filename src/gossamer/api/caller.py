@@ -159,6 +159,7 @@ class Access:
         otherwise = connection.query_params.get(self._parameter, "") if self._parameter else ""
         caller = await recognise(connection, parts, in_query=self._in_query, otherwise=otherwise)
         await _check(connection, parts, caller, self._right)
+        connection.scope["state"]["enter"](caller.account)
         connection.scope["state"]["admitted"] = caller
         return caller
 

@@ -17,7 +17,7 @@ import asyncio
 import resource
 import struct
 import termios
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -25,6 +25,8 @@ from fcntl import ioctl
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from gossamer.errors import UserError
 
 _TOO_LARGE = "431 Request Header Fields Too Large"
 _DETAIL = b"The head of the request is too large."
@@ -46,6 +48,28 @@ class ConnectionLimits:
 
 class _HeadTooLarge(Exception):
     pass
+
+
+class UnderWay:
+    """Requests that are being answered, by account: streams and scrapes that are waited for stay as long as they want.
+
+    One account may not take all connections that the system lets us have.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = min(most, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
+        self._of: Counter[str] = Counter()
+
+    def enter(self, account: str) -> None:
+        if self._of[account] >= self._most:
+            detail = f"This account has {self._most:,} requests under way, which is as many as it may have."
+            raise UserError("request.busy", detail, hint="Try again when some of them are answered.")
+        self._of[account] += 1
+
+    def leave(self, account: str) -> None:
+        self._of[account] -= 1
+        if not self._of[account]:
+            del self._of[account]
 
 
 class Phase(Enum):

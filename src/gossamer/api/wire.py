@@ -20,6 +20,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gossamer.api.bodies import Bodies, Body
+from gossamer.api.connections import UnderWay
 from gossamer.api.problems import AWAY, problem
 from gossamer.store.patience import no_longer_than
 from gossamer.telemetry import get_logger
@@ -41,6 +42,8 @@ _HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
+MOST_UNDER_WAY = 500
+"""Requests of one account at the same time."""
 _PATIENCE = timedelta(seconds=5)  # with a database that is away: whoever asked waits no longer
 _ALWAYS = ("/api/health", "/api/ready")  # answered while the server is being stopped, too
 
@@ -56,6 +59,7 @@ class Wire:
     ) -> None:
         self._app = app
         self._bodies = Bodies(max_body)
+        self._accounts = UnderWay(MOST_UNDER_WAY)
         self._trusted = trusted
         self._log = access_log if access_log is not None else sys.stdout
         self._under_way = 0
@@ -99,6 +103,13 @@ class Wire:
         announced = Headers(scope=scope).get("content-length", "0")
         body = Body(self._bodies, int(announced) if announced.isdecimal() else 0)
         scope["state"]["body"] = body
+        entered: list[str] = []
+
+        def enter(account: str) -> None:
+            self._accounts.enter(account)
+            entered.append(account)
+
+        scope["state"]["enter"] = enter
 
         async def counted() -> Message:
             message = await receive()
@@ -110,6 +121,8 @@ class Wire:
             await self._app(scope, counted, exchange.send)
         finally:
             body.release()
+            for account in entered:
+                self._accounts.leave(account)
 
     def _trusts(self, scope: Scope) -> bool:
         return _within(str((scope.get("client") or ("",))[0]), self._trusted)
