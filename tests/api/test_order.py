@@ -41,6 +41,7 @@ COSTS = {
     *("POST /v1/scrape", "POST /v1/batch", "POST /api/jobs", "GET /api/v1/"),
     *("POST /scrapersky", "POST /scrapersky/batch", "POST /scrapersky/batch/{batch_id}/retry-failed"),
     *("POST /firecrawl/v2/scrape", "POST /firecrawl/v2/batch/scrape", "POST /firecrawl/v2/crawl"),
+    "POST /firecrawl/v2/map",
 }
 ROUTES = sorted({(one.verb, one.path) for one in operations() if one.path not in KEYLESS})
 _TAKES_BODY = {(one.verb, one.path) for one in operations() if one.said.get("requestBody", {}).get("required")}
