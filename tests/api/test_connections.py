@@ -134,12 +134,13 @@ async def test_one_account_does_not_take_every_connection(tmp_path: Path, monkey
     """Requests whose body is on its way are as good as streams: they stay as long as they want."""
     monkeypatch.setattr(wire, "MOST_UNDER_WAY", 5)
     async with _listening(tmp_path, LONG) as here:
-        held = [await here.connect() for _ in range(5)]
-        for _, writer in held:
-            writer.write(here.head("POST", "/v1/questions", "Content-Length: 5", "Content-Type: application/json"))
+        held: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         reader, mine = await here.connect()
         async with asyncio.timeout(WAIT):
             while b" 503 " not in (answer := await _asked(here, reader, mine)).partition(b"\r\n")[0]:
+                held.append(await here.connect())
+                asked = here.head("POST", "/v1/questions", "Content-Length: 5", "Content-Type: application/json")
+                held[-1][1].write(asked)
                 await asyncio.sleep(0.2)
         assert b"retry-after" in answer.lower()
         assert b"requests under way" in answer
