@@ -116,6 +116,12 @@ def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         configure(settings.log_format, settings.log_level, file=path, secrets=secrets)
     except OSError as error:
+        if not settings.home.exists():
+            raise UserError(
+                "home.unwritable",
+                f"The home {settings.home} does not exist and cannot be made: {error.strerror or error}.",
+                hint="Point GOSSAMER_HOME at a folder of your own.",
+            ) from error
         raise UserError(
             "home.unwritable",
             f"Cannot write to {path}: {error.strerror or error}.",

@@ -88,7 +88,13 @@ class StrictCommand(TyperCommand):
                     formatter.write_dl(rows)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        try:
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        except Exception as error:
+            # The library's own errors say which command they are about, but for some of its parser.
+            if getattr(error, "ctx", ctx) is None:
+                error.ctx = ctx  # type: ignore[attr-defined]
+            raise
         for param in order:
             if param.param_type_name == "option" and not param.multiple and order.count(param) > 1:
                 raise UserError(

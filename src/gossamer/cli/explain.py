@@ -12,7 +12,11 @@ app = command_group()
 def explain(
     url: str = typer.Argument(help="The address, with or without https:// and www.", metavar="URL", show_default=False),
     job: str = typer.Option(
-        ..., "--job", help="The job's id, or some characters of its beginning or end.", metavar="ID", show_default=False
+        "",
+        "--job",
+        help="The job's id, its name, or 'last' (default: the newest job that knows the address).",
+        metavar="ID",
+        show_default=False,
     ),
     as_json: bool = JSON,
 ) -> None:
@@ -21,7 +25,7 @@ def explain(
     Examples:
 
     \b
-        gossamer explain https://shop.example/about --job 3f9a2c71
+        gossamer explain https://shop.example/about
 
         gossamer explain shop.example/about --job 3f9a2c71 --json
     """

@@ -110,20 +110,12 @@ def main() -> None:
         message = getattr(error, "message", "") or str(error)
         if type(error).__name__ == "NoArgsIsHelpError":
             typer.echo(message)
-        elif message:
-            where = getattr(getattr(error, "ctx", None), "command_path", "gossamer")
-            complain(UserError("usage", _sentence(error, message), hint=f"See '{where} --help'."))
+        elif message or type(error).__name__ == "MissingParameter":
+            from gossamer.cli.usage_words import usage_error
+
+            complain(usage_error(error, message))
         sys.exit(error.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _sentence(error: Exception, message: str) -> str:
-    possible = getattr(error, "possibilities", None)
-    if possible:
-        return f"{message.rstrip('.')}. Did you mean {' or '.join(possible)}?"
-    format_message = getattr(error, "format_message", None)
-    text = str(format_message()) if format_message else message
-    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def complain(error: GossamerError) -> None:

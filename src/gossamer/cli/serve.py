@@ -44,7 +44,7 @@ def serve(
     from gossamer.api.serve import serve as listen
     from gossamer.assembly import open_app, start_log
     from gossamer.cli.session import say
-    from gossamer.settings import idle_variables, read_settings
+    from gossamer.settings import idle_variables, not_a_setting, read_settings
 
     token = take_samples(os.environ) if dev else ""  # first of all: samples are too short for settings
     settings, unknown = read_settings()
@@ -52,7 +52,7 @@ def serve(
     if development:
         settings = settings.model_copy(update={"api_cors": development.origins})
     for name in unknown:
-        typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
+        typer.echo(f"Warning: {not_a_setting(name)}", err=True)
     for sentence in idle_variables(settings):
         typer.echo(f"Note: {as_called(sentence)}", err=True)
 

@@ -8,7 +8,7 @@ import typer
 
 from gossamer.cli import words
 from gossamer.cli.command_help import as_called
-from gossamer.settings import Settings, read_settings
+from gossamer.settings import Settings, not_a_setting, read_settings
 
 if TYPE_CHECKING:
     from gossamer.assembly import App
@@ -74,7 +74,7 @@ async def _there(settings: Settings, login: "Login", work: Callable[["Home"], Co
 def _settings() -> Settings:
     settings, unknown = read_settings()
     for name in unknown:
-        typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
+        typer.echo(f"Warning: {not_a_setting(name)}", err=True)
     return settings
 
 

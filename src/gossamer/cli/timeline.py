@@ -30,6 +30,11 @@ async def show_explanation(home: Home, text: str, job_text: str, *, as_json: boo
     if as_json:
         say_json(told.as_json(found, job))
         return 0
+    if not job_text:
+        knows = (
+            "the newest that knows the address" if found.page or found.site else "the newest; none knows the address"
+        )
+        say(f"Job {short(job.id)} is shown, {knows}. --job chooses another.")
     for line in lines(found, job, min(width(), _WIDEST)):
         say(line)
     return 0

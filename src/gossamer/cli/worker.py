@@ -34,11 +34,11 @@ def worker(
 
     from gossamer.assembly import lanes_here, start_log
     from gossamer.cluster import check, check_lanes, read_lanes
-    from gossamer.settings import idle_variables, read_settings
+    from gossamer.settings import idle_variables, not_a_setting, read_settings
 
     settings, unknown = read_settings()
     for name in unknown:
-        typer.echo(f"Warning: {name} is not a setting of gossamer.", err=True)
+        typer.echo(f"Warning: {not_a_setting(name)}", err=True)
     for sentence in idle_variables(settings):
         typer.echo(f"Note: {as_called(sentence)}", err=True)
     check(settings)

@@ -1,6 +1,7 @@
 """A file at a place people name: streamed, and whole or not there at all."""
 
 import os
+import shlex
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,16 @@ async def write_file(path: Path, chunks: AsyncIterator[bytes]) -> int:
                 return await write_stream(place, chunks)
         return await _write_whole(path, chunks)
     except OSError as error:
+        if not path.parent.exists():
+            raise UserError(
+                "export.unwritable",
+                f"The folder {path.parent} does not exist.",
+                hint=f"Make it with 'mkdir -p {shlex.quote(str(path.parent))}', or choose another place.",
+            ) from error
+        if path.is_dir():
+            raise UserError(
+                "export.unwritable", f"{path} is a folder.", hint="Give the name of a file in it, such as results.csv."
+            ) from error
         raise UserError(
             "export.unwritable",
             f"Cannot write {path}: {error.strerror or error}.",

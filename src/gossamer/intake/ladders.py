@@ -5,6 +5,7 @@ from typing import Any
 
 from gossamer.errors import UserError
 from gossamer.model.fetching import DIRECT
+from gossamer.model.fields import meant
 from gossamer.model.ladders import RUNGS, Mode, names_of
 
 _ALIASES = {"smart-hybrid": Mode.HYBRID}
@@ -83,7 +84,9 @@ def _read_mode(text: str) -> Mode:
     mode = _ALIASES.get(name) or next((one for one in _NAMED if one == name), None)
     if mode is None:
         raise UserError(
-            "job.mode", f"There is no mode {text!r}.", hint=f"There are {', '.join(_NAMED[:-1])} and {_NAMED[-1]}."
+            "job.mode",
+            f"There is no mode {text!r}.",
+            hint=f"{meant(name, _NAMED)}There are {', '.join(_NAMED[:-1])} and {_NAMED[-1]}.",
         )
     return mode
 

@@ -16,6 +16,7 @@ from typing import Any
 from gossamer.errors import UserError
 from gossamer.intake.addresses import AddressList
 from gossamer.intake.ladders import choose_ladder
+from gossamer.model.fields import meant
 from gossamer.model.job import JobRequest
 from gossamer.model.ladders import RUNGS, Mode
 from gossamer.model.money import Cap
@@ -67,7 +68,11 @@ def check_formats(formats: Sequence[str], here: Collection[str]) -> list[str]:
     wanted = list(dict.fromkeys(text.strip().lower() for text in formats))
     unknown = next((text for text in wanted if text not in FORMATS), None)
     if unknown is not None:
-        raise UserError("scrape.format", f"There is no format {unknown!r}.", hint=f"There are {', '.join(FORMATS)}.")
+        raise UserError(
+            "scrape.format",
+            f"There is no format {unknown!r}.",
+            hint=f"{meant(unknown, FORMATS)}There are {', '.join(FORMATS)}.",
+        )
     if SCREENSHOT in wanted and not any(RUNGS[name].lane in SHOOTING_LANES for name in here):
         raise UserError(
             "lane-missing",

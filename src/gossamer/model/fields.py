@@ -1,6 +1,6 @@
 """What is wrong with a field that somebody gave, in words; and a base for shapes that refuse what they do not know."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
@@ -64,6 +64,12 @@ class Strict(BaseModel):
         if unknown:
             raise ValidationError.from_exception_data(cls.__name__, unknown)
         return given
+
+
+def meant(given: str, known: Iterable[str]) -> str:
+    """`Did you mean markdown? ` with a space behind it, or nothing."""
+    near = get_close_matches(given, [str(one) for one in known], 1)
+    return f"Did you mean {near[0]}? " if near else ""
 
 
 def sentence_of(error: Mapping[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Questions about what happened to single pages and sites, and why."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -9,19 +10,21 @@ from pydantic import Field
 
 from gossamer.errors import UserError
 from gossamer.intake.domain import Refusal, clean, read_domain
+from gossamer.intake.submit import LAST
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import PageState
-from gossamer.model.url import site_of
+from gossamer.model.url import site_of, site_of_url, url_key
 from gossamer.questions import kept
 from gossamer.questions.known import policy_of, recipe_of
 from gossamer.questions.limits import Few, Many, Text
 from gossamer.questions.view import View
-from gossamer.store import events, sites
+from gossamer.store import events, jobs, sites
 from gossamer.store import history as rows
 from gossamer.store.database import Database
 from gossamer.store.events import Line
 from gossamer.store.history import PageHistory, SiteHistory
+from gossamer.store.tx import Tx
 from gossamer.work.explain import Explanation, explain, spellings_of
 
 _NAMES = frozenset({"user", "submit", "queue", "retention", "runner", "worker"})  # of no machine in particular
@@ -115,8 +118,22 @@ async def _site(database: Database, job: Job, text: str) -> UUID:
     )
 
 
+_MOST_JOBS = 200  # are looked at for one that knows an address
+
+
+def _knowing(tx: Tx, owner: str | None, urls: Sequence[str]) -> str:
+    """The newest job that has one of these addresses as a page, else their site; else the newest."""
+    newest = jobs.recent(tx, _MOST_JOBS, account=owner)
+    newest += jobs.recent(tx, _MOST_JOBS, jobs.Wanted(recipe="scrape"), owner)
+    ids = sorted({job.id for job in newest}, reverse=True)
+    keys = [url_key(url) for url in urls]
+    paged = (one for one in ids if rows.pages_at(tx, one, keys))
+    sited = (one for one in ids if rows.site(tx, one, site_of_url(urls[0])))
+    return str(next(paged, None) or next(sited, None) or LAST)
+
+
 async def explained(view: View, url: Text, job: Text) -> Explained:
-    """The whole history of one address in one job."""
+    """The whole history of one address in one job; without one, in the newest that knows the address."""
     urls = spellings_of(url)
     host = read_domain(clean(url))
     if isinstance(host, Refusal) or not urls:
@@ -126,7 +143,7 @@ async def explained(view: View, url: Text, job: Text) -> Explained:
             f"{url!r} is not a web address{why}.",
             hint="Give one such as https://shop.example/about or shop.example/about.",
         )
-    found, database = await view.job(job)
+    found, database = await view.job(job or await view.of_owner(partial(_knowing, urls=urls)))
     await kept.refuse_gone(view, database, found)
     kinds = [kind.name for kind in recipe_of(view.recipes, found).kinds]
     return Explained(found, await explain(database, found, policy_of(view.recipes, found), kinds, url, urls))

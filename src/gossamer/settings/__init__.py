@@ -91,6 +91,16 @@ def read_settings() -> tuple[Settings, list[str]]:
     return settings, unknown + [f"{name} in {TOML_NAME}" for name in sorted(toml_values()) if name not in known]
 
 
+def not_a_setting(name: str) -> str:
+    """What is said of a name that `read_settings` does not know, and what may have been meant."""
+    from difflib import get_close_matches
+
+    given, _, where = name.partition(" in ")
+    near = get_close_matches(given.removeprefix(PREFIX).lower(), Settings.model_fields, 1, 0.75)
+    meant = (near[0] if where else f"{PREFIX}{near[0].upper()}") if near else ""
+    return f"{name} is not a setting of gossamer." + (f" Did you mean {meant}?" if meant else "")
+
+
 def _bare(variable: str) -> str:
     return variable.removeprefix(PREFIX).lower()
 

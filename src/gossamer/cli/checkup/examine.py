@@ -11,7 +11,7 @@ from gossamer.cli.checkup.finding import Finding, Level, fail, ok, warn
 from gossamer.cli.main import FAILED
 from gossamer.cli.session import say, say_json
 from gossamer.errors import UserError
-from gossamer.settings import Settings, idle_variables, read_settings
+from gossamer.settings import Settings, idle_variables, not_a_setting, read_settings
 
 Check = Callable[[Settings], Awaitable[list[Finding]]]
 NextStep = str | Callable[[Settings], str]
@@ -61,7 +61,7 @@ async def examine() -> list[Finding]:
     except UserError as error:
         # Without settings nobody knows where to look.
         return [_trouble("settings", error, "Correct it.")]
-    findings = [warn("settings", f"{name} is not a setting of gossamer.", "Correct its name.") for name in unknown]
+    findings = [warn("settings", not_a_setting(name), "Correct its name.") for name in unknown]
     findings += [warn("settings", sentence, "Unset it, or leave it.") for sentence in idle_variables(settings)]
     if not findings:
         findings = [ok("settings", "Every setting is known and has a usable value.")]
