@@ -176,14 +176,14 @@ def test_at_a_terminal_the_file_is_waited_for_and_written_here_and_never_over_an
 ) -> None:
     job, folder = short(fill(terminal).id), tmp_path / "mine"
     folder.mkdir()
-    ready, wrote, last = at_a_screen(terminal, folder, "job", "export", job).splitlines()
-    assert ready.startswith("Export ready: file://")
+    wrote, last = at_a_screen(terminal, folder, "job", "export", job).splitlines()
     file = folder / f"results-{job}.csv"
-    assert wrote == f"Wrote 1 match to results-{job}.csv ({file.stat().st_size:,} bytes)"
+    assert wrote == f"\x1b[1mWrote 1 match to {file}\x1b[0m"  # it stands out
     assert re.fullmatch(r"This job will be auto-deleted on [\d-]+\. Download your results now\.", last)
-    assert file.read_bytes() == codecs.BOM_UTF8 + content(ready.split()[2])
+    (kept,) = terminal.ask("job", "exports", job)
+    assert file.read_bytes() == codecs.BOM_UTF8 + content(kept["url"])
     file.write_text("mine")
-    assert f"Wrote 1 match to results-{job}-2.csv" in at_a_screen(terminal, folder, "job", "export", job)
+    assert f"Wrote 1 match to {folder}/results-{job}-2.csv" in at_a_screen(terminal, folder, "job", "export", job)
     assert file.read_text() == "mine"
     for named in (("--format", "csv"), ("--detach",)):
         assert at_a_screen(terminal, folder, "job", "export", job, *named).startswith(

@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.export.overview import MATCHES, VERDICTS
 from gossamer.export.readable import VERDICTS as WORDS
-from gossamer.export.readable import day_number, readable_host, readable_url, verdict_words
+from gossamer.export.readable import day_number, flag_words, readable_host, readable_url, verdict_words
 from gossamer.export.report_page import report_page
 from gossamer.export.table import Asked, Looks
 from gossamer.export.workbook import write_workbook
@@ -129,3 +129,8 @@ def test_what_is_no_date_stays_text() -> None:
         "2026-13-01",
         "2026-03-04Tnoon",
     ]
+
+
+def test_flags_are_words() -> None:
+    assert flag_words("navigation-only;nearly every page") == "only in menus, nearly every page"
+    assert flag_words("") == ""

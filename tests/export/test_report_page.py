@@ -64,8 +64,16 @@ async def test_it_says_what_was_found(database: AnyDatabase) -> None:
     rows = [match(f"site{number}.test", f"{page}") for number in range(30) for page in range(3)] + [match("old.test")]
     job = await job_with(database, rows, failed=["f.test"])
     found = Elements(report_page(await overview_of(database, job, earlier), ["All was polite."]))
-    for words in ("31 prospects", "91 matches", "DNS resolution failed", "And 6 more", "All was polite."):
+    for words in (
+        "31 prospects",
+        "91 matches",
+        "DNS resolution failed",
+        "f.test: DNS resolution failed",
+        "And 6 more domains.",
+        "All was polite.",
+    ):
         assert words in found.words
+    assert "workbook" not in found.words
     assert ("span", "class", "new") in found.attributes
     assert "Partial" in found.words  # nobody has closed the job
 
@@ -117,3 +125,17 @@ async def test_without_a_client_no_page_is_called_unlinked(database: AnyDatabase
     assert '<th class="number">Pages</th>' in report_page(await overview_of(database, job), [])
     job = replace(job, params={**job.params, "client_domains": ["acme.test"]})
     assert '<th class="number">Unlinked pages</th>' in report_page(await overview_of(database, job), [])
+
+
+async def test_verdicts_are_explained_beside_their_chart_and_every_chart_has_letters_of_one_size(
+    database: AnyDatabase,
+) -> None:
+    job = await job_with(database, [match("a.test", verdict="unlinked")], failed=["f.test"])
+    job = replace(job, params={**job.params, "client_domains": ["acme.test"]})
+    page = report_page(await overview_of(database, job), [])
+    by_verdict = next(one for one in re.findall(r"<figure>.*?</figure>", page) if "Matches by verdict" in one)
+    assert "<dt>No link yet</dt>" in by_verdict
+    assert page.count("<dt>No link yet</dt>") == 1
+    assert {line.split()[2] for line in re.findall(r'viewBox="[^"]+', page)} == {"440"}
+    assert "max-width: 440px" in page  # alone in its row a chart would be drawn larger
+    assert page.index("A prospect is a domain") < page.index("<table>")

@@ -45,7 +45,25 @@ async def _show(home: "Home", limit: int, *, cleared: bool, as_json: bool) -> in
     for alert in [] if as_json else found:
         over = f", over since {words.moment(alert.cleared_at)[:19]}" if alert.cleared_at else ""
         say(f"{words.moment(alert.fired_at)[:19]} {alert.kind}{over}: {alert.sentence}")
+        if step := next_step(alert):
+            say(f"  {step}")
     return 0
+
+
+_NEXT = {
+    "errors": "Which requests failed, and why: 'gossamer job errors ID'. If many sites fail at once, check the "
+    "network of this machine: 'gossamer doctor'.",
+    "throughput": "How it goes: 'gossamer job status ID'.",
+    "audit": "What does not add up: 'gossamer job audit ID'.",
+    "dead-letter": "Look at them: 'gossamer system dead-letters list'.",
+}
+
+
+def next_step(alert: "Alert") -> str:
+    """What to look at next; nothing where the sentence of the alert says it already."""
+    from gossamer.model.ids import short
+
+    return _NEXT.get(alert.kind, "").replace(" ID'", f" {short(alert.job_id) if alert.job_id else 'last'}'")
 
 
 def _as_json(alert: "Alert") -> dict[str, object]:
@@ -56,6 +74,7 @@ def _as_json(alert: "Alert") -> dict[str, object]:
         "kind": str(alert.kind),
         "job": str(alert.job_id) if alert.job_id else None,
         "sentence": alert.sentence,
+        "next_step": next_step(alert),
         "since": words.stamp(alert.fired_at),
         "over": words.stamp(alert.cleared_at),
     }

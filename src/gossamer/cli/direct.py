@@ -85,8 +85,8 @@ async def write_directly(
     return 0
 
 
-async def write_here(home: Home, order: Order, *, bom: bool) -> None:
-    """The same file in the present folder, never over one that is there."""
+async def write_here(home: Home, order: Order, *, bom: bool) -> bool:
+    """Write the same file to the present folder, never over one that is there; False where that cannot be done."""
     rows = 0
 
     def count(done: int) -> None:
@@ -97,13 +97,16 @@ async def write_here(home: Home, order: Order, *, bom: bool) -> None:
     path: Path | None = None
     try:
         path = _free_place(Path(file_name(order)))
-        size = await write_file(path, with_mark(chunks) if bom else chunks)
+        await write_file(path, with_mark(chunks) if bom else chunks)
     except (OSError, UserError) as error:
         if path:
             path.unlink(missing_ok=True)
         typer.echo(f"Not written to this folder as well: {getattr(error, 'strerror', None) or error}", err=True)
-        return
-    _say_written(order, rows, path, size)
+        return False
+    if order.job.state not in OVER:
+        say(f"The job is {order.job.state}: these are the results so far.")
+    typer.secho(words.printable(_written(order, rows, path.absolute())), bold=True)
+    return True
 
 
 def _free_place(wanted: Path) -> Path:
@@ -127,7 +130,12 @@ async def with_mark(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _say_written(order: Order, written: int, output: Path, size: int) -> None:
+    say(f"{_written(order, written, output)} ({size:,} bytes)")
+
+
+def _written(order: Order, written: int, output: Path) -> str:
+    """`Wrote 1,266 matches to results.csv`"""
     noun = (_OF_PAGES if words.is_of_pages(order.job) else _NOUNS).get(order.table.name, order.table.name)
     if written == 1:
         noun = "match" if noun == "matches" else noun.removesuffix("s")
-    say(f"Wrote {written:,} {f'{order.only} ' if order.only else ''}{noun} to {output} ({size:,} bytes)")
+    return f"Wrote {written:,} {f'{order.only} ' if order.only else ''}{noun} to {output}"

@@ -107,9 +107,12 @@ async def export_files(
     else:
         home.let_files_be_made()
     made = await home.ask(files, str(found.job.id), ids)
-    code = _answer(home, made, waited=wait, as_json=as_json)
-    if here and not code:
-        await write_here(home, orders[0], bom=asking.bom is not False)
+    failed = any(one.export.state is ExportState.FAILED for one in made.files)
+    # Where the file lies in the data folder is of no use to somebody who has it here.
+    if here and not failed and await write_here(home, orders[0], bom=asking.bom is not False):
+        code = 0
+    else:
+        code = _answer(home, made, waited=wait, as_json=as_json)
     kept.warn(made.end, as_json=as_json)
     return code
 

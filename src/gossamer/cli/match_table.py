@@ -11,6 +11,7 @@ from rich.text import Text
 
 from gossamer.cli import words
 from gossamer.cli.tables import GAP, fit
+from gossamer.export.readable import flag_words
 
 MENTIONED = "bold yellow"
 
@@ -27,6 +28,9 @@ def matches(rows: Sequence[Any], room: int) -> RenderableType:
     if any(row["verdict"] for row in rows):
         titles, most, least = [*titles, "Verdict"], [*most, 15], [*least, 15]
         cells = [[*line, row["verdict"]] for line, row in zip(cells, rows, strict=True)]
+    if any(row.get("flags") for row in rows):
+        titles, most, least = [*titles, "Flags"], [*most, 20], [*least, 8]
+        cells = [[*line, flag_words(row.get("flags") or "")] for line, row in zip(cells, rows, strict=True)]
     widths = fit(titles, cells, most, least, room)
     left = room - sum(widths) - len(widths) * GAP
     if room < _NARROW or left < _SHORTEST_CONTEXT:

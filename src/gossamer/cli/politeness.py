@@ -52,6 +52,21 @@ def summary(asked: Sequence[DomainManners], limit: int) -> list[str]:
     return ["; ".join(parts) + "." + more, *_complaints(asked[:limit])]
 
 
+def for_a_client(asked: Sequence[DomainManners]) -> list[str]:
+    """The same for somebody who did not run the job: no domain is named that was treated as all others were."""
+    if not asked:
+        return ["Nothing was asked of any domain."]
+    if not all(one.kept for one in asked):
+        return summary(asked, len(asked))[:1]
+    requests = sum(one.requests for one in asked)
+    closest = min((one.gap.milliseconds for one in asked if one.gap), default=None)
+    apart = f", never less than {words.seconds(closest)} apart on one domain" if closest is not None else ""
+    return [
+        f"{requests:,} request{_s(requests)} to {len(asked):,} domain{_s(len(asked))}{apart}. "
+        "No address was requested that a site's robots.txt disallows."
+    ]
+
+
 def _complaints(asked: Sequence[DomainManners]) -> list[str]:
     lines = []
     for one in asked:

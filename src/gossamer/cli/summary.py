@@ -71,7 +71,7 @@ async def _write_page(path: Path, overview: Overview, asked: Sequence[DomainMann
         raise UserError("summary.html", "--html names no file.", hint="For example --html report.html.")
 
     async def page() -> AsyncIterator[bytes]:
-        yield report_page(overview, _told(asked), *named).encode("utf-8", "replace")
+        yield report_page(overview, politeness.for_a_client(asked), *named).encode("utf-8", "replace")
 
     try:
         return await write_file(path, page())
@@ -81,7 +81,7 @@ async def _write_page(path: Path, overview: Overview, asked: Sequence[DomainMann
 
 
 def _told(asked: Sequence[DomainManners]) -> list[str]:
-    return politeness.summary(asked, len(asked))[:1] if asked else ["Nothing was asked of any domain yet."]
+    return politeness.summary(asked, len(asked))[:1] if asked else ["Nothing was asked of any domain."]
 
 
 def screen(

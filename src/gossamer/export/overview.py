@@ -23,6 +23,8 @@ from gossamer.store.tx import Tx
 
 VERDICTS = ("unlinked", "links-elsewhere", "nofollow", "linked", "own-site")
 
+MOST_FAILED = 100  # domains that are named
+
 # Pages read of a domain: up to so many.
 SIZES = (0, 1, 10, 50, 500)
 
@@ -52,6 +54,7 @@ class Overview:
     ranking: Ranked
     since: Job | None = None
     bill: Bill | None = None  # None: nothing is to be said of costs
+    failed: tuple[tuple[str, Reason | None], ...] = ()  # domains, in alphabetical order, the first of them
 
     @property
     def is_partial(self) -> bool:
@@ -95,7 +98,7 @@ async def survey(
         if asked.told:
             asked.told(ranking.domains_met)
     await ranking.close()
-    now, progress, reasons, sizes, excluded, bill = await database.read(_besides, asked)
+    now, progress, reasons, sizes, excluded, bill, failed = await database.read(_besides, asked)
     return Overview(
         job=asked.job,
         at=now,
@@ -110,10 +113,12 @@ async def survey(
         ranking=ranking.first(),
         since=asked.since,
         bill=bill,
+        failed=failed,
     )
 
 
-Besides = tuple[datetime, Progress, list[tuple[Reason, int]], tuple[tuple[str, int], ...], int, Bill | None]
+Failed = tuple[tuple[str, Reason | None], ...]
+Besides = tuple[datetime, Progress, list[tuple[Reason, int]], tuple[tuple[str, int], ...], int, Bill | None, Failed]
 
 
 def _besides(tx: Tx, asked: Asked) -> Besides:
@@ -125,7 +130,10 @@ def _besides(tx: Tx, asked: Asked) -> Besides:
         progress, reasons = _without(tx, asked.job.id, progress, hosts)
         places = [place for place in places if place.host not in hosts]
     bill = read_bill(tx, asked.job, asked.prices, progress, left_out) if asked.prices else None
-    return tx.now, progress, reasons, by_size([place.pages_read for place in places]), len(left_out), bill
+    failed = sites.failed_hosts(tx, asked.job.id, MOST_FAILED + len(left_out))
+    named = [(host, why) for host, why in failed if not is_covered(host, asked.excluded)]
+    sizes = by_size([place.pages_read for place in places])
+    return tx.now, progress, reasons, sizes, len(left_out), bill, tuple(named[:MOST_FAILED])
 
 
 def _without(tx: Tx, job_id: UUID, whole: Progress, hosts: set[str]) -> tuple[Progress, list[tuple[Reason, int]]]:

@@ -35,6 +35,14 @@ def verdict_words(verdict: str) -> str:
     return VERDICTS[verdict][0] if verdict in VERDICTS else verdict
 
 
+_FLAGS = {"navigation-only": "only in menus"}
+
+
+def flag_words(flags: str) -> str:
+    """`navigation-only;nearly every page` as "only in menus, nearly every page"."""
+    return ", ".join(_FLAGS.get(flag, flag) for flag in flags.split(";") if flag)
+
+
 def readable_host(host: str) -> str:
     """`xn--bcher-kva.example` as `bücher.example`; a name that may deceive stays as it is."""
     if "xn--" not in host:
@@ -111,7 +119,7 @@ def shown_as(column: Column) -> Shown | None:
         return readable_url
     if format_of(column) in ("time", "date"):
         return day_number
-    return {"domain": readable_host, "verdict": verdict_words}.get(column.name)
+    return {"domain": readable_host, "verdict": verdict_words, "flags": flag_words}.get(column.name)
 
 
 def format_of(column: Column) -> str:

@@ -37,9 +37,7 @@ def report_page(overview: Overview, politeness: Sequence[str], title: str = "", 
         "<h2>How the sites were treated</h2>",
         *(f"<p>{escape(sentence)}</p>" for sentence in politeness),
         _failures(overview),
-        f'<footer class="soft">Made with Gossamer on {_moment(overview.at)}. The score is the sum of points for what '
-        "was seen on the pages: unlinked mentions, keywords, pages, freshness and links to other sites, less nofollow "
-        "and pages that failed.</footer>",
+        f'<footer class="soft">Made with Gossamer on {_moment(overview.at)}.</footer>',
     ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -106,13 +104,13 @@ def _plots(overview: Overview) -> str:
     ]
     verdicts = [(verdict_words(name), count) for name, count in overview.verdicts] if overview.clients else []
     plots = [
-        ("Matches by verdict", _bars(verdicts)),
+        ("Matches by verdict", _bars(verdicts) + _meanings(overview)),
         ("Matches by keyword", _bars(overview.keywords[:_TOP])),
         ("Domains", _stack(outcomes)),
         ("Domains by pages read", _bars(overview.sizes)),
     ]
     figures = (f"<figure><figcaption>{title}</figcaption>{plot}</figure>" for title, plot in plots if plot)
-    return f'<h2>What was found</h2>\n<div class="plots">{"".join(figures)}</div>\n{_meanings(overview)}'
+    return f'<h2>What was found</h2>\n<div class="plots">{"".join(figures)}</div>'
 
 
 def _meanings(overview: Overview) -> str:
@@ -130,7 +128,17 @@ def _failures(overview: Overview) -> str:
     if not reasons:
         return ""
     plot = f"<figure><figcaption>Why domains failed</figcaption>{_bars(reasons, 'bad')}</figure>"
-    return f'<h2>What could not be read</h2>\n<div class="plots">{plot}</div>'
+    return f'<h2>What could not be read</h2>\n<div class="plots">{plot}</div>\n{_failed(overview)}'
+
+
+def _failed(overview: Overview) -> str:
+    """The domains that failed, each with its reason."""
+    if not overview.failed:
+        return ""
+    named = ((readable_host(host), in_general(why) if why else "unknown") for host, why in overview.failed)
+    lines = "".join(f"<li>{escape(host)}: {escape(why)}</li>" for host, why in named)
+    more = overview.progress.sites_failed - len(overview.failed)
+    return f"<ul>{lines}</ul>" + (f'<p class="soft">And {more:,} more.</p>' if more > 0 else "")
 
 
 def _bars(counts: Counts, colour: str = "bar") -> str:
@@ -183,8 +191,19 @@ def _prospects(overview: Overview) -> str:
     head += '<th class="number">Keywords</th><th>Best mention</th>'
     rows = "\n".join(_prospect(one, pages.lower()) for one in best)
     more = overview.ranking.domains - len(best)
-    rest = f'<p class="soft">And {more:,} more, in the workbook.</p>' if more > 0 else ""
-    return f"<h2>The best prospects</h2>\n<table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>\n{rest}"
+    rest = f'<p class="soft">And {more:,} more domain{"" if more == 1 else "s"}.</p>' if more > 0 else ""
+    table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>"
+    return f"<h2>The best prospects</h2>\n{_explained(overview)}\n{table}\n{rest}"
+
+
+def _explained(overview: Overview) -> str:
+    """What a prospect and its score are."""
+    what = "mentions a keyword and does not link to you" if overview.clients else "mentions a keyword"
+    return (
+        f'<p class="soft">A prospect is a domain with a page that {what}. The score, from 0 to 100, is the sum of '
+        "points for what was seen on the pages: unlinked mentions, keywords, pages, freshness and links to other "
+        "sites, less nofollow and pages that failed.</p>"
+    )
 
 
 def _prospect(one: dict[str, Any], pages: str) -> str:

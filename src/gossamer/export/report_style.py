@@ -21,9 +21,10 @@ p { margin: .4rem 0; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 1rem 2rem; }
 figure { margin: 0; min-width: 0; }
 figcaption { margin-bottom: .4rem; font-weight: 600; }
-svg { display: block; width: 100%; height: auto; font: 13px system-ui, sans-serif; }
+svg { display: block; width: 100%; max-width: 440px; height: auto; font: 13px system-ui, sans-serif; }
 svg text { fill: var(--ink); }
 svg .count { fill: var(--soft); font-variant-numeric: tabular-nums; }
+figure dl { margin-top: .5rem; font-size: .88rem; }
 dl { display: grid; grid-template-columns: 11rem 1fr; gap: .3rem 1rem; margin: 0; }
 dt { color: var(--soft); }
 dd { margin: 0; overflow-wrap: anywhere; }

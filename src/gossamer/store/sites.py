@@ -275,6 +275,17 @@ def endings(tx: Tx, job_id: UUID) -> list[tuple[str, SiteState, Reason | None]]:
     return [(row.host, SiteState(row.state), Reason[row.reason] if row.reason else None) for row in tx.run(query)]
 
 
+def failed_hosts(tx: Tx, job_id: UUID, limit: int) -> list[tuple[str, Reason | None]]:
+    """Listed sites that failed and why, in alphabetical order."""
+    query = (
+        select(sites.c.host, sites.c.reason)
+        .where(sites.c.job_id == job_id, sites.c.state == SiteState.FAILED, sites.c.listed)
+        .order_by(sites.c.host)
+        .limit(limit)
+    )
+    return [(row.host, Reason[row.reason] if row.reason else None) for row in tx.run(query)]
+
+
 def failure_reasons(tx: Tx, job_id: UUID) -> list[tuple[Reason, int]]:
     """Why listed sites failed, the most frequent reason first."""
     failed = (sites.c.job_id == job_id) & (sites.c.state == SiteState.FAILED) & sites.c.listed & (sites.c.reason != "")
