@@ -29,7 +29,12 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from gossamer.errors import UserError
 
 _TOO_LARGE = "431 Request Header Fields Too Large"
-_DETAIL = b"The head of the request is too large."
+# Nothing of the request is known yet but that: an answer in the usual form, without the id of a request.
+_PROBLEM = (
+    b'{"type":"urn:gossamer:problem:request.head_too_large","title":"Request Header Fields Too Large",'
+    b'"status":431,"code":"request.head_too_large",'
+    b'"detail":"The head of the request is too large.","hint":"Send a shorter address, and fewer or shorter headers."}'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +193,10 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._unread <= self.limits.head_bytes:
             super().send_400_response(msg)
             return
-        answer = f"HTTP/1.1 {_TOO_LARGE}\r\ncontent-type: text/plain\r\ncontent-length: {len(_DETAIL)}\r\n"
-        self.transport.writelines([answer.encode(), b"connection: close\r\n\r\n", _DETAIL])
+        answer = (
+            f"HTTP/1.1 {_TOO_LARGE}\r\ncontent-type: application/problem+json\r\ncontent-length: {len(_PROBLEM)}\r\n"
+        )
+        self.transport.writelines([answer.encode(), b"connection: close\r\n\r\n", _PROBLEM])
         self.close()
 
     def handle_websocket_upgrade(self) -> None:

@@ -252,13 +252,14 @@ SHAPES: Mapping[str, Any] = {
         "code": "auth.missing",
     },
     "Replayed": {"replayed": 3},
+    "MapAnswer": {"success": True, "links": [{"url": _PAGE, "title": "Lamps", "description": None}]},
     "ResultPage": {
         "items": [{"domain": "shop.example", "url": _PAGE, "keyword": "CRM", "snippet": "... a CRM for lamps ..."}],
         "has_more": True,
         "next_cursor": "0a1b2c3d",
         "complete": False,
     },
-    "RetriedBatch": {**_BATCH, "retried": 1},
+    "RetriedBatch": {**_BATCH, "retried": 1, "message": "Tried again: 1 of the 1 that failed."},
     "Resumed": {"id": _ID, "state": "running", "waiting": False},
     "RetriedView": {"id": _ID, "state": "running", "sites": 5, "pages": 61},
     "ScrapeAnswer": {"success": True, "data": _DOCUMENT},
@@ -288,6 +289,10 @@ OPERATIONS: Mapping[str, tuple[str, Any]] = {
     ),
     "get_api_ready": ("application/json", {"status": "ready"}),
     "get_api_v1": ("*/*", "<html><head><title>Lamps</title></head>...</html>"),
+    "get_firecrawl_v2_concurrency_check": (
+        "application/json",
+        {"success": True, "concurrency": 2, "maxConcurrency": 20},
+    ),
     "get_firecrawl_v2_crawl_active": (
         "application/json",
         {"success": True, "crawls": [{"id": _ID, "teamId": "acme", "url": "https://docs.example/"}]},

@@ -280,7 +280,9 @@ async def rename(job_id: UUID, body: Renamed, tenant: Submitter) -> views.JobVie
 @router.post(
     "/{job_id}/rerun",
     status_code=201,
-    responses=declared(*ROOM, *ONCE, "job.not_found", "job.name", "job.no_list", "job.params"),
+    responses=declared(
+        *ROOM, *ONCE, "job.not_found", "job.name", "job.no_list", "job.params", "results.deleted", "results.hidden"
+    ),
     summary="Run a job once more",
 )
 async def rerun(

@@ -114,7 +114,12 @@ async def _standing(tenant: Tenant, job: Job) -> BatchStatus:
     return BatchStatus(batch_id=str(job.id), status=_overall(job, counts), total=len(found), **counts, results=found)
 
 
-@router.post("/batch/{batch_id}/retry-failed", status_code=202, responses=declared(*ROOM, *STEER), summary="Try again")
+@router.post(
+    "/batch/{batch_id}/retry-failed",
+    status_code=202,
+    responses=declared(*ROOM, *STEER, "results.deleted", "results.hidden"),
+    summary="Try again",
+)
 async def retry_failed(batch_id: UUID, tenant: Continuer) -> RetriedBatch:
     """What failed and may work by now is tried again, once the batch is over. A page that is not there is not."""
     job = await tenant.job(batch_id)
