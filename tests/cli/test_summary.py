@@ -120,7 +120,7 @@ def test_the_summary_as_json_and_as_a_page(home: tuple[Path, str]) -> None:
     assert "<h1>test</h1>" in report.read_text()
     assert "names no file" in typed(folder, "summary", job, "--html", "-", code=2)
     nowhere = typed(folder, "summary", job, "--html", str(folder / "no" / "x.html"), code=2)
-    assert nowhere.endswith("No such file or directory. Choose another place with --html.\n")
+    assert nowhere.endswith("does not exist. Choose another place with --html.\n")
 
 
 def conditions(**typed_in: Any) -> Conditions:

@@ -174,3 +174,14 @@ async def test_a_file_on_a_screen_steers_no_terminal() -> None:
             yield whole[at : at + 1]
 
     assert b"".join([chunk async for chunk in words.for_screen(chunks())]).decode() == "é,[2JK\tü\n"
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_what_speaks_against_a_match_is_shown_in_words(width: int) -> None:
+    lines = shown(match_table.matches([row(verdict="unlinked", flags="navigation-only"), row()], width), width)
+    assert "Flags" in lines[0]
+    assert any("only in menus" in line for line in lines)
+    assert all(len(line) <= width for line in lines)
+    assert "Flags" not in shown(match_table.matches([row(flags="")], width), width)[0]
+    narrow = shown(match_table.matches([row(verdict="unlinked", flags="navigation-only")], 60), 60)
+    assert all(len(line) <= 60 for line in narrow)

@@ -17,6 +17,7 @@ MENTIONED = "bold yellow"
 
 _NARROW = 150  # columns; in fewer, what is left beside the others says too little
 _SHORTEST_CONTEXT = 24
+_ROOM_FOR_FLAGS = 72  # columns; in fewer, the others would be wider than the terminal
 _INDENT = 2
 _HYPHENS = "[-\u2010\u2011\u2012\u2013]"
 
@@ -28,8 +29,8 @@ def matches(rows: Sequence[Any], room: int) -> RenderableType:
     if any(row["verdict"] for row in rows):
         titles, most, least = [*titles, "Verdict"], [*most, 15], [*least, 15]
         cells = [[*line, row["verdict"]] for line, row in zip(cells, rows, strict=True)]
-    if any(row.get("flags") for row in rows):
-        titles, most, least = [*titles, "Flags"], [*most, 20], [*least, 8]
+    if room >= _ROOM_FOR_FLAGS and any(row.get("flags") for row in rows):
+        titles, most, least = [*titles, "Flags"], [*most, 20], [*least, 13]
         cells = [[*line, flag_words(row.get("flags") or "")] for line, row in zip(cells, rows, strict=True)]
     widths = fit(titles, cells, most, least, room)
     left = room - sum(widths) - len(widths) * GAP
