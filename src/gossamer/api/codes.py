@@ -60,7 +60,7 @@ CODES: Mapping[str, Code] = {
     "job.mode": Code(400, "There is no mode 'cheap'.", "There are free-only, hybrid and premium-only."),
     "job.mode_not_configured": Code(400, "The mode hybrid needs a provider, and none is set up here."),
     "job.no_list": Code(409, f"The list of job {_ID} is gone: it was deleted with its results."),
-    "job.name": Code(400, "A job's name has 1 to 200 characters, this one has 0."),
+    "job.name": Code(400, "A job's name has 1 to 200 characters, this one is empty."),
     "job.no_targets": Code(400, "This job has no site to visit.", "Name some in `domains`."),
     "job.not_found": Code(404, f"There is no job {_ID}.", "See GET /v1/jobs for the ones there are."),
     "job.params": Code(400, '`extract`: "p" is no selector.'),
