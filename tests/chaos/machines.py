@@ -81,7 +81,7 @@ def no_namespaces() -> str:
     if not all(shutil.which(program) for program in ("ip", "unshare", "hostname")):
         return "there is no 'ip', 'unshare' or 'hostname': run scripts/install-servers"
     try:
-        with _namespace(0, 0):
+        with _namespace(0, os.getpid()):
             return ""
     except subprocess.CalledProcessError as error:
         return f"network namespaces are not permitted: {error.stderr.strip()}"
@@ -104,6 +104,7 @@ def open_machines(*, namespaces: bool) -> Iterator[list[Machine]]:
 def _namespace(number: int, pid: int) -> Iterator[Machine]:
     """Two cables to it, and a network for each that nobody else here is likely to have."""
     name = f"gossamer-{pid}-{number}"
+    cables = []
     _ip("netns", "add", name)
     try:
         _ip("-n", name, "link", "set", "lo", "up")
@@ -113,6 +114,7 @@ def _namespace(number: int, pid: int) -> Iterator[Machine]:
             here, there = f"g{pid}-{number}{cable}", f"e{cable}"
             first = 8 * number + 4 * place
             _ip("link", "add", here, "type", "veth", "peer", "name", there, "netns", name)
+            cables.append(here)
             _ip("addr", "add", f"{network}.{first + 1}/30", "dev", here)
             _ip("link", "set", here, "up")
             _ip("-n", name, "addr", "add", f"{network}.{first + 2}/30", "dev", there)
@@ -122,7 +124,9 @@ def _namespace(number: int, pid: int) -> Iterator[Machine]:
         prefix = ("ip", "netns", "exec", name, "unshare", "--uts", *named)
         yield Machine(f"node-{number}", gateways, prefix, f"g{pid}-{number}c", f"g{pid}-{number}w")
     finally:
-        # The cables go with it.
+        # One after the other: the cables would go with it, but some time later, and the next machine has their names.
+        for cable in cables:
+            _ip("link", "del", cable)
         _ip("netns", "del", name)
 
 

@@ -68,7 +68,7 @@ class Reason(Enum):
     EXTRACTION = ("Extraction stopped ({detail})", Cure.NONE)
     PLACEHOLDER = ("Nothing there but a placeholder ({detail})", Cure.NONE)
 
-    RUNG_SKIPPED = ("{detail} failed twice in a row on this site", Cure.CLIMB)
+    RUNG_SKIPPED = ("Not tried: {detail} failed twice in a row on this site", Cure.CLIMB)
     NOT_WORTH_PAYING = ("Not paid for: {detail}", Cure.NONE)
     NOT_CONFIGURED = ("Needs a rung that is not configured here ({detail})", Cure.NONE)
 
