@@ -1,5 +1,6 @@
 """Identifiers that sort by the time they were made (UUIDv7)."""
 
+import os
 import random
 import threading
 from datetime import datetime
@@ -9,6 +10,8 @@ _SHORT = 8  # digits that are shown
 
 _lock = threading.Lock()
 _random = random.Random()  # seeded by the system; ids are names, not secrets
+# A forked process would go on with the same numbers as its siblings, and the ends of their ids would be the same.
+os.register_at_fork(after_in_child=_random.seed)
 _last = 0
 
 
