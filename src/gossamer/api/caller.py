@@ -60,6 +60,7 @@ async def recognise(connection: HTTPConnection, parts: Parts, *, in_query: bool 
         connection.scope["state"]["caller"] = _DEVELOPER
         return _DEVELOPER
     if not given:
+        parts.rates.refuse_keyless(connection.scope["state"]["ip"], parts.app.settings.api_failed_keys)
         raise UserError(
             "auth.missing",
             "This needs an API key.",

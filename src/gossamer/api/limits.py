@@ -67,7 +67,7 @@ class Rates:
         """Count a key that nobody has proven yet, before it is looked up. One too many of an address is `Limited`."""
         if not limit:
             return None
-        tried = Tried(f"rate/failed-keys/{_network(ip)}", uuid4().hex)
+        tried = Tried(_place_of(ip), uuid4().hex)
         now = time.monotonic()
         if self._refused.get(tried.place, 0.0) < now:
             if await self._enter(tried.place, limit, tried.holder):
@@ -75,13 +75,12 @@ class Rates:
             self._refused[tried.place] = now + _REFUSED_FOR
             if len(self._refused) > _REMEMBERED:
                 self._refused = {place: until for place, until in self._refused.items() if until > now}
-        wait = ceil(WINDOW.total_seconds())
-        error = UserError(
-            "rate.failed_keys",
-            f"More than {limit:,} wrong API keys in a minute came with this address.",
-            hint="Check the key, and try again in a minute.",
-        )
-        raise Limited(error, {"Retry-After": str(wait)})
+        raise _too_many_keys(limit)
+
+    def refuse_keyless(self, ip: str, limit: int) -> None:
+        """Raise `Limited` for a request without a key, of an address that was just refused for its wrong ones."""
+        if limit and self._refused.get(_place_of(ip), 0.0) >= time.monotonic():
+            raise _too_many_keys(limit)
 
     async def was_good(self, tried: "Tried") -> None:
         """Take back what was counted for a key that turned out to be right."""
@@ -117,3 +116,16 @@ def _network(ip: str) -> str:
     except ValueError:
         return ip
     return f"{IPv6Address(int(address) >> 64 << 64)}/64" if address.version == 6 else ip
+
+
+def _place_of(ip: str) -> str:
+    return f"rate/failed-keys/{_network(ip)}"
+
+
+def _too_many_keys(limit: int) -> Limited:
+    error = UserError(
+        "rate.failed_keys",
+        f"More than {limit:,} wrong API keys in a minute came with this address.",
+        hint="Check the key, and try again in a minute.",
+    )
+    return Limited(error, {"Retry-After": str(ceil(WINDOW.total_seconds()))})
