@@ -112,7 +112,7 @@ def test_domains_of_a_suppression_list_are_left_out_aloud(
         (("--client-domain", "info@acme.com"), "is not a domain"),
         (("--competitor-domain", "rival.com"), "without a client"),
         (("--include", "blog/*"), "must begin with / or *"),
-        (("--top-pages", "0"), "greater than or equal to 1"),
+        (("--top-pages", "0"), "expected a whole number from 1 to 50,000"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(

@@ -23,13 +23,14 @@ async def write_file(path: Path, chunks: AsyncIterator[bytes]) -> int:
                 return await write_stream(place, chunks)
         return await _write_whole(path, chunks)
     except OSError as error:
-        if not path.parent.exists():
+        # Not by asking the path itself: a name that is too long cannot even be asked for.
+        if isinstance(error, FileNotFoundError) and not path.parent.exists():
             raise UserError(
                 "export.unwritable",
                 f"The folder {path.parent} does not exist.",
                 hint=f"Make it with 'mkdir -p {shlex.quote(str(path.parent))}', or choose another place.",
             ) from error
-        if path.is_dir():
+        if isinstance(error, IsADirectoryError):
             raise UserError(
                 "export.unwritable", f"{path} is a folder.", hint="Give the name of a file in it, such as results.csv."
             ) from error
