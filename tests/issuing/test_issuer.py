@@ -160,7 +160,7 @@ ISSUED = tables.visits.c.state == VisitState.ISSUED
 
 
 async def test_the_cap_counts_what_a_silent_worker_may_still_be_walking(database: AnyDatabase) -> None:
-    """It may only be cut off from the database: until its leases have run out it goes on."""
+    """It may only be cut off from the database; its visits count until they are taken back."""
     await database.write(make_job, *hosts(60))
     for name in ("here/0-7", "there/0-8"):
         await worker(database, 10, name)
@@ -170,7 +170,7 @@ async def test_the_cap_counts_what_a_silent_worker_may_still_be_walking(database
     await database.write(fall_silent, "there/0-8")
     assert await issuer.look() == 0
     await database.write(run_out, "there/0-8")
-    assert await issuer.look() == 5
+    assert await issuer.look() == 0
     assert await database.read(alerts.recent, 5) == [], "no cap was passed"
 
 

@@ -54,8 +54,8 @@ class Room:
 
     @property
     def in_hand(self) -> int:
-        """What counts for the cap: whoever is only cut off may go on with a visit until its lease has run out."""
-        return sum(self.busy.values()) - sum(left.over for left in self.left.values())
+        """What counts for the cap: all of it until it is taken back, so that the rows never show more."""
+        return sum(self.busy.values())
 
     @property
     def in_largest_job(self) -> int:
