@@ -21,7 +21,6 @@ from gossamer.model.worker import SILENT_AFTER
 from gossamer.store import alerts, jobs, places, queue, reclaim, visits, workers
 from gossamer.store.database import Database
 from gossamer.store.jobs import Claim
-from gossamer.store.queue import LeftBehind
 from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 
@@ -49,7 +48,7 @@ class Room:
     busy: dict[tuple[str, UUID], int]  # in hand, by lane and job
     workers: int
     cap: int
-    left: Mapping[str, LeftBehind] = field(default_factory=dict)  # of `busy`, what dead workers have, by lane
+    left: Mapping[str, int] = field(default_factory=dict)  # of `busy`, what dead workers have, by lane
     silent: bool = False  # whether some workers have not been heard of for a while
 
     @property
@@ -76,8 +75,7 @@ class Room:
     def free(self, lane: str) -> int:
         """The slots are those of workers that live, and what dead ones have takes none of them."""
         of_lane = sum(count for (in_lane, _), count in self.busy.items() if in_lane == lane)
-        if lane in self.left:
-            of_lane -= self.left[lane].visits
+        of_lane -= self.left.get(lane, 0)
         return max(0, min(self.slots(lane) - of_lane, self.cap - self.in_hand))
 
 

@@ -89,23 +89,15 @@ def in_hand(tx: Tx) -> dict[tuple[str, UUID], int]:
     return {(row.lane, row.job_id): row.busy for row in tx.run(query)}
 
 
-@dataclass(frozen=True, slots=True)
-class LeftBehind:
-    """Visits of one lane that belong to workers that are gone or silent."""
-
-    visits: int
-    over: int  # whose leases have run out: nobody asks anything for them any more
-
-
-def left_behind(tx: Tx) -> dict[str, LeftBehind]:
-    """By lane, until they are taken back."""
+def left_behind(tx: Tx) -> dict[str, int]:
+    """How many visits belong to workers that are gone or silent, by lane, until they are taken back."""
     alive = select(workers.c.id).where(workers.c.beat_at > tx.now - SILENT_AFTER)
     query = (
-        select(visits.c.lane, func.count().label("visits"), _sum(visits.c.lease_until < tx.now).label("over"))
+        select(visits.c.lane, func.count().label("visits"))
         .where(visits.c.state == VisitState.RUNNING, visits.c.worker.not_in(alive))
         .group_by(visits.c.lane)
     )
-    return {row.lane: LeftBehind(row.visits, int(row.over)) for row in tx.run(query)}
+    return {row.lane: int(row.visits) for row in tx.run(query)}
 
 
 def in_hand_of_jobs(tx: Tx, *, alone: bool) -> dict[UUID, int]:
