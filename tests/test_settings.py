@@ -137,6 +137,14 @@ def test_an_empty_variable_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> Non
         ("LOG_FORMAT", "xml", "line or json"),
         ("LOG_LEVEL", "loud", "debug, info, warning or error"),
         ("CA_FILE", "/nowhere/ca.pem", "an existing file of PEM certificates"),
+        ("CONNECT_TO", "foo", "rules such as *.test=127.0.0.1:8080,shop.example=10.0.0.5"),
+        ("REMOTE", "my server", "an address such as https://crawl.example.com, or local"),
+        (
+            "PRICES",
+            "scrapingbe-js=5",
+            "prices such as scrapingbee-js=5,firecrawl=5@0.0008,residential=8/GB",
+        ),
+        ("QUOTA_PRICES", "scrapingbe-js=5", "prices such as direct=1,scrapingbee-js=25"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_was_found_and_expected(name: str, found: str, expected: str) -> None:

@@ -475,7 +475,7 @@ async def test_rules_that_cannot_be_read_are_named(tmp_path: Path, monkeypatch: 
     (tmp_path / "never.txt").write_text("example.com\n")
     assert len(await findings("rules", Level.OK)) == 2
     monkeypatch.setenv("GOSSAMER_CONNECT_TO", "nonsense")
-    assert "GOSSAMER_CONNECT_TO has 'nonsense'" in (await only("rules", Level.FAIL)).sentence
+    assert "GOSSAMER_CONNECT_TO is 'nonsense', expected rules such as" in (await only("settings", Level.FAIL)).sentence
 
 
 async def test_limits_are_held_against_what_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

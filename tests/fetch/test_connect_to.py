@@ -6,10 +6,13 @@ import pytest
 
 from gossamer.errors import UserError
 from gossamer.fetch.connect_to import ConnectRule, find_rule, parse_connect_to
+from gossamer.settings import Settings
+
+RULES = " *.test=127.0.0.1:8080, Shop.Example.=10.0.0.5 ,v6.test=[::1]:81,*=[fd00::5],"
 
 
 def test_rules_are_read_in_order_with_and_without_ports() -> None:
-    assert parse_connect_to(" *.test=127.0.0.1:8080, Shop.Example.=10.0.0.5 ,v6.test=[::1]:81,*=[fd00::5],") == (
+    assert parse_connect_to(RULES) == (
         ConnectRule("*.test", ip_address("127.0.0.1"), 8080),
         ConnectRule("shop.example", ip_address("10.0.0.5")),
         ConnectRule("v6.test", ip_address("::1"), 81),
@@ -60,3 +63,16 @@ def test_a_rule_that_cannot_be_read_says_which_and_how_it_should_look(text: str)
     assert caught.value.code == "settings.invalid"
     assert "GOSSAMER_CONNECT_TO" in str(caught.value)
     assert text.rpartition(",")[2] in str(caught.value)
+    with pytest.raises(UserError, match="connect_to is "):
+        Settings(connect_to=text)
+
+
+@pytest.mark.parametrize("text", [RULES, "", " , ", "[::1]=127.0.0.1", '["*.test=127.0.0.1"]', "a b=127.0.0.1", "*.=::"])
+def test_settings_take_the_rules_that_can_be_read_and_no_others(text: str) -> None:
+    try:
+        parse_connect_to(text)
+    except UserError:
+        with pytest.raises(UserError, match="connect_to is "):
+            Settings(connect_to=text)
+    else:
+        assert Settings(connect_to=text).connect_to == text

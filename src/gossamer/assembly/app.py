@@ -112,10 +112,6 @@ class App:
 
     def check(self) -> None:
         """Refuse, before anything is created, settings that only a worker would stumble over."""
-        if self.settings.connect_to:
-            from gossamer.fetch.connect_to import parse_connect_to
-
-            parse_connect_to(self.settings.connect_to)
         if self.settings.ca_file:
             from gossamer.fetch.http import read_trust
 

@@ -6,13 +6,15 @@ from collections.abc import Iterable
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_settings import NoDecode
 
 from gossamer.model.desk import DeskKind
+
+T = TypeVar("T")
 
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)", re.IGNORECASE)
@@ -31,6 +33,7 @@ _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
 _ORIGIN = re.compile(r"https?://[^\s/@?#]+")
 _JSON_LIST = re.compile(r"\s*\[\s*[\"\]]")
 _SERVER = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<four>[0-9.]+))(?::(?P<port>\d{1,5}))?")
+_NAMES = re.compile(r"\*|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\]", re.IGNORECASE)
 
 
 def parse_duration(value: object) -> object:
@@ -66,6 +69,18 @@ def _servers(value: object) -> tuple[str, ...]:
             raise ValueError("not a name server")
         ip_address(match["six"] or match["four"])
     return servers
+
+
+def connect_rules(value: object) -> object:
+    """Rules for names, kept as they are written. `fetch.connect_to` reads them, and must take all that pass here."""
+    rules = [text for text in value.split(",") if text.strip()] if isinstance(value, str) else []
+    for text in rules:
+        name, _, address = (part.strip() for part in text.partition("="))
+        match = _SERVER.fullmatch(address)
+        if _NAMES.fullmatch(name) is None or match is None or not 0 < int(match["port"] or 1) < 65_536:
+            raise ValueError("not a rule")
+        ip_address(match["six"] or match["four"])
+    return value
 
 
 def a_database(value: object) -> object:
@@ -162,6 +177,7 @@ def _rates(value: object) -> dict[str, float]:
 
 
 _PRICE = re.compile(r"(?:(?P<worst>\d+)(?:@(?P<usd>\d*\.?\d+))?|(?P<gigabyte>\d*\.?\d+)/GB)", re.IGNORECASE)
+_PAID_BY_TRAFFIC = "residential"
 _PRICE_PARTS = ("worst", "usd_per_credit", "usd_per_gigabyte")
 
 
@@ -173,7 +189,7 @@ def _prices(value: object) -> dict[str, dict[str, float]]:
                 raise ValueError("not prices")
             if any(isinstance(part, bool) or not isinstance(part, int | float) or part < 0 for part in parts.values()):
                 raise ValueError("not a price")
-        return {str(rung): dict(parts) for rung, parts in value.items()}
+        return _of_rungs({str(rung): dict(parts) for rung, parts in value.items()}, _PAID_BY_TRAFFIC)
     found = {}
     for text in _listed(value):
         rung, _, price = text.partition("=")
@@ -182,6 +198,15 @@ def _prices(value: object) -> dict[str, dict[str, float]]:
             raise ValueError("not a price")
         said = zip(_PRICE_PARTS, match.group("worst", "usd", "gigabyte"), strict=True)
         found[rung.strip()] = {name: float(part) for name, part in said if part is not None}
+    return _of_rungs(found, _PAID_BY_TRAFFIC)
+
+
+def _of_rungs(found: dict[str, T], *others: str) -> dict[str, T]:
+    """What is said of rungs, if all of them exist: a price under a misspelled name would never be used."""
+    from gossamer.model.ladders import RUNGS  # only where somebody names rungs: commands stay quick
+
+    if not found.keys() <= {*RUNGS, *others}:
+        raise ValueError("not a rung")
     return found
 
 
@@ -200,9 +225,9 @@ def _limits(value: object) -> dict[DeskKind, int]:
 def _credit_prices(value: object) -> dict[str, int]:
     given = value if isinstance(value, dict) else dict(text.partition("=")[::2] for text in _listed(value))
     prices = {str(rung).strip(): int(str(price)) for rung, price in given.items()}
-    if any(price < 0 or not rung for rung, price in prices.items()):
+    if any(price < 0 for price in prices.values()):
         raise ValueError("not a price in credits")
-    return prices
+    return _of_rungs(prices)
 
 
 def _origins(value: object) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ class Places(Part):
         "Server that commands are about, instead of the one you have logged in to; 'local' for this machine",
         "an address such as https://crawl.example.com, or local",
         default=None,
-        min_length=1,
+        pattern=r"^\S+$",
     )
     api_key: Annotated[SecretStr, BeforeValidator(a_key)] | None = setting(
         "Key to that server, instead of the one that was kept at the login", "a key without spaces", default=None

@@ -17,6 +17,7 @@ from gossamer.settings.forms import (
     Servers,
     StandIns,
     a_proxy,
+    connect_rules,
     cores,
     folder,
     setting,
@@ -44,7 +45,7 @@ class Working(Part):
         "http://user:password@host:port, or the same with https, socks5 or socks5h",
         default=None,
     )
-    connect_to: str = setting(
+    connect_to: Annotated[str, BeforeValidator(connect_rules)] = setting(
         "Names answered by an address of yours", "rules such as *.test=127.0.0.1:8080,shop.example=10.0.0.5", default=""
     )
     allow_networks: Networks = setting(
