@@ -67,7 +67,9 @@ def test_a_rule_that_cannot_be_read_says_which_and_how_it_should_look(text: str)
         Settings(connect_to=text)
 
 
-@pytest.mark.parametrize("text", [RULES, "", " , ", "[::1]=127.0.0.1", '["*.test=127.0.0.1"]', "a b=127.0.0.1", "*.=::"])
+@pytest.mark.parametrize(
+    "text", [RULES, "", " , ", "[::1]=127.0.0.1", '["*.test=127.0.0.1"]', "a b=127.0.0.1", "*.=::"]
+)
 def test_settings_take_the_rules_that_can_be_read_and_no_others(text: str) -> None:
     try:
         parse_connect_to(text)

@@ -265,3 +265,41 @@ def test_an_empty_keyword_is_called_empty() -> None:
         read_keywords(None, [""])
     with pytest.raises(UserError, match='--keyword: " " holds only spaces'):
         read_keywords(None, [" "])
+
+
+ONE_LINE = {
+    "a,b": ["a", "b"],
+    "a, b ,c,": ["a", "b", "c"],
+    "a;b": ["a", "b"],
+    "Paris, France;Rome;Bonn": ["Paris, France", "Rome", "Bonn"],
+    '"Paris, France"': ["Paris, France"],
+    "\u201cParis, France\u201d": ["Paris, France"],
+    '"Paris, France", Rome': ["Paris, France", "Rome"],
+    'Rome, "Paris; France; Europe"': ["Rome", "Paris; France; Europe"],
+    '19" rack, 24" rack': ['19" rack', '24" rack'],
+    '"Paris, France" hotels': ['"Paris, France" hotels'],
+    "sales pipeline": ["sales pipeline"],
+    "C++": ["C++"],
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), ONE_LINE.items())
+def test_a_keyword_on_the_command_line_is_read_as_a_list_on_a_single_line(
+    path: Path, text: str, expected: list[str]
+) -> None:
+    assert list(read_keywords(None, [text]).keywords) == expected
+    assert keywords(path, text) == expected
+
+
+def test_it_is_said_when_one_option_is_several_keywords() -> None:
+    said = loaded_sentence(read_keywords(None, ["crm", "Paris, France"]), None)
+    assert said == (
+        'Loaded 3 keywords. "Paris, France" is read as 2 keywords; to have it as one, write '
+        "--keyword '\"Paris, France\"'"
+    )
+    assert loaded_sentence(read_keywords(None, ["crm", '"Paris, France", Rome']), None) == "Loaded 3 keywords"
+
+
+def test_a_keyword_of_commas_alone_is_refused() -> None:
+    with pytest.raises(UserError, match='--keyword: "," holds only commas or the like'):
+        read_keywords(None, [","])

@@ -431,10 +431,20 @@ def test_a_table_without_domains_is_told_by_its_columns(tmp_path: Path, skip: bo
     assert "--skip-invalid" not in refused.value.hint
 
 
-def test_several_domains_in_one_option_are_to_be_repeated() -> None:
-    with pytest.raises(UserError) as refused:
-        read_targets(None, ["a.test,b.test"])
-    assert refused.value.hint == "Repeat the option: --domain a.test --domain b.test."
+@pytest.mark.parametrize("typed", ["a.test,b.test", "a.test, b.test,", "a.test;b.test", "a.test b.test"])
+def test_several_domains_in_one_option_are_a_list_on_a_single_line(typed: str) -> None:
+    found = read_targets(None, [typed, "b.test"])
+    assert [target.host for target in found.targets] == ["a.test", "b.test"]
+    assert (found.given, found.duplicates) == (3, 1)
+
+
+def test_an_address_with_a_comma_is_one_domain() -> None:
+    assert [target.host for target in read_targets(None, ["https://a.test/b,c.test"]).targets] == ["a.test"]
+
+
+def test_the_wrong_one_of_several_domains_is_named() -> None:
+    with pytest.raises(UserError, match=r'^--domain: "nonsense" is not a domain: it has no dot'):
+        read_targets(None, ["a.test,nonsense"])
 
 
 def test_a_broken_workbook_is_called_one(tmp_path: Path) -> None:

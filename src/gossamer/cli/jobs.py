@@ -47,7 +47,11 @@ def run(
         show_default=False,
     ),
     keyword: list[str] | None = typer.Option(
-        None, "--keyword", metavar="WORD", help="A single word or phrase. Repeat it for more.", show_default=False
+        None,
+        "--keyword",
+        metavar="WORD",
+        help="A word or phrase, or several separated by commas (double quotes keep one together). May be repeated.",
+        show_default=False,
     ),
     skip_invalid: bool = SKIP_INVALID,
     case_sensitive: bool = typer.Option(False, "--case-sensitive", help="Capitals count: IT is not it."),

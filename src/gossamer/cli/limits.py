@@ -11,7 +11,13 @@ DOMAINS = typer.Option(
     help="TXT or CSV, one domain per line, or an Excel workbook; '-' reads standard input.",
     show_default=False,
 )
-DOMAIN = typer.Option(None, "--domain", metavar="NAME", help="A single domain. Repeat it for more.", show_default=False)
+DOMAIN = typer.Option(
+    None,
+    "--domain",
+    metavar="NAME",
+    help="A domain, or several separated by commas. May be repeated.",
+    show_default=False,
+)
 SKIP_INVALID = typer.Option(
     False, "--skip-invalid", help="Skip lines that are not valid, and list them in <list>-skipped.csv."
 )

@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ _INVISIBLE = str.maketrans("", "", "\u200b\u200e\u200f\u2060\u061c\u00ad")
 _DOUBLE, _SINGLE = "\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02", "\u2018\u2019\u201a\u201b\u2039\u203a"
 _APOSTROPHE = re.compile(r"(?<=\w)\u2019(?=\w)")
 _SMART_QUOTED = re.compile(rf"\s*(?:[{_DOUBLE}](.*)[{_DOUBLE}]|[{_SINGLE}](.*)[{_SINGLE}])[\s,;]*")
+_CELL = re.compile(r'(?:^|(?<=[,;\t|]))\s*"[^"]*"')  # one in quotes
 _COMMENT = re.compile(r"\s*#(?:\s|$)")
 _TITLES = ("keyword", "keywords", "search term", "search terms", "query", "phrase")
 # "Query" and "phrase" may well be looked for.
@@ -43,12 +45,13 @@ class KeywordList:
     heading: str = ""
     column: str = ""  # of a table without a title for keywords: which of its columns was taken
     skipped: tuple[SkippedLine, ...] = ()  # lines that hold no keyword, where these were to be skipped
+    parted: tuple[str, int] = ("", 0)  # the first --keyword without quotes that is several, and how many
 
 
 def read_keywords(
     path: Path | None, typed: Sequence[str] = (), *, skip_invalid: bool = False, case_sensitive: bool = False
 ) -> KeywordList:
-    """Read a list of keywords, and those given one by one.
+    """Read a list of keywords, and those given on the command line, each of which is a list on a single line.
 
     All of it is read or none: the first line that holds no keyword is a `UserError`, unless those are skipped.
     """
@@ -56,7 +59,8 @@ def read_keywords(
     refused: list[tuple[int, str, str]] = []
     duplicates = 0
     heading, column, entries = _from_file(path) if path else ("", "", [])
-    for number, line in [*entries, *((0, text) for text in typed)]:
+    parts = [(text, _parts(text)) for text in typed]
+    for number, line in [*entries, *((0, part) for _, some in parts for part in some)]:
         keyword = _keyword(line)
         objection = line.why if isinstance(line, Unusable) else _objection(keyword)
         spelling = keyword if case_sensitive else keyword.casefold()
@@ -73,7 +77,8 @@ def read_keywords(
         raise _bad_keyword(path, refused)
     _check_number(path, found)
     skipped = tuple(SkippedLine(number, line, objection) for number, line, objection in refused)
-    return KeywordList(tuple(found.values()), duplicates, heading, column, skipped)
+    parted = next(((text, len(some)) for text, some in parts if len(some) > 1 and '"' not in text), ("", 0))
+    return KeywordList(tuple(found.values()), duplicates, heading, column, skipped, parted)
 
 
 def _check_number(path: Path | None, found: Mapping[str, str]) -> None:
@@ -98,6 +103,11 @@ def loaded_sentence(loaded: KeywordList, path: Path | None) -> str:
         said += f", {loaded.column}: no column is called 'keyword'"
     if loaded.heading:
         said += f". Its first line, {quoted(loaded.heading)}, is taken for a heading; as a keyword, put it further down"
+    text, several = loaded.parted
+    if several:
+        said += f". {quoted(text)} is read as {several:,} keywords"
+        if text.isprintable() and len(text) <= MAX_LENGTH:
+            said += f"; to have it as one, write --keyword {shlex.quote(quoted(text, MAX_LENGTH))}"
     return said
 
 
@@ -173,10 +183,20 @@ def _entries(path: Path, lines: list[str]) -> Iterator[tuple[int, str]]:
         for number, line in written[1:] if titled else written:
             cells = _split(line, delimiter)
             yield number, cells[column] if column < len(cells) else ""
-    elif len(written) == 1 and len(first) > 1 and not _QUOTED.fullmatch(written[0][1]):
-        yield from ((written[0][0], cell) for cell in first if cell.strip())
+    elif len(written) == 1 and len(parts := _parts(written[0][1])) > 1:
+        yield from ((written[0][0], part) for part in parts)
     else:
         yield from enumerate(lines, start=1)
+
+
+def _parts(line: str) -> list[str]:
+    """The entries of a list on a single line: one if nothing parts them, or if quotes stand round all of it."""
+    if _QUOTED.fullmatch(line) or _without_smart_quotes(line) != line:
+        return [line]
+    bare = _CELL.sub("", line)
+    delimiter = _delimiter(bare)
+    cells = _split(line, delimiter) if delimiter in bare else [line]
+    return [cell for cell in cells if cell.strip()] or [line]
 
 
 def _heading(path: Path, lines: list[str]) -> int:
@@ -194,7 +214,7 @@ def _delimiter(line: str) -> str:
 
 def _split(line: str, delimiter: str = "") -> list[str]:
     try:
-        return next(csv.reader([line], delimiter=delimiter or _delimiter(line)), [line])
+        return next(csv.reader([line], delimiter=delimiter or _delimiter(line), skipinitialspace=True), [line])
     except csv.Error:  # a cell beyond the reader's patience, or a stray carriage return: no table line
         return [line]
 
@@ -220,6 +240,8 @@ def _without_smart_quotes(line: str) -> str:
 def _objection(keyword: str) -> str:
     if not keyword:
         return "holds only spaces"
+    if not keyword.strip("".join(_DELIMITERS)):
+        return "holds only commas or the like"
     if len(keyword) > MAX_LENGTH:
         return f"is longer than {MAX_LENGTH} characters"
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in keyword):

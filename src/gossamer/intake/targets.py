@@ -46,8 +46,7 @@ def read_targets(path: Path | None, typed: Sequence[str] = (), *, skip_invalid: 
 
     All of it is read or none: the first line that names no site is a `UserError`, unless such lines are to be skipped.
     """
-    entries = _typed_entries(typed)
-    given = len(typed)
+    entries, given = _typed_entries(typed)
     skipped: tuple[SkippedLine, ...] = ()
     if path is not None:
         listed, count, skipped = _read(path, _HINT_SKIP, skip_invalid=skip_invalid)
@@ -67,19 +66,25 @@ def read_entries(path: Path) -> tuple[dict[str, Entry], int]:
     return entries, given
 
 
-def _typed_entries(typed: Sequence[str]) -> dict[str, Entry]:
+def _typed_entries(typed: Sequence[str]) -> tuple[dict[str, Entry], int]:
+    """The sites named on the command line, each as it was first named, and how many entries there were."""
     found: dict[str, Entry] = {}
-    for given in typed:
+    entries = [part for given in typed for part in _parts(given)]
+    for given in entries:
         text = clean(given)
         domain = read_domain(text)
         if isinstance(domain, Refusal):
             message = f"--domain: {quoted(given)} is not a domain: it {domain.why}."
-            parts = [part for part in _LISTED.split(given.strip()) if part]
-            several = len(parts) > 1 and all(_looks_like_domain(part) for part in parts)
-            hint = f"Repeat the option: {' '.join(f'--domain {part}' for part in parts[:3])}." if several else _HINT
-            raise UserError("targets.bad_domain", message, hint=hint)
+            raise UserError("targets.bad_domain", message, hint=_HINT)
         found.setdefault(site_of(domain.host), Entry(0, domain, text))
-    return found
+    return found, len(entries)
+
+
+def _parts(given: str) -> list[str]:
+    """Several domains in one option, as in a list on a single line. An address may hold a comma itself."""
+    parts = [part for part in _LISTED.split(given) if part]
+    several = len(parts) > 1 and not _looks_like_domain(given)
+    return parts if several and any(_looks_like_domain(part) for part in parts) else [given]
 
 
 def _read(path: Path, hint: str, *, skip_invalid: bool) -> tuple[dict[str, Entry], int, tuple[SkippedLine, ...]]:
