@@ -48,6 +48,24 @@ async def test_pages_come_to_all_that_fit(database: AnyDatabase, where: Where, e
     assert (await read_page(database, job, where, 30, 8)).rows == []
 
 
+async def test_rows_with_a_flag_come_after_all_others_on_every_page(database: AnyDatabase) -> None:
+    rows = [
+        match(domain, f"{page}", keyword, position="navigation" if domain == "a.test" or page == 1 else "body")
+        for domain in ("a.test", "b.test", "c.test")
+        for page in range(3)
+        for keyword in ("CRM", "ERP")
+    ]
+    expected = sorted(rows, key=lambda row: row["position"] == "navigation")  # else in the order of the files
+    assert expected[0]["domain"] == "b.test"
+    job = await job_with(database, rows)
+    for size in (1, 4, 7, 100):
+        pages = [await read_page(database, job, Where(), number, size) for number in range(1, 20)]
+        assert named([row for page in pages for row in page.rows]) == named(expected)
+        assert [page.is_last for page in pages].index(True) == (len(rows) - 1) // size
+    crm = await read_page(database, job, Where(keyword="CRM", domain="b.test"), 1, 10)
+    assert [row["url"][-1] for row in crm.rows] == ["0", "2", "1"]
+
+
 async def test_rows_have_the_columns_of_the_table_and_no_others(database: AnyDatabase) -> None:
     job = await job_with(database, [match("a.test")])
     (row,) = (await read_page(database, job, Where(), 1, 10)).rows

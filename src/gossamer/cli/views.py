@@ -147,6 +147,8 @@ def results(
 ) -> None:
     """A job's results, a page at a time, while it runs too.
 
+    By domain, page and keyword. Rows with a flag, such as 'only in menus', come after all others.
+
     Examples:
 
     \b
