@@ -23,6 +23,7 @@ from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.step import PageStep, Step
 from gossamer.store import jobs, listed, sites
 from gossamer.store.database import SqliteDatabase
+from gossamer.store.newest import newest_jobs
 from gossamer.store.schema import upgrade
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
@@ -165,6 +166,8 @@ async def test_single_scrapes_are_listed_only_if_something_is_asked_for(database
         return await database.read(jobs.recent, 10, wanted)
 
     assert [found.id for found in await listed_()] == [many.id, job.id]
+    if isinstance(database, SqliteDatabase):
+        assert [found.id for found in newest_jobs(database.path, 10)] == [many.id, job.id]
     assert [found.id for found in await listed_(jobs.Wanted(recipe=RECIPE))] == [one.id, many.id]
     assert [found.id for found in await listed_(jobs.Wanted(name="of a PAGE"))] == [one.id]
     assert await listed_(jobs.Wanted(name="%")) == []

@@ -8,6 +8,7 @@ from typing import Any, get_args, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from gossamer.cli.values import offer_values
 from gossamer.errors import UserError
 
 # Commands by what people want to do. The first column is what is typed before them.
@@ -71,6 +72,8 @@ class StrictCommand(TyperCommand):
     def __init__(self, *arguments: Any, help: str | None = None, **named: Any) -> None:  # noqa: A002 - the library's name
         # Indented paragraphs are commands to copy: marked like this, no line of them is broken.
         super().__init__(*arguments, help=_EXAMPLE.sub("\b\n", help) if help else help, **named)
+        for param in self.params:
+            offer_values(param)
 
     def get_help(self, ctx: Any) -> str:
         return as_called(super().get_help(ctx))
@@ -88,6 +91,8 @@ class StrictCommand(TyperCommand):
                     formatter.write_dl(rows)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:  # a shell asks what may follow: what is typed so far is not judged
+            return super().parse_args(ctx, args)
         try:
             _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         except Exception as error:

@@ -1,4 +1,4 @@
-"""`gossamer completion`: a script that teaches the shell to complete commands and options."""
+"""`gossamer completion`: a script that teaches the shell to complete commands, options and values."""
 
 import sys
 from pathlib import Path
@@ -6,9 +6,8 @@ from pathlib import Path
 import typer
 
 from gossamer.cli.command_help import StrictCommand, command_group
+from gossamer.cli.values import SHELLS
 from gossamer.errors import UserError
-
-SHELLS = ("bash", "zsh", "fish")
 
 app = command_group()
 
@@ -17,7 +16,7 @@ app = command_group()
 def completion(
     shell: str = typer.Argument(..., metavar="SHELL", help="bash, zsh or fish.", show_default=False),
 ) -> None:
-    """Print a script that completes commands and options in your shell.
+    """Print a script that completes commands, options, choices and jobs in your shell.
 
     Examples:
 

@@ -7,11 +7,14 @@ import sys
 import typer
 
 from gossamer import __version__
-from gossamer.cli.command_help import CommandGroup, as_called
+from gossamer.cli.command_help import NAMES, CommandGroup, as_called
 from gossamer.errors import GossamerError, UserError
 
 BAD_INPUT = 2
 FAILED = 1
+
+_COMPLETED = {f"_{name.replace('-', '_').upper()}_COMPLETE" for name in NAMES}
+"""Variables by which a shell asks for completions."""
 
 # About a machine, not about jobs: a server does not do these for others.
 _LOCAL_ONLY = frozenset({"account", "db", "doctor", "serve", "worker"})
@@ -81,10 +84,11 @@ def register() -> None:
 
 
 def main() -> None:
-    if any(name.endswith("_COMPLETE") for name in os.environ):
-        # A shell asks what may follow what was typed so far.
+    if _COMPLETED & os.environ.keys():
+        # A shell asks what may follow what was typed so far, and would show errors in the middle of that.
         from typer.completion import completion_init  # type: ignore[attr-defined] # not in its list of names
 
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the end
         completion_init()
     # Nothing that is loaded is garbage, and looking for some takes a sixth of a short command's time.
     gc.set_threshold(50_000)

@@ -1,0 +1,145 @@
+"""What the shell completes after an option, or in the place of an argument: choices, and the jobs of this machine.
+
+The shell asks at every press of a key, so little is loaded; where something is wrong, nothing is offered. The shell may
+read what is offered like something typed: names with characters that could mean something to it are left out.
+"""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+JOBS = frozenset({"job", "since_job"})
+"""Parameters that take a job's id or name."""
+
+SHELLS = ("bash", "zsh", "fish")
+
+_MOST = 50  # jobs
+_SAFE = re.compile(r"\w(?:[\w .+@-]*[\w.+@-])?")
+_UNSAFE = re.compile(r"[^\w .+@-]+")
+_SQLITE = "sqlite:///"
+
+Offer = tuple[str, str]  # a value, and what it is
+
+
+def _modes() -> Sequence[str]:
+    from gossamer.model.ladders import Mode
+
+    return [mode for mode in Mode if mode is not Mode.OWN]
+
+
+def _rungs() -> Sequence[str]:
+    from gossamer.model.ladders import RUNGS
+
+    return list(RUNGS)
+
+
+def _lanes() -> Sequence[str]:
+    from gossamer.model.ladders import RUNGS
+
+    return list(dict.fromkeys(rung.lane for rung in RUNGS.values()))
+
+
+def _states() -> Sequence[str]:
+    from gossamer.model.states import JobState
+
+    return list(JobState)
+
+
+def _formats() -> Sequence[str]:
+    from gossamer.model.scrape import FORMATS
+
+    return FORMATS
+
+
+def _events() -> Sequence[str]:
+    from gossamer.model.webhook import WANTED
+
+    return WANTED
+
+
+# By the parameter's name and its metavar. Where a metavar is itself a list, like csv|json, that is what there is.
+_KNOWN: dict[tuple[str, str], Callable[[], Sequence[str]]] = {
+    ("mode", "MODE"): _modes,
+    ("ladder", "RUNGS"): _rungs,
+    ("lane", "LANE"): _lanes,
+    ("state", "STATE"): _states,
+    ("formats", "NAME,NAME,..."): _formats,
+    ("events", "NAME,NAME,..."): _events,
+    ("shell", "SHELL"): lambda: SHELLS,
+}
+# Several may be given, separated by commas.
+_LISTS = frozenset({"events", "formats", "ladder"})
+
+
+def known_values(name: str, metavar: str) -> Callable[[], Sequence[str]] | None:
+    """What there is to choose from, if that is known."""
+    if "|" in metavar:
+        return lambda: metavar.strip("[]").split("|")
+    return _KNOWN.get((name, metavar))
+
+
+def offer_values(param: Any) -> None:
+    """Let the shell complete what this parameter takes."""
+    if param.name in JOBS:
+        param._custom_shell_complete = _jobs
+    elif values := known_values(param.name, param.metavar or ""):
+        is_list = param.name in _LISTS
+
+        def offered(context: Any, _: Any, typed: str) -> list[Any]:
+            several = is_list or (context.info_name == "export" and param.name == "form")
+            return _items(_fitting(values(), typed, several=several))
+
+        param._custom_shell_complete = offered
+
+
+def _fitting(values: Sequence[str], typed: str, *, several: bool) -> list[Offer]:
+    before, comma, last = typed.rpartition(",") if several else ("", "", typed)
+    given = before.split(",")
+    return [(f"{before}{comma}{value}", "") for value in values if value.startswith(last) and value not in given]
+
+
+def _jobs(context: Any, _: Any, typed: str) -> list[Any]:
+    from gossamer.errors import GossamerError
+
+    try:
+        offers = _newest_jobs(is_local=bool(context.find_root().params.get("local")))
+    except GossamerError:
+        return []
+    return _items([(_in_shell(value), meaning) for value, meaning in offers if value.startswith(typed)])
+
+
+def _newest_jobs(*, is_local: bool) -> list[Offer]:
+    """Those of the home of this machine. A server is not asked: that may take longer than anybody waits for a key."""
+    from gossamer.cli.servers import chosen
+    from gossamer.model.ids import short
+    from gossamer.settings import read_settings
+    from gossamer.store.newest import newest_jobs
+
+    settings, _ = read_settings()
+    url = settings.database_url.get_secret_value() if settings.database_url else ""
+    is_here = not url or url.startswith(_SQLITE)
+    last = [("last", "the newest job")]
+    if not is_here or (not is_local and chosen(settings)):
+        return last
+    jobs = newest_jobs(Path(url.removeprefix(_SQLITE)) if url else settings.home / "gossamer.db", _MOST)
+    ids = [(short(job.id), f"{' '.join(_UNSAFE.sub(' ', job.name).split())} ({job.state})") for job in jobs]
+    names = [job.name for job in jobs]
+    alone = [(job.name, job.state) for job in jobs if names.count(job.name) == 1 and _SAFE.fullmatch(job.name)]
+    return [*last, *ids, *alone] if jobs else []
+
+
+def _in_shell(value: str) -> str:
+    """In quotes if it needs some: bash puts what it is given into the line as it is, other shells quote it."""
+    if " " not in value or "COMP_WORDS" not in os.environ:
+        return value
+    words, at = os.environ["COMP_WORDS"].split("\n"), os.environ.get("COMP_CWORD", "")
+    word = words[int(at)] if at.isdecimal() and int(at) < len(words) else ""
+    return value if word.startswith(("'", '"')) else f"'{value}'"
+
+
+def _items(offers: Sequence[Offer]) -> list[Any]:
+    from typer.core import CompletionItem  # type: ignore[attr-defined] # not in its list of names
+
+    return [CompletionItem(str(value), help=meaning or None) for value, meaning in offers]
