@@ -1,7 +1,15 @@
 """Pages that are not there, being mended or nothing but a frame, in many languages; and pages that speak of such."""
 
-import pytest
+import re
+from collections.abc import Iterator
+from itertools import chain, product
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any
 
+import pytest
+from ahocorasick_rs import AhoCorasick
+
+from gossamer.judge import placeholder, soft_404
 from gossamer.model.trouble import Reason, Trouble
 from tests.judge.pages import ARTICLE, LONG_ARTICLE, MENU, PROSE, flaw, html
 
@@ -202,3 +210,52 @@ def test_a_frame_and_no_words_is_no_page(body: str) -> None:
     assert flaw(html("Harbour", f"{body}<p>Boats</p>")) is None
     assert flaw(html("Harbour", f"{body}<img src=boat.jpg>")) is None
     assert flaw(html("Harbour", f"{body}<a href=/boats><i></i></a>")) is None
+
+
+def _spelled_out(pattern: Any) -> Iterator[str]:
+    """Texts that a parsed expression matches: every alternative, and what is optional both with and without."""
+    for pieces in product(*(list(_spellings(kind, what)) for kind, what in pattern)):
+        yield "".join(pieces)
+
+
+def _spellings(kind: Any, what: Any) -> Iterator[str]:
+    match str(kind):
+        case "LITERAL":
+            yield chr(what)
+        case "ANY" | "NOT_LITERAL":
+            yield "x"
+        case "IN":
+            first, value = what[0]
+            yield chr(value) if str(first) == "LITERAL" else "x"
+        case "BRANCH":
+            yield from chain.from_iterable(map(_spelled_out, what[1]))
+        case "SUBPATTERN":
+            yield from _spelled_out(what[3])
+        case "MAX_REPEAT":
+            least, _, repeated = what
+            if not least:
+                yield ""
+            yield from (each * max(1, least) for each in _spelled_out(repeated))
+        case "AT" | "ASSERT" | "ASSERT_NOT":
+            yield ""
+        case _:
+            raise NotImplementedError(kind)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "glance"),
+    [
+        (soft_404._ABROAD, soft_404._MAYBE_ABROAD),
+        (soft_404._ABROAD, soft_404._MAYBE),
+        (soft_404._HERE, soft_404._MAYBE_HERE),
+        (soft_404._BARELY, soft_404._MAYBE_HERE),
+        (placeholder._FOR_MAINTENANCE, placeholder._MAYBE),
+        (placeholder._MAYBE_MAINTENANCE, placeholder._MAYBE),
+    ],
+    ids=["abroad", "abroad in a title", "here", "barely", "maintenance", "perhaps maintenance"],
+)
+def test_the_first_glance_misses_none_of_the_sentences(sentences: re.Pattern[str], glance: AhoCorasick) -> None:
+    """Most pages are let go after it, so a sentence of which it knew no part would never be found."""
+    found = [match[0] for text in _spelled_out(_parser.parse(sentences.pattern)) if (match := sentences.search(text))]
+    assert len(found) > 20
+    assert [text for text in found if not glance.find_matches_as_indexes(text)] == []

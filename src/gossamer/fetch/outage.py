@@ -9,6 +9,7 @@ from gossamer.fetch.guard import Clearance
 
 _REMEMBERED = 64  # hosts
 _RECENT = 1_800.0  # seconds
+_FRESH = 5.0  # seconds for which a host that answers again keeps its place
 
 
 class Outage:
@@ -56,6 +57,10 @@ class Answers:
     def note(self, clearance: Clearance, began: float) -> None:
         """A request that was sent at `began` was answered by a site."""
         self.began = max(self.began, began)
+        # The pages of a site follow each other quickly, and to the second is exact enough.
+        known = self._by_host.get(clearance.host)
+        if known is not None and known.clearance.addresses == clearance.addresses and began - known.at < _FRESH:
+            return
         self._by_host[clearance.host] = Answered(clearance, self._clock.monotonic())
         self._by_host.move_to_end(clearance.host)
         if len(self._by_host) > _REMEMBERED:

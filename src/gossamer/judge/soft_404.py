@@ -130,13 +130,19 @@ _ABROAD = re.compile(
 _LONGEST_ABROAD = 120  # characters of a title, a heading or a sentence
 _SENTENCES = re.compile(r"[.!?;\n。！？]+")
 _FEW_MORE = 6  # words beside it
-# One of these stands in all that is said so; most titles and texts have none, which is found out much faster.
-_NOUNS = AhoCorasick(
-    ["seite", "page", "pagina", "página", "sidan", "siden", "sivua", "stran", "strona", "stránka", "oldal", "sayfa",
-     "страниц", "сторінк", "trang", "halaman", "σελίδα", "ページ", "url", "页面", "頁面", "網頁", "网页", "หน้า", "เพจ",
-     "페이지", "الصفحة", "דף", "עמוד", "puslapis", "lapa", "lehekülg", "صفحه", "पृष्ठ", "पेज"],
-    implementation=Implementation.ContiguousNFA,
+# Each of the alternatives above has one of these in it. Most texts have none, which is found out much faster.
+_ABROAD_STEMS = (
+    "nicht", "keine", "existe", "există", "exista", "existuj", "introuvable", "trouv", "dispon", "encontr", "esiste",
+    "trovata", "bestaat", "gevonden", "găsită", "finns", "hitta", "findes", "finnes", "eksister", "fundet", "funnet",
+    "löydy", "löytynyt", "olemassa", "sivua", "istnieje", "znalezion", "odnalezion", "nalezena", "nájdená",
+    "nenašla", "található", "létezik", "bulunamadı", "mevcut", "yok", "найден", "существу", "отсутству", "нет",
+    "знайден", "існує", "відсутня", "съществува", "намерена", "pronađena", "postoji", "obstaja", "nerastas",
+    "neegzistuoja", "atrasta", "neeksistē", "leitud", "không", "tidak", "δεν", "見つ", "みつ", "存在", "見当", "ません",
+    "找", "見了", "见了", "删除", "刪除", "走丢", "ไม่",
+    "찾을", "존재하지", "없", "삭제", "غير", "لا", "ليست", "لم", "לא", "אינו", "نشد",
+    "ندارد", "नहीं",
 )  # fmt: skip
+_MAYBE_ABROAD = AhoCorasick(_ABROAD_STEMS, implementation=Implementation.DFA)
 # It is explained there, or asked about.
 _ASKING = frozenset({
     "wenn", "warum", "wieso", "weshalb", "wie", "was", "falls", "ob", "si", "quand", "pourquoi", "comment", "cuando",
@@ -159,15 +165,22 @@ _LANGUAGES = frozenset({
 _BARELY = re.compile(
     rf"\b(?:page|404) not found\b|\berror 404\b|{_ELSEWHERE}\b(?:(?:the|this|that) page|^page) {_MISSING}\b"
 )
+# What every match of the two has in it, as `words_of` spells it.
+_MAYBE_HERE = AhoCorasick(
+    ["t found", "t be found", "t be located", "t find", "t locate", "to find", "to locate", "t exist", "to exist",
+     "longer exist", "is no page", "is no such", "is no web", "'s no page", "'s no such", "'s no web", "error 404"],
+    implementation=Implementation.DFA,
+)  # fmt: skip
 _SIGH = re.compile(r"(?:(?:o+ps|who+ps|uh oh|oh no|hmm+|sorry|we're sorry|we are sorry|error|ouch)(?: |$))+")
 _NUMBER = re.compile(rf"{_LEAD}(?:404|not found){_TAIL}")
 _NO_RESULT = re.compile(r"nothing found for .+")
 
-# What such sentences and phrases have in them, however they are spelled: nearly no title or heading has.
-_AUTOMATON = AhoCorasick(
-    {*_PHRASES, "not_found", "no page", "no such", "nothing here", "nothing at", "not a page", "t be found",
-     "t be located", "t exist", "longer exists", "t find", "t locate", "to find", "to locate", "nothing found"},
-    implementation=Implementation.ContiguousNFA,
+# What every sentence and phrase of this kind has in it, however it is spelled: nearly no title or heading has.
+_MAYBE = AhoCorasick(
+    {*_PHRASES, *_ABROAD_STEMS, "not_found", "no page", "no such", "nothing here", "nothing at", "not a page",
+     "t be found", "t be located", "t exist", "longer exists", "t find", "t locate", "to find", "to locate",
+     "nothing found"},
+    implementation=Implementation.DFA,
 )  # fmt: skip
 _PLACE = re.compile(
     r"/(?:404|error[-_]?404|404[-_]error|(?:page[-_]?)?not[-_]?found|page[-_]404)(?:\.\w{2,5})?/?$", re.IGNORECASE
@@ -216,17 +229,20 @@ def _says_not_found(doc: Document) -> bool:
 def _text_says_so(doc: Document) -> bool:
     """Whether a page that is called nothing, or a sigh, has hardly anything to say but that."""
     text = doc.text.lower()
-    if not (_AUTOMATON.find_matches_as_indexes(text) or _NOUNS.find_matches_as_indexes(text)):
-        return False
-    if has_prose(doc, _HARDLY_ANY):
-        return False
-    abroad = _ABROAD.search(words_of(text)) is not None and _a_sentence_says_so(doc)
-    if not all(_SIGH.fullmatch(words_of(heading)) for heading in headings(doc, "h1") if heading):
+    maybe_abroad = bool(_MAYBE_ABROAD.find_matches_as_indexes(text))
+    if not maybe_abroad and "page" not in text and "404" not in text:
         return False
     said = words_of(text)
-    return (
-        abroad or _HERE.search(said) is not None or (_BARELY.search(said) is not None and not has_prose(doc, _ONE_LINE))
-    )
+    maybe_here = bool(_MAYBE_HERE.find_matches_as_indexes(said))
+    if not (maybe_abroad or maybe_here) or has_prose(doc, _HARDLY_ANY):
+        return False
+    if not all(_SIGH.fullmatch(words_of(heading)) for heading in headings(doc, "h1") if heading):
+        return False
+    if maybe_abroad and _ABROAD.search(said) is not None and _a_sentence_says_so(doc):
+        return True
+    if not maybe_here:
+        return False
+    return _HERE.search(said) is not None or (_BARELY.search(said) is not None and not has_prose(doc, _ONE_LINE))
 
 
 def _a_sentence_says_so(doc: Document) -> bool:
@@ -257,7 +273,7 @@ def _room_of(says: _Says) -> int:
 
 def _title_says(doc: Document) -> _Says:
     title = plain(doc.title)
-    if "?" in doc.title or not (_AUTOMATON.find_matches_as_indexes(title) or _says_abroad(title)):
+    if "?" in doc.title or not _MAYBE.find_matches_as_indexes(title):
         return _Says.NOTHING
     says = max(map(_what_says, (title, *title_parts(doc))))
     if not says and any(_NO_RESULT.fullmatch(part) for part in title_parts(doc)):
@@ -277,7 +293,7 @@ def _heading_says(doc: Document, tag: str) -> _Says:
 
 def _says_abroad(text: str) -> bool:
     """Whether a title or heading says so in another language, and hardly anything else."""
-    if len(text) > _LONGEST_ABROAD or not _NOUNS.find_matches_as_indexes(text):
+    if len(text) > _LONGEST_ABROAD:
         return False
     said = words_of(text)
     found = _ABROAD.search(said)
@@ -290,10 +306,10 @@ def _says_abroad(text: str) -> bool:
 
 
 def _what_says(text: str) -> _Says:
+    if not _MAYBE.find_matches_as_indexes(text):
+        return _Says.NOTHING
     if _says_abroad(text):
         return _Says.MISSING
-    if not _AUTOMATON.find_matches_as_indexes(text):
-        return _Says.NOTHING
     said = words_of(text)
     if said in _BARE:
         return _Says.BARE

@@ -64,8 +64,9 @@ _CONTAINERS = frozenset({*_BLOCKS, *_PARTS, *_TABLE_PARTS, "html", "body"}) - _C
 _SELDOM_ODD = {"div": ("div",), "p": ("div",), **_PARTS}
 _MANY = tuple(f"{tag}:not({','.join(f'{parent}>{tag}' for parent in parents)})" for tag, parents in _SELDOM_ODD.items())
 _FEW = tuple(tag for tag in _BLOCKS if tag not in _SELDOM_ODD)
-# Few elements have a style, so they are asked for one before it is looked at.
-_MARKED = "[hidden],[popover],[role],[style]:is([style*=display i],[style*=visibility i])"
+# Few elements have a style, so they are asked for one before it is looked at. One question takes a quarter less than
+# four that are put together by commas.
+_MARKED = ":is([hidden],[popover],[role],[style]:is([style*=display i],[style*=visibility i]))"
 _HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE)
 # Pages that hide themselves until a script has run are shown to every visitor in the end; templates are never shown.
 _NEVER_HIDDEN = frozenset({"html", "body", "template"})
@@ -86,10 +87,8 @@ _MOST_WRAPPED = 5  # elements of inline markup around a link
 # Links that may follow another one at once: behind it, behind markup that ends with one, or first in inline markup.
 _HOLD_LINKS = ("li", "div", "p", "td", "h1", "h2", "h3", "h4", "dt", "dd")
 _AFTER_ANOTHER = (
-    "a+a",
-    ":not(br,a):has(>a:last-child)+a",
-    "a+:is(i,span,b,em,small,strong):empty+a",
-    f"a:first-child:not({','.join(f'{tag}>a' for tag in _HOLD_LINKS)})",
+    "a+a,:not(br,a):has(>a:last-child)+a,a+:is(i,span,b,em,small,strong):empty+a"
+    f",a:first-child:not({','.join(f'{tag}>a' for tag in _HOLD_LINKS)})"
 )
 _ICONS = frozenset({"i", "span", "b", "em", "small", "strong"})  # if they are empty: drawn by styles, often to part
 _PARTING = _CONTAINERS | _CELLS | {each for each, disguise in _DISGUISES if disguise != "script"}
@@ -233,7 +232,8 @@ def _find_neighbouring_links(tree: Tree) -> list[Element]:
 
     Without pairs of which one is a single letter: an initial, or one of an alphabet.
     """
-    suspects = chain.from_iterable(map(tree.select, _AFTER_ANOTHER))
+    # Most follow some text, which is soon seen.
+    suspects = [link for link in tree.select(_AFTER_ANOTHER) if type(link.previous_sibling) is not Text]
     pairs = [(before, link) for link in suspects if (before := _link_before(link)) is not None]
     return [link for before, link in pairs if not _is_one_letter(before) and not _is_one_letter(link)]
 

@@ -149,9 +149,12 @@ class Courier:
         if self.way_out.is_away:
             raise NoNetwork
         began = self.clock.monotonic()
+        self.way_out.in_flight += 1
         try:
-            with self.way_out.asking():
+            try:
                 return await self._request(url, max_bytes, accept, sink, sent, rung, truncate=truncate)
+            finally:
+                self.way_out.in_flight -= 1
         except FetchError as error:
             if rung.paid or error.trouble.reason not in SUSPICIOUS or not await self.way_out.is_ours(url, began):
                 raise

@@ -14,8 +14,8 @@ import asyncio
 import errno
 import math
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -115,7 +115,7 @@ class WayOut:
         self._is_sure = False
         self._doubted_at = -math.inf
         self._forgiven: dict[str, float] = {}
-        self._in_flight = 0  # requests of all visits
+        self.in_flight = 0  # requests that are being made or wait for their turn; the courier counts
         self.others_can: Callable[[], Awaitable[bool]] = _nobody
         """Whether somebody else can do our work meanwhile: then there is no hurry to disbelieve."""
         self.waiting: Callable[[], Awaitable[Sequence[str]]] = _nowhere
@@ -139,15 +139,6 @@ class WayOut:
     def looks(self) -> int:
         """How often it was looked for, since the process began."""
         return self._round
-
-    @contextmanager
-    def asking(self) -> Iterator[None]:
-        """While a request is made, or waits for its turn."""
-        self._in_flight += 1
-        try:
-            yield
-        finally:
-            self._in_flight -= 1
 
     async def is_ours(self, url: str, began: float) -> bool:
         """Whether a request that has failed in a SUSPICIOUS way did so for want of a network.
@@ -195,7 +186,7 @@ class WayOut:
                 return True
             if self.is_away:
                 return False
-            if tick >= _WAIT and (not self._in_flight or len(self._silent()) >= MANY):
+            if tick >= _WAIT and (not self.in_flight or len(self._silent()) >= MANY):
                 return False
             await asyncio.sleep(_TICK)
         return self._answers.began > failed
