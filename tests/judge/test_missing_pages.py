@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import chain, product
-from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
@@ -12,6 +12,8 @@ from ahocorasick_rs import AhoCorasick
 from gossamer.judge import placeholder, soft_404
 from gossamer.model.trouble import Reason, Trouble
 from tests.judge.pages import ARTICLE, LONG_ARTICLE, MENU, PROSE, flaw, html
+
+_REGULAR_EXPRESSIONS: Any = import_module("re._parser")  # untyped, and of the library's own
 
 MISSING = Trouble(Reason.SOFT_404, http_status=200)
 MENDED = Trouble(Reason.PLACEHOLDER, "closed for maintenance", 200)
@@ -256,6 +258,10 @@ def _spellings(kind: Any, what: Any) -> Iterator[str]:
 )
 def test_the_first_glance_misses_none_of_the_sentences(sentences: re.Pattern[str], glance: AhoCorasick) -> None:
     """Most pages are let go after it, so a sentence of which it knew no part would never be found."""
-    found = [match[0] for text in _spelled_out(_parser.parse(sentences.pattern)) if (match := sentences.search(text))]
+    found = [
+        match[0]
+        for text in _spelled_out(_REGULAR_EXPRESSIONS.parse(sentences.pattern))
+        if (match := sentences.search(text))
+    ]
     assert len(found) > 20
     assert [text for text in found if not glance.find_matches_as_indexes(text)] == []
