@@ -25,7 +25,7 @@ help:
 
 demo:
 	@scripts/venv requirements/run.txt
-	@.venv/bin/python -m gossamer.testing.demo
+	@.venv/bin/python -m gossamer_sandbox.demo
 
 install:
 	@scripts/install

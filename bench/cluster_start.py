@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bench.figure import BenchFailed, Figure
 from bench.instance import Cluster, Servers, finish, serving
-from gossamer.testing.web.proof import read_log
+from gossamer_sandbox.web.proof import read_log
 
 PROCESSES, SLOTS = 4, 25  # of an instance that was not told otherwise
 RATE = "1"

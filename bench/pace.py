@@ -6,7 +6,7 @@ from pathlib import Path
 from bench.figure import Figure
 from bench.product import FULL_RATE, Asked, crawl, warm_up
 from bench.sample_web import sample_web
-from gossamer.testing.web.proof import read_log, smallest_gaps
+from gossamer_sandbox.web.proof import read_log, smallest_gaps
 
 SITES, PAGES = 2_000, 3
 # The server's clock starts when it has read a request: on a busy machine that can be a little late.

@@ -32,7 +32,7 @@ def sample_web(
     truth = folder / "truth.json"
     cut = ("--pages-per-site", str(chosen), "--top-pages", str(chosen))
     command = [
-        *(sys.executable, "-m", "gossamer.testing.web", "--sites", str(sites), "--nasty", "0", "--port", "0"),
+        *(sys.executable, "-m", "gossamer_sandbox.web", "--sites", str(sites), "--nasty", "0", "--port", "0"),
         *("--size-min", str(smallest), "--size-max", str(largest)),
         *("--domains", str(domains), "--keywords", str(keywords)),
         *(("--log", str(log)) if logged else ()),

@@ -26,7 +26,7 @@ from gossamer.model.rungs import provider_of
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
 from gossamer.telemetry import get_logger
-from gossamer.testing.providers import emulate
+from gossamer_sandbox.providers import emulate
 from tests.fetch.forward_proxy import ForwardProxy
 from tests.fetch.loopback import Site
 from tests.servers import RedisServer, free_port

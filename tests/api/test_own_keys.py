@@ -24,7 +24,7 @@ WRONG = "fc-that-nobody-has-ever-given-out"
 
 @contextmanager
 def firecrawl(connect_to: str, key: str) -> Iterator[str]:
-    command = [sys.executable, "-m", "gossamer.testing.providers", "firecrawl", "--connect-to", connect_to]
+    command = [sys.executable, "-m", "gossamer_sandbox.providers", "firecrawl", "--connect-to", connect_to]
     process = subprocess.Popen([*command, "--key", key], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 
 from gossamer.settle.settler import MOST_WAITING
-from gossamer.testing.web.proof import smallest_gaps
+from gossamer_sandbox.web.proof import smallest_gaps
 from tests.chaos.ground import LEASE, PROCESSES, Ground
 from tests.chaos.harms import HARMS, Harm, Scene
 from tests.chaos.means import clock_settings, small_disk

@@ -7,7 +7,7 @@ from gossamer.cli.checkup.providers import check_providers
 from gossamer.model.breaker import PROVIDER, News
 from gossamer.settings import Settings
 from gossamer.store.breakers import StoredBreakers
-from gossamer.testing.providers import emulate
+from gossamer_sandbox.providers import emulate
 from tests.conftest import AnyDatabase
 from tests.servers import free_port
 

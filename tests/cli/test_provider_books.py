@@ -13,7 +13,7 @@ from gossamer.cli.spending import show_spending
 from gossamer.questions import spending
 from gossamer.questions.view import View
 from gossamer.settings import Settings
-from gossamer.testing.providers import emulate
+from gossamer_sandbox.providers import emulate
 from tests.servers import free_port
 
 KEYS = {"bee": "bee-key-5f1e0d9c8b7a", "api": "api-key-0a1b2c3d4e5f", "crawl": "crawl-key-99887766"}

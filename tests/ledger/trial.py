@@ -23,9 +23,9 @@ from gossamer.store import audit_money, bookings, budgets, reclaim, reservations
 from gossamer.store import ledger_tables as t
 from gossamer.store.database import Database, open_database
 from gossamer.store.tx import Tx
-from gossamer.testing.providers import Running, emulate
-from gossamer.testing.providers.storms import Kind, Storm
-from gossamer.testing.providers.wire import Answer, Request, serve
+from gossamer_sandbox.providers import Running, emulate
+from gossamer_sandbox.providers.storms import Kind, Storm
+from gossamer_sandbox.providers.wire import Answer, Request, serve
 from tests.jobs import make_job
 from tests.ledger.nursery import Nursery
 from tests.ledger.spender import WORST

@@ -12,8 +12,8 @@ from gossamer.model.breaker import News
 from gossamer.store.breakers import StoredBreakers
 from gossamer.store.places import StoredPlaces
 from gossamer.store.tables import places
-from gossamer.testing.contracts.breakers import BreakersContract
 from tests.conftest import AnyDatabase
+from tests.contracts.breakers import BreakersContract
 
 LetPass = Callable[[timedelta], Awaitable[None]]
 

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from gossamer.store.places import StoredPlaces
-from gossamer.testing.contracts.places import PlacesContract
 from tests.conftest import AnyDatabase
+from tests.contracts.places import PlacesContract
 
 
 class TestStoredPlaces(PlacesContract):

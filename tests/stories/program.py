@@ -16,7 +16,7 @@ from uuid import UUID
 
 import orjson
 
-from gossamer.testing.web.proof import read_log
+from gossamer_sandbox.web.proof import read_log
 from tests import warm
 
 LONGEST = 240.0  # seconds after which a story hangs rather than runs
@@ -38,7 +38,7 @@ class Web:
 def sample_web(folder: Path, *arguments: str) -> Iterator[Web]:
     folder.mkdir(parents=True, exist_ok=True)
     files = {name: folder / f"{name}.txt" for name in ("domains", "keywords", "truth", "log")}
-    command = [sys.executable, "-m", "gossamer.testing.web", "--port", "0", *arguments]
+    command = [sys.executable, "-m", "gossamer_sandbox.web", "--port", "0", *arguments]
     for name, path in files.items():
         command += [f"--{name}", str(path)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gossamer.testing.web.proof import compare, forbidden_requests, smallest_gaps
+from gossamer_sandbox.web.proof import compare, forbidden_requests, smallest_gaps
 from tests.servers import RedisServer
 from tests.stories.cluster import Rows, instance
 from tests.stories.program import Terminal, quick_web

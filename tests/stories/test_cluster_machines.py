@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.testing.web.proof import compare, smallest_gaps
+from gossamer_sandbox.web.proof import compare, smallest_gaps
 from tests.chaos.machines import DATABASE, REDIS, WEB, Machine, no_namespaces, open_machines
 from tests.chaos.nodes import PROCESSES, SLOTS, Node
 from tests.chaos.postgres import PostgresServer, postgres_server

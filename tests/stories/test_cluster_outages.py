@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.testing.web.proof import compare, smallest_gaps
+from gossamer_sandbox.web.proof import compare, smallest_gaps
 from tests.chaos.postgres import postgres_server
 from tests.servers import redis
 from tests.stories.cluster import Rows, instance

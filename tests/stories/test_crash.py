@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gossamer.testing.web.proof import compare
+from gossamer_sandbox.web.proof import compare
 from tests.stories.program import Terminal, finish, sample_web
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gossamer.testing.web.proof import read_log, smallest_gaps
+from gossamer_sandbox.web.proof import read_log, smallest_gaps
 from tests.stories.program import Terminal, sample_web
 
 pytestmark = [pytest.mark.story, pytest.mark.xdist_group("explain")]

@@ -5,9 +5,9 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from gossamer.testing.providers import emulate
-from gossamer.testing.providers.storms import Kind, Storm
-from gossamer.testing.web import serve
+from gossamer_sandbox.providers import emulate
+from gossamer_sandbox.providers.storms import Kind, Storm
+from gossamer_sandbox.web import serve
 from tests.stories.program import Terminal
 from tests.work.test_paid_rungs import WEB, opened_by_scripts
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.testing.web.proof import compare, forbidden_requests, smallest_gaps
+from gossamer_sandbox.web.proof import compare, forbidden_requests, smallest_gaps
 from tests.servers import RedisServer
 from tests.stories.cluster import Rows, instance
 from tests.stories.program import Terminal, Web, finish, kill, quick_web

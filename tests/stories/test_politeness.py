@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.testing.web.proof import compare, forbidden_requests, read_log, smallest_gaps
+from gossamer_sandbox.web.proof import compare, forbidden_requests, read_log, smallest_gaps
 from tests.stories.program import Terminal, finish, sample_web
 
 

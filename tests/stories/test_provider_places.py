@@ -24,7 +24,7 @@ ASKED = ("--detach", "--ladder", "scrapingbee-standard", "--max-pages-per-domain
 @contextmanager
 def scrapingbee(connect_to: str, delay: float = 0.05) -> Iterator[str]:
     """The emulated provider in a process of its own; its address."""
-    command = [sys.executable, "-m", "gossamer.testing.providers", "scrapingbee", "--connect-to", connect_to]
+    command = [sys.executable, "-m", "gossamer_sandbox.providers", "scrapingbee", "--connect-to", connect_to]
     command += ["--at-once", str(AT_ONCE), "--delay", str(delay), "--key", "a-key"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:

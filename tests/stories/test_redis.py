@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.model.url import shard_of
-from gossamer.testing.web.proof import compare, forbidden_requests, smallest_gaps
+from gossamer_sandbox.web.proof import compare, forbidden_requests, smallest_gaps
 from tests.servers import RedisServer, redis
 from tests.stories.program import Terminal, finish, moments_of, sample_web, until
 

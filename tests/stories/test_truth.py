@@ -9,7 +9,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from gossamer.testing.web.proof import compare_sites, compare_verdicts, forbidden_requests, read_log
+from gossamer_sandbox.web.proof import compare_sites, compare_verdicts, forbidden_requests, read_log
 from tests.stories.program import Terminal, sample_web
 
 FAST = {"GOSSAMER_DOMAIN_RATE": "1000", "GOSSAMER_HTTP_TIMEOUT": "2s"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.testing.web.proof import smallest_gaps
+from gossamer_sandbox.web.proof import smallest_gaps
 from tests.stories.program import Terminal, finish, sample_web
 
 

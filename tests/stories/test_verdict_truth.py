@@ -11,12 +11,12 @@ from gossamer.model.page import Page
 from gossamer.parse.document import parse_document
 from gossamer.recipes.prospect import ProspectParams
 from gossamer.recipes.prospecting import BoundProspect
-from gossamer.testing.web import SampleWeb
-from gossamer.testing.web.answer import page_answer
-from gossamer.testing.web.keywords import CLIENT, COMPETITORS, KEYWORDS
-from gossamer.testing.web.mentions import mentions_of
-from gossamer.testing.web.page import Manner, PagePlan
-from gossamer.testing.web.profile import Profile
+from gossamer_sandbox.web import SampleWeb
+from gossamer_sandbox.web.answer import page_answer
+from gossamer_sandbox.web.keywords import CLIENT, COMPETITORS, KEYWORDS
+from gossamer_sandbox.web.mentions import mentions_of
+from gossamer_sandbox.web.page import Manner, PagePlan
+from gossamer_sandbox.web.profile import Profile
 
 RECIPE = BoundProspect(
     ProspectParams(keywords=list(KEYWORDS), client_domains=[CLIENT], competitor_domains=list(COMPETITORS))

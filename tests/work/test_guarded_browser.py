@@ -15,8 +15,8 @@ from gossamer.store import jobs
 from gossamer.store.schema import upgrade
 from gossamer.store.tables import pages
 from gossamer.store.tx import Tx
-from gossamer.testing.providers import emulate
 from gossamer.work.run import Shard
+from gossamer_sandbox.providers import emulate
 from tests.auditing import assert_clean
 from tests.fetch.loopback import Name, NameServer, Site, answer
 

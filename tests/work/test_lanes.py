@@ -24,10 +24,10 @@ from gossamer.store.ledger_tables import charges
 from gossamer.store.schema import upgrade
 from gossamer.store.tables import pages, records
 from gossamer.store.tx import Tx
-from gossamer.testing.rungs import Script, scripted
-from gossamer.testing.web import Running, SampleWeb, serve
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
+from gossamer_sandbox.stand_ins import Script, scripted
+from gossamer_sandbox.web import Running, SampleWeb, serve
 from tests.auditing import assert_clean
 
 WEB = SampleWeb(sites=8, seed=4, nasty=0, size_min=6, size_max=9)

@@ -19,11 +19,11 @@ from gossamer.store import budgets, jobs, reservations
 from gossamer.store.schema import upgrade
 from gossamer.store.tables import records
 from gossamer.store.tx import Tx
-from gossamer.testing.providers import Running, emulate
-from gossamer.testing.web import SampleWeb, serve
-from gossamer.testing.web.visitors import JS
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
+from gossamer_sandbox.providers import Running, emulate
+from gossamer_sandbox.web import SampleWeb, serve
+from gossamer_sandbox.web.visitors import JS
 from tests.auditing import assert_clean
 
 WEB = SampleWeb(sites=60, seed=11, nasty=1, size_min=4, size_max=7)

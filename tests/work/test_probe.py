@@ -18,9 +18,9 @@ from gossamer.settings import Settings
 from gossamer.store import robots
 from gossamer.store.ledger_tables import charges
 from gossamer.store.tables import jobs, pages
-from gossamer.testing.web import SampleWeb, serve
-from gossamer.testing.web.proof import forbidden_requests, read_log, smallest_gaps
 from gossamer.work.probe import choose
+from gossamer_sandbox.web import SampleWeb, serve
+from gossamer_sandbox.web.proof import forbidden_requests, read_log, smallest_gaps
 from tests.jobs import claim_all, make_job
 
 RATE = 10.0

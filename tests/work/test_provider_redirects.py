@@ -17,8 +17,8 @@ from gossamer.store import budgets, jobs
 from gossamer.store.schema import upgrade
 from gossamer.store.tables import pages
 from gossamer.store.tx import Tx
-from gossamer.testing.providers import emulate
 from gossamer.work.run import Shard
+from gossamer_sandbox.providers import emulate
 from tests.auditing import assert_clean
 from tests.fetch.loopback import Site, answer
 from tests.work.test_paid_rungs import mentions

@@ -32,12 +32,12 @@ from gossamer.store.ledger_tables import charges
 from gossamer.store.schema import upgrade
 from gossamer.store.tables import pages
 from gossamer.store.tx import Tx
-from gossamer.testing.providers import Running, emulate
-from gossamer.testing.providers.storms import Kind, Storm
-from gossamer.testing.web import SampleWeb, serve
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
 from gossamer.work.sweep import Sweeper
+from gossamer_sandbox.providers import Running, emulate
+from gossamer_sandbox.providers.storms import Kind, Storm
+from gossamer_sandbox.web import SampleWeb, serve
 from tests.auditing import assert_clean
 from tests.jobs import state_of
 from tests.work.test_paid_rungs import mentions

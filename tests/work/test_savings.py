@@ -21,12 +21,12 @@ from gossamer.model.money import Cap
 from gossamer.model.states import JobState
 from gossamer.settings import Settings
 from gossamer.store import budgets, jobs
-from gossamer.testing.web import SampleWeb
-from gossamer.testing.web.reach import Caps
-from gossamer.testing.web.sites import Sites
-from gossamer.testing.web.truth import site_truth
-from gossamer.testing.web.visitors import JS, NOBODY, Visitor
 from gossamer.work.kit import Kit
+from gossamer_sandbox.web import SampleWeb
+from gossamer_sandbox.web.reach import Caps
+from gossamer_sandbox.web.sites import Sites
+from gossamer_sandbox.web.truth import site_truth
+from gossamer_sandbox.web.visitors import JS, NOBODY, Visitor
 from tests.auditing import assert_clean
 from tests.work.test_paid_rungs import LADDER, Mentions, mentions, paying_kit, work
 

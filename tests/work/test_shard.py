@@ -23,10 +23,10 @@ from gossamer.settings import Settings
 from gossamer.store import counters, jobs, sites
 from gossamer.store.schema import upgrade
 from gossamer.store.tables import visits
-from gossamer.testing.web import SampleWeb, serve
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
 from gossamer.work.sweep import Sweeper
+from gossamer_sandbox.web import SampleWeb, serve
 
 WEB = SampleWeb(sites=6, seed=2, nasty=0, size_min=6, size_max=8)
 

@@ -84,7 +84,7 @@ async def open_kit(
     opened = {DIRECT.name: OpenRung(DIRECT, rung.session)}
     if settings.test_rungs:
         # Loaded by name: what is shipped for tests is no part of what works.
-        stand_in = import_module("gossamer.testing.rungs").stand_in
+        stand_in = import_module("gossamer_sandbox.stand_ins").stand_in
         for name, place in settings.test_rungs.items():
             opened[name] = OpenRung(RUNGS[name], stand_in(name, place, rung))
     # Those of tests stand in for providers too.

@@ -20,9 +20,9 @@ from gossamer.gate import Breakers, Places
 from gossamer.gate.memory import MemoryPlaces
 from gossamer.model.fetching import Response
 from gossamer.model.rungs import provider_of
-from gossamer.testing.providers import Running, emulate
+from gossamer_sandbox.providers import Running, emulate
 from tests.fetch.loopback import NameServer, Site
-from tests.testing.providers.recorded import HOST, fill
+from tests.sandbox.providers.recorded import HOST, fill
 
 # The cheapest rung of each provider.
 RUNGS = ("scrapingbee-standard", "scraperapi", "flaresolverr", "firecrawl")

@@ -16,7 +16,7 @@ from gossamer.model.trouble import Reason, Trouble
 from gossamer.store.breakers import StoredBreakers
 from gossamer.store.tables import places
 from gossamer.store.tx import Tx
-from gossamer.testing.providers.storms import Kind, Storm
+from gossamer_sandbox.providers.storms import Kind, Storm
 from tests.conftest import AnyDatabase
 from tests.fetch.providers.conftest import OpenWay
 

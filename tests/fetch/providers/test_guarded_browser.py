@@ -14,11 +14,11 @@ from gossamer.fetch.providers import Access, ProviderDesk, open_provider
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate.memory import MemoryPlaces
 from gossamer.model.trouble import Reason
-from gossamer.testing.providers import emulate
+from gossamer_sandbox.providers import emulate
 from tests.fetch.loopback import Name, NameServer, Site, answer
 from tests.fetch.providers.conftest import PATIENCE, OpenWay
+from tests.sandbox.providers.recorded import HOST
 from tests.servers import free_port
-from tests.testing.providers.recorded import HOST
 
 
 @pytest.fixture

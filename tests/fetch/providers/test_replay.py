@@ -18,10 +18,10 @@ from gossamer.fetch.providers.scrapingbee import ScrapingBee
 from gossamer.fetch.providers.seam import Account, Head, Provider, Told
 from gossamer.model.rungs import PROVIDER_RUNGS, PROVIDERS, provider_of
 from gossamer.model.trouble import Cure, Reason
-from gossamer.testing.providers import Kind, Storm, emulate
+from gossamer_sandbox.providers import Kind, Storm, emulate
 from tests.fetch.loopback import Site
-from tests.testing.providers.asking import Got, call
-from tests.testing.providers.recorded import ALL, HOST, IDS, KEY, RECORDED, Recorded, fill
+from tests.sandbox.providers.asking import Got, call
+from tests.sandbox.providers.recorded import ALL, HOST, IDS, KEY, RECORDED, Recorded, fill
 
 TIMEOUT = timedelta(seconds=60)
 OURS = frozenset(reason for reason in Reason if reason.name.startswith("PROVIDER_"))

@@ -13,7 +13,7 @@ from gossamer.fetch.providers.flaresolverr import FlareSolverr
 from gossamer.fetch.providers.seats import NoSeat, Seats
 from gossamer.gate.memory import MemoryPlaces
 from tests.fetch.providers.conftest import OpenWay
-from tests.testing.providers.recorded import HOST
+from tests.sandbox.providers.recorded import HOST
 
 LONG = timedelta(seconds=60)
 SHORT = timedelta(seconds=0.15)

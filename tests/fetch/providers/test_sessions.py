@@ -17,13 +17,13 @@ from gossamer.gate.memory import MemoryPlaces
 from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
 from gossamer.model.trouble import Reason
 from gossamer.telemetry import bound, configure
-from gossamer.testing.providers import Kind, Storm
-from gossamer.testing.providers.flaresolverr import FlareSolverrEmulator
-from gossamer.testing.web import SampleWeb, serve
-from gossamer.testing.web.visitors import JS, POWERS, PREMIUM
+from gossamer_sandbox.providers import Kind, Storm
+from gossamer_sandbox.providers.flaresolverr import FlareSolverrEmulator
+from gossamer_sandbox.web import SampleWeb, serve
+from gossamer_sandbox.web.visitors import JS, POWERS, PREMIUM
 from tests.fetch.loopback import Name, NameServer, Site, answer
 from tests.fetch.providers.conftest import RUNGS, OpenWay
-from tests.testing.providers.recorded import HOST, JPEG, PAGE
+from tests.sandbox.providers.recorded import HOST, JPEG, PAGE
 
 WEB = SampleWeb(sites=140, seed=1, nasty=1.0, slow_seconds=0.05)
 PRICES = {

@@ -17,10 +17,10 @@ from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
 from gossamer.telemetry import get_logger
 from gossamer.telemetry.redact import redactor
-from gossamer.testing.providers import Kind, Storm
+from gossamer_sandbox.providers import Kind, Storm
 from tests.fetch.loopback import Site, answer
 from tests.fetch.providers.conftest import RUNGS, OpenWay
-from tests.testing.providers.recorded import HOST
+from tests.sandbox.providers.recorded import HOST
 
 log = get_logger("gossamer.test")
 WORST = {"scrapingbee-standard": 1, "scraperapi": 1, "flaresolverr": 0, "firecrawl": 1}

@@ -1,0 +1,82 @@
+"""Rungs for tests: one that another server stands in for, and one whose answers are written down.
+
+The first works in real processes: `GOSSAMER_TEST_RUNGS=stealth=127.0.0.1:8081` sends whatever is fetched on the rung
+`stealth` there, whichever host is asked for. Together with `python -m gossamer_sandbox.web --guarded 0.3`, which shows
+some pages only at a second address, jobs really climb. The second is for tests in one process:
+
+    kit = replace(kit, rungs={**kit.rungs, "stealth": scripted("stealth", answer)})
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from gossamer.clock import Clock, SystemClock
+from gossamer.fetch import Accept, Before, Fetcher, FetchError, Sink
+from gossamer.fetch.connect_to import ConnectRule
+from gossamer.fetch.http import HttpRung
+from gossamer.model.fetching import Response
+from gossamer.model.ladders import RUNGS
+from gossamer.model.trouble import Trouble
+from gossamer.work.kit import OpenRung
+
+Script = Callable[[str], tuple[int, bytes] | Trouble]
+"""What an address is answered with: a status and a page, or what goes wrong."""
+
+
+def stand_in(name: str, place: str, direct: HttpRung) -> Callable[[int], Fetcher]:
+    """Opens sessions of a rung for which `place`, an address with its port, answers for every host."""
+    where = urlsplit(f"//{place}")
+    rule = ConnectRule("*", ip_address(where.hostname or ""), where.port)
+    guard = direct.guard.with_rules((rule,))
+    rung = HttpRung(
+        guard,
+        direct.clock,
+        connect_timeout=direct.connect_timeout,
+        read_timeout=direct.read_timeout,
+        runtime=direct.runtime,
+        name=name,
+    )
+    return rung.session
+
+
+def scripted(name: str, script: Script, clock: Clock | None = None) -> OpenRung:
+    """A rung that answers by a script and asks nobody."""
+    return OpenRung(RUNGS[name], lambda seed: _Scripted(name, script, clock or SystemClock()))
+
+
+class _Scripted:
+    """A Fetcher that reads its answers off a script."""
+
+    def __init__(self, name: str, script: Script, clock: Clock) -> None:
+        self._name = name
+        self._script = script
+        self._clock = clock
+
+    async def fetch(
+        self,
+        url: str,
+        *,
+        timeout: timedelta,
+        max_bytes: int,
+        accept: Accept | None = None,
+        truncate: bool = False,
+        sink: Sink | None = None,
+        before: Before | None = None,
+    ) -> Response:
+        if before is not None:
+            await before()
+        answer = self._script(url)
+        if isinstance(answer, Trouble):
+            raise FetchError(answer)
+        status, body = answer
+        headers = {"content-type": "text/html; charset=utf-8"}
+        taken = body[:max_bytes] if accept is None or accept(status, headers) else b""
+        return Response(url, url, status, headers, taken, self._name, self._clock.now())
+
+    async def admit(self, url: str) -> None:
+        """Nobody is contacted."""
+
+    async def close(self) -> None:
+        """Nothing was opened."""
