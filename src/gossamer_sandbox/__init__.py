@@ -1,1 +1,1 @@
-"""Shipped for tests, ours and other people's: a small web to crawl, and the contracts of the seams."""
+"""A small web to crawl, emulators of outside providers, and the demo. Shipped with gossamer, never imported by it."""

@@ -43,7 +43,7 @@ def read(provider: str, got: Got) -> Told | FetchError:
 
 
 async def replayed(provider: str, recorded: Recorded) -> Got:
-    """The answer as the emulator gives it: tests/testing/providers hold it against the recording."""
+    """The answer as the emulator gives it: tests/sandbox/providers hold it against the recording."""
     async with Site() as site:
         fill(site)
         async with emulate(provider, f"{HOST}=127.0.0.1:{site.port}", **recorded.state) as running:
