@@ -13,7 +13,6 @@ import pytest
 pytest.register_assert_rewrite(
     "tests.contracts.blobs",
     "tests.contracts.breakers",
-    "tests.contracts.bus",
     "tests.contracts.dispatch",
     "tests.contracts.gate",
     "tests.contracts.places",

@@ -1,5 +1,4 @@
 """The contract of blobs: whole or not at all, keys that cannot lead astray, links that expire."""
-# ruff: noqa: S101 - these are tests
 
 import asyncio
 import hashlib

@@ -1,5 +1,4 @@
 """The contract of breakers: too many failures open them, probes close them, and all who share them see the same."""
-# ruff: noqa: S101 - these are tests
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,5 +1,4 @@
 """The contract of the Dispatcher: hints that usually arrive."""
-# ruff: noqa: S101 - these are tests
 
 import asyncio
 from contextlib import suppress

@@ -1,5 +1,4 @@
 """The contract of the Gate: spacing by key. Its places are those of `PlacesContract`."""
-# ruff: noqa: S101 - these are tests
 
 import asyncio
 import time

@@ -1,5 +1,4 @@
 """The contract of places: so many holders at a time, and the dead drop out."""
-# ruff: noqa: S101 - these are tests
 
 import asyncio
 from collections.abc import Awaitable, Callable
