@@ -63,7 +63,7 @@ def test_each_figure_of_a_small_package() -> None:
 
 
 def test_functions_with_the_same_body() -> None:
-    body = "\n    total = 0\n    for number in range(10):\n        total += number * 2 - 1\n    return total + 3\n"
+    body = "\n    total = 0\n    for number in range(10):\n        total += number * 2 - 1\n    return -total + 3\n"
     sources = {"a.py": f"def one() -> int:{body}", "b.py": f'def two() -> int:\n    """Add."""{body}'}
     assert counts().count(sources).lists["functions with the body of another"] == ["a.py:1 one, b.py:1 two"]
 
