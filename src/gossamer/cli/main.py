@@ -9,6 +9,7 @@ import typer
 from gossamer import __version__
 from gossamer.cli.command_help import NAMES, CommandGroup, as_called
 from gossamer.errors import GossamerError, UserError
+from gossamer.plugins import load_plugins
 
 BAD_INPUT = 2
 FAILED = 1
@@ -92,8 +93,9 @@ def main() -> None:
         completion_init()
     # Nothing that is loaded is garbage, and looking for some takes a sixth of a short command's time.
     gc.set_threshold(50_000)
-    register()
     try:
+        load_plugins()
+        register()
         code = app(standalone_mode=False)
     except UserError as error:
         complain(error)

@@ -1,20 +1,25 @@
 """All rungs there are, and the modes: ladders that have a name."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from enum import StrEnum
 
 from gossamer.model.fetching import DIRECT, Ladder, Rung
+from gossamer.model.registry import Registry
 from gossamer.model.rungs import OWN_SERVERS, PROVIDER_RUNGS, provider_of
 
 _PAGE_LOAD = timedelta(seconds=60)
 
-RUNGS: Mapping[str, Rung] = {
-    DIRECT.name: DIRECT,
-    "browser": Rung("browser", "browser", timeout=_PAGE_LOAD, renders=True),
-    "stealth": Rung("stealth", "stealth", timeout=_PAGE_LOAD, renders=True),
-    **PROVIDER_RUNGS,
-}
+RUNGS = Registry(
+    "rung",
+    Rung,
+    (
+        DIRECT,
+        Rung("browser", "browser", timeout=_PAGE_LOAD, renders=True),
+        Rung("stealth", "stealth", timeout=_PAGE_LOAD, renders=True),
+        *PROVIDER_RUNGS.values(),
+    ),
+)
 """By name. Which of them can be used here is a matter of settings."""
 
 

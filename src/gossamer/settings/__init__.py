@@ -18,6 +18,7 @@ from pydantic_settings import (
 )
 
 from gossamer.errors import UserError
+from gossamer.plugins import load_plugins
 from gossamer.settings.files import PREFIX, TOML_NAME, secret_values, toml_path, toml_values, unreadable
 from gossamer.settings.money import Money
 from gossamer.settings.outside import Outside
@@ -84,7 +85,11 @@ class Settings(Reading, Serving, Outside, Money, Working, Places, BaseSettings):
 
 
 def read_settings() -> tuple[Settings, list[str]]:
-    """The settings in force, and the names somebody set that mean nothing here, for the door to warn about."""
+    """The settings in force, and the names somebody set that mean nothing here, for the door to warn about.
+
+    Every process calls it first: what plug-ins add is there before settings are checked against it.
+    """
+    load_plugins()
     settings = Settings()
     known = set(Settings.model_fields)
     unknown = [name for name in sorted(os.environ) if name.startswith(PREFIX) and _bare(name) not in known]

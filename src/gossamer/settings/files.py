@@ -48,6 +48,12 @@ def toml_values() -> dict[str, Any]:
         if here:
             _check_owner(path, os.fstat(file.fileno()))
         values = tomllib.loads(file.read().decode("utf-8"))
+    if "plugins" in values:
+        raise UserError(
+            "settings.not_in_a_file",
+            f"{path} holds plugins, which stand in the environment only: they are code that is run.",
+            hint=f"Set {PREFIX}PLUGINS instead.",
+        )
     if here and (elsewhere := sorted(NOT_HERE & values.keys())):
         raise UserError(
             "settings.not_here",

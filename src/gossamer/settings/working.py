@@ -59,6 +59,11 @@ class Working(Part):
     ca_file: FilePath | None = setting(
         "Certificates to trust besides the system's own", "an existing file of PEM certificates", default=None
     )
+    plugins: str = setting(
+        "Rungs and recipes of your own, which every process adds at its start; set in the environment only",
+        "names such as my_rungs:TOY,my_recipes.shops:SHOPS",
+        default="",
+    )
     test_rungs: StandIns = setting(
         "For tests only: rungs that a server on this machine, or in GOSSAMER_ALLOW_NETWORKS, stands in for",
         "rungs such as stealth=127.0.0.1:8081",
