@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from gossamer.model.registry import Registry
+
 
 @dataclass(frozen=True, slots=True)
 class Rung:
@@ -27,6 +29,9 @@ HOME_LANE = "http"
 """The lane of the visit every site has. It chooses the site's pages, whichever lane fetches them."""
 
 DIRECT = Rung("direct", HOME_LANE)
+
+RUNGS = Registry("rung", Rung, (DIRECT,), filled_by="gossamer.model.ladders")
+"""By name. Which of them can be used here is a matter of settings."""
 
 
 @dataclass(frozen=True, slots=True)

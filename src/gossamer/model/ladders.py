@@ -4,23 +4,19 @@ from collections.abc import Collection, Sequence
 from datetime import timedelta
 from enum import StrEnum
 
-from gossamer.model.fetching import DIRECT, Ladder, Rung
-from gossamer.model.registry import Registry
+from gossamer.model.fetching import DIRECT, RUNGS, Ladder, Rung
 from gossamer.model.rungs import OWN_SERVERS, PROVIDER_RUNGS, provider_of
+
+__all__ = ["RUNGS", "Mode", "ladder_of", "names_of", "premium_rung"]
 
 _PAGE_LOAD = timedelta(seconds=60)
 
-RUNGS = Registry(
-    "rung",
-    Rung,
-    (
-        DIRECT,
-        Rung("browser", "browser", timeout=_PAGE_LOAD, renders=True),
-        Rung("stealth", "stealth", timeout=_PAGE_LOAD, renders=True),
-        *PROVIDER_RUNGS.values(),
-    ),
-)
-"""By name. Which of them can be used here is a matter of settings."""
+for _rung in (
+    Rung("browser", "browser", timeout=_PAGE_LOAD, renders=True),
+    Rung("stealth", "stealth", timeout=_PAGE_LOAD, renders=True),
+    *PROVIDER_RUNGS.values(),
+):
+    RUNGS.add(_rung)
 
 
 class Mode(StrEnum):
