@@ -29,7 +29,10 @@ from gossamer.store import jobs
 from gossamer.store.database import open_database
 
 # What one gets without asking; with a client's domain, the columns that are about it follow.
-NAMES = {"bare": RESULTS.usual, "bare-client": (*RESULTS.usual, *RESULTS.of_client)}
+NAMES = {
+    what: [column.name for column in RESULTS.usual(params)]
+    for what, params in {"bare": {}, "bare-client": {"client_domains": ["client.example"]}}.items()
+}
 
 
 def main() -> None:

@@ -122,7 +122,7 @@ def _records_of(host: str, url: str, offset: int) -> Iterator[Record]:
         keyword = _KEYWORDS[(offset + number * 13) % len(_KEYWORDS)]
         snippet = f"...{_PROSE[offset : offset + 140]} {keyword} {_PROSE[offset + 140 : offset + 280]}..."
         values = (host, url, keyword, 1 + number, snippet, "direct", "2026-01-18T09:30:00Z", 200)
-        yield Record(MATCH.name, (url, keyword), dict(zip(MATCH.columns[: len(values)], values, strict=True)))
+        yield Record(MATCH.name, (url, keyword), dict(zip(MATCH.names[: len(values)], values, strict=True)))
 
 
 async def _count(path: Path, job_id: UUID, rows: int) -> None:

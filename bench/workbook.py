@@ -19,8 +19,8 @@ from bench.large_home import fill_home
 from bench.running import environment, largest_memory, run
 from gossamer.clock import SystemClock
 from gossamer.export.overview import MATCHES
-from gossamer.export.table import Asked, Looks
 from gossamer.export.workbook import write_workbook
+from gossamer.recipes.base import Asked, Looks
 from gossamer.store import jobs
 from gossamer.store.database import open_database
 

@@ -2,10 +2,10 @@
 
 from uuid import UUID
 
-from gossamer.assembly import RECIPES
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
+from gossamer.recipes.registry import RECIPES
 from gossamer.settle.step import Finished, HandBack, PageStep, Step
 from gossamer.store import jobs
 from gossamer.work.audit import AuditReport, audit

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from gossamer.assembly.app import RECIPES
 from gossamer.clock import SystemClock
 from gossamer.errors import UserError
 from gossamer.intake import control
@@ -20,6 +19,7 @@ from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble
+from gossamer.recipes.registry import RECIPES
 from gossamer.settle.step import PageStep, Step
 from gossamer.store import jobs, listed, sites
 from gossamer.store.database import SqliteDatabase

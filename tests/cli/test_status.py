@@ -19,8 +19,8 @@ from gossamer.model.job import Job
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.recipes.prospect import ProspectParams
-from gossamer.recipes.scrape import ScrapeParams
+from gossamer.recipes.prospect.params import ProspectParams
+from gossamer.recipes.scrape.params import ScrapeParams
 from gossamer.settings import Settings
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, PageStep, Step

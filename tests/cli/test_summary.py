@@ -19,12 +19,12 @@ from gossamer.export.errors import ERRORS
 from gossamer.export.overview import survey
 from gossamer.export.pages import PAGES
 from gossamer.export.prospects import COLUMNS
-from gossamer.export.table import Asked
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason
 from gossamer.questions.conditions import Conditions
+from gossamer.recipes.base import Asked
 from gossamer.retain.delete import delete_job
 from gossamer.settings import Settings
 from gossamer.store import jobs, tables

@@ -6,11 +6,11 @@ from typing import Any
 
 from gossamer.export.formats import FORMATS
 from gossamer.export.make import Order, expected, make_file
-from gossamer.export.table import Looks
 from gossamer.export.types import TABLES
 from gossamer.model.job import Job
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import Reason, Trouble
+from gossamer.recipes.base import Looks
 from gossamer.settle.step import Finished, Step
 from gossamer.store import jobs
 from tests.conftest import AnyDatabase

@@ -10,7 +10,6 @@ from gossamer.export.bill import Bill, Method, read_bill, saving_of
 from gossamer.export.bill_words import assumed_sentence, percent, rendering_sentences, saved_words, used_sentences
 from gossamer.export.overview import survey
 from gossamer.export.prospects import COLUMNS
-from gossamer.export.table import Asked
 from gossamer.ledger.prices import OwnPrice, PriceList, price_list
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.job import Job
@@ -18,6 +17,7 @@ from gossamer.model.ladders import premium_rung
 from gossamer.model.money import Amount, Cap, Charge
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState, SiteState
+from gossamer.recipes.base import Asked
 from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import counters, tables
 from gossamer.store.tx import Tx

@@ -11,10 +11,10 @@ from gossamer.export.asking import Wish, file_name, order_of, request_of
 from gossamer.export.formats import FORMATS, format_of_file, formats_named
 from gossamer.export.make import Order
 from gossamer.export.results import RESULTS
-from gossamer.export.table import Asked, Looks
 from gossamer.export.types import TABLES
 from gossamer.export.xlsx import CUT, MOST_TEXT, cut
 from gossamer.model.states import JobState
+from gossamer.recipes.base import Asked, Looks
 from gossamer.store import exports, jobs
 from tests.conftest import AnyDatabase
 from tests.export.lines import file_of

@@ -10,7 +10,7 @@ from pyarrow import parquet
 from gossamer.export.draft import Draft
 from gossamer.export.errors import ERRORS
 from gossamer.export.parquet import encode_parquet
-from gossamer.export.table import Line
+from gossamer.recipes.base import Line
 
 LINE: Line = tuple("x" if column.kind == "text" else None for column in ERRORS.columns)
 

@@ -9,8 +9,8 @@ import pytest
 
 from gossamer.export.prospects import COLUMNS, PROSPECTS, ranking_of
 from gossamer.export.scoring import Facts, points_of
-from gossamer.export.table import Asked
 from gossamer.model.job import Job
+from gossamer.recipes.base import Asked
 from tests.conftest import AnyDatabase
 from tests.export.matches import Row, job_with, match
 

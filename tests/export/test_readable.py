@@ -11,9 +11,9 @@ from gossamer.export.overview import MATCHES, VERDICTS
 from gossamer.export.readable import VERDICTS as WORDS
 from gossamer.export.readable import day_number, flag_words, readable_host, readable_url, verdict_words
 from gossamer.export.report_page import report_page
-from gossamer.export.table import Asked, Looks
 from gossamer.export.workbook import write_workbook
 from gossamer.model.job import Job
+from gossamer.recipes.base import Asked, Looks
 from tests.conftest import AnyDatabase
 from tests.export.matches import job_with, match
 from tests.export.test_bill import hybrid_job

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 from gossamer.export.overview import Overview, by_size, survey
 from gossamer.export.prospects import COLUMNS
 from gossamer.export.report_page import link, marked, report_page
-from gossamer.export.table import Asked
 from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job
+from gossamer.recipes.base import Asked
 from tests.conftest import AnyDatabase
 from tests.export.matches import job_with, match
 from tests.export.test_bill import hybrid_job

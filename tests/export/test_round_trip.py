@@ -20,9 +20,9 @@ from gossamer.export.make import Order, make_file
 from gossamer.export.pages import PAGES
 from gossamer.export.prospects import PROSPECTS
 from gossamer.export.results import RESULTS
-from gossamer.export.table import Looks, Table
 from gossamer.export.types import TABLES
 from gossamer.export.xlsx import CUT, MOST_TEXT, encode_xlsx
+from gossamer.recipes.base import Looks, Table
 from tests.conftest import AnyDatabase
 from tests.export.lines import HOSTILE, LONG, PAYLOADS, file_of, hostile_job
 from tests.export.matches import job_with, match

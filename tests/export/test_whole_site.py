@@ -6,10 +6,10 @@ import pytest
 
 from gossamer.export import results
 from gossamer.export.results import RESULTS
-from gossamer.export.table import Asked
 from gossamer.export.whole_site import completed
 from gossamer.model.job import Job
 from gossamer.model.page import Visit
+from gossamer.recipes.base import Asked
 from tests.conftest import AnyDatabase
 from tests.export.matches import match
 from tests.jobs import claim_all, done, make_job, settle

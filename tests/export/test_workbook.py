@@ -20,13 +20,13 @@ from gossamer.export.frame import heading
 from gossamer.export.overview import MATCHES
 from gossamer.export.prospects import COLUMNS as PROSPECTS
 from gossamer.export.results import RESULTS
-from gossamer.export.table import Asked, Looks
 from gossamer.export.types import TABLES
 from gossamer.export.workbook import write_workbook
 from gossamer.export.xlsx import CUT, MOST_TEXT
 from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job, Target
 from gossamer.model.states import JobState
+from gossamer.recipes.base import Asked, Looks
 from gossamer.store import jobs, sites
 from gossamer.store.database import SqliteDatabase
 from gossamer.store.schema import upgrade

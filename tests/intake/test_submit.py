@@ -14,15 +14,15 @@ from gossamer.model.job import JobRequest, Target
 from gossamer.model.money import Cap
 from gossamer.model.record import Follow
 from gossamer.model.states import JobState
-from gossamer.recipes.prospect import Prospect, ProspectParams
-from gossamer.recipes.prospecting import BoundProspect
+from gossamer.recipes.prospect import PROSPECT
+from gossamer.recipes.prospect.harvest import BoundProspect
 from gossamer.store import budgets, events, jobs, sites
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job, state_of
 
 TARGETS = (Target("a.test", ("http://a.test/",), "a.test"), Target("b.test", ("http://b.test/",), "b.test"))
 REQUEST = JobRequest("Acme  Q1 ", "prospect", {"keywords": ["CRM"]}, TARGETS)
-RECIPES = {"prospect": Prospect()}
+RECIPES = {"prospect": PROSPECT}
 
 
 async def test_a_job_is_created_running_with_its_sites(database: AnyDatabase) -> None:
@@ -68,13 +68,8 @@ class _Seeded(BoundProspect):
         return (Follow("http://a.test/news"), Follow("http://c.test/x"))
 
 
-class _SeededRecipe(Prospect):
-    def bind(self, params: ProspectParams) -> BoundProspect:
-        return _Seeded(params)
-
-
 async def test_a_recipes_own_seeds_join_the_listed_sites(database: AnyDatabase) -> None:
-    await submit(database, {"prospect": _SeededRecipe()}, REQUEST)
+    await submit(database, {"prospect": replace(PROSPECT, bind=_Seeded)}, REQUEST)
     entries = {visit.host: visit.entries for visit in await database.write(claim_all)}
     assert entries == {
         "a.test": ("http://a.test/", "http://a.test/news"),

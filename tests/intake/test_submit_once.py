@@ -15,14 +15,14 @@ from gossamer.model.job import JobRequest, Target
 from gossamer.model.money import Cap
 from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
-from gossamer.recipes.prospect import Prospect
+from gossamer.recipes.prospect import PROSPECT
 from gossamer.store import budgets, counters, jobs
 from gossamer.store.database import open_database
 from tests.conftest import AnyDatabase
 
 TARGETS = (Target("a.test", ("http://a.test/",), "a.test"), Target("b.test", ("http://b.test/",), "b.test"))
 REQUEST = JobRequest("Nightly", "prospect", {"keywords": ["CRM"]}, TARGETS, submit_key="nightly-1")
-RECIPES = {"prospect": Prospect()}
+RECIPES = {"prospect": PROSPECT}
 
 
 async def all_jobs(database: AnyDatabase) -> int:

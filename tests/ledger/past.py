@@ -17,7 +17,7 @@ from gossamer.model.ladders import Mode, ladder_of, names_of
 from gossamer.model.money import Cap, Charge, Reservation, Scope
 from gossamer.model.page import Attempt, Page, Visit
 from gossamer.model.states import PageState, SiteState
-from gossamer.recipes.prospect import Prospect
+from gossamer.recipes.prospect import PROSPECT
 from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import budgets, jobs
 from tests.conftest import AnyDatabase
@@ -81,7 +81,7 @@ async def run(
     found = await forecast(database, asked(sites, mode), probed)
     params = {"keywords": ["CRM"], "mode": mode, "ladder": list(names_of(mode, HERE))}
     request = JobRequest("past", "prospect", params, targets(sites), estimate=found.estimate)
-    job = await submit(database, {"prospect": Prospect()}, request)
+    job = await submit(database, {"prospect": PROSPECT}, request)
     held = {visit.host: visit for visit in await database.write(claim_all)}
     treasurer = Treasurer(database, SystemClock(), PRICES, NO_CAPS)
     done = await asyncio.gather(*(_walk(treasurer, held[site.host], site, mode) for site in sites))

@@ -13,7 +13,8 @@ from gossamer.model.page import Page
 from gossamer.model.record import Harvest
 from gossamer.model.url import normalise, site_of_url
 from gossamer.parse import parse_document
-from gossamer.recipes.prospect import Prospect, ProspectParams
+from gossamer.recipes.prospect import PROSPECT
+from gossamer.recipes.prospect.params import ProspectParams
 from tests.parse.answers import answer, read
 
 # Far above what any of them takes; a quadratic one takes minutes.
@@ -84,7 +85,7 @@ def test_hard_pages_are_read_in_bounded_time(body: str) -> None:
     doc = read(body)
     find_flaw(doc)
     params = ProspectParams(keywords=["end", "word link", "x"], client_domains=["acme.test"])
-    Prospect().bind(params).harvest(Page.at(doc.url, 0), doc)
+    PROSPECT.bind(params).harvest(Page.at(doc.url, 0), doc)
     assert time.process_time() - began < LONGEST
     assert doc.text.endswith("end") or "<noscript>" in body
 
@@ -221,7 +222,7 @@ def check_harvest(harvest: Harvest, doc: Document) -> None:
 def test_nothing_raises_on_ten_thousand_broken_pages(seed: int) -> None:
     dice = random.Random(seed)
     keywords = ["CRM", "CRM software", "C++", "проектами", "顧客", "i\u0307", "ß", "é", "\U0001f600", "software CRM"]
-    bound = Prospect().bind(
+    bound = PROSPECT.bind(
         ProspectParams(keywords=keywords, client_domains=["acme.test"], competitor_domains=["rival.test"])
     )
     read_whole = 0

@@ -9,14 +9,14 @@ from pydantic import ValidationError
 from gossamer.model.endings import is_binary
 from gossamer.model.page import Page
 from gossamer.model.record import Record
-from gossamer.recipe import Bound, Recipe
-from gossamer.recipes.prospect import MATCH, Prospect, ProspectParams
+from gossamer.recipe import Bound
+from gossamer.recipes.prospect import MATCH, PROSPECT
+from gossamer.recipes.prospect.params import ProspectParams
 from tests.parse.answers import URL, read
 
 
 def bound(*keywords: str, **params: Any) -> Bound:
-    recipe: Recipe[ProspectParams] = Prospect()
-    return recipe.bind(ProspectParams(keywords=list(keywords) or ["CRM"], **params))
+    return PROSPECT.bind(ProspectParams(keywords=list(keywords) or ["CRM"], **params))
 
 
 def follows(body: str, url: str = URL, headers: dict[str, str] | None = None) -> list[str]:
@@ -67,10 +67,10 @@ def test_a_match_is_a_row_with_exactly_the_promised_columns() -> None:
     assert second.data["keyword"] == "CRM software"
     worked_out_later = ("flags", "keyword_pages", "site_pages")
     kept_besides = ("page_date", "outbound_links", "outbound_followed")
-    assert (*first.data, *worked_out_later) == (*MATCH.columns[:12], *kept_besides, *worked_out_later)
+    assert (*first.data, *worked_out_later) == (*MATCH.names[:12], *kept_besides, *worked_out_later)
     header = "domain,url,keyword,frequency,context_snippet,crawl_method,timestamp,http_status"
     more = "verdict,link_url,anchor_text,position,flags,keyword_pages,site_pages"
-    assert ",".join(MATCH.columns) == f"{header},{more}"
+    assert ",".join(MATCH.names) == f"{header},{more}"
     assert MATCH.key == ("url", "keyword")
 
 

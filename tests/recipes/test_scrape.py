@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from gossamer.errors import UserError
-from gossamer.intake.submit import check_params
 from gossamer.model.document import Document
 from gossamer.model.page import Page
 from gossamer.model.scrape import FORMATS
 from gossamer.model.trouble import Reason
 from gossamer.parse import bare_document, parse_document
-from gossamer.recipes.scrape import PAGE, Scrape, ScrapeParams
-from gossamer.recipes.scraping import BoundScrape
+from gossamer.recipes.scrape import PAGE, SCRAPE
+from gossamer.recipes.scrape.harvest import BoundScrape
+from gossamer.recipes.scrape.params import ScrapeParams
 from tests.pages import document, response
 
 URL = "https://shop.test/lamp"
@@ -35,7 +35,7 @@ MARKUP = st.lists(st.sampled_from(PIECES) | st.binary(max_size=12), max_size=40)
 
 
 def bound(**params: object) -> BoundScrape:
-    return Scrape().bind(ScrapeParams.model_validate(params))
+    return BoundScrape(ScrapeParams.model_validate(params))
 
 
 def test_a_record_has_what_was_asked_for_and_no_more() -> None:
@@ -60,7 +60,7 @@ def test_a_record_has_what_was_asked_for_and_no_more() -> None:
 def test_every_column_of_its_table_is_one_a_record_may_have() -> None:
     doc = document("<h1>Lamp</h1><a href=/x>x</a>")
     (record,) = bound(formats=ALL, extract={"title": "h1"}).harvest(Page.at(URL), doc).records
-    assert set(record.data) == set(PAGE.columns)
+    assert set(record.data) == set(PAGE.names)
 
 
 def test_nothing_is_followed() -> None:
@@ -107,8 +107,8 @@ def test_whatever_the_bytes_a_page_gives_plain_json_or_is_refused(body: bytes, c
 
 def test_a_field_that_is_nearly_one_is_told_on_the_command_line_too() -> None:
     with pytest.raises(UserError, match="unknown field `format`; did you mean `formats`\\?"):
-        check_params(Scrape(), {"format": ["text"]})
+        SCRAPE.read({"format": ["text"]})
     with pytest.raises(UserError, match="unknown field `max_page`; did you mean `max_pages`\\?"):
-        check_params(Scrape(), {"walk": {"max_page": 3}})
+        SCRAPE.read({"walk": {"max_page": 3}})
     with pytest.raises(UserError, match="--walk: it has to be 1 or more"):
-        check_params(Scrape(), {"walk": {"max_pages": 0}})
+        SCRAPE.read({"walk": {"max_pages": 0}})

@@ -19,14 +19,14 @@ from gossamer.intake.submit import submit, submit_once
 from gossamer.model.account import DEFAULT, Bill, Quota, Right
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.states import JobState
-from gossamer.recipes.prospect import Prospect
+from gossamer.recipes.prospect import PROSPECT
 from gossamer.store import access_tables as rows
 from gossamer.store import accounts, jobs, keys, owned, tables, usage, users
 from gossamer.store.owned import Fenced, NotTheirs
 from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 
-RECIPES = {"prospect": Prospect()}
+RECIPES = {"prospect": PROSPECT}
 ANY = Quota()
 
 

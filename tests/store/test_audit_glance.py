@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import Column, Executable, Integer, Table, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError, StatementError
 
-from gossamer.assembly import RECIPES
 from gossamer.errors import UserError
 from gossamer.model.job import Job
 from gossamer.model.money import Cap
 from gossamer.model.states import PageState, SiteState, VisitState
 from gossamer.model.trouble import Reason, Trouble
+from gossamer.recipes.registry import RECIPES
 from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store.audit_glance import is_whole
 from gossamer.store.budgets import open_job

@@ -9,8 +9,8 @@ from gossamer.model.document import Document
 from gossamer.model.fetching import Response
 from gossamer.model.page import Page
 from gossamer.parse.document import parse_document
-from gossamer.recipes.prospect import ProspectParams
-from gossamer.recipes.prospecting import BoundProspect
+from gossamer.recipes.prospect.harvest import BoundProspect
+from gossamer.recipes.prospect.params import ProspectParams
 from gossamer_sandbox.web import SampleWeb
 from gossamer_sandbox.web.answer import page_answer
 from gossamer_sandbox.web.keywords import CLIENT, COMPETITORS, KEYWORDS

@@ -21,8 +21,8 @@ from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState, VisitState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.recipes.prospect import Prospect
-from gossamer.recipes.scrape import Scrape
+from gossamer.recipes.prospect import PROSPECT
+from gossamer.recipes.scrape import SCRAPE
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import PageStep, Step
 from gossamer.store import alerts, jobs, pace, sites
@@ -36,7 +36,7 @@ from gossamer.work.anomalies import AnomalyGuard
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of
 
-RECIPES: Mapping[str, Any] = {"prospect": Prospect(), "scrape": Scrape()}
+RECIPES: Mapping[str, Any] = {"prospect": PROSPECT, "scrape": SCRAPE}
 
 
 class Watched:

@@ -5,13 +5,14 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
-from gossamer.assembly import RECIPES, open_app
+from gossamer.assembly import open_app
 from gossamer.clock import SystemClock
 from gossamer.intake import control
 from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.job import Job
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, SiteState
+from gossamer.recipes.registry import RECIPES
 from gossamer.settings import read_settings
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, Step

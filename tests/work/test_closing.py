@@ -4,10 +4,10 @@ from uuid import UUID
 
 from sqlalchemy import update
 
-from gossamer.assembly import RECIPES
 from gossamer.model.alert import AlertKind
 from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.states import JobState, SiteState
+from gossamer.recipes.registry import RECIPES
 from gossamer.settle.step import Finished, Step
 from gossamer.store import alerts, checkpoints, jobs
 from gossamer.store.tables import checkpoints as checkpoint_rows

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, text
 
-from gossamer.assembly import RECIPES
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.blobs.shelf import Kept, Shelf
 from gossamer.clock import SystemClock
 from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule, desk_rules
 from gossamer.model.export import ExportRequest, ExportState
 from gossamer.model.states import JobState, SiteState
+from gossamer.recipes.registry import RECIPES
 from gossamer.retain.files import FileSweeper
 from gossamer.settle.step import Finished, Step
 from gossamer.store import desk as desk_rows

@@ -16,7 +16,6 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import update
 
-from gossamer.assembly import RECIPES
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.blobs.objects import Access, open_objects
 from gossamer.blobs.shelf import Shelf
@@ -26,6 +25,7 @@ from gossamer.model.export import KEPT, Export, ExportRequest, ExportState
 from gossamer.model.job import Job
 from gossamer.model.states import JobState, SiteState
 from gossamer.model.trouble import Reason, Trouble
+from gossamer.recipes.registry import RECIPES
 from gossamer.retain.delete import delete_job
 from gossamer.retain.files import FileSweeper
 from gossamer.settle.step import Finished, Step

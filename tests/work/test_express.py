@@ -14,7 +14,6 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import select, update
 
-from gossamer.assembly import RECIPES
 from gossamer.clock import SystemClock
 from gossamer.errors import StorageAway, UserError
 from gossamer.intake.addresses import read_addresses
@@ -26,6 +25,7 @@ from gossamer.model.job import JobRequest
 from gossamer.model.seat import Seat
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.model.trouble import Reason, Trouble
+from gossamer.recipes.registry import RECIPES
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import accounts, checkpoints, counters, events, tables, usage, visits

@@ -8,7 +8,6 @@ from uuid import UUID
 import pytest
 from sqlalchemy import func, select, update
 
-from gossamer.assembly import RECIPES
 from gossamer.errors import UserError
 from gossamer.frontier.forgetting import links_without, notes_without
 from gossamer.frontier.frontier import Frontier
@@ -21,6 +20,7 @@ from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import url_key
 from gossamer.recipes.prospect import MATCH
+from gossamer.recipes.registry import RECIPES
 from gossamer.retain.mention import Mention, of_domain, of_page
 from gossamer.settle.step import Finished, HandBack, HandOver, PageStep, SiteFacts, Step
 from gossamer.store import alerts, counters, events, history, jobs, pages, retry, sites

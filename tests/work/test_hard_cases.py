@@ -8,8 +8,8 @@ from pathlib import Path
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import Reason
-from gossamer.recipes.prospect import Prospect, ProspectParams
-from gossamer.recipes.prospecting import BoundProspect
+from gossamer.recipes.prospect import PROSPECT
+from gossamer.recipes.prospect.harvest import BoundProspect
 from gossamer.store import counters, sites
 from gossamer.work.run import Shard
 from tests.work.scripted import PAGE, Site, kit_for, submit_job, work_until_over
@@ -83,14 +83,9 @@ async def test_robots_txt_on_another_domain_is_not_asked_from_here(tmp_path: Pat
         assert await kit.database.read(sites.summaries, job_id, SiteState.FAILED) == []
 
 
-class Hurried(Prospect):
+class Hurried(BoundProspect):
     """Prospecting with a visit's time limit of a second."""
 
-    def bind(self, params: ProspectParams) -> BoundProspect:
-        return HurriedBound(params)
-
-
-class HurriedBound(BoundProspect):
     def policy(self) -> CrawlPolicy:
         return replace(super().policy(), visit_time=timedelta(seconds=1))
 
@@ -103,7 +98,7 @@ async def test_a_visit_whose_time_is_over_keeps_what_it_has_and_says_so(tmp_path
 
     site = Site(answer)
     async with kit_for(tmp_path, site, rate=10) as kit:
-        kit = replace(kit, recipes={**kit.recipes, "prospect": Hurried()})
+        kit = replace(kit, recipes={**kit.recipes, "prospect": replace(PROSPECT, bind=Hurried)})
         job_id = await submit_job(kit, "long.test")
         await work_until_over(kit, job_id)
         (summary,) = await kit.database.read(sites.summaries, job_id)

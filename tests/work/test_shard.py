@@ -17,8 +17,9 @@ from gossamer.model.job import JobRequest, Target
 from gossamer.model.page import Page
 from gossamer.model.record import Harvest
 from gossamer.model.states import JobState, SiteState, VisitState
-from gossamer.recipes.prospect import Prospect, ProspectParams
-from gossamer.recipes.prospecting import BoundProspect
+from gossamer.recipes.prospect import PROSPECT
+from gossamer.recipes.prospect.harvest import BoundProspect
+from gossamer.recipes.prospect.params import ProspectParams
 from gossamer.settings import Settings
 from gossamer.store import counters, jobs, sites
 from gossamer.store.schema import upgrade
@@ -36,18 +37,15 @@ class _Broken(BoundProspect):
         raise ZeroDivisionError(page.url)
 
 
-class _BrokenRecipe(Prospect):
-    def bind(self, params: ProspectParams) -> BoundProspect:
-        return _Broken(params)
+class _Counted:
+    """Binds prospecting, and counts how often."""
 
-
-class _CountedRecipe(Prospect):
     def __init__(self) -> None:
         self.bound = 0
 
-    def bind(self, params: ProspectParams) -> BoundProspect:
+    def __call__(self, params: ProspectParams) -> BoundProspect:
         self.bound += 1
-        return super().bind(params)
+        return BoundProspect(params)
 
 
 @asynccontextmanager
@@ -88,7 +86,7 @@ async def _state(kit: Kit, job_id: UUID) -> JobState:
 
 async def test_a_recipe_that_fails_fails_its_pages_and_nothing_else(tmp_path: Path) -> None:
     async with _kit(tmp_path, 500) as plain:
-        kit = replace(plain, recipes={"prospect": _BrokenRecipe()})
+        kit = replace(plain, recipes={"prospect": replace(PROSPECT, bind=_Broken)})
         job_id = await _submit(kit)
         async with _working(kit):
             await _until(lambda: _is(kit, job_id, JobState.COMPLETED))
@@ -100,8 +98,8 @@ async def test_a_recipe_that_fails_fails_its_pages_and_nothing_else(tmp_path: Pa
 async def test_a_recipe_is_built_once_though_all_visits_begin_together(tmp_path: Path) -> None:
     """Of 500 keywords it is large, and what is compared with every page should be the same for all of them."""
     async with _kit(tmp_path, 500) as plain:
-        recipe = _CountedRecipe()
-        kit = replace(plain, recipes={"prospect": recipe})
+        recipe = _Counted()
+        kit = replace(plain, recipes={"prospect": replace(PROSPECT, bind=recipe)})
         job_id = await _submit(kit)
         recipe.bound = 0
         async with _working(kit):

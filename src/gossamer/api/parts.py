@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
@@ -17,7 +17,7 @@ from gossamer.api.vitals import Vitals
 from gossamer.assembly import App
 from gossamer.model.account import Quota, credit_prices
 from gossamer.model.export import Export
-from gossamer.recipe import Recipe
+from gossamer.recipes.base import Recipe
 from gossamer.work.express import Express
 from gossamer.work.listed_pages import ListingReaders
 
@@ -39,7 +39,7 @@ class Parts:
     listing_turns: Turns = field(default_factory=lambda: Turns(_LISTINGS))
 
     @property
-    def recipes(self) -> Mapping[str, Recipe[Any]]:
+    def recipes(self) -> Mapping[str, Recipe]:
         return self.app.recipes
 
     @property

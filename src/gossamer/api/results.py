@@ -17,11 +17,11 @@ from gossamer.api.parts import GivenParts, Parts
 from gossamer.errors import UserError
 from gossamer.export.asking import Wish
 from gossamer.export.formats import formats_named
-from gossamer.export.table import Looks
 from gossamer.model.export import Export
 from gossamer.model.fields import Strict
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
+from gossamer.recipes.base import Looks
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["results"], route_class=ReadAgain)
 

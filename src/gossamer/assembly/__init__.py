@@ -1,6 +1,6 @@
 """The only place that picks technologies: from settings to parts that fit together."""
 
-from gossamer.assembly.app import EXPORTERS_POOL, RECIPES, App, open_app
+from gossamer.assembly.app import EXPORTERS_POOL, App, open_app
 from gossamer.assembly.kept import (
     database_url,
     installation_secret,
@@ -17,7 +17,6 @@ from gossamer.assembly.ways import forward_proxy, lanes_here, open_poster, provi
 
 __all__ = [
     "EXPORTERS_POOL",
-    "RECIPES",
     "App",
     "caps_of",
     "database_url",

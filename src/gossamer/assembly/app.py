@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gossamer.access.sealing import purpose_of
 from gossamer.assembly.kept import (
@@ -29,9 +29,8 @@ from gossamer.ledger.prices import PriceList
 from gossamer.model.account import Quota, credit_prices
 from gossamer.model.desk import DeskKind, DeskRule, desk_rules
 from gossamer.model.money import Cap, Scope
-from gossamer.recipe import Recipe
-from gossamer.recipes.prospect import Prospect
-from gossamer.recipes.scrape import Scrape
+from gossamer.recipes.base import Recipe
+from gossamer.recipes.registry import RECIPES
 from gossamer.retain.classes import Terms
 from gossamer.settings import Settings
 from gossamer.store.database import Database, PostgresDatabase, SqliteDatabase, open_database
@@ -56,8 +55,6 @@ _READ_ONCE = 2_000  # KB of cache for who reads everything once
 
 EXPORTERS_POOL = 2  # connections: it reads, and says how far it is
 
-RECIPES: Mapping[str, Recipe[Any]] = {Prospect.name: Prospect(), Scrape.name: Scrape()}
-
 
 @dataclass(frozen=True, slots=True)
 class App:
@@ -66,7 +63,7 @@ class App:
     settings: Settings
     clock: SteadyClock
     database: SqliteDatabase | PostgresDatabase
-    recipes: Mapping[str, Recipe[Any]]
+    recipes: Mapping[str, Recipe]
     lock: HomeLock
     foresight: Foresight
 

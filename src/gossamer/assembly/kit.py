@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from gossamer.assembly.app import RECIPES, desk_rules_of
+from gossamer.assembly.app import desk_rules_of
 from gossamer.assembly.kept import agree, database_url, page_files
 from gossamer.assembly.lights import open_gate
 from gossamer.assembly.money import caps_of, prices_of
@@ -18,6 +18,7 @@ from gossamer.model.account import credit_prices
 from gossamer.model.fetching import DIRECT, HOME_LANE
 from gossamer.model.ladders import RUNGS
 from gossamer.model.rungs import provider_of
+from gossamer.recipes.registry import RECIPES
 from gossamer.settings import Settings
 from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.work.home import home_name

@@ -14,12 +14,12 @@ from gossamer.errors import UserError
 from gossamer.export.asking import Wish
 from gossamer.export.formats import format_of_file, formats_named
 from gossamer.export.make import Order
-from gossamer.export.table import Looks
 from gossamer.intake.exclusions import read_exclusions
 from gossamer.model.export import ExportState
 from gossamer.model.ids import short
 from gossamer.questions.files import Exportable, Files, exportable, files
 from gossamer.questions.jobs import find
+from gossamer.recipes.base import Looks
 
 
 @dataclass(frozen=True, slots=True)

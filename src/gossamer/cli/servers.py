@@ -144,13 +144,13 @@ _PARAMS = "#/body/params/"
 
 def _of_an_option(error: "ProblemError") -> SaidThere | None:
     """What is wrong with a parameter of a recipe, by the option that it was given with."""
-    from gossamer.intake.submit import option_of
+    from gossamer.recipes.registry import flag_of
 
     first = error.errors[0] if error.errors else {}
     pointer = str(first.get("pointer", ""))
     if not pointer.startswith(_PARAMS):
         return None
-    option = option_of(pointer.removeprefix(_PARAMS).partition("/")[0])
+    option = flag_of(pointer.removeprefix(_PARAMS).partition("/")[0])
     return SaidThere(error.code, f"{option}: {first['detail']}.", hint="See what it takes with --help.")
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from gossamer.assembly import RECIPES
 from gossamer.cli import costs, estimates, methods, report, tables, words
 from gossamer.cli.audit import checkpoint_line
 from gossamer.cli.home import Home
@@ -17,6 +16,7 @@ from gossamer.model.job import Job
 from gossamer.model.ladders import Mode
 from gossamer.model.states import JobState
 from gossamer.questions.status import status
+from gossamer.recipes.registry import RECIPES
 from gossamer.retain.retainer import Outlook
 
 _FAILED_TOLD = 10  # failed domains, to people

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from gossamer.assembly import RECIPES
 from gossamer.cli import costs, estimates, methods, report, tables, words
 from gossamer.cli.home import Home
 from gossamer.cli.lists import Lists
 from gossamer.cli.screen import choose_screen
 from gossamer.cli.session import say, say_json
 from gossamer.intake.ladders import choose_ladder, missing_sentence
-from gossamer.intake.submit import check_key, check_name, check_params
+from gossamer.intake.submit import check_key, check_name
 from gossamer.intake.targets import TargetList
 from gossamer.model.ids import short
 from gossamer.model.job import JobRequest
@@ -25,6 +24,7 @@ from gossamer.questions import jobs
 from gossamer.questions.jobs import Standing
 from gossamer.questions.status import ended
 from gossamer.questions.submitting import house_rules
+from gossamer.recipes.registry import RECIPES
 
 _LONGEST_CANCEL = 60.0  # seconds
 
@@ -63,7 +63,7 @@ async def run_job(home: Home, given: Request, *, processes: int | None, detach: 
         say(missing, quiet=as_json)
     key = given.submit_key or ""
     cap = estimates.with_usual(house, given.cap)
-    check_params(RECIPES["prospect"], params)
+    RECIPES["prospect"].read(params)
     found = await estimates.foresee(home, estimates.walk_of(params), targets, given.probe, quiet=as_json)
     said = estimates.tell(found, params, cap, quiet=as_json)
     if given.start:

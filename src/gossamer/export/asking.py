@@ -10,12 +10,12 @@ from gossamer.export.formats import FORMATS, Format
 from gossamer.export.make import Order
 from gossamer.export.prospects import NEW
 from gossamer.export.results import UNLINKED
-from gossamer.export.table import Looks
 from gossamer.export.types import table_named
 from gossamer.model.export import RESULT, Export, ExportRequest
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
+from gossamer.recipes.base import Looks
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Mapping
 from uuid import UUID
 
-from gossamer.export.table import AT_ONCE, Asked, Cell, Column, Line, Lines, Table
 from gossamer.ledger.methods import Kind, kind_of
 from gossamer.model.money import MICROS, NOTHING, Amount
 from gossamer.model.url import is_covered
+from gossamer.recipes.base import AT_ONCE, Asked, Cell, Column, Line, Lines, Table
 from gossamer.store import charges, record_lines, site_costs
 from gossamer.store.database import Database
 from gossamer.store.record_lines import SitePlace

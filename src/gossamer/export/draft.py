@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from gossamer.export.table import Column, Looks, Table
+from gossamer.recipes.base import Column, Looks, Table
 
 
 @dataclass(frozen=True, slots=True)

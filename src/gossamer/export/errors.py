@@ -1,10 +1,10 @@
 """The table `errors`: the domains that failed, and why. `failed_domains.csv` is this one."""
 
 from gossamer.export.moments import iso
-from gossamer.export.table import AT_ONCE, Asked, Column, Line, Lines, Table
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import FOR_PEOPLE
 from gossamer.model.url import is_covered
+from gossamer.recipes.base import AT_ONCE, Asked, Column, Line, Lines, Table
 from gossamer.store import counters, sites
 from gossamer.store.database import Database
 from gossamer.store.sites import SiteSummary

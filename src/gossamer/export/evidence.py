@@ -3,21 +3,27 @@
 from datetime import date
 
 from gossamer.export.scoring import Facts
-from gossamer.export.table import Column, Line
 from gossamer.export.whole_site import ON_EVERY_PAGE
+from gossamer.recipes.base import Column, Line
+from gossamer.recipes.prospect import MATCH
 
+_OF_MATCHES = frozenset(
+    (
+        "domain",
+        "url",
+        "keyword",
+        "frequency",
+        "context_snippet",
+        "timestamp",
+        "verdict",
+        "position",
+        "flags",
+        "site_pages",
+    )
+)
 # What must be known of every match, in this order; the matches of a page lie together.
 EVIDENCE = (
-    Column("domain"),
-    Column("url", "url"),
-    Column("keyword"),
-    Column("frequency", "number"),
-    Column("context_snippet"),
-    Column("timestamp", "time"),
-    Column("verdict"),
-    Column("position"),
-    Column("flags"),
-    Column("site_pages", "number"),
+    *(column for column in MATCH.columns if column.name in _OF_MATCHES),
     Column("page_date"),
     Column("outbound_links", "number"),
     Column("outbound_followed", "number"),

@@ -8,9 +8,9 @@ from typing import TypeAlias
 from gossamer.errors import UserError
 from gossamer.export.draft import Draft
 from gossamer.export.parquet import encode_parquet, refuse_without_library
-from gossamer.export.table import Lines
 from gossamer.export.text_files import encode_csv, encode_json, encode_jsonl
 from gossamer.export.xlsx import encode_xlsx
+from gossamer.recipes.base import Lines
 
 Encode: TypeAlias = Callable[[Lines, Draft], AsyncIterator[bytes]]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gossamer.export.table import Column, Line
+from gossamer.recipes.base import Column, Line
 
 PREFIX = "'"
 

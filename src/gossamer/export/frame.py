@@ -17,8 +17,8 @@ from xlsxwriter.worksheet import Worksheet
 
 from gossamer.export.readable import format_of, verdict_words
 from gossamer.export.sheet import escaped, letters
-from gossamer.export.table import Column
 from gossamer.export.xlsx import MOST_ROWS
+from gossamer.recipes.base import Column
 
 INK, ACCENT, PALE, RULE = "#1F2933", "#1F5673", "#EAF1F5", "#C9D3DA"
 _EXAMPLE_LINK = "https://example.com/"

@@ -10,11 +10,11 @@ import orjson
 
 from gossamer.export.draft import Draft
 from gossamer.export.formats import Format
-from gossamer.export.table import Asked, Column, Line, Lines, Looks, Table
 from gossamer.export.threads import chunks_of
 from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
+from gossamer.recipes.base import Asked, Column, Line, Lines, Looks, Table
 from gossamer.store.database import Database
 
 _GROWTH = 5  # a job at work may add a fifth while its file is written
@@ -41,9 +41,7 @@ class Order:
         """The columns of the file, in its order."""
         if not self.columns and self.form.whole:
             return self.table.columns
-        if not self.columns and self.table.of_client and self.job.params.get("client_domains"):
-            return self.table.choose((*self.table.usual, *self.table.of_client))
-        return self.table.choose(self.columns)
+        return self.table.choose(self.columns) if self.columns else self.table.usual(self.job.params)
 
     def asked(self) -> Asked:
         """What to ask the table for: where the file is keyed by columns, these come first, and order the lines."""

@@ -12,11 +12,11 @@ from gossamer.export import results
 from gossamer.export.bill import Bill, read_bill
 from gossamer.export.evidence import EVIDENCE
 from gossamer.export.prospects import Ranked, Ranking
-from gossamer.export.table import Asked, Column, Line
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, PageState, SiteState
 from gossamer.model.trouble import Reason
 from gossamer.model.url import is_covered
+from gossamer.recipes.base import Asked, Line
 from gossamer.store import counters, record_lines, site_facts, sites
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
@@ -32,7 +32,8 @@ SIZES = (0, 1, 10, 50, 500)
 MATCHES = results.RESULTS.columns
 _WIDE = MATCHES + tuple(column for column in EVIDENCE if column not in MATCHES)
 _EVIDENCE_OF: Callable[[Line], Line] = itemgetter(*(_WIDE.index(column) for column in EVIDENCE))
-_DOMAIN, _KEYWORD, _VERDICT = (_WIDE.index(Column(name)) for name in ("domain", "keyword", "verdict"))
+_NAMES = [column.name for column in _WIDE]
+_DOMAIN, _KEYWORD, _VERDICT = map(_NAMES.index, ("domain", "keyword", "verdict"))
 
 Also = Callable[[list[Line]], Awaitable[None]]
 

@@ -4,10 +4,10 @@ from operator import itemgetter
 from typing import Any
 
 from gossamer.export.moments import iso
-from gossamer.export.table import AT_ONCE, Asked, Column, Line, Lines, Table
 from gossamer.model.page import ASKED_AGAIN
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import is_covered, site_of_url
+from gossamer.recipes.base import AT_ONCE, Asked, Column, Line, Lines, Table
 from gossamer.store import counters, page_lines
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gossamer.export import results
-from gossamer.export.table import Asked, Line
 from gossamer.model.job import Job
+from gossamer.recipes.base import Asked, Line
 from gossamer.store.database import Database
 
 _NAMES = [column.name for column in results.RESULTS.columns]

@@ -9,8 +9,8 @@ from typing import IO, Any
 
 from gossamer.errors import UserError
 from gossamer.export.draft import Draft
-from gossamer.export.table import Line, Lines
 from gossamer.export.threads import chunks_of, write_in_thread
+from gossamer.recipes.base import Line, Lines
 
 _GROUP = 5_000  # rows; a million of them in smaller groups, or in larger ones, takes more memory
 _PAGE = 128 * 1024  # bytes of a column that are put together, and of its list of words

@@ -15,8 +15,9 @@ import orjson
 from gossamer.export import results
 from gossamer.export.evidence import EVIDENCE, Evidence
 from gossamer.export.scoring import TENTHS, points_of
-from gossamer.export.table import AT_ONCE, Asked, Cell, Column, Line, Lines, Looks, Table
 from gossamer.model.job import Job
+from gossamer.recipes.base import AT_ONCE, Asked, Cell, Column, Line, Lines, Looks, Table
+from gossamer.recipes.prospect import MATCH
 from gossamer.store import counters, site_facts
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
@@ -53,7 +54,6 @@ COLUMNS = (
 
 MOST_SHOWN = 25  # domains of a ranking that are looked at, where they are not all wanted
 
-_KIND = "match"
 _DOMAINS = 200  # asked about in one read
 
 
@@ -160,7 +160,7 @@ class Ranking:
 def _besides(
     tx: Tx, job_id: UUID, since: UUID | None, hosts: Sequence[str]
 ) -> tuple[Mapping[str, int], set[str] | None]:
-    before = site_facts.with_records(tx, since, _KIND, hosts) if since else None
+    before = site_facts.with_records(tx, since, MATCH.name, hosts) if since else None
     return site_facts.pages_failed(tx, job_id, hosts), before
 
 

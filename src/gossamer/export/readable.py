@@ -6,7 +6,7 @@ from datetime import date
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from gossamer.export.table import Column
+from gossamer.recipes.base import Column
 
 # By how much each asks to be acted upon: in words, and what it means.
 VERDICTS = {

@@ -15,9 +15,10 @@ from uuid import UUID
 
 import orjson
 
-from gossamer.export.table import AT_ONCE, Asked, Column, Line, Lines, Looks, Table
 from gossamer.export.whole_site import BEFORE, WHOLE_SITE, complete
 from gossamer.model.url import is_covered
+from gossamer.recipes.base import AT_ONCE, Asked, Line, Lines, Looks, Table
+from gossamer.recipes.prospect import MATCH
 from gossamer.store import counters, record_lines
 from gossamer.store.database import Database
 from gossamer.store.record_lines import SitePlace
@@ -25,7 +26,6 @@ from gossamer.store.tx import Tx
 
 UNLINKED = "unlinked"
 
-_KIND = "match"
 _ORDER = ("url", "keyword")
 _SITES = 10  # asked for in one read at least
 ENOUGH = AT_ONCE // 2  # rows of one read, after which no further site is read
@@ -60,7 +60,7 @@ class _Found:
 
 
 def _read(tx: Tx, asked: Asked, wanted: Sequence[SitePlace]) -> _Found:
-    found = record_lines.of_sites(tx, asked.job.id, _KIND, wanted, ENOUGH, LARGE)
+    found = record_lines.of_sites(tx, asked.job.id, MATCH.name, wanted, ENOUGH, LARGE)
     # After the rows, so that there is never a match on more pages than were read.
     pages_read = record_lines.pages_read(tx, wanted[: len(found)]) if _is_of_whole_site(asked) else {}
     return _Found(found, pages_read)
@@ -146,7 +146,7 @@ async def _large_site(database: Database, asked: Asked, place: SitePlace) -> Lin
     shared: dict[str, str] = {}  # an address is there once for each keyword, and a keyword once for each page
     after = b""
     while True:
-        some = await database.read(record_lines.named, asked.job.id, _KIND, place, order, after, AT_ONCE)
+        some = await database.read(record_lines.named, asked.job.id, MATCH.name, place, order, after, AT_ONCE)
         keyword_pages.update(row[1 + order.index("keyword")] for row in some)
         keyed.extend((*(shared.setdefault(text, text) for text in row[1:]), row[0]) for row in some)
         if len(some) < AT_ONCE:
@@ -159,7 +159,7 @@ async def _large_site(database: Database, asked: Asked, place: SitePlace) -> Lin
     del keyed
     pick = _picker(asked)
     for start in range(0, len(keys), AT_ONCE):
-        rows = await database.read(record_lines.by_keys, asked.job.id, _KIND, keys[start : start + AT_ONCE])
+        rows = await database.read(record_lines.by_keys, asked.job.id, MATCH.name, keys[start : start + AT_ONCE])
         for batch in _batches(pick(rows, pages_read, keyword_pages)):
             yield batch
 
@@ -183,37 +183,10 @@ async def _workbook(path: Path, database: Database, asked: Asked, looks: Looks) 
 
 RESULTS = Table(
     "results",
-    columns=(
-        Column("domain"),
-        Column("url", "url"),
-        Column("keyword"),
-        Column("frequency", "number"),
-        Column("context_snippet"),
-        Column("crawl_method"),
-        Column("timestamp", "time"),
-        Column("http_status", "number"),
-        Column("verdict"),
-        Column("link_url", "url"),
-        Column("anchor_text"),
-        Column("position"),
-        Column("flags"),
-        Column("keyword_pages", "number"),
-        Column("site_pages", "number"),
-    ),
+    columns=MATCH.columns,
     lines=lines,
     count=count,
-    # What integrations were promised. The rest is there for those who ask for it.
-    usual=(
-        "domain",
-        "url",
-        "keyword",
-        "frequency",
-        "context_snippet",
-        "crawl_method",
-        "timestamp",
-        "http_status",
-    ),
-    of_client=("verdict", "link_url", "position", "flags"),
+    client_param="client_domains",
     nested=("domain", "keyword"),
     renamed={"context_snippet": "context"},
     filters=(UNLINKED,),

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gossamer.export.moments import iso
-from gossamer.export.table import Asked, Column, Line, Lines, Table
 from gossamer.model.states import PageState
 from gossamer.model.url import is_covered, site_of_url
+from gossamer.recipes.base import Asked, Column, Line, Lines, Table
 from gossamer.store import counters, scraped
 from gossamer.store.database import Database
 from gossamer.store.scraped import ScrapedPage

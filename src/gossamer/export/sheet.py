@@ -6,8 +6,8 @@ from typing import IO
 
 from gossamer.export.formula import defused_lines, texts
 from gossamer.export.readable import shown_as
-from gossamer.export.table import Column, Line
 from gossamer.export.xlsx import MOST_ROWS, cut
+from gossamer.recipes.base import Column, Line
 
 MOST_LINKS = 65_530  # of a sheet, by the limits of Excel
 MOST_BYTES = 1_500_000_000  # of a sheet: what a plain zip archive holds, with room to spare

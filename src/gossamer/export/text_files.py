@@ -9,7 +9,7 @@ import orjson
 
 from gossamer.export.draft import Draft
 from gossamer.export.formula import PREFIX, RISKY
-from gossamer.export.table import Line, Lines
+from gossamer.recipes.base import Line, Lines
 
 _BOM = "\ufeff"
 _FEW = 250  # lines

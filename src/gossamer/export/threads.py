@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import IO, TypeVar
 
-from gossamer.export.table import Line, Lines
+from gossamer.recipes.base import Line, Lines
 
 T = TypeVar("T")
 

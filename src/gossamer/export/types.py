@@ -9,7 +9,7 @@ from gossamer.export.pages import PAGES
 from gossamer.export.prospects import PROSPECTS
 from gossamer.export.results import RESULTS
 from gossamer.export.scraped import FAILED_PAGES, SCRAPED
-from gossamer.export.table import Table
+from gossamer.recipes.base import Table
 
 TABLES: Mapping[str, Table] = {
     "results": RESULTS,

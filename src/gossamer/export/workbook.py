@@ -20,8 +20,8 @@ from gossamer.export.overview import MATCHES, Overview, survey
 from gossamer.export.prospects import COLUMNS as PROSPECTS
 from gossamer.export.prospects import Ranking
 from gossamer.export.sheet import Sheet
-from gossamer.export.table import Asked, Column, Line, Looks
 from gossamer.export.xlsx import MOST_ROWS
+from gossamer.recipes.base import Asked, Column, Line, Looks
 from gossamer.store.database import Database
 
 _LEVEL = 3  # of compression: a third of the time of the usual one, for a tenth more bytes

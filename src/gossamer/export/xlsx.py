@@ -8,8 +8,8 @@ from typing import Any
 from gossamer.errors import GossamerError
 from gossamer.export.draft import Draft
 from gossamer.export.formula import defused_lines, texts
-from gossamer.export.table import Cell, Line, Lines
 from gossamer.export.threads import chunks_of, write_in_thread
+from gossamer.recipes.base import Cell, Line, Lines
 
 MOST_ROWS = 1_048_576  # of a sheet, the header among them
 MOST_TEXT = 32_767  # characters of a cell

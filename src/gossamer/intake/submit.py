@@ -1,19 +1,18 @@
 """From a request to rows: everything is written in one transaction, or nothing is."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 import orjson
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from gossamer.errors import UserError
 from gossamer.intake.quota import admit
 from gossamer.intake.typed_id import SHORTEST, looks_like_id
 from gossamer.model.fetching import HOME_LANE, Rung
-from gossamer.model.fields import sentence_of
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.money import Cap
@@ -22,7 +21,7 @@ from gossamer.model.record import Follow
 from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
 from gossamer.model.url import domain_of, site_of_url
-from gossamer.recipe import Recipe
+from gossamer.recipe import Bound
 from gossamer.store import budgets, estimates, job_keys, jobs, listed, queue, sites, submitted, usage, visits
 from gossamer.store.database import Database
 from gossamer.store.moves import Moving
@@ -35,8 +34,19 @@ LONGEST_NAME = 200
 LONGEST_KEY = 200
 # How a job is run of which nothing else is said.
 _USUALLY = {"start": True, "priority": Priority.NORMAL, "cap": Cap(), "at_once": None}
-_OPTIONS = {"client_domains": "client_domain", "competitor_domains": "competitor_domain", "keywords": "keyword"}
-_COMMANDS = {"prospect": "job run"}  # of recipes that are not called as their command is
+
+
+class Submittable(Protocol):
+    """A recipe, as far as a job of it is submitted."""
+
+    def read(self, given: Mapping[str, Any]) -> BaseModel:
+        """The parameters of a job, or a UserError."""
+        ...
+
+    @property
+    def bind(self) -> Callable[[Any], Bound]:
+        """The recipe with one job's parameters."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +58,13 @@ class Submitted:
     visit: UUID | None = None  # its only one, leased already for the seat that was offered
 
 
-async def submit(database: Database, recipes: Mapping[str, Recipe[Any]], request: JobRequest) -> Job:
+async def submit(database: Database, recipes: Mapping[str, Submittable], request: JobRequest) -> Job:
     """Check the request against its recipe and create the job with its sites, running unless asked to wait."""
     return (await submit_once(database, recipes, request)).job
 
 
 async def submit_once(
-    database: Database, recipes: Mapping[str, Recipe[Any]], request: JobRequest, seat: Seat | None = None
+    database: Database, recipes: Mapping[str, Submittable], request: JobRequest, seat: Seat | None = None
 ) -> Submitted:
     """`submit`; a request that came before under its key leads to the job it led to then, as that is now.
 
@@ -65,7 +75,7 @@ async def submit_once(
     if request.submit_key:
         check_key(request.submit_key)
     recipe = recipes[request.recipe]
-    params = check_params(recipe, request.params)
+    params = recipe.read(request.params)
     bound = recipe.bind(params)
     targets = _with_seeds(request.targets, bound.seeds())
     policy = bound.policy()
@@ -88,24 +98,6 @@ async def submit_once(
     if not made.is_new and not seat:
         await database.flush()
     return made
-
-
-def check_params(recipe: Recipe[Any], given: Mapping[str, Any]) -> BaseModel:
-    """The parameters as the recipe understands them, or a UserError."""
-    try:
-        return recipe.params.model_validate(given)
-    except ValidationError as error:
-        wrong = error.errors()[0]
-        named = str(wrong["loc"][0]) if wrong["loc"] else ""
-        where = option_of(named) if named else "The job"
-        what = sentence_of(wrong)
-        command = _COMMANDS.get(recipe.name, recipe.name)
-        raise UserError("job.params", f"{where}: {what}.", hint=f"See 'gossamer {command} --help'.") from error
-
-
-def option_of(parameter: str) -> str:
-    """The option of the command line that gives a parameter: `--client-domain` for `client_domains`."""
-    return "--" + _OPTIONS.get(parameter, parameter).replace("_", "-")
 
 
 def check_name(given: str) -> str:

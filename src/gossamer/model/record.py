@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
 
@@ -13,14 +13,36 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _PROGRAM = re.compile(r"[\x00-\x20]*(?:java|vb)script:\S*", re.IGNORECASE)
 
 
+CellKind: TypeAlias = Literal["text", "number", "decimal", "money", "time", "url", "value"]
+Shown: TypeAlias = Literal["always", "with-client", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table. A number is whole, a decimal is not, money is in dollars.
+
+    A time is text in ISO 8601, UTC: `2026-11-16T01:42:18Z`. A value is anything JSON can hold; in a file that holds
+    only plain cells it is written as JSON. `shown` says when it is in a file for which no columns were named.
+    """
+
+    name: str
+    kind: CellKind = "text"
+    shown: Shown = "always"
+
+
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """A table of results: its columns in export order, the ones that make a row unique, the ones a diff watches."""
+    """A kind of result: its columns in export order, those that make a row unique, those a comparison watches."""
 
     name: str
     key: tuple[str, ...]
-    columns: tuple[str, ...]
+    columns: tuple[Column, ...]
     watch: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(column.name for column in self.columns)
 
 
 class Record(NamedTuple):

@@ -7,7 +7,6 @@ from typing import Any
 from gossamer.export.costs import COSTS, by_cost
 from gossamer.export.paging import Page, Where, read_page
 from gossamer.export.scraped import FAILED_PAGES, SCRAPED
-from gossamer.export.table import Asked, Column, Line, Table
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import FOR_PEOPLE
@@ -17,6 +16,7 @@ from gossamer.questions.costs import Costs, read_costs
 from gossamer.questions.known import recipe_of
 from gossamer.questions.limits import Few, Many, Place, Text
 from gossamer.questions.view import View
+from gossamer.recipes.base import Asked, Column, Line, Table
 from gossamer.store import counters, sites
 from gossamer.store.database import Database
 from gossamer.store.sites import SiteSummary

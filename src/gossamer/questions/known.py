@@ -1,7 +1,6 @@
 """The recipe of a job, for questions that cannot do without: a home may hold jobs of a program that knew more."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -9,12 +8,12 @@ from gossamer.errors import UserError
 from gossamer.model.fields import sentence_of
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy, Job
-from gossamer.recipe import Recipe
+from gossamer.recipes.base import Recipe
 
 _HINT = "Use the program that created it. 'gossamer job status', 'pages', 'history' and 'audit' work here too."
 
 
-def recipe_of(recipes: Mapping[str, Recipe[Any]], job: Job) -> Recipe[Any]:
+def recipe_of(recipes: Mapping[str, Recipe], job: Job) -> Recipe:
     found = recipes.get(job.recipe)
     if found is None:
         raise UserError(
@@ -25,7 +24,7 @@ def recipe_of(recipes: Mapping[str, Recipe[Any]], job: Job) -> Recipe[Any]:
     return found
 
 
-def policy_of(recipes: Mapping[str, Recipe[Any]], job: Job) -> CrawlPolicy:
+def policy_of(recipes: Mapping[str, Recipe], job: Job) -> CrawlPolicy:
     """How it walks its sites, by the parameters it was created with."""
     recipe = recipe_of(recipes, job)
     try:

@@ -7,13 +7,13 @@ from datetime import timedelta
 from gossamer.errors import UserError
 from gossamer.export.overview import Overview, survey
 from gossamer.export.prospects import COLUMNS
-from gossamer.export.table import Asked
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Budget
 from gossamer.questions import kept
 from gossamer.questions.limits import Text
 from gossamer.questions.view import View
+from gossamer.recipes.base import Asked
 from gossamer.store import budgets
 from gossamer.store.database import Database
 from gossamer.work.audit import AuditReport, audit

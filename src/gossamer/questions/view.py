@@ -7,7 +7,7 @@ which gives a database that is fenced in), by the asker (`of_owner`), and as the
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gossamer.assembly import App
 from gossamer.clock import SteadyClock
@@ -17,7 +17,7 @@ from gossamer.ledger.prices import PriceList
 from gossamer.model.account import DEFAULT, ApiKey, Right
 from gossamer.model.job import Job, Progress
 from gossamer.model.money import Cap, Scope
-from gossamer.recipe import Recipe
+from gossamer.recipes.base import Recipe
 from gossamer.retain.classes import Terms
 from gossamer.settings import Settings
 from gossamer.store import keys
@@ -153,7 +153,7 @@ class View:
         return self._app.settings
 
     @property
-    def recipes(self) -> Mapping[str, Recipe[Any]]:
+    def recipes(self) -> Mapping[str, Recipe]:
         return self._app.recipes
 
     @property

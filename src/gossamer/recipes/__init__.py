@@ -1,1 +1,1 @@
-"""What kinds of jobs there are: each says where to start, how far to go, and what a page yields."""
+"""The recipes: what each kind of job is given, where it starts, how far it goes, and what a page yields."""

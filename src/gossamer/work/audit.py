@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 from uuid import UUID
 
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.record import RecordKind
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
-from gossamer.recipe import Recipe
+from gossamer.recipes.base import Recipe
 from gossamer.store.audit import FEW, Offenders, Tally
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
@@ -50,9 +49,7 @@ class AuditReport:
         return "; ".join(faults[:FEW]) + more
 
 
-async def audit(
-    database: Database, job_id: UUID, recipes: Mapping[str, Recipe[Any]] = MappingProxyType({})
-) -> AuditReport:
+async def audit(database: Database, job_id: UUID, recipes: Mapping[str, Recipe] = MappingProxyType({})) -> AuditReport:
     """Prove it from the rows of one moment, whatever the job is doing meanwhile.
 
     Only a job's recipe knows what makes two of its records the same: without it they are not looked at for that.
@@ -60,12 +57,12 @@ async def audit(
     return _report(job_id, await read_tally(database, job_id, _kinds(recipes)))
 
 
-def audit_now(tx: Tx, job_id: UUID, recipes: Mapping[str, Recipe[Any]]) -> AuditReport:
+def audit_now(tx: Tx, job_id: UUID, recipes: Mapping[str, Recipe]) -> AuditReport:
     """The same from within a transaction, for a job of a few rows."""
     return _report(job_id, tally_now(tx, job_id, _kinds(recipes)))
 
 
-def _kinds(recipes: Mapping[str, Recipe[Any]]) -> dict[str, Sequence[RecordKind]]:
+def _kinds(recipes: Mapping[str, Recipe]) -> dict[str, Sequence[RecordKind]]:
     return {name: recipe.kinds for name, recipe in recipes.items()}
 
 

@@ -12,7 +12,7 @@ from gossamer.model.desk import DeskKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import ALERTS
 from gossamer.model.states import JobState
-from gossamer.recipe import Recipe
+from gossamer.recipes.base import Recipe
 from gossamer.store import alerts, audit_glance, exports, jobs, usage
 from gossamer.store.database import Database
 from gossamer.store.tx import Tx
@@ -32,7 +32,7 @@ class Closer:
     """Looks for running jobs without an open site."""
 
     def __init__(
-        self, database: Database, recipes: Mapping[str, Recipe[Any]], files_of: str = "", desk: Desk | None = None
+        self, database: Database, recipes: Mapping[str, Recipe], files_of: str = "", desk: Desk | None = None
     ) -> None:
         self._database = database
         self._recipes = recipes
@@ -68,7 +68,7 @@ class Closer:
 
 
 def close_at_once(
-    tx: Tx, job_id: UUID, *, recipes: Mapping[str, Recipe[Any]], files_of: str, credits: Mapping[str, int]
+    tx: Tx, job_id: UUID, *, recipes: Mapping[str, Recipe], files_of: str, credits: Mapping[str, int]
 ) -> None:
     """End a job of one page in the transaction that ended the page, and make up its bill: somebody waits for it.
 

@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 from gossamer.clock import Clock
 from gossamer.deliver.alerts import Post
@@ -18,7 +17,7 @@ from gossamer.issuing.issuer import LEASE, PLACE, Issuer, LostPlace
 from gossamer.model.alert import AlertKind
 from gossamer.model.desk import DeskKind
 from gossamer.model.sentences import ALERTS
-from gossamer.recipe import Recipe
+from gossamer.recipes.base import Recipe
 from gossamer.retain.retainer import Retainer
 from gossamer.store import alerts, health, places, robots, workers
 from gossamer.store.database import Database
@@ -54,7 +53,7 @@ class Duties:
 
     post: Post
     retainer: Retainer
-    recipes: Mapping[str, Recipe[Any]]
+    recipes: Mapping[str, Recipe]
     files_of: str
     lease: timedelta
     job_time: timedelta

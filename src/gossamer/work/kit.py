@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
 
 from gossamer.blobs.page_files import PageFiles
 from gossamer.clock import Clock
@@ -14,7 +13,7 @@ from gossamer.gate import Breakers, Gate
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule
 from gossamer.model.fetching import Rung
-from gossamer.recipe import Recipe
+from gossamer.recipes.base import Recipe
 from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.work.way_out import WayOut
 
@@ -67,7 +66,7 @@ class Kit:
     breakers: Breakers  # of providers
     site_breakers: Breakers
     dispatcher: Dispatcher
-    recipes: Mapping[str, Recipe[Any]]
+    recipes: Mapping[str, Recipe]
     rungs: Mapping[str, OpenRung]  # by name; `direct` is always there
     resting: Callable[[str], ProviderUnusable | None]  # why nobody may go on a rung, as far as this process knows
     outage: Outage  # of the proxy that sessions go through, if they do

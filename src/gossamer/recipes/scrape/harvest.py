@@ -19,8 +19,9 @@ from gossamer.parse.decode import decode
 from gossamer.parse.kind import Kind, kind_of
 from gossamer.parse.structured import structured_data
 from gossamer.parse.text import visible_lines
-from gossamer.recipes.following import links_within
-from gossamer.recipes.scrape import PAGE, ScrapeParams, WalkParams
+from gossamer.recipes.common import links_within
+from gossamer.recipes.scrape import PAGE
+from gossamer.recipes.scrape.params import ScrapeParams, WalkParams
 
 _AT_ONCE = 16  # pages of a job with rules that may take long
 _HTTP_TIME = timedelta(seconds=30)

@@ -16,8 +16,9 @@ from gossamer.model.page import Page
 from gossamer.model.record import Follow, Harvest, Record, Value
 from gossamer.model.trouble import Trouble
 from gossamer.model.url import site_of_url
-from gossamer.recipes.following import links_within
-from gossamer.recipes.prospect import MATCH, ProspectParams
+from gossamer.recipes.common import links_within
+from gossamer.recipes.prospect import MATCH
+from gossamer.recipes.prospect.params import ProspectParams
 
 
 class BoundProspect:

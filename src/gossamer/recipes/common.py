@@ -1,4 +1,4 @@
-"""Where a walk may go on from a page: what recipes that read whole sites have in common."""
+"""Parameters and links that recipes have in common: how pages are fetched, and which pages of a site are read."""
 
 from functools import lru_cache
 from typing import Annotated
@@ -6,7 +6,30 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from gossamer.model.document import Document
+from gossamer.model.fetching import Ladder
+from gossamer.model.fields import Strict
+from gossamer.model.ladders import RUNGS, Mode, ladder_of
 from gossamer.model.url import site_of_url
+
+
+def _distinct_rungs(names: list[str]) -> list[str]:
+    for at, name in enumerate(names):
+        if name not in RUNGS or name in names[:at]:
+            raise ValueError(f'"{name}" is not a rung, or stands there twice')
+    return names
+
+
+class FetchingParams(Strict):
+    """How the pages of a job are fetched."""
+
+    mode: Mode = Field(default=Mode.FREE_ONLY, description="What pages are fetched with, and what that may cost.")
+    ladder: Annotated[list[str], Field(max_length=len(RUNGS)), AfterValidator(_distinct_rungs)] = Field(
+        default_factory=list, description="The ways to fetch, as far as they are configured here, in their order."
+    )
+
+    @property
+    def rungs(self) -> Ladder:
+        return ladder_of(self.mode, self.ladder)
 
 
 def _pattern(text: str) -> str:
@@ -30,7 +53,7 @@ def _beginnings(site: str) -> tuple[str, ...]:
 
 
 def links_within(doc: Document) -> list[str]:
-    """Where the page leads on the same site: first where it sends visitors by itself, then its links."""
+    """Return the addresses a page leads to on its own site: its redirect by HTML first, then its links."""
     here = doc.url
     site = site_of_url(here)
     usual = _beginnings(site)

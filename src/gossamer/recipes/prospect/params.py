@@ -1,42 +1,15 @@
-"""The `prospect` recipe: which pages of many sites mention a client's keywords, how, and whom they link to."""
+"""The parameters of a prospecting job."""
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from gossamer.analyze.keywords import clean_keyword, fold_keyword
 from gossamer.analyze.snippets import REACH
 from gossamer.intake.domain import Refusal, clean, read_domain
-from gossamer.model.record import RecordKind, without_controls
+from gossamer.model.record import without_controls
 from gossamer.model.url import site_of
-from gossamer.recipe import FetchingParams
-from gossamer.recipes.following import Patterns, each_once
-
-if TYPE_CHECKING:
-    from gossamer.recipes.prospecting import BoundProspect
-
-MATCH = RecordKind(
-    "match",
-    key=("url", "keyword"),
-    columns=(
-        "domain",
-        "url",
-        "keyword",
-        "frequency",
-        "context_snippet",
-        "crawl_method",
-        "timestamp",
-        "http_status",
-        "verdict",
-        "link_url",
-        "anchor_text",
-        "position",
-        # Worked out of all rows of a site when they are read.
-        "flags",
-        "keyword_pages",
-        "site_pages",
-    ),
-)
+from gossamer.recipes.common import FetchingParams, Patterns, each_once
 
 
 def _named(keyword: str) -> str:
@@ -118,15 +91,3 @@ class ProspectParams(FetchingParams):
         if competitors and not info.data.get("client_domains"):
             raise ValueError("without a client's domain there is nobody to compete with")
         return competitors
-
-
-class Prospect:
-    name: ClassVar[str] = "prospect"
-    params: ClassVar[type[BaseModel]] = ProspectParams
-    kinds: ClassVar[tuple[RecordKind, ...]] = (MATCH,)
-
-    def bind(self, params: ProspectParams) -> "BoundProspect":
-        # What reads pages is loaded by whoever reads some: commands only want to know the recipe.
-        from gossamer.recipes.prospecting import BoundProspect
-
-        return BoundProspect(params)

@@ -1,41 +1,12 @@
-"""The `scrape` recipe: single pages as text, markdown, links, metadata, structured data and extracted fields."""
+"""The parameters of a scrape job."""
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 from gossamer.model.fields import Strict
-from gossamer.model.record import RecordKind
 from gossamer.model.scrape import EXTRACT, FORMATS
-from gossamer.recipe import FetchingParams
-from gossamer.recipes.following import Patterns
-
-if TYPE_CHECKING:
-    from gossamer.recipes.scraping import BoundScrape
-
-PAGE = RecordKind(
-    "page",
-    key=("url",),
-    columns=(
-        "url",
-        "final_url",
-        "http_status",
-        "crawl_method",
-        "timestamp",
-        "content_type",
-        "bytes",
-        "title",
-        "language",
-        "text",
-        "markdown",
-        "links",
-        "metadata",
-        "structured",
-        "extract",
-        "files",
-    ),
-    watch=("title", "text", "markdown", "extract"),
-)
+from gossamer.recipes.common import FetchingParams, Patterns
 
 
 def _known(formats: list[str]) -> list[str]:
@@ -104,14 +75,3 @@ class ScrapeParams(FetchingParams):
         if rules is None and EXTRACT in info.data.get("formats", ()):
             raise ValueError("the format extract needs rules")
         return rules
-
-
-class Scrape:
-    name: ClassVar[str] = "scrape"
-    params: ClassVar[type[BaseModel]] = ScrapeParams
-    kinds: ClassVar[tuple[RecordKind, ...]] = (PAGE,)
-
-    def bind(self, params: ScrapeParams) -> "BoundScrape":
-        from gossamer.recipes.scraping import BoundScrape
-
-        return BoundScrape(params)
