@@ -26,6 +26,12 @@ _EXACT = tuple(
         (r"\bAveraging [\d,.]+ ", "Averaging <speed> "),
         (r"\b\d[\d,.]* (?:ms|µs)\b", "<duration>"),
         (r"\b\d+\.\d+ s\b", "<duration>"),
+        (r"\b[0-9a-f]{64}\b", "<sha256>"),
+        (r"\b[0-9a-f]{32}\b", "<random>"),
+        (r"/[0-9a-f]{8}/", "/<short>/"),
+        (r"\bhome-[0-9a-f]{8}(?:/\d+-\d+)?\b", "<process>"),
+        (r"\bprocess \d+\b", "process <pid>"),
+        (r"\brevision \d{4}\b", "revision <head>"),
         (r"\bgsk_\w+", "<key>"),
         (r"\bwhsec_[\w+/=]+", "<secret>"),
     )
@@ -33,7 +39,7 @@ _EXACT = tuple(
 
 # Figures of speed and moments in JSON.
 _MEASURED = re.compile(
-    r"(?:.*_per_(?:hour|minute)|.*_seconds|.*_ms|seconds|duration|elapsed|last_activity|error_rate|bytes_free|pid)$"
+    r"(?:.*_per_(?:hour|minute)|.*_seconds|.*_ms|seconds|duration|elapsed|last_activity|error_rate|bytes_free|pid|smallest_gap_domain)$"
 )
 
 

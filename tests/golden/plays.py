@@ -1,60 +1,35 @@
-"""The plays behind the transcripts: what is run, in which home, and which file each transcript goes to."""
+"""The plays behind the transcripts: each runs something and says what goes into which file."""
 
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gossamer import __version__
 from tests.api.described import description
+from tests.golden.demo import demo
+from tests.golden.takes import Take, transcript
 from tests.stories.program import Terminal
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
-WIDTH = "100"
 
 Files = dict[str, str]  # name of a file in `transcripts` -> its text
 
 
-@dataclass(frozen=True, slots=True)
-class Take:
-    """One command and all it said, normalised."""
-
-    shown: str
-    code: int
-    out: str
-    err: str = ""
-
-    def __str__(self) -> str:
-        said = "".join(text if text.endswith("\n") else f"{text}\n" for text in (self.out,) if text)
-        if self.err:
-            said += f"[stderr]\n{self.err}" + ("" if self.err.endswith("\n") else "\n")
-        return f"$ gossamer {self.shown}\n{said}[exit {self.code}]\n"
-
-
-def transcript(takes: Iterator[Take]) -> str:
-    return "\n".join(map(str, takes))
-
-
-# --- help: every command's, found by what the help of its group lists ---
-
-
 def help_texts(folder: Path) -> Files:
-    terminal = Terminal(folder / "home", settings={"COLUMNS": WIDTH})
+    """The help of every command, found by what the help of its group lists."""
+    terminal = Terminal(folder / "home", settings={"COLUMNS": "100"})
     return {"help.txt": transcript(_helps(terminal, ()))}
 
 
 def _helps(terminal: Terminal, path: tuple[str, ...]) -> Iterator[Take]:
     done = terminal.type(*path, "--help")
-    yield Take(" ".join([*path, "--help"]), done.returncode, done.stdout, done.stderr)
+    yield Take(" ".join(["gossamer", *path, "--help"]), f"exit {done.returncode}", done.stdout, done.stderr)
     listed = done.stdout.partition("\nCommands:\n")[2]
     for line in listed.splitlines():
         if line.startswith("  ") and not line.startswith("   "):
             yield from _helps(terminal, (*path, line.split()[0]))
-
-
-# --- the interface's description of itself ---
 
 
 def openapi(_: Path) -> Files:
@@ -72,4 +47,4 @@ def _parts(value: Any, where: str) -> Iterator[tuple[str, Any]]:
         yield from _parts(inner, f"{where} {name}" if where.startswith("#/paths/") else f"{where}/{name.lstrip('/')}")
 
 
-PLAYS: Mapping[str, Callable[[Path], Files]] = {"help": help_texts, "openapi": openapi}
+PLAYS: Mapping[str, Callable[[Path], Files]] = {"help": help_texts, "openapi": openapi, "demo": demo}

@@ -1,0 +1,54 @@
+"""A take: one command or request and all it said, normalised, as a transcript shows it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tests.golden.normal import Normal, one_progress_line, squeeze
+from tests.stories.program import Terminal
+
+WIDTH = "120"
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    shown: str
+    ended: str  # "exit 0", "404 application/json"
+    out: str
+    err: str = ""
+
+    def __str__(self) -> str:
+        said = _lines(self.out) + (f"[stderr]\n{_lines(self.err)}" if self.err else "")
+        return f"$ {self.shown}\n{said}[{self.ended}]\n"
+
+
+def _lines(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def transcript(takes: Iterable[Take]) -> str:
+    return "\n".join(map(str, takes))
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A terminal whose commands become takes."""
+
+    terminal: Terminal
+    normal: Normal
+
+    def command(self, *arguments: str, ragged: bool = False) -> Take:
+        """Run a command. `ragged`: its columns are as wide as something that was measured."""
+        done = self.terminal.type(*arguments, check=False)
+        as_json = "--json" in arguments
+        out, err = (
+            self.normal.json(text) if as_json else self.normal.text(one_progress_line(text))
+            for text in (done.stdout, done.stderr)
+        )
+        if ragged:
+            out = squeeze(out)
+        shown = self.normal.text(" ".join(f'"{one}"' if " " in one else one for one in arguments))
+        return Take(f"gossamer {shown}", f"exit {done.returncode}", out, err)
+
+    def commands(self, *lines: str) -> list[Take]:
+        """Run commands that need no quotes, one after the other."""
+        return [self.command(*line.split()) for line in lines]
