@@ -11,11 +11,12 @@ from gossamer.export.make import Order
 from gossamer.export.prospects import NEW
 from gossamer.export.results import UNLINKED
 from gossamer.export.types import table_named
-from gossamer.model.export import RESULT, Export, ExportRequest
+from gossamer.model.export import Export, ExportRequest
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
 from gossamer.recipes.base import Looks
+from gossamer.recipes.registry import RECIPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +106,11 @@ def file_name(order: Order) -> str:
     return f"{name}{filtered}-{short(order.job.id)}{partial}.{order.form.name}"
 
 
-_FAILED_DOMAINS = tuple(ExportRequest("errors", form, f"failed_domains.{form}", {}) for form in ("csv", "json"))
-
-
-def by_itself(job_id: UUID, recipe: str, params: Mapping[str, Any]) -> tuple[ExportRequest, ...]:
-    """What is made when a job is completed, without anybody asking: nothing of single pages, which may be thousands
-    of jobs a day, unless whoever wanted them did not wait."""
-    if recipe != "scrape":
-        return _FAILED_DOMAINS
-    if not params.get("result_file"):
-        return ()
-    return (ExportRequest(RESULT, "jsonl", f"{RESULT}-{short(job_id)}.jsonl", {}),)
+def automatic_files(job_id: UUID, recipe: str, params: Mapping[str, Any]) -> tuple[ExportRequest, ...]:
+    """The files that are made when a job is completed, as its recipe declares them."""
+    known = RECIPES.get(recipe)
+    return tuple(
+        ExportRequest(file.table, file.format, file.name.format(job=short(job_id)), {})
+        for file in (known.files if known else ())
+        if not file.if_param or params.get(file.if_param)
+    )

@@ -1,50 +1,49 @@
-"""How long what a job has found is kept: one line per recipe, and the operator's usual time."""
+"""How long what a job has found is kept: as its recipe says, else the operator's usual time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from gossamer.recipes.base import Keep, Recipe
+from gossamer.recipes.registry import RECIPES
 
-@dataclass(frozen=True, slots=True)
-class RetentionClass:
-    """What kind of results a recipe yields, and how long that kind is kept; None: the operator's usual time.
-
-    With `whole`, the job itself goes with its results, at once when they are due.
-    """
-
-    name: str
-    kept: timedelta | None = None
-    whole: bool = False
-
-
-FINDINGS = RetentionClass("findings")
-
-EXTRACTS = RetentionClass("extracts", timedelta(days=30), whole=True)
-
-CLASSES: Mapping[str, RetentionClass] = {"prospect": FINDINGS, "scrape": EXTRACTS}
+_USUAL = Keep()
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """From the end of a job to the hiding of its results, and from there to their deletion."""
+    """From the end of a job to the hiding of its results, and from there to their deletion.
+
+    A recipe this program does not know has the usual time: its job may come from another home, or a later version.
+    """
 
     usual: timedelta = timedelta(days=90)
     grace: timedelta = timedelta(days=7)
+    recipes: Mapping[str, Recipe] = field(default_factory=lambda: RECIPES)
 
     def hides_at(self, recipe: str, since: datetime) -> datetime:
-        """Also for a recipe that this program does not know: its job may come from another home, or a later version."""
-        known = CLASSES.get(recipe)
-        return since + (known.kept if known and known.kept else self.usual)
+        return since + self._time(self._keep(recipe))
 
     def goes_whole(self, recipe: str) -> bool:
-        """Whether nothing of such a job is left when its time is over."""
-        known = CLASSES.get(recipe)
-        return known is not None and known.whole
+        """Whether the job itself is deleted with its results, at once when they are due."""
+        return self._keep(recipe).whole_job
 
     def grace_of(self, recipe: str) -> timedelta:
         return timedelta() if self.goes_whole(recipe) else self.grace
 
     @property
+    def wholly(self) -> list[str]:
+        """The recipes whose jobs go with their results."""
+        return [name for name in self.recipes if self.goes_whole(name)]
+
+    @property
     def shortest(self) -> timedelta:
         """No job that is younger than this can be due."""
-        return min(self.usual, *(one.kept or self.usual for one in CLASSES.values()))
+        return min(self.usual, *(self._time(recipe.keep) for recipe in self.recipes.values()))
+
+    def _keep(self, recipe: str) -> Keep:
+        known = self.recipes.get(recipe)
+        return known.keep if known else _USUAL
+
+    def _time(self, keep: Keep) -> timedelta:
+        return self.usual if keep.days is None else timedelta(days=keep.days)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from gossamer.model.states import JobState
-from gossamer.retain.classes import CLASSES, Terms
+from gossamer.retain.classes import Terms
 from gossamer.store import partitions, retention
 from gossamer.store.database import Database
 from gossamer.store.retention import KeptJob
@@ -114,9 +114,10 @@ class Retainer:
     async def pass_once(self, now: datetime) -> RetentionReport:
         """Hide, show and delete what is due, with at most so many rows deleted."""
         report = RetentionReport()
-        wholly = [recipe for recipe in CLASSES if self._terms.goes_whole(recipe)]
         oldest = now - self._terms.shortest
-        for job in await self._database.read(retention.kept_jobs, created_before=oldest, archived_too=wholly):
+        for job in await self._database.read(
+            retention.kept_jobs, created_before=oldest, archived_too=self._terms.wholly
+        ):
             step = look_ahead(job, self._terms, now).step
             match step:
                 case NextStep.HIDE if await self._database.write(_hide, job, now, self._terms):

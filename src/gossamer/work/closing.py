@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.errors import StorageAway
-from gossamer.export.asking import by_itself
+from gossamer.export.asking import automatic_files
 from gossamer.model.alert import AlertKind
 from gossamer.model.desk import DeskKind
 from gossamer.model.ids import short
@@ -101,7 +101,7 @@ def _complete(tx: Tx, job_id: UUID, why: str, files_of: str) -> None:
 
 
 def _completed(tx: Tx, job_id: UUID, recipe: str, params: Mapping[str, Any], why: str, files_of: str) -> None:
-    files = by_itself(job_id, recipe, params)
+    files = automatic_files(job_id, recipe, params)
     if files:
         exports.add(tx, job_id, files, files_of)
     if why:
