@@ -15,7 +15,7 @@ from gossamer.intake.scrape import RECIPE
 from gossamer.intake.submit import submit
 from gossamer.model.fetching import DIRECT
 from gossamer.model.ids import short
-from gossamer.model.job import Job, JobRequest, Target
+from gossamer.model.job import Extent, Job, JobRequest, Target
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble
@@ -49,7 +49,7 @@ def prospect(tx: Tx, name: str, *hosts: str, account: str = "default") -> Job:
 
 def scrape(tx: Tx, *urls: str, name: str = "Scrape of a page") -> Job:
     params = {"formats": ["text"], "mode": "free-only", "ladder": ["direct"]}
-    job = jobs.create(tx, name, RECIPE, params, 1, pages_open=len(urls))
+    job = jobs.create(tx, name, RECIPE, params, 1, pages_open=len(urls), extent=Extent(names_pages=True, in_pages=True))
     targets = [Target("a.test", urls[:1], urls[0], urls)]
     created = sites.create_many(tx, job.id, targets)
     listed.give_pages(tx, job.id, targets, created, DIRECT)

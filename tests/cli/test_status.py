@@ -132,7 +132,7 @@ async def test_what_was_scraped_is_not_called_matches(tmp_path: Path, capsys: py
 
         def scraped(tx: Tx) -> Job:
             job = make_job(tx, "b.test")
-            tx.run(update(tables.jobs).where(tables.jobs.c.id == job.id).values(recipe="scrape"))
+            tx.run(update(tables.jobs).where(tables.jobs.c.id == job.id).values(recipe="scrape", in_pages=True))
             jobs.move(tx, job.id, JobState.CANCELLED)
             return job
 

@@ -58,9 +58,11 @@ def _add_since_0017(rows: Rows, revision: str) -> None:
         _add(rows["jobs"], at_once=2)
     if revision >= "0018":
         _add(rows["minutes"], requests=3, failed=1, writes=2, write_ms=40)
+    if revision >= "0019":
+        rows["cluster_settings"] = [{"name": "domain_rate", "value": "1.0", "host": "one", "at": BEGAN}]
 
 
-FILLED = tuple(f"{number:04}" for number in range(1, 19))
+FILLED = tuple(f"{number:04}" for number in range(1, 20))
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import bindparam, update
 
-from gossamer.model.job import Job, Progress, Target
+from gossamer.model.job import Extent, Job, Progress, Target
 from gossamer.model.states import JobState, SiteState
 from gossamer.store import counters, jobs, sites, tables
 from gossamer.store.counters import Change
@@ -36,14 +36,14 @@ def a_job(
     unread: int = 0,
     ended: int = 0,
     recently: int = 0,
-    params: dict[str, Any] | None = None,
+    extent: Extent = Extent(),  # noqa: B008 - frozen
     source: str = "sitemap",
     robots: dict[str, Any] | None = None,
     host: Callable[[int], str] = lambda number: f"site{number}.test",
 ) -> Job:
     """A running job in its third minute, as its rows stand: `recently` pages have ended in these three minutes."""
     count = len(known) + unread
-    job = jobs.create(tx, "t", "prospect", {"keywords": ["CRM"], **(params or {})}, count + ended)
+    job = jobs.create(tx, "t", "prospect", {"keywords": ["CRM"]}, count + ended, extent=extent)
     targets = [Target(host(number), (f"http://{host(number)}/",), host(number)) for number in range(count)]
     created = sites.create_many(tx, job.id, targets)
     jobs.move(tx, job.id, JobState.RUNNING)
@@ -114,8 +114,8 @@ async def test_a_large_domain_among_many_small_ones_decides_once_it_takes_longer
 async def test_of_a_site_above_the_threshold_only_the_top_pages_count(database: AnyDatabase) -> None:
     large = await database.write(a_job, [(20, 10, 4_000)], recently=20)
     assert (await progress_of(database, large)).pages_expected == 50
-    asked = {"max_pages_per_domain": 5_000, "top_pages": 80}
-    whole = await database.write(a_job, [(20, 10, 4_000)], recently=20, params=asked)
+    asked = Extent(whole_up_to=5_000, top_pages=80)
+    whole = await database.write(a_job, [(20, 10, 4_000)], recently=20, extent=asked)
     # A visit has half an hour: at one page a second that is all it can read of it.
     assert (await progress_of(database, whole)).pages_expected == int(1_800 / 1.02)
 

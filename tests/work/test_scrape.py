@@ -308,4 +308,4 @@ async def test_an_address_of_several_spellings_is_a_single_page(desk: Desk) -> N
     await desk.scrape(["shop.test/one"], formats=["text"])
     assert len(desk.town.asked) == 1  # by http, after https
     assert await desk.app.database.read(jobs.recent, 10) == []
-    assert await desk.app.database.read(jobs.any_single_scrape)
+    assert await desk.app.database.read(jobs.any_single_page)

@@ -100,7 +100,7 @@ async def errors(
     """Of pages that were named, each that could not be had, under the address it was named by. Of sites, those that
     failed as a whole; single pages of the others with `of=pages`."""
     job = await tenant.job(job_id)
-    of = of or ("pages" if job.names_pages else "sites")
+    of = of or ("pages" if job.extent.names_pages else "sites")
     ask = tenant.failed_sites if of == "sites" else tenant.failed_pages
     found = await ask(job, tenant.cursors.place(f"{of} {job_id}", cursor), limit)
     return views.FailurePage(

@@ -76,7 +76,7 @@ class Tenant:
         if found is None:
             raise NotTheirs(f"There is no job {job_id}.")
         job = found.job
-        if job.state is not JobState.RUNNING or (job.names_pages and found.progress.pages_open <= _FEW):
+        if job.state is not JobState.RUNNING or (job.extent.names_pages and found.progress.pages_open <= _FEW):
             return found
         progress = await self._of(job_id).read(counters.progress, job_id)
         return replace(found, progress=await self._app.foresight.add(self._of(job_id), job, progress))
@@ -202,7 +202,7 @@ class Tenant:
 
     async def failed_pages(self, job: Job, after: bytes, limit: int) -> Failures:
         """Pages that were named are called as they were named, wherever they have led."""
-        if not job.names_pages:
+        if not job.extent.names_pages:
             return await self._of(job.id).read(listings.failed_pages, job.id, after, limit)
         found = await scraped.failed_after(self._of(job.id), job.id, after.hex(), limit)
         failed = [Failure(bytes.fromhex(one.place), site_of_url(one.url), one.url, one.trouble) for one in found.pages]

@@ -201,7 +201,7 @@ _PARTS = ("results", "errors", "exports", "live")
 
 def job_fields(job: Job, *, waiting: bool = False) -> dict[str, Any]:
     path = f"/v1/jobs/{job.id}"
-    parts = (*_PARTS, "urls") if job.names_pages else _PARTS
+    parts = (*_PARTS, "urls") if job.extent.names_pages else _PARTS
     return {
         "id": str(job.id),
         "short_id": short(job.id),

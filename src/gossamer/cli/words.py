@@ -55,7 +55,7 @@ def domains(progress: Progress) -> str:
 
 
 def is_of_pages(job: Job) -> bool:
-    return job.is_of_pages
+    return job.extent.in_pages
 
 
 def far(job: Job, progress: Progress) -> str:
@@ -142,7 +142,12 @@ def state_word(job: Job, runner: int | None, progress: Progress | None = None) -
 
 def has_failed(job: Job, progress: Progress) -> bool:
     """Whether a job for pages came to its end without having read any."""
-    return job.names_pages and job.state is JobState.COMPLETED and not progress.pages_done and progress.pages_failed > 0
+    return (
+        job.extent.names_pages
+        and job.state is JobState.COMPLETED
+        and not progress.pages_done
+        and progress.pages_failed > 0
+    )
 
 
 def day(at: datetime) -> str:

@@ -20,8 +20,8 @@ _NUMBERED = re.compile(r" \((\d{1,6})\)$")
 def request_again(tx: Tx, job: Job, name: str = "", account: str | None = None) -> JobRequest:
     """A request like that of `job`, under another name, or its own with the next number."""
     given = sites.given(tx, job.id)
-    pages = sites.given_pages(tx, job.id) if job.names_pages else {}
-    if not given or (job.names_pages and not pages):
+    pages = sites.given_pages(tx, job.id) if job.extent.names_pages else {}
+    if not given or (job.extent.names_pages and not pages):
         raise UserError(
             "job.no_list",
             f"The list of job {short(job.id)} is gone: it was deleted with its results.",

@@ -14,7 +14,7 @@ from gossamer.intake.quota import admit
 from gossamer.intake.typed_id import SHORTEST, looks_like_id
 from gossamer.model.fetching import HOME_LANE, Rung
 from gossamer.model.ids import short
-from gossamer.model.job import Job, JobRequest, Target
+from gossamer.model.job import CrawlPolicy, Extent, Given, Job, JobRequest, Target
 from gossamer.model.money import Cap
 from gossamer.model.priority import Priority
 from gossamer.model.record import Follow
@@ -41,6 +41,11 @@ class Submittable(Protocol):
 
     def read(self, given: Mapping[str, Any]) -> BaseModel:
         """The parameters of a job, or a UserError."""
+        ...
+
+    @property
+    def given(self) -> Given:
+        """The input of its jobs."""
         ...
 
     @property
@@ -79,7 +84,7 @@ async def submit_once(
     bound = recipe.bind(params)
     targets = _with_seeds(request.targets, bound.seeds())
     policy = bound.policy()
-    first = policy.ladder.first
+    first, extent = policy.ladder.first, _extent(recipe, policy)
     request = replace(request, name=name, params=params.model_dump(mode="json"), targets=targets)
     write = database.write_untold if seat else database.write
     # Without defaults: a program that knows one parameter more is asked for the same.
@@ -87,10 +92,10 @@ async def submit_once(
     if policy.at_once:
         request = replace(request, at_once=min(policy.at_once, request.at_once or policy.at_once))
     if not request.submit_key:
-        return await write(_create, request, first, seat)
+        return await write(_create, request, extent, first, seat)
     # The job that has the key may be one that is walked at once, and that nobody was told of so far.
     try:
-        made = await write(_create_once, request, first, seat, digest)
+        made = await write(_create_once, request, extent, first, seat, digest)
     except UserError as error:
         if error.code == "job.key_taken":
             await database.flush()
@@ -98,6 +103,11 @@ async def submit_once(
     if not made.is_new and not seat:
         await database.flush()
     return made
+
+
+def _extent(recipe: Submittable, policy: CrawlPolicy) -> Extent:
+    most, top = policy.pages_per_site, policy.top_pages
+    return Extent(policy.as_given, recipe.given is Given.PAGES, most, min(most, top))
 
 
 def check_name(given: str) -> str:
@@ -157,10 +167,12 @@ def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[T
     return tuple(sites.values())
 
 
-def _create_once(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None, digest: bytes) -> Submitted:
+def _create_once(
+    tx: Tx, request: JobRequest, extent: Extent, first: Rung, seat: Seat | None, digest: bytes
+) -> Submitted:
     earlier = submitted.under(tx, request.account, request.submit_key)
     if earlier is None:
-        made = _create(tx, request, first, seat)
+        made = _create(tx, request, extent, first, seat)
         submitted.keep(tx, made.job.id, request.submit_key, digest)
         return made
     if earlier.digest != digest:
@@ -174,7 +186,7 @@ def _create_once(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None, di
     return Submitted(_present(tx, earlier.job_id), is_new=False)
 
 
-def _create(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None) -> Submitted:
+def _create(tx: Tx, request: JobRequest, extent: Extent, first: Rung, seat: Seat | None) -> Submitted:
     # Those of the command line are asked for by nobody else, and none of them waits for another.
     begins = admit(tx, request.account, request.bill) if request.bill else True
     # A scrape of one site adds a single visit, for which somebody may be waiting.
@@ -192,6 +204,7 @@ def _create(tx: Tx, request: JobRequest, first: Rung, seat: Seat | None) -> Subm
         account,
         request.at_once,
         sum(len(target.pages) for target in request.targets),
+        extent,
     )
     created = sites.create_many(tx, job.id, request.targets)
     listed.give_pages(tx, job.id, request.targets, created, first)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
@@ -13,14 +14,16 @@ from gossamer.model.money import Cap
 from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
 
+WHOLE_UP_TO, TOP_PAGES = 500, 50  # where a job says nothing else
+
 
 @dataclass(frozen=True, slots=True)
 class CrawlPolicy:
     """How a job walks its sites."""
 
     ladder: Ladder = Ladder()
-    pages_per_site: int = 500  # a site of up to so many pages is walked whole
-    top_pages: int = 50  # and of a larger one so many are read
+    pages_per_site: int = WHOLE_UP_TO  # a site of up to so many pages is walked whole
+    top_pages: int = TOP_PAGES  # and of a larger one so many are read
     depth: int = 50
     include: tuple[str, ...] = ()  # patterns of path and query; nothing: everything
     exclude: tuple[str, ...] = ()
@@ -70,6 +73,24 @@ class JobRequest:
         return self.cap if self.cap.credits is not None else replace(self.cap, credits=self.usual_credits)
 
 
+class Given(StrEnum):
+    """The input of a job besides its parameters."""
+
+    SITES = "sites"  # to be walked
+    PAGES = "pages"  # to be fetched, each with a result of its own
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much a job reads and how its progress is counted, as its recipe said when it was made."""
+
+    names_pages: bool = False  # it was given its pages, each of which has a result of its own
+    in_pages: bool = False  # progress is counted in pages, and not in sites
+    whole_up_to: int = WHOLE_UP_TO  # pages of a site that is read whole
+    top_pages: int = TOP_PAGES  # pages read of a larger one
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     id: UUID
@@ -83,25 +104,7 @@ class Job:
     finished_at: datetime | None
     priority: Priority = Priority.NORMAL
     at_once: int | None = None  # as it was asked for
-
-    @property
-    def names_pages(self) -> bool:
-        """Whether somebody has named its pages, each of which has a result of its own. One that walks has sites."""
-        return self.recipe == "scrape" and not self.params.get("walk")
-
-    @property
-    def page_limits(self) -> tuple[int, int]:
-        """Up to how many pages a site is read whole, and how many are read of a larger one."""
-        usual, params = CrawlPolicy(), self.params
-        if walk := params.get("walk"):
-            return (most := int(walk.get("max_pages", usual.pages_per_site))), most
-        most = int(params.get("max_pages_per_domain", usual.pages_per_site))
-        return most, min(most, int(params.get("top_pages", usual.top_pages)))
-
-    @property
-    def is_of_pages(self) -> bool:
-        """Whether it was given pages and not domains: how far it is, is counted in what it was given."""
-        return self.recipe == "scrape"
+    extent: Extent = Extent()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +176,6 @@ class Progress:
     def of(self, job: Job) -> tuple[int, int]:
         """How much has ended of what a job was given, and how much that is: its pages, with the few that redirects have
         led to, or its sites."""
-        if job.is_of_pages:
+        if job.extent.in_pages:
             return self.pages_ended, self.pages_ended + self.pages_open
         return self.sites_finished, self.sites_total

@@ -74,7 +74,7 @@ async def results(
     await kept.refuse_gone(view, database, found)
     recipe_of(view.recipes, found)
     progress = await database.read(counters.progress, found.id)
-    if found.is_of_pages:
+    if found.extent.in_pages:
         conditions.refuse_of_matches(found)
         where = Where(conditions.site())
         columns = SCRAPED.columns if whole else SCRAPED.choose(_PAGES_SHOWN)
@@ -94,7 +94,7 @@ async def failures(view: View, job: Text, limit: Many, *, by_hand: bool = False)
     found, database = await view.job(job)
     await kept.refuse_gone(view, database, found)
     progress = await database.read(counters.progress, found.id)
-    if found.is_of_pages:
+    if found.extent.in_pages:
         asked = Asked(found, FAILED_PAGES.columns)
         return Failures(found, progress, pages=await _some(FAILED_PAGES, database, asked, 0, limit))
     reasons = FOR_PEOPLE if by_hand else ()

@@ -77,7 +77,7 @@ async def listing(
     def read(tx: Tx, owner: str | None) -> tuple[tuple[Listed, ...], bool]:
         found = jobs.recent(tx, limit, wanted, owner)
         spent = budgets.spent_by_jobs(tx, [job.id for job in found])
-        hides = not wanted.asks and jobs.any_single_scrape(tx, owner)
+        hides = not wanted.asks and jobs.any_single_page(tx, owner)
         return tuple(Listed(job, counters.progress(tx, job.id), spent.get(job.id, NOTHING)) for job in found), hides
 
     found, hides = await view.of_owner(read)

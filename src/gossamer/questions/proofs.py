@@ -63,7 +63,7 @@ async def summary(view: View, job: Text, since: Text, excluded: Sequence[str], *
     """A whole job at a glance, compared with an earlier one if that is named."""
     found, database = await view.job(job)
     await kept.refuse_gone(view, database, found)
-    if found.is_of_pages:
+    if found.extent.in_pages:
         raise UserError(
             "summary.recipe",
             f"Job {short(found.id)} is of the recipe {found.recipe}: "

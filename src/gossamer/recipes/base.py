@@ -6,14 +6,14 @@ harvest, its tables) may be named as "package.module:NAME"; they are imported wh
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
 
 from gossamer.errors import UserError
+from gossamer.model.job import Given as Given  # re-exported, as the next two: with these a recipe is declared
 from gossamer.model.job import Job
-from gossamer.model.record import Column as Column  # re-exported: with these a recipe declares its kinds
+from gossamer.model.record import Column as Column
 from gossamer.model.record import RecordKind as RecordKind
 from gossamer.model.registry import Registry
 
@@ -31,14 +31,6 @@ AT_ONCE = 5_000  # rows of one read, and of one batch at most
 Cell: TypeAlias = "str | int | float | None"
 Line: TypeAlias = Sequence[Any]
 Lines: TypeAlias = AsyncGenerator[list[Line], None]
-
-
-class Given(StrEnum):
-    """The input of a job besides its parameters."""
-
-    SITES = "sites"  # to be walked
-    PAGES = "pages"  # to be fetched, each with a result of its own
-    NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)

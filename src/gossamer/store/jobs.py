@@ -1,7 +1,7 @@
 """Jobs: created, found, moved from state to state."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -11,7 +11,7 @@ from sqlalchemy import Row, Select, bindparam, exists, func, insert, not_, selec
 from gossamer.model.account import DEFAULT
 from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.ids import fits, new_id
-from gossamer.model.job import Job
+from gossamer.model.job import Extent, Job
 from gossamer.model.priority import Priority
 from gossamer.model.states import JOB_MOVES, JobState, SiteState, VisitState, origins
 from gossamer.store import alerts, checkpoints, counters, events, outbox
@@ -38,6 +38,7 @@ def create(
     account: str = DEFAULT,
     at_once: int | None = None,
     pages_open: int = 0,
+    extent: Extent = Extent(),  # noqa: B008 - frozen
 ) -> Job:
     """A pending job with its counters. Its id carries the database's time. `pages_open` are pages it is given with."""
     identifier = new_id(tx.now)
@@ -55,11 +56,17 @@ def create(
             "priority": priority,
             "account_id": account,
             "at_once": at_once,
+            **_of_extent(extent),
         },
     )
     counters.create(tx, identifier, pages_open)
     events.add(tx, identifier, "job.created", f"{sites_total} sites")
-    return Job(identifier, name, recipe, params, JobState.PENDING, "", tx.now, None, None, priority, at_once)
+    return Job(identifier, name, recipe, params, JobState.PENDING, "", tx.now, None, None, priority, at_once, extent)
+
+
+def _of_extent(extent: Extent) -> dict[str, Any]:
+    """The columns of a job that hold its extent."""
+    return {field.name: getattr(extent, field.name) for field in fields(extent)}
 
 
 _GET = select(jobs).where(jobs.c.id == bindparam("id"))
@@ -88,7 +95,7 @@ _LISTED_PAGES = (
     .limit(1)
     .scalar_subquery()
 )
-_SINGLE_SCRAPE = (jobs.c.recipe == "scrape") & (jobs.c.sites_total == 1) & (func.coalesce(_LISTED_PAGES, 0) == 1)
+_SINGLE_PAGE = jobs.c.names_pages & (jobs.c.sites_total == 1) & (func.coalesce(_LISTED_PAGES, 0) == 1)
 
 
 def _sum_of(column: str) -> Any:
@@ -96,8 +103,8 @@ def _sum_of(column: str) -> Any:
 
 
 # One that was completed and could read none of its pages: people are told that it has failed.
-_FAILED_SCRAPE = (
-    (jobs.c.recipe == "scrape")
+_READ_NOTHING = (
+    jobs.c.names_pages
     & (jobs.c.state == JobState.COMPLETED)
     & (func.coalesce(_LISTED_PAGES, 0) > 0)
     & (func.coalesce(_sum_of("pages_done"), 0) == 0)
@@ -123,9 +130,9 @@ def recent(tx: Tx, limit: int, wanted: Wanted = Wanted(), account: str | None = 
     """The newest jobs, of one account or of all."""
     query = _of_account(select(jobs), account).order_by(jobs.c.id.desc()).limit(limit)
     if wanted.state is JobState.FAILED:
-        query = query.where((jobs.c.state == JobState.FAILED) | _FAILED_SCRAPE)
+        query = query.where((jobs.c.state == JobState.FAILED) | _READ_NOTHING)
     elif wanted.state:
-        query = query.where(jobs.c.state == wanted.state, not_(_FAILED_SCRAPE))
+        query = query.where(jobs.c.state == wanted.state, not_(_READ_NOTHING))
     elif not wanted.archived:
         query = query.where(jobs.c.state != JobState.ARCHIVED)
     if wanted.recipe:
@@ -133,12 +140,12 @@ def recent(tx: Tx, limit: int, wanted: Wanted = Wanted(), account: str | None = 
     if wanted.name:
         query = query.where(func.lower(jobs.c.name).contains(wanted.name.lower(), autoescape=True))
     if not wanted.asks:
-        query = query.where(not_(_SINGLE_SCRAPE))
+        query = query.where(not_(_SINGLE_PAGE))
     return [of_row(row) for row in tx.run(query)]
 
 
-def any_single_scrape(tx: Tx, account: str | None = None) -> bool:
-    return tx.run(_of_account(select(jobs.c.id), account).where(_SINGLE_SCRAPE).limit(1)).first() is not None
+def any_single_page(tx: Tx, account: str | None = None) -> bool:
+    return tx.run(_of_account(select(jobs.c.id), account).where(_SINGLE_PAGE).limit(1)).first() is not None
 
 
 def named(tx: Tx, name: str, account: str | None = None, limit: int = 5) -> list[Job]:
@@ -266,7 +273,7 @@ def held_back(tx: Tx) -> list[UUID]:
 def names_pages_of_one_site(tx: Tx, identifier: UUID) -> bool:
     """Whether it adds a single visit to the queue, for pages that somebody has named."""
     row = tx.run(_GET, {"id": identifier}).first()
-    return row is not None and row.sites_total == 1 and of_row(row).names_pages
+    return row is not None and row.sites_total == 1 and row.names_pages
 
 
 def begin_anew(tx: Tx, identifier: UUID) -> None:
@@ -341,4 +348,5 @@ def of_row(row: Row[Any]) -> Job:
         finished_at=row.finished_at,
         priority=Priority(row.priority),
         at_once=row.at_once,
+        extent=Extent(row.names_pages, row.in_pages, row.whole_up_to, row.top_pages),
     )

@@ -95,7 +95,7 @@ def reopen(tx: Tx, job_id: UUID, ids: Sequence[UUID]) -> Reopened:
         return done
     _open_sites(tx, again, done)
     _open_visits(tx, again)
-    _open_pages(tx, job_id, again, done, keep_ranks=job is not None and job.names_pages)
+    _open_pages(tx, job_id, again, done, keep_ranks=job is not None and job.extent.names_pages)
     counters.take_back(tx, job_id, done.change)
     # The audit holds the rows against the last checkpoint, and there are fewer endings now than it knew of.
     checkpoints.take(tx, job_id, CheckpointCause.VISITS)

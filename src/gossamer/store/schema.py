@@ -16,7 +16,7 @@ from gossamer.store.health import working_home
 from gossamer.store.tx import Tx
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
-HEAD = "0019"
+HEAD = "0020"
 _KNOWS_WORKERS = "0005"  # the first revision in which workers are rows
 
 _SCRIPTS = Path(__file__).parent / "migrations"

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 from gossamer.store.types import Blob, Id, Instant, Json
@@ -47,6 +48,10 @@ jobs = Table(
     Column("priority", String(8), nullable=False, server_default="normal"),
     Column("account_id", String(40), nullable=False, server_default="default"),  # whose it is
     Column("at_once", Integer),  # visits walked at a time, at most
+    Column("names_pages", Boolean, nullable=False, server_default=false()),  # its pages were given, not its sites
+    Column("in_pages", Boolean, nullable=False, server_default=false()),  # how its progress is counted
+    Column("whole_up_to", Integer, nullable=False, server_default="500"),  # pages of a site that is read whole
+    Column("top_pages", Integer, nullable=False, server_default="50"),  # pages read of a larger one
     Index(None, "state"),
     Index("ix_jobs_account_id_id", "account_id", "id"),
     Index("uq_jobs_submit_key", "account_id", "submit_key", unique=True),

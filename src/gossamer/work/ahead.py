@@ -59,7 +59,7 @@ def look_ahead(job: Job, progress: Progress, open_sites: Sequence[OpenSite], spa
     average = (progress.pages_ended + known) / looked_at if looked_at and progress.pages_ended else 1.0
     for site in unread:
         queues[site.domain].add(max(1, round(average)))
-    longest = _longest(queues.values(), limited=not job.is_of_pages)
+    longest = _longest(queues.values(), limited=not job.extent.in_pages)
     return Ahead(known, len(unread), round(average * len(unread)), timedelta(seconds=longest), growing)
 
 
@@ -71,9 +71,9 @@ def _rest(job: Job, site: OpenSite, ended: float, gap: float) -> tuple[int, bool
     """Pages of a site that are still to be read, and whether it may turn out to have more."""
     if site.size_source == LISTED:
         return site.open_pages, False
-    whole, top = job.page_limits
-    most = site.size if site.size <= whole else top
-    if not job.is_of_pages:
+    whole = job.extent.whole_up_to
+    most = site.size if site.size <= whole else job.extent.top_pages
+    if not job.extent.in_pages:
         # A visit has so much time, and what it has not read by then is left.
         most = min(most, int(_VISIT_TIME / (gap * _MARGIN)))
     rest = max(site.open_pages, most - round(site.pages_done * ended))

@@ -112,7 +112,7 @@ def slower(found: Pace, rest: Rest) -> tuple[int, int, str] | None:
     before: then the domains are larger, not the job slower.
     """
     per_hour = timedelta(hours=1) / _SLOWER
-    of_pages = rest.job.is_of_pages
+    of_pages = rest.job.extent.in_pages
     before = found.pages_before if of_pages else found.sites_before
     now = found.pages_now if of_pages else found.sites_now
     if before < _LEAST_DONE or rest.finished >= rest.total * _TAIL or not rest.waits or 2 * now >= before:
