@@ -508,6 +508,7 @@ def test_a_site_of_which_a_spelling_was_not_reached_does_not_end_as_a_404(reason
         assert frontier.next(NOW) == second
         frontier.failed(second, missing)
     assert frontier.outcome() == (SiteState.FAILED, away)
+    assert frontier.size == 0, "nothing is known of a site that was not reached"
 
 
 def test_a_spelling_without_an_address_leaves_a_404_as_it_is() -> None:

@@ -61,6 +61,14 @@ class Entries:
             self._not_reached = trouble
         self._last, self._tries = trouble, tries
 
+    def leads_nowhere(self, trouble: Trouble) -> bool:
+        """True if an entry that failed this way is no page of the site.
+
+        A 404 counts as one only where every spelling before it was reached: whether the first one answers must not
+        change how large a site is said to be that was never read.
+        """
+        return trouble.reason in NO_WAY_IN or (trouble.reason in NOT_THERE and self._not_reached is not None)
+
     @property
     def verdict(self) -> Trouble | None:
         """Why the site could not be entered. Where a spelling was not reached, no other one's 404 is the last word."""

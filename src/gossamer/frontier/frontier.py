@@ -22,7 +22,7 @@ from gossamer.model.fetching import DIRECT, HOME_LANE, Rung
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState, SiteState
-from gossamer.model.trouble import NO_WAY_IN, Reason, Trouble
+from gossamer.model.trouble import Reason, Trouble
 from gossamer.store.pages import Known
 from gossamer.store.sites import LISTED
 
@@ -298,9 +298,9 @@ class Frontier:
         return page.depth == 0 and bool(self._entries.others(page, trouble))
 
     def _judge(self, url: str, trouble: Trouble, tries: int, handed: int) -> None:
-        if trouble.reason in NO_WAY_IN and not handed and self._visit.whole:
-            self._chosen -= 1  # an address nobody answers at is not one of the site's pages
         self._entries.judge(url, trouble, tries)
+        if not handed and self._visit.whole and self._entries.leads_nowhere(trouble):
+            self._chosen -= 1  # an address without an answer is not one of the site's pages
 
     # Ending
 
