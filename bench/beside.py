@@ -22,9 +22,9 @@ from bench.product import Asked, ask_rows, command_of
 from bench.running import GOSSAMER, environment, run
 from bench.sample_web import sample_web
 from gossamer.clock import SystemClock
+from gossamer.db.schema import ready_database
 from gossamer.model.states import JobState
 from gossamer.store import jobs
-from gossamer.store.schema import ready_database
 
 ROWS = 5_000_000  # of 50,000 domains
 LONGEST, LARGEST = 300.0, 300.0  # seconds, MB

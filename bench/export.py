@@ -17,15 +17,15 @@ from bench.figure import Figure
 from bench.lists import domains, keywords
 from bench.running import GOSSAMER, environment, run
 from gossamer.clock import SystemClock
+from gossamer.db import tables as t
+from gossamer.db.database import open_database
+from gossamer.db.schema import upgrade
+from gossamer.db.transactions import Tx
 from gossamer.model.job import Target
 from gossamer.model.record import Record, Value
 from gossamer.model.states import JobState
 from gossamer.model.url import url_key
 from gossamer.store import jobs, records, sites
-from gossamer.store import tables as t
-from gossamer.store.database import open_database
-from gossamer.store.schema import upgrade
-from gossamer.store.tx import Tx
 from tests.chaos.postgres import postgres_server
 
 ROWS, PER_SITE = 1_000_000, 50

@@ -20,13 +20,13 @@ import orjson
 from bench.figure import BenchFailed
 from bench.running import largest_memory
 from gossamer.clock import SystemClock
+from gossamer.db.database import open_database
 from gossamer.export.formats import FORMATS
 from gossamer.export.make import Order, expected, make_file
 from gossamer.export.results import RESULTS
 from gossamer.export.types import TABLES
 from gossamer.export.write import write_file
 from gossamer.store import jobs
-from gossamer.store.database import open_database
 
 # What one gets without asking; with a client's domain, the columns that are about it follow.
 NAMES = {

@@ -23,6 +23,7 @@ from bench.figure import BenchFailed, Figure
 from bench.meter import Part, cost_of_a_look, metered
 from bench.sample_web import Web, sample_web
 from gossamer.assembly import open_kit
+from gossamer.db.schema import upgrade
 from gossamer.frontier import frontier, spending
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
@@ -30,8 +31,7 @@ from gossamer.model.states import JobState
 from gossamer.model.url import host_of
 from gossamer.settings import Settings
 from gossamer.settle import climbs, commit
-from gossamer.store import bookings, counters, jobs, memory
-from gossamer.store.schema import upgrade
+from gossamer.store import charges, counters, jobs, rung_stats
 from gossamer.work import courier, outcome, purse, visit, walks
 from gossamer.work.run import Shard
 
@@ -58,8 +58,8 @@ _LADDER: tuple[Part, ...] = (
 _MEMORY: tuple[Part, ...] = (
     (visit, "lesson"),
     (commit, "experiences"),
-    (memory, "learn"),
-    (memory, "of"),
+    (rung_stats, "learn"),
+    (rung_stats, "of"),
 )
 _LEDGER: tuple[Part, ...] = (
     (walks, "Purse"),
@@ -71,7 +71,7 @@ _LEDGER: tuple[Part, ...] = (
     (spending.Spending, "__init__"),
     (spending.Spending, "read"),
     (spending.Spending, "failed"),
-    (bookings, "settle"),
+    (charges, "settle"),
 )
 PARTS = (*_LADDER, *_MEMORY, *_LEDGER)
 

@@ -12,14 +12,14 @@ import orjson
 
 from bench.lists import domains, keywords
 from gossamer.clock import SystemClock
+from gossamer.db.schema import ready_database
+from gossamer.db.transactions import Tx
 from gossamer.model.job import Target
 from gossamer.model.record import Record
 from gossamer.model.states import JobState
 from gossamer.model.url import url_key
 from gossamer.recipes.prospect import MATCH
 from gossamer.store import counters, jobs, records, sites
-from gossamer.store.schema import ready_database
-from gossamer.store.tx import Tx
 
 PAGES_PER_SITE = 25
 RECORDS_PER_PAGE = 4

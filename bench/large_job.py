@@ -15,8 +15,8 @@ from bench.product import ask_rows
 from bench.running import GOSSAMER, environment, run
 from bench.sample_web import Web, sample_web
 from gossamer.clock import SystemClock
+from gossamer.db.database import SqliteDatabase
 from gossamer.store import counters
-from gossamer.store.database import SqliteDatabase
 from gossamer.work.sweep import Sweeper
 
 SITES = 50_000

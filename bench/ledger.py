@@ -19,6 +19,9 @@ import uvloop
 from bench.figure import BenchFailed, Figure
 from bench.settle import VISITS
 from gossamer.clock import SystemClock
+from gossamer.db.database import Database, open_database
+from gossamer.db.schema import upgrade
+from gossamer.db.transactions import Tx
 from gossamer.ledger.prices import PriceList
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.job import Target
@@ -27,10 +30,7 @@ from gossamer.model.page import Page, Visit
 from gossamer.model.states import JobState, PageState
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import PageStep, Step
-from gossamer.store import audit_money, budgets, jobs, sites, visits
-from gossamer.store.database import Database, open_database
-from gossamer.store.schema import upgrade
-from gossamer.store.tx import Tx
+from gossamer.store import audit, budgets, jobs, sites, visits
 from tests.chaos.postgres import postgres_server
 from tests.jobs import LEASE
 
@@ -136,7 +136,7 @@ async def _work(
 
 async def _prove(database: Database, each: int) -> None:
     """What was measured has really been booked."""
-    faults = await database.read(audit_money.everything)
+    faults = await database.read(audit.money_faults)
     (budget,) = [one for one in await database.read(budgets.everything) if one.key.scope is Scope.JOB]
     if faults or budget.spent.credits != CALLS * (each + 1) * 5:
         raise BenchFailed(f"the books do not balance: {faults or budget.spent}")

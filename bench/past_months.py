@@ -10,14 +10,14 @@ import asyncpg
 
 from bench.lists import domains
 from gossamer.clock import SystemClock
+from gossamer.db.database import PostgresDatabase
+from gossamer.db.schema import upgrade
+from gossamer.db.transactions import Tx
 from gossamer.model.ids import new_id
 from gossamer.model.job import Target
 from gossamer.model.states import JobState
 from gossamer.model.url import url_key
 from gossamer.store import jobs, sites
-from gossamer.store.database import PostgresDatabase
-from gossamer.store.schema import upgrade
-from gossamer.store.tx import Tx
 
 PAGES, RECORDS, EVENTS = 10, 16, 3  # rows of each site
 SHARDS = 16

@@ -20,6 +20,9 @@ from bench.lists import domains, keywords
 from bench.product import Asked, crawl
 from bench.sample_web import sample_web
 from gossamer.clock import SystemClock
+from gossamer.db.database import open_database
+from gossamer.db.schema import upgrade
+from gossamer.db.transactions import Tx
 from gossamer.model.job import Target
 from gossamer.model.page import Page, Visit
 from gossamer.model.record import Record
@@ -28,9 +31,6 @@ from gossamer.recipes.prospect import MATCH
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import counters, events, jobs, sites, visits
-from gossamer.store.database import open_database
-from gossamer.store.schema import upgrade
-from gossamer.store.tx import Tx
 from tests.chaos.postgres import postgres_server
 
 VISITS, PAGES, RECORDS = 100, 10, 3  # at a time, pages of each, records of each page

@@ -11,8 +11,8 @@ from bench.figure import BenchFailed, Figure
 from bench.large_home import fill_home, fill_open_home
 from bench.running import GOSSAMER, environment, fastest, run
 from gossamer.clock import SystemClock
+from gossamer.db.database import SqliteDatabase
 from gossamer.store import counters
-from gossamer.store.database import SqliteDatabase
 
 LIMIT = 0.2
 OPEN_LIMIT = 2.0  # seconds

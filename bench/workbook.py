@@ -18,11 +18,11 @@ from bench.figure import Figure
 from bench.large_home import fill_home
 from bench.running import environment, largest_memory, run
 from gossamer.clock import SystemClock
+from gossamer.db.database import open_database
 from gossamer.export.overview import MATCHES
 from gossamer.export.workbook import write_workbook
 from gossamer.recipes.base import Asked, Looks
 from gossamer.store import jobs
-from gossamer.store.database import open_database
 
 ROWS = 100_000
 MOST_SECONDS = 12.0

@@ -15,8 +15,8 @@ import asyncpg
 import pytest
 
 from gossamer.clock import SystemClock
-from gossamer.store.database import PostgresDatabase, SqliteDatabase
-from gossamer.store.schema import upgrade
+from gossamer.db.database import PostgresDatabase, SqliteDatabase
+from gossamer.db.schema import upgrade
 from tests.brokers import rabbitmq, sqs
 from tests.partitioned import watch
 from tests.servers import RedisServer, object_storage, pgbouncer, postgres, redis

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import event
 
-from gossamer.store.tx import Tx
+from gossamer.db.transactions import Tx
 
 
 @contextmanager

@@ -7,14 +7,15 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import select
 
+from gossamer.db import tables
+from gossamer.db.transactions import Tx
 from gossamer.model.job import Job, Target
 from gossamer.model.page import Page, Visit
 from gossamer.model.record import Record, Value
 from gossamer.model.states import JobState, PageState
 from gossamer.settle.commit import Committed, commit
 from gossamer.settle.step import PageStep, Step
-from gossamer.store import jobs, sites, tables, visits
-from gossamer.store.tx import Tx
+from gossamer.store import jobs, sites, visits
 from tests.conftest import AnyDatabase
 
 LEASE = timedelta(seconds=60)

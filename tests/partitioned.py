@@ -13,14 +13,14 @@ from typing import Any
 
 from sqlalchemy import event
 
-from gossamer.store.database import PostgresDatabase
-from gossamer.store.partitions import PARTITIONED
+from gossamer.db.database import PostgresDatabase
+from gossamer.db.partitions import PARTITIONED
 
 _BEFORE = r"(?:\bFROM (?:\w+(?: AS \w+)?, )*|\bJOIN |\bUPDATE )"
 _ASKED = {name: re.compile(rf"{_BEFORE}{name}\b(?: AS (\w+))?") for name in PARTITIONED}
 
 _TESTS = str(Path(__file__).parent)
-_PASSED_ON = ("store/tx.py", "store/many.py", "store/lookup.py", "store/moves.py")
+_PASSED_ON = ("db/transactions.py", "db/bulk.py", "store/visit_transitions.py")
 
 
 class Unbound(Exception):

@@ -11,13 +11,15 @@ from sqlalchemy import text as sql
 
 from gossamer.clock import SystemClock
 from gossamer.cluster import broker_url, check, join, parts, pool_size, read_lanes, refuse_differences, shared_values
+from gossamer.db import health
+from gossamer.db.database import PostgresDatabase
+from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway, UserError
 from gossamer.model.alert import AlertKind
 from gossamer.model.worker import Worker
 from gossamer.settings import Settings
-from gossamer.store import agreed, alerts, health, places, workers
-from gossamer.store.database import PostgresDatabase
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, workers
+from gossamer.store import slots as slot_store
 from gossamer.work.keeper import RUNNER, RUNNER_KEPT, count_connections, enter, leave
 from gossamer.work.member import CLUSTER
 from tests.conftest import AnyDatabase
@@ -178,27 +180,27 @@ async def test_a_machine_whose_settings_differ_is_refused(database: AnyDatabase,
     assert caught.value.code == "cluster.settings"
     # What the others have stays as it was.
     await joined(database, of_machine(), "node-3")
-    kept = await database.read(agreed.all_of_them)
+    kept = await database.read(workers.shared_settings)
     assert {one.host for one in kept} == {"node-1"}
     assert "s" * 40 not in str(kept)
     # Where none of them is at work any more, or an operator says so, the next one decides.
     if name == "rate":
-        await database.write(agreed.forget)
+        await database.write(workers.forget_shared_settings)
     else:
-        await database.write(places.leave, RUNNER, CLUSTER)
+        await database.write(slot_store.leave, RUNNER, CLUSTER)
     await joined(database, of_machine(**changed), "node-3")
     with pytest.raises(UserError, match="does not fit into the cluster"):
         await joined(database, of_machine(), "node-1")
 
 
 async def test_one_instance_at_a_time_keeps_the_cluster_and_no_home_beside_it(database: AnyDatabase) -> None:
-    assert await database.write(places.enter, RUNNER, "home-1", 1, RUNNER_KEPT)
+    assert await database.write(slot_store.enter, RUNNER, "home-1", 1, RUNNER_KEPT)
     assert not await database.write(enter, "box/1"), "a home works it"
-    await database.write(places.leave, RUNNER, "home-1")
+    await database.write(slot_store.leave, RUNNER, "home-1")
     assert await database.write(enter, "box/1")
     assert await database.write(enter, "box/1"), "said again it is held for longer"
     assert not await database.write(enter, "other/2")
-    assert not await database.write(places.enter, RUNNER, "home-1", 1, RUNNER_KEPT), "now the cluster does"
+    assert not await database.write(slot_store.enter, RUNNER, "home-1", 1, RUNNER_KEPT), "now the cluster does"
     assert await database.read(health.working_home) == CLUSTER
     await database.write(workers.beat, Worker("box/0-1", "box", 1, {"http": 5}, "1", NOW, NOW))
     await database.write(leave, "box/1")

@@ -13,8 +13,8 @@ from kubernetes_validate.utils import ValidationError, validate
 from sqlalchemy import text
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import PostgresDatabase
 from gossamer.store import queue
-from gossamer.store.database import PostgresDatabase
 from tests.jobs import claim_all, make_job
 from tests.stories.program import Terminal
 

@@ -13,6 +13,9 @@ from importlib.util import find_spec
 from gossamer import __version__
 from gossamer.access import passwords
 from gossamer.assembly import EXPORTERS_POOL, App, database_url, lanes_here, open_app, open_kit, require_redis
+from gossamer.db import health
+from gossamer.db.database import PostgresDatabase, open_database
+from gossamer.db.transactions import Tx
 from gossamer.deliver.alerts import LogChannel, Post
 from gossamer.errors import UserError
 from gossamer.issuing.issuer import Issuer
@@ -21,10 +24,8 @@ from gossamer.model.worker import Worker
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
 from gossamer.settings import Settings
-from gossamer.store import agreed, health, places, workers
-from gossamer.store.agreed import Agreed
-from gossamer.store.database import PostgresDatabase, open_database
-from gossamer.store.tx import Tx
+from gossamer.store import slots, workers
+from gossamer.store.workers import SharedSetting
 from gossamer.telemetry import get_logger
 from gossamer.work.crew import Crew
 from gossamer.work.desk import Desk
@@ -88,19 +89,19 @@ def _hidden(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-def join(tx: Tx, values: Mapping[str, str], host: str) -> list[Agreed]:
+def join(tx: Tx, values: Mapping[str, str], host: str) -> list[SharedSetting]:
     """What the cluster goes by: what the first machine had. Where no other is at work, that is this one."""
-    places.meet(tx, "cluster settings")
-    known = agreed.all_of_them(tx)
+    slots.meet(tx, "cluster settings")
+    known = workers.shared_settings(tx)
     if known and health.working_home(tx) == CLUSTER:
         return known
-    agreed.replace(tx, values, host)
+    workers.replace_shared_settings(tx, values, host)
     # From here on others find a cluster at work. Where a home works this database they do not, and both wait.
-    places.enter(tx, RUNNER, CLUSTER, 1, RUNNER_KEPT)
-    return agreed.all_of_them(tx)
+    slots.enter(tx, RUNNER, CLUSTER, 1, RUNNER_KEPT)
+    return workers.shared_settings(tx)
 
 
-def refuse_differences(settings: Settings, values: Mapping[str, str], known: Sequence[Agreed]) -> None:
+def refuse_differences(settings: Settings, values: Mapping[str, str], known: Sequence[SharedSetting]) -> None:
     """One machine that asks sites more often, or under other names, breaks the promise of all."""
     found = [said for one in known if (said := _difference(settings, one, values.get(one.name)))]
     if found:
@@ -112,7 +113,7 @@ def refuse_differences(settings: Settings, values: Mapping[str, str], known: Seq
         )
 
 
-def _difference(settings: Settings, known: Agreed, ours: str | None) -> str:
+def _difference(settings: Settings, known: SharedSetting, ours: str | None) -> str:
     if ours is None or ours == known.value:
         return ""
     if known.name != _SEALED_WITH:

@@ -18,8 +18,8 @@ import pytest
 
 from gossamer.access.opening import find_account, issue_key, open_account
 from gossamer.clock import SystemClock
+from gossamer.db.schema import ready_database
 from gossamer.model.account import Right
-from gossamer.store.schema import ready_database
 from tests.api.described import hold_against_it
 from tests.api.town import town
 from tests.stories.program import Web, sample_web

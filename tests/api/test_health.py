@@ -12,10 +12,10 @@ from sqlalchemy import update
 
 from gossamer.api.vitals import Vitals, Workers
 from gossamer.clock import SystemClock
+from gossamer.db.database import Database, open_database
+from gossamer.db.schema import ready_database
+from gossamer.db.tables import visits
 from gossamer.model.states import VisitState
-from gossamer.store.database import Database, open_database
-from gossamer.store.schema import ready_database
-from gossamer.store.tables import visits
 from tests.api.conftest import Server, new_job, server
 
 LEASE = timedelta(seconds=60)

@@ -14,13 +14,13 @@ from gossamer.access.opening import issue_key, open_account
 from gossamer.cli.there import RemoteHome
 from gossamer.client import AsyncClient
 from gossamer.clock import SystemClock
+from gossamer.db.database import open_database
 from gossamer.intake.ladders import choose_ladder
 from gossamer.model.account import Right
 from gossamer.model.alert import AlertKind
 from gossamer.model.job import JobRequest, Target
 from gossamer.store import accounts
-from gossamer.store.database import open_database
-from gossamer.store.pausing import pause_by_itself
+from gossamer.store.jobs import pause_automatically
 from tests.api.conftest import Server, new_job
 
 pytestmark = pytest.mark.xdist_group("api")  # they share a server
@@ -232,7 +232,7 @@ def test_the_limit_that_is_spent_is_the_one_to_raise(api: Server) -> None:
 async def _pause_at_limit(api: Server, job_id: UUID) -> None:
     """As whoever reserves does, when nothing more fits."""
     database = open_database(f"sqlite:///{api.home}/gossamer.db", SystemClock())
-    assert await database.write(pause_by_itself, job_id, AlertKind.BUDGET, "Budget limit reached.")
+    assert await database.write(pause_automatically, job_id, AlertKind.BUDGET, "Budget limit reached.")
     await database.close()
 
 

@@ -17,6 +17,10 @@ from websockets.sync.client import connect
 from gossamer.access import opening, passwords
 from gossamer.api.live import BEHIND, Follower, Live, TooSlow, Update
 from gossamer.clock import SystemClock
+from gossamer.db import tables
+from gossamer.db.database import open_database
+from gossamer.db.schema import ready_database
+from gossamer.db.transactions import Tx
 from gossamer.model.account import Right
 from gossamer.model.job import Job, Progress
 from gossamer.model.page import Visit
@@ -24,10 +28,7 @@ from gossamer.model.states import JobState
 from gossamer.settle.commit import commit
 from gossamer.settle.step import HandBack, Step
 from gossamer.store import events as event_rows
-from gossamer.store import jobs, listings, tables, visits
-from gossamer.store.database import open_database
-from gossamer.store.schema import ready_database
-from gossamer.store.tx import Tx
+from gossamer.store import jobs, visits
 from gossamer.work.ahead import Foresight
 from tests.api.conftest import Server, new_job
 from tests.conftest import AnyDatabase
@@ -240,7 +241,7 @@ def _update(number: int, state: JobState = JobState.RUNNING) -> Update:
 
 async def test_whoever_has_missed_thousands_gets_each_of_them_once(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
-    (first, *_) = await database.read(listings.happened, job.id, None, 1)
+    (first, *_) = await database.read(event_rows.happened, job.id, None, 1)
     await database.write(_add_events, job.id, 5_200)
     await database.write(jobs.move, job.id, JobState.CANCELLED)
     seen = []
@@ -276,7 +277,7 @@ def _add_events(tx: Tx, job_id: UUID, count: int) -> None:
 
 
 def _events_after(tx: Tx, job_id: UUID, after: UUID) -> int:
-    return len(listings.happened(tx, job_id, after, 10_000))
+    return len(event_rows.happened(tx, job_id, after, 10_000))
 
 
 async def test_a_slow_reader_is_dropped() -> None:

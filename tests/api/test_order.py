@@ -14,9 +14,9 @@ from websockets.sync.client import connect
 
 from gossamer.access.opening import issue_key, open_account
 from gossamer.clock import SystemClock
+from gossamer.db.database import open_database
 from gossamer.model.account import Right
 from gossamer.store import accounts
-from gossamer.store.database import open_database
 from tests.api.conftest import Server, server
 from tests.api.described import operations
 

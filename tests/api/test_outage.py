@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from gossamer.clock import SystemClock
-from gossamer.store.schema import upgrade_database
+from gossamer.db.schema import upgrade_database
 from tests.api.conftest import server
 from tests.api.town import town
 from tests.chaos.postgres import postgres_server

@@ -14,9 +14,9 @@ import pytest
 from gossamer.access.opening import issue_key, open_account
 from gossamer.access.tokens import Signer
 from gossamer.clock import SystemClock
+from gossamer.db.database import open_database
 from gossamer.model.account import Right
 from gossamer.store import accounts
-from gossamer.store.database import open_database
 from tests.api.conftest import Server, new_job
 
 pytestmark = pytest.mark.xdist_group("api")  # they share a server

@@ -22,8 +22,8 @@ from gossamer.access.opening import first_key
 from gossamer.api.docs_page import docs_page
 from gossamer.api.serve import listen
 from gossamer.clock import SystemClock
+from gossamer.db.schema import ready_database
 from gossamer.errors import UserError
-from gossamer.store.schema import ready_database
 from tests.api.conftest import Server, new_job, server
 from tests.api.described import description
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from gossamer.access import queries as account_queries
 from gossamer.access.secret_keys import digest_of
 from gossamer.assembly import open_app
 from gossamer.cli import account_desk
@@ -15,7 +16,6 @@ from gossamer.cli.here import LocalHome
 from gossamer.errors import UserError
 from gossamer.model.account import Right
 from gossamer.settings import Settings
-from gossamer.store import keys, users
 
 
 async def test_an_account_gets_a_key_that_is_shown_once_and_revoked(
@@ -30,7 +30,7 @@ async def test_an_account_gets_a_key_that_is_shown_once_and_revoked(
             await account_desk.create_account(app, "Acme Inc.", "Acme", as_json=False)
         await account_desk.make_new_key(LocalHome(app), "acme", "nightly", Right.READ, as_json=True)
         made = orjson.loads(capsys.readouterr().out)
-        held = await app.database.read(keys.holder, digest_of(made["key"]))
+        held = await app.database.read(account_queries.key_holder, digest_of(made["key"]))
         assert held is not None
         assert (held.account, held.right) == ("acme", Right.READ)
         await account_desk.show_keys(LocalHome(app), "acme", as_json=False)
@@ -39,7 +39,7 @@ async def test_an_account_gets_a_key_that_is_shown_once_and_revoked(
         assert made["key"] not in listed
         await account_desk.revoke_one(LocalHome(app), made["id"][-8:], as_json=False)
         assert "is revoked" in capsys.readouterr().out
-        assert await app.database.read(keys.holder, digest_of(made["key"])) is None
+        assert await app.database.read(account_queries.key_holder, digest_of(made["key"])) is None
         with pytest.raises(UserError, match="fits no key"):
             await account_desk.revoke_one(LocalHome(app), "00000000", as_json=False)
         with pytest.raises(UserError, match="There is no account 'nobody'"):
@@ -71,15 +71,17 @@ async def test_a_user_is_made_with_a_password_from_standard_input(
         monkeypatch.setattr(sys, "stdin", io.StringIO("a sentence that only ann says\n"))
         await account_desk.create_user(app, "default", " Ann@acme.test", Right.ADMIN, as_json=False)
         assert "ann@acme.test can log in to default." in capsys.readouterr().out
-        found = await app.database.read(users.by_email, "ann@acme.test")
+        found = await app.database.read(account_queries.user_by_email, "ann@acme.test")
         assert found is not None
         assert found[1].startswith("$argon2id$")
-        login = await app.database.write(users.begin, found[0].id, b"one", app.clock.now() + timedelta(days=1))
+        login = await app.database.write(
+            account_queries.begin_login, found[0].id, b"one", app.clock.now() + timedelta(days=1)
+        )
         monkeypatch.setattr(sys, "stdin", io.StringIO("another sentence of hers\n"))
         await account_desk.change_password(app, "ann@acme.test", as_json=False)
-        changed = await app.database.read(users.by_email, "ann@acme.test")
+        changed = await app.database.read(account_queries.user_by_email, "ann@acme.test")
         assert changed is not None
         assert changed[1] != found[1]
-        assert await app.database.read(users.login, login) is None
+        assert await app.database.read(account_queries.get_login, login) is None
         with pytest.raises(UserError, match="Nobody logs in as 'bob"):
             await account_desk.change_password(app, "bob@acme.test", as_json=False)

@@ -16,11 +16,11 @@ import pytest
 
 from gossamer.cli.copies import free_name
 from gossamer.clock import SystemClock
+from gossamer.db.backup import back_up, examine, opened, put_back, restore
+from gossamer.db.database import SqliteDatabase, open_database
+from gossamer.db.schema import HEAD, known_revisions, ready_database, upgrade
 from gossamer.errors import UserError
-from gossamer.store.backup import back_up, examine, opened
-from gossamer.store.database import SqliteDatabase, open_database
-from gossamer.store.restore import put_back, restore
-from gossamer.store.schema import HEAD, known_revisions, ready_database, upgrade
+from gossamer.store.reclaim import void_all
 from gossamer.work.home import HomeLock
 from tests.chaos.postgres import postgres_server
 from tests.jobs import make_job
@@ -341,7 +341,7 @@ def test_a_restoration_that_fails_puts_back_what_it_moved(tmp_path: Path) -> Non
         assert place.read_bytes()[-5000:] == before
         assert (str(kept) in caught.value.hint) == kept.exists() == (damage is add_two_jobs)
         with pytest.raises(UserError, match="cannot be replaced"):
-            asyncio.run(restore(tmp_path / "broken.db", place, kept, SystemClock()))
+            asyncio.run(restore(tmp_path / "broken.db", place, kept, SystemClock(), void_all))
         assert place.read_bytes()[-5000:] == before
         assert not list(tmp_path.glob(".*"))
 
@@ -418,7 +418,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_restoration_that_is_killed_leaves_the_old_or_the_new(tmp_path: Path, large: Path) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom gossamer.store.restore import put_back\n"
+        "import sys\nfrom pathlib import Path\nfrom gossamer.db.backup import put_back\n"
         "print('go', flush=True)\nput_back(*map(Path, sys.argv[1:]))\nprint('done', flush=True)"
     )
     came_out = set()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gossamer.cli.values import JOBS, known_values
+from gossamer.db.newest_jobs import newest_jobs
 from gossamer.model.ids import short
-from gossamer.store.newest import newest_jobs
 from tests.cli.test_command_help import commands
 from tests.cli.test_startup import HEAVY
 from tests.stories.program import Terminal

@@ -22,9 +22,11 @@ from gossamer.cli.spending import show_spending
 from gossamer.cli.status import show_status
 from gossamer.cli.summary import show_summary
 from gossamer.cli.workers import metrics
+from gossamer.db.tables_money import budgets as rows
 from gossamer.errors import UserError
 from gossamer.export.asking import order_of, request_of
 from gossamer.export.bill import Bill, Method
+from gossamer.export.queries import Rendered
 from gossamer.intake import control
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.alert import AlertKind
@@ -40,10 +42,8 @@ from gossamer.questions.system import figures
 from gossamer.questions.view import View
 from gossamer.settings import Settings
 from gossamer.settle.step import Finished, PageStep, Step
-from gossamer.store import budgets, counters, exports, jobs, memory
-from gossamer.store.ledger_tables import budgets as rows
-from gossamer.store.methods import Rendered
-from gossamer.store.pausing import pause_by_itself
+from gossamer.store import budgets, counters, exports, jobs, rung_stats
+from gossamer.store.jobs import pause_automatically
 from gossamer.work.audit import audit
 from tests.jobs import settle, state_of
 from tests.ledger.purse import make_capped
@@ -226,7 +226,7 @@ async def test_a_job_at_its_limit_goes_on_with_a_higher_one(tmp_path: Path) -> N
 async def test_the_command_is_refused_with_the_next_step(tmp_path: Path) -> None:
     async with open_app(Settings(home=tmp_path)) as app:
         job, _ = await app.database.write(make_capped, Cap(6), "a.test")
-        await app.database.write(pause_by_itself, job.id, AlertKind.BUDGET, "Budget limit reached.")
+        await app.database.write(pause_automatically, job.id, AlertKind.BUDGET, "Budget limit reached.")
     command = (sys.executable, "-m", "gossamer", "job", "resume", str(job.id))
     refused = subprocess.run(
         command, env={**os.environ, "GOSSAMER_HOME": str(tmp_path)}, capture_output=True, text=True
@@ -347,7 +347,8 @@ async def test_the_figures_of_the_system_have_calls_to_providers_and_what_failed
         assert metrics(await figures(View(app)))["flaresolverr_success_rate"] is None
         await a_job(app)
         await app.database.write(
-            memory.learn, {("a.test", "flaresolverr"): Experience(3, 2), ("b.test", "flaresolverr"): Experience(1, 1)}
+            rung_stats.learn,
+            {("a.test", "flaresolverr"): Experience(3, 2), ("b.test", "flaresolverr"): Experience(1, 1)},
         )
         told = metrics(await figures(View(app)))
         assert told["provider_requests_per_second"] == {"scrapingbee": round(3 / 300, 3)}

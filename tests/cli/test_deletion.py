@@ -16,13 +16,13 @@ import pytest
 from sqlalchemy import update
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.schema import upgrade
+from gossamer.db.tables import jobs
+from gossamer.db.transactions import Tx
 from gossamer.model.ids import short
 from gossamer.model.job import Job
-from gossamer.store import retention
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.schema import upgrade
-from gossamer.store.tables import jobs
-from gossamer.store.tx import Tx
+from gossamer.retain import queries as retention_queries
 from tests.retain.finished import finished_job
 from tests.stories.program import LONGEST, Terminal
 
@@ -45,13 +45,13 @@ def home_with(folder: Path, change: Callable[[Tx, Job], Any] | None = None) -> t
 
 def hide(tx: Tx, job: Job) -> None:
     tx.run(update(jobs).values(finished_at=tx.now - timedelta(hours=1)))
-    kept = retention.kept_job(tx, job.id)
+    kept = retention_queries.kept_job(tx, job.id)
     assert kept
-    assert retention.hide(tx, kept, tx.now, "")
+    assert retention_queries.hide(tx, kept, tx.now, "")
 
 
 def archive(tx: Tx, job: Job) -> None:
-    assert retention.archive(tx, job.id, tx.now, "", "user")
+    assert retention_queries.archive(tx, job.id, tx.now, "", "user")
 
 
 @pytest.mark.parametrize(("change", "code"), [(hide, "results.hidden"), (archive, "results.deleted")])

@@ -27,13 +27,14 @@ from gossamer.cli.checkup.finding import Finding, Level
 from gossamer.cli.checkup.home import check_lasting, filesystem_of
 from gossamer.cli.checkup.machine import available_memory
 from gossamer.clock import SystemClock
+from gossamer.db import health
+from gossamer.db.database import open_database
+from gossamer.db.schema import ready_database, upgrade
 from gossamer.errors import StorageAway
 from gossamer.model.alert import AlertKind
 from gossamer.settings import Settings
-from gossamer.store import alerts, events, health
-from gossamer.store.database import open_database
-from gossamer.store.places import enter, leave
-from gossamer.store.schema import ready_database, upgrade
+from gossamer.store import alerts, events, workers
+from gossamer.store.slots import enter, leave
 from gossamer.work.home import HomeLock, home_name
 from tests.conftest import AnyDatabase
 from tests.fetch.loopback import Name, NameServer
@@ -301,7 +302,7 @@ async def test_what_waits_for_a_person_is_counted(
     await database.write(alerts.fire, AlertKind.DISK, "home", "The disk is nearly full.")
     for visit in ("one", "another"):
         await database.write(alerts.fire, AlertKind.DEAD_LETTER, visit, "It was given up.")
-    assert await database.read(health.waiting) == health.Unattended(unfinished=1, dead_letters=2, alerts=3)
+    assert await database.read(workers.waiting) == workers.Unattended(unfinished=1, dead_letters=2, alerts=3)
     monkeypatch.setenv("GOSSAMER_DATABASE_URL", database_url)
     assert (await only("dead letters", Level.WARN)).sentence.startswith("2 visits given up")
     await database.write(alerts.clear, AlertKind.DEAD_LETTER, "another")  # as dropping it does
@@ -494,9 +495,9 @@ async def test_limits_are_held_against_what_is_wanted(tmp_path: Path, monkeypatc
 
 
 async def test_an_event_of_the_newest_job_is_the_newest_moment(database: AnyDatabase) -> None:
-    assert await database.read(health.newest_moment) is None
+    assert await database.read(workers.newest_moment) is None
     job = await database.write(make_job, "a.test")
     await database.write(events.add, job.id, "job.paused", "later")
-    newest, now = await database.read(lambda tx: (health.newest_moment(tx), tx.now))
+    newest, now = await database.read(lambda tx: (workers.newest_moment(tx), tx.now))
     assert newest is not None
     assert timedelta() <= now - newest < timedelta(seconds=30)

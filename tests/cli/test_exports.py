@@ -22,6 +22,8 @@ from uuid import uuid4
 import pytest
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.schema import upgrade
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState, SiteState
@@ -29,8 +31,6 @@ from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import url_key
 from gossamer.settle.step import Finished, Step
 from gossamer.store import jobs
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.schema import upgrade
 from gossamer.work.home import home_name
 from tests.jobs import claim_all, done, make_job, settle
 from tests.stories.program import Terminal

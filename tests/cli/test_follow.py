@@ -9,7 +9,7 @@ from gossamer.cli.screen import QuietScreen
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import JobState
 from gossamer.settings import Settings
-from gossamer.store import jobs, remarks
+from gossamer.store import jobs
 from gossamer.work.home import HomeLock
 from tests.jobs import make_job
 
@@ -38,9 +38,9 @@ async def test_a_remark_is_shown_while_it_holds(tmp_path: Path) -> None:
         screen = _Notes()
         following = asyncio.create_task(Follower(app, job.id, screen).follow())
         await _shown(screen, OTHERS)
-        await app.database.write(remarks.make, job.id, REMARK)
+        await app.database.write(jobs.set_note, job.id, REMARK)
         await _shown(screen, REMARK)
-        await app.database.write(remarks.withdraw, job.id, REMARK)
+        await app.database.write(jobs.withdraw_note, job.id, REMARK)
         await _shown(screen, OTHERS)
         await app.database.write(jobs.move, job.id, JobState.CANCELLED)
         assert (await following).state is JobState.CANCELLED

@@ -8,6 +8,10 @@ from typing import Any, TypeVar
 import pytest
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.newest_jobs import newest_jobs
+from gossamer.db.schema import upgrade
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake import control
 from gossamer.intake.again import next_name
@@ -21,11 +25,7 @@ from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.registry import RECIPES
 from gossamer.settle.step import PageStep, Step
-from gossamer.store import jobs, listed, sites
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.newest import newest_jobs
-from gossamer.store.schema import upgrade
-from gossamer.store.tx import Tx
+from gossamer.store import given_pages, jobs, sites
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all
 from tests.stories.program import Terminal
@@ -52,7 +52,7 @@ def scrape(tx: Tx, *urls: str, name: str = "Scrape of a page") -> Job:
     job = jobs.create(tx, name, RECIPE, params, 1, pages_open=len(urls), extent=Extent(names_pages=True, in_pages=True))
     targets = [Target("a.test", urls[:1], urls[0], urls)]
     created = sites.create_many(tx, job.id, targets)
-    listed.give_pages(tx, job.id, targets, created, DIRECT)
+    given_pages.give_pages(tx, job.id, targets, created, DIRECT)
     jobs.move(tx, job.id, JobState.RUNNING)
     return job
 

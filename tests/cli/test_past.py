@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 
 from gossamer.clock import SystemClock
+from gossamer.db.schema import ready_database
 from gossamer.model.states import JobState
 from gossamer.store import jobs, reclaim
-from gossamer.store.schema import ready_database
 from tests.jobs import claim_all, make_job
 from tests.stories.program import Terminal
 

@@ -12,6 +12,8 @@ from gossamer.cli.here import LocalHome
 from gossamer.cli.look import show_list
 from gossamer.cli.page_list import show_pages
 from gossamer.cli.status import asked_for, show_status
+from gossamer.db import tables
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
@@ -24,8 +26,7 @@ from gossamer.recipes.scrape.params import ScrapeParams
 from gossamer.settings import Settings
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, PageStep, Step
-from gossamer.store import alerts, history, jobs, tables
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, history, jobs
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
 

@@ -14,6 +14,9 @@ from gossamer.assembly import open_app
 from gossamer.cli.here import LocalHome
 from gossamer.cli.summary import screen, show_summary
 from gossamer.clock import SystemClock
+from gossamer.db import tables
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.schema import upgrade
 from gossamer.errors import UserError
 from gossamer.export.errors import ERRORS
 from gossamer.export.overview import survey
@@ -27,9 +30,7 @@ from gossamer.questions.conditions import Conditions
 from gossamer.recipes.base import Asked
 from gossamer.retain.delete import delete_job
 from gossamer.settings import Settings
-from gossamer.store import jobs, tables
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.schema import upgrade
+from gossamer.store import jobs
 from tests import warm
 from tests.conftest import AnyDatabase
 from tests.export.matches import job_with, match

@@ -15,13 +15,13 @@ from gossamer.cli.home import Home
 from gossamer.cli.results import show_results
 from gossamer.cli.status import show_status
 from gossamer.cli.timeline import show_explanation
+from gossamer.db import tables
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.questions.conditions import Conditions
 from gossamer.settings import Settings
-from gossamer.store import tables
-from gossamer.store.tx import Tx
 from gossamer.work.audit import audit
 from tests.retain.finished import finished_job
 

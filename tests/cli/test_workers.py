@@ -6,14 +6,14 @@ from uuid import uuid4
 
 from gossamer.cli.workers import _without_workers
 from gossamer.clock import SystemClock
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.schema import upgrade
 from gossamer.model.desk import DeskKind
 from gossamer.model.export import ExportRequest
 from gossamer.model.worker import Worker
 from gossamer.questions.system import Workers
-from gossamer.store import exports, places, workers
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.desk import place_of
-from gossamer.store.schema import upgrade
+from gossamer.store import exports, slots, workers
+from gossamer.store.queue import background_slot
 from tests.jobs import claim_all, make_job
 from tests.stories.program import Terminal
 
@@ -27,7 +27,7 @@ async def fill(home: Path) -> None:
     job = await database.write(make_job, "c.test")
     await database.write(exports.add, job.id, [ExportRequest("results", "csv", f"{n}.csv", {}) for n in range(3)], "")
     assert await database.write(exports.claim, "box/1", "", uuid4(), timedelta(minutes=1))
-    assert await database.write(places.enter, place_of(DeskKind.EXPORT), "box/1", 3, timedelta(minutes=1))
+    assert await database.write(slots.enter, background_slot(DeskKind.EXPORT), "box/1", 3, timedelta(minutes=1))
     await database.write(workers.beat, Worker("box/0-7", "box", 7, {"http": 95, "desk": 5}, "1.2", now, now))
     await database.close()
 

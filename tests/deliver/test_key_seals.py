@@ -8,6 +8,8 @@ import pytest
 from sqlalchemy import text, update
 
 from gossamer.access.sealing import Sealer
+from gossamer.db.tables import endpoint_keys
+from gossamer.db.transactions import Tx
 from gossamer.deliver import webhooks
 from gossamer.deliver.key_seals import KeySeals
 from gossamer.deliver.sender import UNREADABLE, Sender
@@ -17,8 +19,6 @@ from gossamer.errors import UserError
 from gossamer.fetch.post import Poster
 from gossamer.model.money import ACCOUNT
 from gossamer.model.webhook import DeliveryState, SigningKey
-from gossamer.store.tx import Tx
-from gossamer.store.webhook_tables import endpoint_keys
 from tests.conftest import AnyDatabase
 from tests.deliver.conftest import SEALS, MakeSender
 from tests.deliver.listener import Listener

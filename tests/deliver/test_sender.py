@@ -10,6 +10,10 @@ import pytest
 from sqlalchemy import update
 from standardwebhooks import WebhookVerificationError
 
+from gossamer.db.tables import deliveries as delivery_rows
+from gossamer.db.tables import endpoints as endpoint_rows
+from gossamer.db.transactions import Tx
+from gossamer.deliver import queries as webhook_queries
 from gossamer.deliver import webhooks
 from gossamer.deliver.sender import Sender
 from gossamer.deliver.webhooks import Made
@@ -18,10 +22,7 @@ from gossamer.model.alert import AlertKind
 from gossamer.model.money import ACCOUNT
 from gossamer.model.states import JobState
 from gossamer.model.webhook import Delivery, DeliveryState, EndpointState
-from gossamer.store import alerts, deliveries, endpoints, jobs
-from gossamer.store.tx import Tx
-from gossamer.store.webhook_tables import deliveries as delivery_rows
-from gossamer.store.webhook_tables import endpoints as endpoint_rows
+from gossamer.store import alerts, jobs
 from tests.conftest import AnyDatabase
 from tests.deliver.conftest import SEALS, MakeSender
 from tests.deliver.listener import Listener
@@ -136,14 +137,16 @@ async def test_what_a_dead_sender_left_is_sent_by_the_next_under_the_same_id(
 ) -> None:
     message = await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
     gone = UUID(int=7)
-    assert await database.write(endpoints.hold, made.endpoint.id, gone, "home/runner-1", timedelta(minutes=5))
+    assert await database.write(
+        webhook_queries.hold_endpoint, made.endpoint.id, gone, "home/runner-1", timedelta(minutes=5)
+    )
     assert await make_sender().send_due(SOON) == 0
     # Five minutes later.
-    assert await database.write(endpoints.keep, made.endpoint.id, gone, timedelta(seconds=-1), {})
+    assert await database.write(webhook_queries.keep_endpoint, made.endpoint.id, gone, timedelta(seconds=-1), {})
     assert await make_sender().send_due(SOON) == 1
     assert listener.received[0].id == message.message_id
     # One that was only slow finds out that it is no longer its own.
-    assert not await database.write(endpoints.keep, made.endpoint.id, gone, timedelta(seconds=1), {})
+    assert not await database.write(webhook_queries.keep_endpoint, made.endpoint.id, gone, timedelta(seconds=1), {})
 
 
 async def test_a_home_that_is_worked_anew_need_not_wait_for_its_former_lease(
@@ -151,10 +154,10 @@ async def test_a_home_that_is_worked_anew_need_not_wait_for_its_former_lease(
 ) -> None:
     await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
     long = timedelta(hours=1)
-    assert await database.write(endpoints.hold, made.endpoint.id, UUID(int=7), "home/runner-1", long)
-    await database.write(endpoints.void, "other/runner-")
+    assert await database.write(webhook_queries.hold_endpoint, made.endpoint.id, UUID(int=7), "home/runner-1", long)
+    await database.write(webhook_queries.void_leases, "other/runner-")
     assert await sender.send_due(SOON) == 0
-    await database.write(endpoints.void, "home/runner-")
+    await database.write(webhook_queries.void_leases, "home/runner-")
     assert await sender.send_due(SOON) == 1
 
 
@@ -282,7 +285,7 @@ async def test_the_loop_sends_what_is_written_while_it_runs(
         await running
     # It lets go of the endpoint long before its lease runs out.
     async with asyncio.timeout(10):
-        while not await database.write(endpoints.hold, made.endpoint.id, UUID(int=9), "test/2", SOON):
+        while not await database.write(webhook_queries.hold_endpoint, made.endpoint.id, UUID(int=9), "test/2", SOON):
             await asyncio.sleep(0.02)
 
 
@@ -291,7 +294,7 @@ async def test_what_is_old_goes_from_the_log(database: AnyDatabase, sender: Send
     await sender.send_due(SOON)
     waiting = await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
     await database.write(_make_old)
-    assert await database.write(deliveries.forget_old, timedelta(days=30)) == 1
+    assert await database.write(webhook_queries.forget_old_deliveries, timedelta(days=30)) == 1
     assert [one.id for one in await webhooks.log(database, ACCOUNT)] == [waiting.id]
 
 

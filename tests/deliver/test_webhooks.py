@@ -5,12 +5,12 @@ from uuid import UUID
 
 import pytest
 
+from gossamer.deliver import queries as webhook_queries
 from gossamer.deliver import webhooks
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.money import ACCOUNT
 from gossamer.model.webhook import DeliveryState, EndpointState, EventType
-from gossamer.store import endpoints
 from tests.conftest import AnyDatabase
 from tests.deliver.conftest import SEALS
 
@@ -48,7 +48,7 @@ async def test_removing_takes_its_log_and_its_secret_along(database: AnyDatabase
     await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
     await webhooks.remove(database, ACCOUNT, made.endpoint.id)
     assert await webhooks.log(database, ACCOUNT) == []
-    assert await database.read(endpoints.keys, made.endpoint.id) == ()
+    assert await database.read(webhook_queries.keys_of, made.endpoint.id) == ()
 
 
 async def test_nobody_reaches_what_belongs_to_another_account(database: AnyDatabase) -> None:
@@ -76,7 +76,7 @@ async def test_nobody_reaches_what_belongs_to_another_account(database: AnyDatab
             await attempt
         assert caught.value.code == "webhook.no_delivery"
     assert await webhooks.get(database, "theirs", identifier) == made.endpoint
-    assert len(await database.read(endpoints.keys, identifier)) == 1
+    assert len(await database.read(webhook_queries.keys_of, identifier)) == 1
 
 
 async def test_the_log_is_read_page_by_page(database: AnyDatabase) -> None:
@@ -110,15 +110,15 @@ async def test_of_secrets_the_last_two_are_kept_at_most(database: AnyDatabase) -
     spelled = [made.secret]
     spelled += [await webhooks.rotate(database, SEALS, ACCOUNT, made.endpoint.id) for _ in range(3)]
     assert len(set(spelled)) == 4
-    kept = [key.spelled for key in SEALS.opened(await database.read(endpoints.keys, made.endpoint.id))]
+    kept = [key.spelled for key in SEALS.opened(await database.read(webhook_queries.keys_of, made.endpoint.id))]
     assert kept == [spelled[3], spelled[2]]
     with pytest.raises(UserError, match="7 days"):
         await webhooks.rotate(database, SEALS, ACCOUNT, made.endpoint.id, timedelta(days=8))
     # A transaction whose end was not heard of is made again: the one before stays valid all the same.
     sealed = SEALS.seal(b"k" * 32, made.endpoint.id)
     for _ in range(2):
-        assert await database.write(endpoints.rotate, ACCOUNT, made.endpoint.id, sealed, timedelta(hours=1))
-    kept = [key.spelled for key in SEALS.opened(await database.read(endpoints.keys, made.endpoint.id))]
+        assert await database.write(webhook_queries.rotate_key, ACCOUNT, made.endpoint.id, sealed, timedelta(hours=1))
+    kept = [key.spelled for key in SEALS.opened(await database.read(webhook_queries.keys_of, made.endpoint.id))]
     assert kept[1:] == [spelled[3]]
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
+from gossamer.db import tables
+from gossamer.db.transactions import Tx
 from gossamer.export.bill import Bill, Method, read_bill, saving_of
 from gossamer.export.bill_words import assumed_sentence, percent, rendering_sentences, saved_words, used_sentences
 from gossamer.export.overview import survey
@@ -19,8 +21,7 @@ from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState, SiteState
 from gossamer.recipes.base import Asked
 from gossamer.settle.step import Finished, PageStep, Step
-from gossamer.store import counters, tables
-from gossamer.store.tx import Tx
+from gossamer.store import counters
 from tests.conftest import AnyDatabase
 from tests.jobs import settle
 from tests.ledger.purse import granted, make_capped, treasurer

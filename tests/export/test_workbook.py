@@ -15,6 +15,9 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.schema import upgrade
+from gossamer.db.transactions import Tx
 from gossamer.export import sheet as sheets
 from gossamer.export.frame import heading
 from gossamer.export.overview import MATCHES
@@ -28,9 +31,6 @@ from gossamer.model.job import Job, Target
 from gossamer.model.states import JobState
 from gossamer.recipes.base import Asked, Looks
 from gossamer.store import jobs, sites
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.schema import upgrade
-from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.export.matches import Row, job_with, match
 from tests.export.test_bill import hybrid_job

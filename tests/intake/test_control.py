@@ -3,6 +3,9 @@
 import pytest
 from sqlalchemy import select, update
 
+from gossamer.db import tables
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake import control
 from gossamer.intake.control import POSSIBLE
@@ -12,10 +15,8 @@ from gossamer.model.job import Job
 from gossamer.model.money import Cap, Reservation
 from gossamer.model.states import JobState
 from gossamer.settle.step import Step
-from gossamer.store import alerts, budgets, jobs, tables
-from gossamer.store.database import Database
-from gossamer.store.pausing import pause_by_itself
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, budgets, jobs
+from gossamer.store.jobs import pause_automatically
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of
 from tests.ledger.purse import treasurer
@@ -120,7 +121,7 @@ async def test_a_pause_during_a_pause_is_the_same_pause(database: AnyDatabase) -
 
 async def test_cancelling_clears_why_it_was_paused(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
-    await database.write(pause_by_itself, job.id, AlertKind.DEADLINE, "too long")
+    await database.write(pause_automatically, job.id, AlertKind.DEADLINE, "too long")
     await control.cancel(database, job)
     assert await database.read(alerts.of_job, job.id) == []
 
@@ -146,7 +147,7 @@ async def _at_its_limit(database: AnyDatabase, cap: Cap) -> Job:
     await database.write(budgets.open_job, job.id, cap)
     (visit,) = await database.write(claim_all)
     await settle(database, done(visit, "http://a.test/"))
-    await database.write(pause_by_itself, job.id, AlertKind.BUDGET, "Budget limit reached.")
+    await database.write(pause_automatically, job.id, AlertKind.BUDGET, "Budget limit reached.")
     found = await database.read(jobs.get, job.id)
     assert found
     return found
@@ -189,7 +190,7 @@ async def test_what_was_said_of_its_budget_is_over_with_the_job(database: AnyDat
     granted = await treasurer(database).reserve(visit, "dear")
     assert isinstance(granted, Reservation)
     await settle(database, Step(visit, charges=(granted.charge(25),)))
-    await database.write(pause_by_itself, job.id, AlertKind.BUDGET, "Budget limit reached.")
+    await database.write(pause_automatically, job.id, AlertKind.BUDGET, "Budget limit reached.")
     other = await database.write(make_job, "b.test")
     await database.write(alerts.fire, AlertKind.BUDGET, str(other.id), "Reached.", job_id=other.id)
     for of in (job, other):

@@ -2,12 +2,12 @@
 
 from random import Random
 
+from gossamer.db.transactions import Tx
 from gossamer.intake import control
 from gossamer.intake.estimate import forecast, not_known
 from gossamer.model.estimate import Probed, Record
 from gossamer.model.ladders import Mode
 from gossamer.store import estimates, jobs
-from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job
 from tests.ledger.past import Site, asked, run, web

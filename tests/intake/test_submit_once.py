@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import open_database
 from gossamer.errors import UserError
 from gossamer.intake.submit import submit, submit_once
 from gossamer.model.ids import short
@@ -17,7 +18,6 @@ from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.store import budgets, counters, jobs
-from gossamer.store.database import open_database
 from tests.conftest import AnyDatabase
 
 TARGETS = (Target("a.test", ("http://a.test/",), "a.test"), Target("b.test", ("http://b.test/",), "b.test"))

@@ -4,9 +4,9 @@ from uuid import UUID
 
 import pytest
 
+from gossamer.db.transactions import Tx
 from gossamer.intake.typed_id import NotAnId, Several, find_id
 from gossamer.model.ids import fits
-from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 
 KNOWN = [UUID(int=number << 64 | number) for number in (0xABCD0001, 0xABCD0002, 0xABCD0003, 0xABCD0004, 0xABCD0005)]

@@ -11,6 +11,8 @@ import pytest
 from sqlalchemy import select, update
 
 from gossamer.clock import FrozenClock
+from gossamer.db import tables
+from gossamer.db.transactions import Tx
 from gossamer.dispatch import Nudge
 from gossamer.dispatch.local import LocalDispatcher
 from gossamer.issuing.deal import issue as issue_in_a_home
@@ -20,8 +22,7 @@ from gossamer.model.job import Target
 from gossamer.model.priority import Priority
 from gossamer.model.states import JobState, VisitState
 from gossamer.model.worker import Worker
-from gossamer.store import alerts, jobs, places, queue, reclaim, sites, tables, visits, workers
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, jobs, queue, reclaim, sites, slots, visits, workers
 from gossamer.telemetry import configure
 from gossamer.work.sweep import Sweeper
 from tests.conftest import AnyDatabase
@@ -357,12 +358,12 @@ async def test_a_large_job_and_a_small_one_both_move(database: AnyDatabase) -> N
 async def test_only_who_holds_the_place_issues(database: AnyDatabase) -> None:
     await database.write(make_job, *hosts(5))
     await worker(database, 100)
-    assert await database.write(places.enter, PLACE, "two", 1, LEASE)
+    assert await database.write(slots.enter, PLACE, "two", 1, LEASE)
     issuer, _ = issuer_of(database)
     with pytest.raises(LostPlace):
         await issuer.look()
     assert await database.read(queue.in_hand) == {}
-    await database.write(places.leave, PLACE, "two")
+    await database.write(slots.leave, PLACE, "two")
     assert await issuer.look() == 5
 
 

@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 
 from gossamer.clock import SystemClock
-from gossamer.store.database import open_database
-from gossamer.store.schema import upgrade
+from gossamer.db.database import open_database
+from gossamer.db.schema import upgrade
 from tests.chaos.postgres import postgres_server
 from tests.ledger.trial import CAP, check, spend
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from gossamer.clock import Clock, SystemClock
+from gossamer.db.transactions import Tx
 from gossamer.ledger.prices import PriceList
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.job import Job
@@ -12,7 +13,6 @@ from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState
 from gossamer.settle.step import PageStep, Step
 from gossamer.store import budgets
-from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job
 

@@ -12,6 +12,9 @@ from uuid import UUID, uuid4
 from sqlalchemy import select
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import Database, open_database
+from gossamer.db.tables import visits as rows
+from gossamer.db.transactions import Tx
 from gossamer.fetch.connect_to import parse_connect_to
 from gossamer.fetch.errors import FetchError
 from gossamer.fetch.guard import Guard
@@ -26,9 +29,6 @@ from gossamer.model.states import PageState
 from gossamer.settle.commit import commit
 from gossamer.settle.step import PageStep, Step
 from gossamer.store import visits
-from gossamer.store.database import Database, open_database
-from gossamer.store.tables import visits as rows
-from gossamer.store.tx import Tx
 
 # What the operator takes for the worst is mostly more than what the provider takes in the end: 1, 5, 10, 25 and 75.
 WORST = {

@@ -11,15 +11,14 @@ import pytest
 from sqlalchemy import event, text
 
 from gossamer.clock import FrozenClock, SystemClock
+from gossamer.db.database import PostgresDatabase
+from gossamer.db.transactions import POSTGRES, Tx
 from gossamer.errors import StorageAway
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.money import NOTHING, Amount, Cap, Refusal, Reservation, Why
 from gossamer.model.states import JobState
-from gossamer.store import bookings, grants, reservations
-from gossamer.store.database import PostgresDatabase
-from gossamer.store.dialect import POSTGRES
-from gossamer.store.outlook import Asked
-from gossamer.store.tx import Tx
+from gossamer.store import charges, reservations
+from gossamer.store.budgets import PaidRequest
 from tests.conftest import AnyDatabase
 from tests.jobs import state_of
 from tests.ledger.proof import assert_books_balance
@@ -41,9 +40,9 @@ async def pooled(new_postgres: Callable[[], str], pooler: str) -> AsyncIterator[
     await opened.close()
 
 
-def ask(visit: object, rung: str = "dear") -> Asked:
+def ask(visit: object, rung: str = "dear") -> PaidRequest:
     price = PRICES.priced(rung)
-    return Asked(uuid4(), visit, None, price, price.worst_amount())  # type: ignore[arg-type]
+    return PaidRequest(uuid4(), visit, None, price, price.worst_amount())  # type: ignore[arg-type]
 
 
 @asynccontextmanager
@@ -79,9 +78,9 @@ async def test_behind_another_pool_it_is_the_same(pooled: PostgresDatabase) -> N
     one = treasurer(pooled)
     await granted(one, visit, "cheap")
     today = (await pooled.read(lambda tx: tx.now)).date()
-    beside = await pooled.write_one(grants.grant, [ask(visit)], NO_CAPS, today)
+    beside = await pooled.write_one(reservations.reserve_all, [ask(visit)], NO_CAPS, today)
     assert beside
-    await pooled.write(bookings.settle, [beside[0].charge(7)])
+    await pooled.write(charges.settle, [beside[0].charge(7)])
     assert await purse(pooled, job) == (Amount(1, 10_000), Amount(7, 70_000))
     await assert_books_balance(pooled)
 
@@ -92,14 +91,14 @@ async def test_two_processes_that_ask_at_once_see_each_other(server: PostgresDat
     one.release(await granted(one, visit, "dear"))
     await one.close()
     today = (await server.read(lambda tx: tx.now)).date()
-    async with meanwhile(server, lambda tx: grants.grant(tx, [ask(visit)], NO_CAPS, today)):
+    async with meanwhile(server, lambda tx: reservations.reserve_all(tx, [ask(visit)], NO_CAPS, today)):
         late = asyncio.create_task(one.reserve(visit, "dear"))
     refusal = await late
     assert isinstance(refusal, Refusal)
     assert refusal.why is Why.CROWDED
     assert await purse(server, job) == (Amount(25, 250_000), NOTHING)
     # There is room for a cheap one beside it, and what the other has taken is not forgotten.
-    async with meanwhile(server, lambda tx: grants.grant(tx, [ask(visit, "cheap")], NO_CAPS, today)):
+    async with meanwhile(server, lambda tx: reservations.reserve_all(tx, [ask(visit, "cheap")], NO_CAPS, today)):
         late = asyncio.create_task(one.reserve(visit, "cheap"))
     assert isinstance(await late, Reservation)
     assert (await purse(server, job))[0].credits == 27
@@ -112,7 +111,7 @@ async def test_a_rung_that_is_closed_while_we_wait_for_the_budgets_is_not_used(s
     one = treasurer(server)
     dear = await granted(one, visit, "dear")
     await granted(one, elsewhere, "dear")
-    async with meanwhile(server, lambda tx: bookings.settle(tx, [dear.charge(26)])):
+    async with meanwhile(server, lambda tx: charges.settle(tx, [dear.charge(26)])):
         late = asyncio.create_task(one.reserve(elsewhere, "dear"))
     refusal = await late
     assert isinstance(refusal, Refusal)
@@ -125,8 +124,8 @@ async def test_so_it_is_where_the_budgets_are_held_by_a_statement_of_their_own(s
     _, (visit,) = await server.write(make_capped, Cap())
     one = treasurer(server)
     dear = await granted(one, visit, "dear")
-    async with meanwhile(server, lambda tx: bookings.settle(tx, [dear.charge(26)])):
-        late = asyncio.create_task(server.write(bookings.reserve, [ask(visit)], NO_CAPS))
+    async with meanwhile(server, lambda tx: charges.settle(tx, [dear.charge(26)])):
+        late = asyncio.create_task(server.write(reservations.reserve, [ask(visit)], NO_CAPS))
     (refusal,) = await late
     assert isinstance(refusal, Refusal)
     assert (refusal.why, refusal.used) == (Why.CLOSED, 26)
@@ -137,13 +136,13 @@ async def test_what_was_asked_over_a_broken_connection_and_done_meanwhile_is_not
     server: PostgresDatabase,
 ) -> None:
     job, (visit,) = await server.write(make_capped, Cap(100))
-    await server.write(bookings.reserve, [ask(visit, "cheap")], NO_CAPS)
+    await server.write(reservations.reserve, [ask(visit, "cheap")], NO_CAPS)
     today = (await server.read(lambda tx: tx.now)).date()
     same = ask(visit)
-    async with meanwhile(server, lambda tx: grants.grant(tx, [same], NO_CAPS, today)):
-        again = asyncio.create_task(server.write_one(grants.grant, [same], NO_CAPS, today))
+    async with meanwhile(server, lambda tx: reservations.reserve_all(tx, [same], NO_CAPS, today)):
+        again = asyncio.create_task(server.write_one(reservations.reserve_all, [same], NO_CAPS, today))
     assert await again is None
-    (answer,) = await server.write(bookings.reserve, [same], NO_CAPS)
+    (answer,) = await server.write(reservations.reserve, [same], NO_CAPS)
     assert isinstance(answer, Reservation)
     assert (await purse(server, job))[0].credits == 26
     await assert_books_balance(server)
@@ -182,7 +181,7 @@ class Deaf:
 
 async def test_a_grant_nobody_heard_of_is_given_back_when_the_database_is_there_again(database: AnyDatabase) -> None:
     job, (visit,) = await database.write(make_capped, Cap(100))
-    await database.write(bookings.release, [(await granted(treasurer(database), visit, "cheap")).id])
+    await database.write(charges.release, [(await granted(treasurer(database), visit, "cheap")).id])
     deaf = Deaf(database)
     one = Treasurer(deaf, SystemClock(), PRICES, NO_CAPS)  # type: ignore[arg-type]
     with pytest.raises(StorageAway):

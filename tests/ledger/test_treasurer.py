@@ -10,6 +10,10 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
 from gossamer.clock import FrozenClock
+from gossamer.db import tables
+from gossamer.db import tables_money as t
+from gossamer.db.tables import visits
+from gossamer.db.transactions import Tx
 from gossamer.ledger.prices import PriceList
 from gossamer.model.alert import AlertKind
 from gossamer.model.job import Job
@@ -18,11 +22,8 @@ from gossamer.model.page import Visit
 from gossamer.model.states import JobState
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Step
-from gossamer.store import alerts, bookings, budgets, charges, job_keys, jobs, reservations, tables
-from gossamer.store import ledger_tables as t
-from gossamer.store.outlook import Asked
-from gossamer.store.tables import visits
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, budgets, charges, jobs, reservations
+from gossamer.store.budgets import PaidRequest
 from gossamer.work.sweep import Sweeper
 from tests.conftest import AnyDatabase
 from tests.heard import statements
@@ -58,9 +59,9 @@ async def test_the_same_charge_twice_is_booked_once(database: AnyDatabase) -> No
 async def test_the_same_reservation_twice_is_made_once(database: AnyDatabase) -> None:
     job, (visit,) = await database.write(make_capped, Cap(100))
     price = PRICES.priced("dear")
-    asked = [Asked(uuid4(), visit, None, price, price.worst_amount())]
+    asked = [PaidRequest(uuid4(), visit, None, price, price.worst_amount())]
     caps = {scope: Cap() for scope in Scope}
-    first, again = [await database.write(bookings.reserve, asked, caps) for _ in range(2)]
+    first, again = [await database.write(reservations.reserve, asked, caps) for _ in range(2)]
     assert isinstance(first[0], Reservation)
     assert isinstance(again[0], Reservation)
     assert first[0].id == again[0].id
@@ -188,7 +189,7 @@ async def test_an_account_spends_from_a_budget_of_its_own(database: AnyDatabase)
     # Whoever has spent nothing goes on.
     await granted(one, other, "dear")
     assert await state_of(database, zenith.id) is JobState.RUNNING
-    await database.write(bookings.assume, [lost.id])
+    await database.write(charges.assume, [lost.id])
     _, months = await database.read(budgets.today)
     assert {name: (of.reserved.credits, of.spent.credits) for name, of in months.items()} == {
         "acme": (0, 25),
@@ -291,7 +292,7 @@ async def test_a_price_above_the_worst_with_a_jobs_own_key_is_booked_and_pauses_
 ) -> None:
     job, (visit,) = await database.write(make_capped, Cap(100))
     other, (elsewhere,) = await database.write(make_capped, Cap(100), "b.test")
-    await database.write(job_keys.keep, job.id, {"bee": b"sealed"})
+    await database.write(jobs.keep_provider_keys, job.id, {"bee": b"sealed"})
     reservation = await granted(treasurer(database), visit, "cheap")
     await settle(database, paid(visit, "1", reservation.charge(150)))
     assert await purse(database, job) == (NOTHING, Amount(150, 1_500_000))
@@ -334,7 +335,7 @@ async def test_a_day_ends_at_midnight_utc(database: AnyDatabase) -> None:
     def reserve(tx: Tx) -> Reservation | Refusal:
         # On a server the time is the server's; here it is the test's.
         at = Tx(tx.conn, replace(tx.dialect, own_clock=False), clock)
-        return bookings.reserve(at, [Asked(uuid4(), visit, None, price, price.worst_amount())], caps)[0]
+        return reservations.reserve(at, [PaidRequest(uuid4(), visit, None, price, price.worst_amount())], caps)[0]
 
     before = await database.write(reserve)
     assert isinstance(before, Reservation)

@@ -4,10 +4,11 @@ import pytest
 from sqlalchemy import insert
 from sqlalchemy.exc import DBAPIError
 
+from gossamer.db.tables_money import charges
+from gossamer.db.transactions import Tx
 from gossamer.model.money import Cap
-from gossamer.store import bookings, budgets
-from gossamer.store.ledger_tables import charges
-from gossamer.store.tx import Tx
+from gossamer.store import budgets
+from gossamer.store import charges as charge_store
 from tests.conftest import AnyDatabase
 from tests.ledger.purse import granted, make_capped, treasurer
 from tests.ledger.trial import check, spend
@@ -31,7 +32,7 @@ async def test_those_who_watch_see_a_credit_that_the_budgets_do_not_know_of(data
 
     with pytest.raises(DBAPIError, match="cap"):
         await database.write(book_beside)
-    await database.write(bookings.settle, [held.charge(25)])
+    await database.write(charge_store.settle, [held.charge(25)])
     looks, most = await database.read(watched)
     assert (await database.read(budgets.of_job, job.id)).spent.credits == most == 25
     assert looks >= 3

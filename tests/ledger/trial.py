@@ -17,12 +17,12 @@ from uuid import UUID
 from sqlalchemy import select
 
 from gossamer.clock import SystemClock
+from gossamer.db import tables_money as t
+from gossamer.db.database import Database, open_database
+from gossamer.db.transactions import Tx
 from gossamer.model.job import Job
 from gossamer.model.money import Amount, Budget, Cap
-from gossamer.store import audit_money, bookings, budgets, reclaim, reservations
-from gossamer.store import ledger_tables as t
-from gossamer.store.database import Database, open_database
-from gossamer.store.tx import Tx
+from gossamer.store import audit, budgets, charges, reclaim, reservations
 from gossamer_sandbox.providers import Running, emulate
 from gossamer_sandbox.providers.storms import Kind, Storm
 from gossamer_sandbox.providers.wire import Answer, Request, serve
@@ -78,7 +78,7 @@ async def spend(url: str, seed: int, kills: int = 1) -> Outcome:
             await database.read(budgets.of_job, job.id),
             await database.read(_charges, job.id),
             bill,
-            await database.read(audit_money.everything),
+            await database.read(audit.money_faults),
             *await database.read(watched),
             kills,
         )
@@ -148,7 +148,7 @@ async def _provider(connect_to: str, chances: random.Random) -> AsyncIterator[Ru
 async def _sweep(database: Database, number: int) -> None:
     """What the sweeper does once it is sure that a process is gone."""
     await database.write(reclaim.void_worker, f"spenders/{number}", "it is gone", deadly=True)
-    await database.write(bookings.assume, await database.read(reservations.orphans))
+    await database.write(charges.assume, await database.read(reservations.orphans))
 
 
 def check(found: Outcome) -> None:

@@ -7,7 +7,7 @@ rows. Postgres looks at each transaction as a whole when it commits, and the bud
 
 from sqlalchemy import text
 
-from gossamer.store.tx import Tx
+from gossamer.db.transactions import Tx
 
 _LOG = "CREATE TABLE watched (number {serial} PRIMARY KEY, held bigint, booked bigint, said bigint)"
 _POSTGRES = """

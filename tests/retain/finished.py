@@ -5,12 +5,12 @@ from uuid import UUID
 
 from sqlalchemy import func, select
 
+from gossamer.db import tables as t
+from gossamer.db.transactions import Tx
 from gossamer.model.job import Job
 from gossamer.model.states import JobState, SiteState
 from gossamer.settle.step import Finished, SiteFacts, Step
 from gossamer.store import jobs
-from gossamer.store import tables as t
-from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
 

@@ -5,14 +5,15 @@ from uuid import UUID
 
 import pytest
 
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
+from gossamer.retain import queries as retention_queries
 from gossamer.retain.classes import Terms
 from gossamer.retain.delete import delete_job
 from gossamer.retain.retainer import Retainer
-from gossamer.store import events, jobs, retention
-from gossamer.store.tx import Tx
+from gossamer.store import events, jobs
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job, state_of
 from tests.retain.finished import finished_job, rows_of
@@ -62,8 +63,8 @@ async def test_an_interrupted_deletion_is_finished_by_the_next_pass(database: An
     job = await finished_job(database)
 
     def begin(tx: Tx) -> None:
-        assert retention.archive(tx, job.id, tx.now, "by hand", "user")
-        assert retention.purge_step(tx, job.id, 4) == 4
+        assert retention_queries.archive(tx, job.id, tx.now, "by hand", "user")
+        assert retention_queries.purge_step(tx, job.id, 4) == 4
 
     await database.write(begin)
     assert (await database.read(rows_of, job.id))["records"] == 2

@@ -6,18 +6,19 @@ from uuid import UUID
 import pytest
 from sqlalchemy import func, select, update
 
+from gossamer.db.tables import exports as export_rows
+from gossamer.db.tables import jobs as job_rows
+from gossamer.db.tables import metadata
+from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
 from gossamer.model.export import ExportRequest
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
+from gossamer.retain import queries as retention_queries
 from gossamer.retain.classes import Terms
 from gossamer.retain.delete import delete_job
 from gossamer.retain.retainer import NextStep, Retainer, RetentionReport
-from gossamer.store import alerts, budgets, counters, events, exports, jobs, retention, sites
-from gossamer.store.all_tables import metadata
-from gossamer.store.tables import exports as export_rows
-from gossamer.store.tables import jobs as job_rows
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, budgets, counters, events, exports, jobs, sites
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of
 from tests.retain.finished import finished_job, rows_of
@@ -51,7 +52,7 @@ async def test_results_are_hidden_then_deleted_and_the_job_is_kept(database: Any
     told = [event.kind for event in await database.read(events.of_job, job.id)]
     assert told[-2:] == ["job.hidden", "job.archived"]
     assert not [kind for kind in told if not kind.startswith("job.")]
-    assert await database.read(retention.deleted_at, job.id) is not None
+    assert await database.read(retention_queries.deleted_at, job.id) is not None
     assert await retainer.pass_once(after(400)) == NOTHING
 
 
@@ -107,11 +108,11 @@ async def test_who_loses_a_visit_to_a_deletion_can_read_why(database: AnyDatabas
     job = await database.write(make_job, "a.test", "b.test")
     held = await database.write(claim_all)
     await database.write(jobs.move, job.id, JobState.CANCELLED)
-    await database.write(retention.let_go, job.id)
+    await database.write(retention_queries.let_go, job.id)
     told = [one for one in await database.read(events.of_job, job.id) if one.kind == "visit.ready"]
     assert {one.visit_id for one in told} == {visit.id for visit in held}
     assert {(one.who, one.why) for one in told} == {("home/0-1", "its job is at rest")}
-    await database.write(retention.let_go, job.id)
+    await database.write(retention_queries.let_go, job.id)
     assert len(await database.read(events.of_job, job.id)) == len(told) + 5
 
 
@@ -126,7 +127,7 @@ async def test_who_keeps_results_for_longer_sees_hidden_ones_again(database: Any
     job = await finished_job(database)
     await Retainer(database, TERMS).pass_once(after(91))
     assert (await Retainer(database, Terms(timedelta(days=365))).pass_once(after(99))).shown == (job.id,)
-    kept = await database.read(retention.kept_job, job.id)
+    kept = await database.read(retention_queries.kept_job, job.id)
     assert kept
     assert kept.hidden_at is None
 

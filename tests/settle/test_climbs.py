@@ -7,15 +7,15 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from gossamer.db.tables import sites as site_rows
+from gossamer.db.tables import visits as visit_rows
+from gossamer.db.transactions import Tx
 from gossamer.model.page import Attempt, Page, Visit
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.step import Finished, HandBack, HandOver, PageStep, Rested, Step
 from gossamer.store import counters, events, jobs, pages, reclaim, sites, visits
 from gossamer.store.pages import PagesOfVisit
-from gossamer.store.tables import sites as site_rows
-from gossamer.store.tables import visits as visit_rows
-from gossamer.store.tx import Tx
 from tests.auditing import assert_clean
 from tests.conftest import AnyDatabase
 from tests.jobs import LEASE, claim_all, done, make_job, settle, tokens

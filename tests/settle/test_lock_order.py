@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import select, text
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import PostgresDatabase
+from gossamer.db.tables import visits
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.step import Finished, HandOver, PageStep, Step
 from gossamer.store import counters
-from gossamer.store.database import PostgresDatabase
-from gossamer.store.tables import visits
 from tests.jobs import claim_all, done, make_job, settle
 
 WAITING = text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")

@@ -2,13 +2,13 @@
 
 from sqlalchemy import update
 
+from gossamer.db.tables import pages as page_rows
+from gossamer.db.transactions import Tx
 from gossamer.model.page import Page
 from gossamer.model.states import PAGE_MOVES, PageState
 from gossamer.settle.commit import commit
 from gossamer.settle.step import PageStep, Step
 from gossamer.store import pages
-from gossamer.store.tables import pages as page_rows
-from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job, settle
 

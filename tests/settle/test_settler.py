@@ -6,11 +6,11 @@ from pathlib import Path
 from uuid import uuid4
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.schema import upgrade
+from gossamer.db.transactions import Tx
 from gossamer.settle.settler import MOST_WAITED_FOR, MOST_WAITING, Settler
 from gossamer.store import counters
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.schema import upgrade
-from gossamer.store.tx import Tx
 from tests.jobs import claim_all, done, make_job
 
 PAGES = 2 * MOST_WAITING + 50

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from gossamer.clock import SystemClock
-from gossamer.store.database import PostgresDatabase, open_database
+from gossamer.db.database import PostgresDatabase, open_database
 from tests.conftest import AnyDatabase
 from tests.partitioned import watch
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import orjson
 
+from gossamer.db.transactions import Tx
 from gossamer.model.url import url_key
-from gossamer.store.tx import Tx
 
 Rows = dict[str, list[dict[str, Any]]]
 

@@ -10,8 +10,12 @@ import pytest
 from sqlalchemy import delete, func, select, update
 
 from gossamer.access import passwords
+from gossamer.access import queries as account_queries
 from gossamer.access.opening import first_key, issue_key, open_account
 from gossamer.access.secret_keys import digest_of, looks_like_key
+from gossamer.db import tables
+from gossamer.db import tables_accounts as rows
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake import control
 from gossamer.intake.quota import go_on, let_in
@@ -20,10 +24,8 @@ from gossamer.model.account import DEFAULT, Bill, Quota, Right
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.states import JobState
 from gossamer.recipes.prospect import PROSPECT
-from gossamer.store import access_tables as rows
-from gossamer.store import accounts, jobs, keys, owned, tables, usage, users
-from gossamer.store.owned import Fenced, NotTheirs
-from gossamer.store.tx import Tx
+from gossamer.store import account_jobs, accounts, jobs, usage
+from gossamer.store.account_jobs import AccountScopedDatabase, NotTheirs
 from tests.conftest import AnyDatabase
 
 RECIPES = {"prospect": PROSPECT}
@@ -45,19 +47,19 @@ async def test_a_key_is_found_by_its_digest_until_it_is_revoked(database: AnyDat
     await two_accounts(database)
     new, kept = await issue_key(database, "ann", "nightly", Right.READ)
     assert looks_like_key(new.text)
-    found = await database.read(keys.holder, digest_of(new.text))
+    found = await database.read(account_queries.key_holder, digest_of(new.text))
     assert found is not None
     assert (found.account, found.right, found.start) == ("ann", Right.READ, new.text[:12])
-    assert not await database.write(keys.revoke, "bob", kept.id), "another account cannot revoke it"
-    assert await database.write(keys.revoke, "ann", kept.id)
-    assert await database.read(keys.holder, digest_of(new.text)) is None
+    assert not await database.write(account_queries.revoke_key, "bob", kept.id), "another account cannot revoke it"
+    assert await database.write(account_queries.revoke_key, "ann", kept.id)
+    assert await database.read(account_queries.key_holder, digest_of(new.text)) is None
 
 
 async def test_a_closed_account_is_refused_with_all_its_keys(database: AnyDatabase) -> None:
     await two_accounts(database)
     new, _ = await issue_key(database, "ann", "nightly", Right.READ)
     await database.write(_close, "ann")
-    assert await database.read(keys.holder, new.digest) is None
+    assert await database.read(account_queries.key_holder, new.digest) is None
 
 
 def _close(tx: Tx, account: str) -> None:
@@ -67,7 +69,7 @@ def _close(tx: Tx, account: str) -> None:
 async def test_the_first_key_is_made_once(database: AnyDatabase) -> None:
     first = await first_key(database)
     assert first is not None
-    held = await database.read(keys.holder, first.digest)
+    held = await database.read(account_queries.key_holder, first.digest)
     assert held is not None
     assert (held.account, held.right) == (DEFAULT, Right.ADMIN)
     assert await first_key(database) is None
@@ -75,15 +77,15 @@ async def test_the_first_key_is_made_once(database: AnyDatabase) -> None:
 
 async def test_a_login_is_renewed_once_per_token_and_ends_when_one_comes_twice(database: AnyDatabase) -> None:
     await two_accounts(database)
-    user = await database.write(users.add, "ann", "ann@acme.test", "digest", Right.READ)
+    user = await database.write(account_queries.add_user, "ann", "ann@acme.test", "digest", Right.READ)
     assert user is not None
-    assert await database.write(users.add, "bob", "ann@acme.test", "digest", Right.READ) is None
+    assert await database.write(account_queries.add_user, "bob", "ann@acme.test", "digest", Right.READ) is None
     until = user.created_at + timedelta(days=1)
-    login = await database.write(users.begin, user.id, b"one", until)
-    assert await database.write(users.renew, login, b"one", b"two") is not None
-    assert await database.read(users.login, login) is not None
-    assert await database.write(users.renew, login, b"one", b"three") is None, "it was used before"
-    assert await database.read(users.login, login) is None
+    login = await database.write(account_queries.begin_login, user.id, b"one", until)
+    assert await database.write(account_queries.renew_login, login, b"one", b"two") is not None
+    assert await database.read(account_queries.get_login, login) is not None
+    assert await database.write(account_queries.renew_login, login, b"one", b"three") is None, "it was used before"
+    assert await database.read(account_queries.get_login, login) is None
 
 
 async def test_passwords_are_kept_as_digests() -> None:
@@ -99,22 +101,22 @@ async def test_passwords_are_kept_as_digests() -> None:
 async def test_a_job_is_seen_by_its_own_account_only(database: AnyDatabase) -> None:
     await two_accounts(database)
     job = await submit(database, RECIPES, asked("hers", "ann"))
-    assert await database.read(owned.job, "ann", job.id) is not None
-    assert await database.read(owned.job, "bob", job.id) is None
+    assert await database.read(account_jobs.job, "ann", job.id) is not None
+    assert await database.read(account_jobs.job, "bob", job.id) is None
     assert [one.id for one in await database.read(_all_of, "ann")] == [job.id]
     assert await database.read(_all_of, "bob") == []
-    found = await Fenced(database, "ann", job.id).read(jobs.get, job.id)
+    found = await AccountScopedDatabase(database, "ann", job.id).read(jobs.get, job.id)
     assert found is not None
     with pytest.raises(NotTheirs):
-        await Fenced(database, "bob", job.id).read(jobs.get, job.id)
+        await AccountScopedDatabase(database, "bob", job.id).read(jobs.get, job.id)
     with pytest.raises(NotTheirs):
-        await Fenced(database, "bob", job.id).write(jobs.move, job.id, JobState.CANCELLED)
+        await AccountScopedDatabase(database, "bob", job.id).write(jobs.move, job.id, JobState.CANCELLED)
     with pytest.raises(NotTheirs):
-        await Fenced(database, "ann", uuid4()).read_together(lambda tx: jobs.get(tx, job.id))
+        await AccountScopedDatabase(database, "ann", uuid4()).read_together(lambda tx: jobs.get(tx, job.id))
 
 
 def _all_of(tx: Tx, account: str) -> list[Job]:
-    return list(owned.page(tx, account, before=None, limit=10))
+    return list(account_jobs.page(tx, account, before=None, limit=10))
 
 
 async def test_an_idempotency_key_belongs_to_an_account(database: AnyDatabase) -> None:
@@ -139,7 +141,7 @@ async def test_what_is_too_much_waits_or_is_refused(database: AnyDatabase) -> No
     assert await database.write(let_in, lambda _, __: quota) == 0
     await database.write(jobs.move, first.id, JobState.CANCELLED)
     assert await database.write(let_in, lambda _, __: quota) == 1
-    began = await database.read(owned.job, "ann", second.id)
+    began = await database.read(account_jobs.job, "ann", second.id)
     assert began is not None
     assert began.state is JobState.RUNNING
 
@@ -210,19 +212,19 @@ async def test_what_is_left_is_known_without_a_look_at_the_requests(database: An
 
 async def test_jobs_of_the_command_line_are_the_first_accounts(database: AnyDatabase) -> None:
     job = await database.write(jobs.create, "mine", "prospect", {}, 1)
-    assert await database.read(owned.job, DEFAULT, job.id) is not None
+    assert await database.read(account_jobs.job, DEFAULT, job.id) is not None
     await database.write(lambda tx: tx.run(update(tables.jobs).values(account_id="ann")))
-    assert await database.read(owned.job, DEFAULT, job.id) is None
+    assert await database.read(account_jobs.job, DEFAULT, job.id) is None
 
 
 async def test_a_key_is_found_by_its_account_however_many_others_fit(database: AnyDatabase) -> None:
     await two_accounts(database)
-    hers = await database.write(keys.add, "ann", "hers", Right.READ, "gsk_a", b"a" * 32)
+    hers = await database.write(account_queries.add_key, "ann", "hers", Right.READ, "gsk_a", b"a" * 32)
     digits = hers.id.hex[:2]  # ids begin with the time, so that those made next begin alike
     for number in range(6):
-        await database.write(keys.add, "bob", "his", Right.READ, "gsk_b", bytes([number]) * 32)
-    assert [key.id for key in await database.read(keys.matching, digits, "ann")] == [hers.id]
-    assert {key.account for key in await database.read(keys.matching, digits, None)} == {"bob"}
+        await database.write(account_queries.add_key, "bob", "his", Right.READ, "gsk_b", bytes([number]) * 32)
+    assert [key.id for key in await database.read(account_queries.keys_matching, digits, "ann")] == [hers.id]
+    assert {key.account for key in await database.read(account_queries.keys_matching, digits, None)} == {"bob"}
 
 
 def _put(tx: Tx, job: Job, state: JobState) -> None:

@@ -9,6 +9,9 @@ import pytest
 from sqlalchemy import Column, Executable, Integer, Table, delete, insert, select, update
 from sqlalchemy.exc import DBAPIError, StatementError
 
+from gossamer.db.tables import checkpoints, counters, jobs, pages, records, sites, visits
+from gossamer.db.tables_money import budgets, charges, expenses, reservations
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.job import Job
 from gossamer.model.money import Cap
@@ -16,11 +19,8 @@ from gossamer.model.states import PageState, SiteState, VisitState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.registry import RECIPES
 from gossamer.settle.step import Finished, PageStep, Step
-from gossamer.store.audit_glance import is_whole
+from gossamer.store.audit import is_whole
 from gossamer.store.budgets import open_job
-from gossamer.store.ledger_tables import budgets, charges, expenses, reservations
-from gossamer.store.tables import checkpoints, counters, jobs, pages, records, sites, visits
-from gossamer.store.tx import Tx
 from gossamer.work.audit import audit_now
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle

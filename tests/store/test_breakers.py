@@ -7,11 +7,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
+from gossamer.db.tables import places
 from gossamer.gate import NOW, Breakers
 from gossamer.model.breaker import News
-from gossamer.store.breakers import StoredBreakers
-from gossamer.store.places import StoredPlaces
-from gossamer.store.tables import places
+from gossamer.store.slots import StoredBreakers, StoredSlots
 from tests.conftest import AnyDatabase
 from tests.contracts.breakers import BreakersContract
 
@@ -36,7 +35,7 @@ class TestStoredBreakers(BreakersContract):
         self, database: AnyDatabase, breakers: Breakers, let_pass: LetPass
     ) -> None:
         await self.open(breakers)
-        assert await StoredPlaces(database).enter("bee", "a", 1, self.rest), "no place is taken by it"
+        assert await StoredSlots(database).enter("bee", "a", 1, self.rest), "no place is taken by it"
         kept = select(places.c.place)
         assert sorted(await database.read(lambda tx: tx.run(kept).scalars().all())) == ["bee", "breaker:bee"]
         await let_pass(self.rest * 1.1)

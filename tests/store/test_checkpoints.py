@@ -9,14 +9,14 @@ from uuid import UUID
 from sqlalchemy import select, text
 
 from gossamer.clock import SystemClock
+from gossamer.db import tables
+from gossamer.db.database import PostgresDatabase, SqliteDatabase
+from gossamer.db.schema import upgrade
+from gossamer.db.transactions import Tx
 from gossamer.model.checkpoint import Checkpoint, CheckpointCause
 from gossamer.model.states import JobState
-from gossamer.store import checkpoints, counters, jobs, tables
-from gossamer.store.checkpoints import KEPT
-from gossamer.store.counters import Change
-from gossamer.store.database import PostgresDatabase, SqliteDatabase
-from gossamer.store.schema import upgrade
-from gossamer.store.tx import Tx
+from gossamer.store import counters, jobs
+from gossamer.store.counters import KEPT, Change
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job
 
@@ -30,12 +30,12 @@ def taken(tx: Tx, job_id: UUID) -> list[tuple[str, int]]:
 
 async def test_a_checkpoint_is_what_the_counters_of_all_shards_say(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test", "b.test", "c.test")
-    assert await database.read(checkpoints.last, job.id) is None
+    assert await database.read(counters.last, job.id) is None
     for shard in range(3):
         change = Change(1, 2, 3, 4, 5, 6, 7, 8, 9)
         await database.write(counters.add, shard, {job.id: change})
-    await database.write(checkpoints.take, job.id, CheckpointCause.PAUSE)
-    last = await database.read(checkpoints.last, job.id)
+    await database.write(counters.take, job.id, CheckpointCause.PAUSE)
+    last = await database.read(counters.last, job.id)
     progress = await database.read(counters.progress, job.id)
     assert last
     assert last == Checkpoint(
@@ -49,7 +49,7 @@ async def test_one_is_due_when_enough_visits_have_ended_since_the_last(database:
 
     async def end(visits: int, shard: int = 0) -> None:
         await database.write(counters.add, shard, {job.id: Change(sites_done=visits)})
-        await database.write(checkpoints.take_due, [job.id], 10)
+        await database.write(counters.take_due, [job.id], 10)
 
     await end(9)
     assert await database.read(taken, job.id) == []
@@ -64,19 +64,19 @@ async def test_one_is_due_when_enough_visits_have_ended_since_the_last(database:
 
 async def test_checkpoints_of_a_job_that_is_gone_are_not_taken(database: AnyDatabase) -> None:
     gone = UUID(int=7)
-    await database.write(checkpoints.take, gone, CheckpointCause.END)
-    await database.write(checkpoints.take_due, [gone], 0)
+    await database.write(counters.take, gone, CheckpointCause.END)
+    await database.write(counters.take_due, [gone], 0)
     assert await database.read(taken, gone) == []
 
 
 async def test_only_the_last_ones_are_kept(database: AnyDatabase) -> None:
     job, other = await database.write(make_job, "a.test"), await database.write(make_job, "b.test")
-    await database.write(checkpoints.take, other.id, CheckpointCause.PAUSE)
+    await database.write(counters.take, other.id, CheckpointCause.PAUSE)
 
     def many(tx: Tx) -> None:
         for number in range(KEPT + 5):
             counters.add(tx, number, {job.id: Change(sites_done=1)})
-            checkpoints.take(tx, job.id, CheckpointCause.PAUSE)
+            counters.take(tx, job.id, CheckpointCause.PAUSE)
 
     await database.write(many)
     kept = await database.read(taken, job.id)
@@ -93,19 +93,19 @@ async def test_one_taken_beside_a_take_back_does_not_become_the_last(new_postgre
     def retry_slowly(tx: Tx) -> None:
         jobs.hold(tx, job.id)
         counters.take_back(tx, job.id, Change(sites_failed=-1, pages_failed=-5, pages_open=5))
-        checkpoints.take(tx, job.id, CheckpointCause.VISITS)
+        counters.take(tx, job.id, CheckpointCause.VISITS)
         taking.set()
         tx.run(text("SELECT pg_sleep(0.3)"))
 
     def end_a_visit(tx: Tx) -> None:
         counters.add(tx, 1, {job.id: Change(sites_done=1)})
-        checkpoints.take_due(tx, [job.id], 1)
+        counters.take_due(tx, [job.id], 1)
 
     retrying = asyncio.create_task(database.write(retry_slowly))
     await taking.wait()
     await database.write(end_a_visit)
     await retrying
-    last = await database.read(checkpoints.last, job.id)
+    last = await database.read(counters.last, job.id)
     assert last
     assert last.pages_failed == 0
     # What was left out is taken with the next visit that ends.
@@ -125,13 +125,13 @@ async def test_a_runner_that_goes_waits_for_a_take_back(new_postgres: Callable[[
         taking.set()
         tx.run(text("SELECT pg_sleep(0.3)"))
         counters.take_back(tx, job.id, Change(pages_failed=-5, pages_open=5))
-        checkpoints.take(tx, job.id, CheckpointCause.VISITS)
+        counters.take(tx, job.id, CheckpointCause.VISITS)
 
     retrying = asyncio.create_task(database.write(retry_slowly))
     await taking.wait()
-    assert await database.write(checkpoints.take_running) == 1
+    assert await database.write(counters.take_running) == 1
     await retrying
-    last = await database.read(checkpoints.last, job.id)
+    last = await database.read(counters.last, job.id)
     assert last
     assert (last.cause, last.pages_failed) == (CheckpointCause.SHUTDOWN, 0)
     await database.close()
@@ -153,8 +153,8 @@ async def test_the_last_one_stays_the_last_when_the_clock_is_set_back(tmp_path: 
     job = await database.write(make_job, "a.test")
     for expected in range(1, 4):
         await database.write(counters.add, 0, {job.id: Change(sites_done=1)})
-        await database.write(checkpoints.take, job.id, CheckpointCause.PAUSE)
-        last = await database.read(checkpoints.last, job.id)
+        await database.write(counters.take, job.id, CheckpointCause.PAUSE)
+        last = await database.read(counters.last, job.id)
         assert last
         assert last.sites_done == expected
     await database.close()

@@ -5,12 +5,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from gossamer.db.transactions import Tx
 from gossamer.model.states import JobState, SiteState, VisitState
 from gossamer.settle.step import Finished, HandBack, HandOver, Step
 from gossamer.store import events, jobs, reclaim, sites, visits
-from gossamer.store.endings import Ending, end
 from gossamer.store.events import Event
-from gossamer.store.tx import Tx
+from gossamer.store.visit_transitions import Ending, end
 from tests.conftest import AnyDatabase
 from tests.jobs import LEASE, claim_all, done, make_job, settle, tokens
 

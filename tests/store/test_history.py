@@ -5,7 +5,7 @@ from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import url_key
 from gossamer.settle.step import Finished, HandOver, PageStep, SiteFacts, Step
-from gossamer.store import history, requests
+from gossamer.store import history
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
 
@@ -76,12 +76,12 @@ async def test_requests_are_read_in_steps_that_miss_and_repeat_nothing(database:
     steps = [done(visit, f"http://{visit.host}/{number}") for visit in claimed for number in range(3)]
     await settle(database, *steps)
     urls: list[str] = []
-    key = requests.FIRST
-    while some := await database.read(requests.of_pages, job.id, key, 4):
+    key = history.FIRST
+    while some := await database.read(history.requests_of_pages, job.id, key, 4):
         urls += [page.url for page in some]
         key = some[-1].key
     assert sorted(urls) == [f"http://{host}.test/{number}" for host in "abc" for number in range(3)]
     ids = [visit.site_id for visit in claimed]
-    found = await database.read(requests.of_sites, ids[:2])
+    found = await database.read(history.manners_of_sites, ids[:2])
     assert {site.host for site in found.values()} == {visit.host for visit in claimed[:2]}
     assert all((site.robots, site.errands) == ({}, ()) for site in found.values())

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import text
 
 from gossamer.clock import SystemClock
+from gossamer.db import postgres
+from gossamer.db.database import PostgresDatabase
+from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway
-from gossamer.store import keepalive
-from gossamer.store.database import PostgresDatabase
-from gossamer.store.tx import Tx
 
 
 def who(tx: Tx) -> int:
@@ -41,7 +41,7 @@ async def test_a_connection_the_server_has_closed_is_replaced(
         assert third != second
         # Idle for longer: nobody notices anything.
         database.patience.lasts = timedelta()
-        monkeypatch.setattr(keepalive, "_FRESH", 0.0)
+        monkeypatch.setattr(postgres, "_FRESH", 0.0)
         assert await other.read(lambda tx: tx.run(end, {"pid": third}).scalar_one())
         assert await database.write(who) != third
     finally:
@@ -66,7 +66,7 @@ async def test_a_busy_connection_is_not_asked_before_every_transaction(
         for _ in range(5):
             await database.write(who)
         assert pings == []
-        monkeypatch.setattr(keepalive, "_FRESH", 0.0)
+        monkeypatch.setattr(postgres, "_FRESH", 0.0)
         await database.write(who)
         assert len(pings) == 1
     finally:

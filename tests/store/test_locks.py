@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from gossamer.clock import SystemClock
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.schema import revision, upgrade
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.schema import revision, upgrade
 
 PASSER_BY = """
 import sqlite3, sys

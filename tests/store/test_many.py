@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import bindparam, insert, select, update
 
-from gossamer.store.many import Many, powers_of_two
-from gossamer.store.tables import robots
-from gossamer.store.tx import Tx
+from gossamer.db.bulk import BulkStatement, powers_of_two
+from gossamer.db.tables import robots
+from gossamer.db.transactions import Tx
 from tests.conftest import AnyDatabase
 
 _ADD = insert(robots).values({column.name: bindparam(column.name) for column in robots.c})
-_ADD_NEW = Many(_ADD, " ON CONFLICT (origin) DO NOTHING", together=True)
-_ADD_ALL = Many(_ADD, together=True)
-_COUNT = Many(
+_ADD_NEW = BulkStatement(_ADD, " ON CONFLICT (origin) DO NOTHING", together=True)
+_ADD_ALL = BulkStatement(_ADD, together=True)
+_COUNT = BulkStatement(
     update(robots).where(robots.c.origin == bindparam("b_origin")).values(status=robots.c.status + bindparam("b_more")),
     together=True,
 )

@@ -7,13 +7,13 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import select, update
 
+from gossamer.db.tables import jobs as job_rows
+from gossamer.db.tables import sites as site_rows
+from gossamer.db.tables import visits as visit_rows
+from gossamer.db.transactions import Tx
 from gossamer.model.states import JOB_MOVES, SITE_MOVES, VISIT_MOVES, JobState, SiteState, VisitState
-from gossamer.store import events, jobs, reclaim, site_ends, sites, visits
-from gossamer.store.endings import Ending, end
-from gossamer.store.tables import jobs as job_rows
-from gossamer.store.tables import sites as site_rows
-from gossamer.store.tables import visits as visit_rows
-from gossamer.store.tx import Tx
+from gossamer.store import events, jobs, reclaim, sites, visits
+from gossamer.store.visit_transitions import Ending, end
 from tests.conftest import AnyDatabase
 from tests.jobs import LEASE, make_job, tokens
 
@@ -53,9 +53,7 @@ async def test_a_site_moves_only_as_the_table_says(database: AnyDatabase) -> Non
         tx.run(update(site_rows).where(mine).values(state=was))
         reopens = target is SiteState.OPEN
         moved = (
-            bool(site_ends.reopen(tx, [site_id]))
-            if reopens
-            else bool(site_ends.close(tx, [site_ends.Closing(site_id, target)]))
+            bool(sites.reopen(tx, [site_id])) if reopens else bool(sites.close(tx, [sites.Closing(site_id, target)]))
         )
         return moved, tx.run(select(site_rows.c.state).where(mine)).scalar_one()
 
@@ -70,26 +68,26 @@ async def test_a_site_that_is_opened_again_forgets_why_it_ended(database: AnyDat
     job = await database.write(make_job, "a.test")
     ((_, site_id),) = await database.read(sites.hosts, job.id, "", 1)
     await database.write(walk_all)
-    await database.write(site_ends.close, [site_ends.Closing(site_id, SiteState.FAILED, "DNS", retries=2)])
-    assert await database.write(site_ends.reopen, [site_id], "retried", who="user") == {site_id}
-    await database.write(site_ends.want_whole, site_id)
+    await database.write(sites.close, [sites.Closing(site_id, SiteState.FAILED, "DNS", retries=2)])
+    assert await database.write(sites.reopen, [site_id], "retried", who="user") == {site_id}
+    await database.write(sites.want_whole, site_id)
     (summary,) = await database.read(sites.summaries, job.id)
     assert (summary.state, summary.trouble, summary.retries) == (SiteState.OPEN, None, 0)
     last = (await database.read(events.of_job, job.id))[-1]
     assert (last.kind, last.who, last.why, last.site_id) == ("site.open", "user", "retried", site_id)
     # Open as it is: to want it whole is no change of its state.
-    assert not await database.write(site_ends.reopen, [site_id])
+    assert not await database.write(sites.reopen, [site_id])
 
 
 async def test_of_many_sites_those_that_have_ended_are_opened_again(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test", "b.test", "c.test")
     ids = [site_id for _, site_id in await database.read(sites.hosts, job.id, "", 3)]
-    closings = [site_ends.Closing(ids[0], SiteState.FAILED), site_ends.Closing(ids[1], SiteState.PARTIAL)]
+    closings = [sites.Closing(ids[0], SiteState.FAILED), sites.Closing(ids[1], SiteState.PARTIAL)]
     await database.write(walk_all)
-    await database.write(site_ends.close, closings)
+    await database.write(sites.close, closings)
     before = len(await database.read(events.of_job, job.id))
-    assert await database.write(site_ends.reopen, ids) == set(ids[:2])
-    assert await database.write(site_ends.reopen, []) == set()
+    assert await database.write(sites.reopen, ids) == set(ids[:2])
+    assert await database.write(sites.reopen, []) == set()
     told = (await database.read(events.of_job, job.id))[before:]
     assert [(event.kind, event.site_id) for event in told] == [("site.open", site_id) for site_id in sorted(ids[:2])]
 

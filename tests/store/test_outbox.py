@@ -9,28 +9,30 @@ import orjson
 import pytest
 from sqlalchemy import func, select, update
 
+from gossamer.db.tables import deliveries as rows
+from gossamer.db.tables import endpoint_pages
+from gossamer.db.transactions import Tx
+from gossamer.deliver import queries as webhook_queries
 from gossamer.model.alert import AlertKind
 from gossamer.model.desk import DESK_RULES, DeskKind
 from gossamer.model.export import ExportRequest
 from gossamer.model.money import ACCOUNT, Amount, Budget, BudgetKey, Cap, Scope
 from gossamer.model.states import JobState
 from gossamer.model.webhook import DeliveryState, Endpoint, EventType
-from gossamer.store import alerts, counters, deliveries, desk, endpoints, exports, forget, jobs, outbox, retention
+from gossamer.retain import queries as retention_queries
+from gossamer.store import alerts, counters, exports, jobs, outbox, queue
 from gossamer.store.counters import Change
-from gossamer.store.tx import Tx
-from gossamer.store.webhook_tables import deliveries as rows
-from gossamer.store.webhook_tables import endpoint_pages
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job
 
 
 def listen(tx: Tx, *events: EventType, account: str = ACCOUNT) -> Endpoint:
-    return endpoints.add(tx, account, "https://example.com/hooks", events, lambda _: b"k" * 32)
+    return webhook_queries.add_endpoint(tx, account, "https://example.com/hooks", events, lambda _: b"k" * 32)
 
 
 def told(tx: Tx, account: str = ACCOUNT) -> list[dict[str, Any]]:
     """Oldest first."""
-    return [orjson.loads(one.body) for one in reversed(deliveries.log(tx, account, limit=1000))]
+    return [orjson.loads(one.body) for one in reversed(webhook_queries.delivery_log(tx, account, limit=1000))]
 
 
 def types(said: Sequence[dict[str, Any]]) -> list[str]:
@@ -44,7 +46,7 @@ async def test_where_nobody_listens_nothing_is_written(database: AnyDatabase) ->
     await database.write(alerts.fire, AlertKind.DISK, "disk", "Full.")
     assert await database.read(told) == []
     assert await database.read(told, "another") == []
-    assert await database.read(deliveries.waiting) == (0, None)
+    assert await database.read(outbox.waiting) == (0, None)
 
 
 async def test_each_hears_of_what_it_asked_for(database: AnyDatabase) -> None:
@@ -52,14 +54,14 @@ async def test_each_hears_of_what_it_asked_for(database: AnyDatabase) -> None:
     few = await database.write(listen, EventType.JOB_FAILED, EventType.JOB_CANCELLED)
     job = await database.write(make_job, "a.test")
     await database.write(jobs.move, job.id, JobState.FAILED, "It could not be.")
-    heard = {one.id: await database.read(deliveries.log, ACCOUNT, one.id) for one in (usual, few)}
+    heard = {one.id: await database.read(webhook_queries.delivery_log, ACCOUNT, one.id) for one in (usual, few)}
     assert [one.type for one in heard[usual.id]] == [EventType.JOB_FAILED, EventType.JOB_STARTED]
     assert [one.type for one in heard[few.id]] == [EventType.JOB_FAILED]
     said = orjson.loads(heard[few.id][0].body)["data"]
     assert (said["state"], said["reason"], said["name"]) == ("failed", "It could not be.", "test")
     assert len({one.id for some in heard.values() for one in some}) == 3
-    assert (await database.read(deliveries.waiting))[0] == 3
-    lines = {line.kind: line.ready for line in await database.read(desk.lines, DESK_RULES)}
+    assert (await database.read(outbox.waiting))[0] == 3
+    lines = {line.kind: line.ready for line in await database.read(queue.background_lines, DESK_RULES)}
     assert lines[DeskKind.WEBHOOK] == 3
 
 
@@ -148,7 +150,9 @@ async def test_pages_are_told_in_batches_to_those_who_follow_them(database: AnyD
     assert await database.write(outbox.tell_pages) == 1
     await database.write(read_pages, job.id, 5)
     await database.write(jobs.move, job.id, JobState.COMPLETED)
-    heard = [orjson.loads(one.body) for one in await database.read(deliveries.log, ACCOUNT, follower.id)][::-1]
+    heard = [orjson.loads(one.body) for one in await database.read(webhook_queries.delivery_log, ACCOUNT, follower.id)][
+        ::-1
+    ]
     assert [(one["type"], one["data"].get("batch")) for one in heard] == [
         ("job.pages", 101),
         ("job.pages", 7),
@@ -180,8 +184,8 @@ async def test_the_log_of_a_deleted_job_goes_with_it(database: AnyDatabase) -> N
     job = await database.write(make_job, "a.test")
     await database.write(lambda tx: tx.run(update(rows).values(state=DeliveryState.DELIVERED)).rowcount)
     await database.write(jobs.move, job.id, JobState.CANCELLED)
-    await database.write(lambda tx: retention.archive(tx, job.id, tx.now, "", "user"))
-    while await database.write(retention.purge_step, job.id, 100):
+    await database.write(lambda tx: retention_queries.archive(tx, job.id, tx.now, "", "user"))
+    while await database.write(retention_queries.purge_step, job.id, 100):
         pass
     # What nobody has been told yet is still to be told.
     assert types(await database.read(told)) == ["job.cancelled"]
@@ -191,8 +195,8 @@ async def test_what_is_forgotten_is_forgotten_in_messages_too(database: AnyDatab
     await database.write(listen, EventType.JOB_STARTED, EventType.JOB_FAILED)
     job = await database.write(make_job, "a.test")
     await database.write(jobs.move, job.id, JobState.FAILED, "shop.example did not want it.")
-    named = await database.read(forget.texts_naming, job.id, "shop.example")
+    named = await database.read(retention_queries.texts_naming, job.id, "shop.example")
     assert len(named["webhook_deliveries"]) == 1
-    await database.write(forget.take_out_texts, job.id, {name: list(found) for name, found in named.items()})
+    await database.write(retention_queries.take_out_texts, job.id, {name: list(found) for name, found in named.items()})
     started, failed = await database.read(told)
     assert (started["type"], failed) == ("job.started", {"forgotten": True})

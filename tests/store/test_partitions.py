@@ -12,16 +12,19 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from gossamer.clock import SystemClock
+from gossamer.db import partitions
+from gossamer.db.database import PostgresDatabase, SqliteDatabase
+from gossamer.db.migrations.partitioning import partition
+from gossamer.db.schema import upgrade, upgrade_database
+from gossamer.db.tables import pages
+from gossamer.db.transactions import Tx
+from gossamer.export import queries as export_queries
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import new_id
+from gossamer.retain import queries as retention_queries
 from gossamer.retain.classes import Terms
 from gossamer.retain.retainer import Retainer
-from gossamer.store import alerts, events, jobs, partitions, record_lines, retention
-from gossamer.store.database import PostgresDatabase, SqliteDatabase
-from gossamer.store.migrations.partitioning import partition
-from gossamer.store.schema import upgrade, upgrade_database
-from gossamer.store.tables import pages
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, events, jobs
 from gossamer.work.months import Months
 from tests.partitioned import Unbound, unbound, watch
 from tests.retain.finished import finished_job, rows_of
@@ -254,7 +257,7 @@ async def test_a_month_goes_with_the_last_of_its_jobs(server: PostgresDatabase) 
     assert all(f"{table}_{old}" in names[table] for table in FILLED)
     retainer = Retainer(server, TERMS)
     for job_id, dropped in zip(ids, [(), tuple(f"{t}_{old}" for t in ("events", "pages", "records"))], strict=True):
-        assert await server.write(retention.archive, job_id, datetime.now(UTC), "", "test")
+        assert await server.write(retention_queries.archive, job_id, datetime.now(UTC), "", "test")
         report = await retainer.pass_once(datetime.now(UTC))
         assert (report.deleted, report.dropped) == ((job_id,), dropped)
     names = await server.read(children)
@@ -264,7 +267,7 @@ async def test_a_month_goes_with_the_last_of_its_jobs(server: PostgresDatabase) 
     assert names["events"] == sorted([*usual("events"), f"events_{old}_kept"])
     for job_id in ids:
         assert [one.kind for one in await server.read(events.of_job, job_id)][-1] == "job.archived"
-        assert await server.read(retention.deleted_at, job_id) is not None
+        assert await server.read(retention_queries.deleted_at, job_id) is not None
     await server.write(events.add, ids[0], "job.forgot", "later")
     assert await server.read(partitions.strays) == []
     assert (await retainer.pass_once(datetime.now(UTC))).dropped == ()
@@ -319,7 +322,7 @@ async def test_such_a_question_cannot_be_asked_unnoticed(
 
 
 def test_what_the_driver_is_asked_says_its_job_too() -> None:
-    query = " ".join(record_lines._OF_SITES.split())
+    query = " ".join(export_queries._OF_SITES.split())
     assert query.count("FROM records r WHERE r.job_id = $1") == query.count("FROM records") == 2
 
 
@@ -330,11 +333,11 @@ async def test_a_question_reads_one_partition(server: PostgresDatabase) -> None:
         rows = tx.conn.exec_driver_sql(f"EXPLAIN {sql}", values).scalars()
         return "\n".join(rows)
 
-    places = await server.read(record_lines.places, job.id)
+    places = await server.read(export_queries.site_places, job.id)
     lows = [place.prefix for place in places]
     highs = [low + b"\xff" * 16 for low in lows]
     said = await server.read(
-        plan, record_lines._OF_SITES, job.id, "match", lows, highs, [place.id for place in places], 2_500, 10_000
+        plan, export_queries._OF_SITES, job.id, "match", lows, highs, [place.id for place in places], 2_500, 10_000
     )
     assert f"records_{month()}" in said
     assert "records_default" not in said

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from gossamer.clock import SystemClock
+from gossamer.db.retry import Patience
 from gossamer.errors import StorageAway
-from gossamer.store.patience import Patience
 
 
 class _Away:

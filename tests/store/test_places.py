@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from gossamer.store.places import StoredPlaces
+from gossamer.store.slots import StoredSlots
 from tests.conftest import AnyDatabase
 from tests.contracts.places import PlacesContract
 
@@ -15,8 +15,8 @@ class TestStoredPlaces(PlacesContract):
     ttl = timedelta(seconds=2)  # the database's clock is real, and a busy machine may lose a second
 
     @pytest.fixture
-    def places(self, database: AnyDatabase) -> StoredPlaces:
-        return StoredPlaces(database)
+    def places(self, database: AnyDatabase) -> StoredSlots:
+        return StoredSlots(database)
 
     @pytest.fixture
     def let_pass(self) -> Callable[[timedelta], Awaitable[None]]:

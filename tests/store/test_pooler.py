@@ -20,9 +20,9 @@ import pytest
 from sqlalchemy import text
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import PostgresDatabase
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
-from gossamer.store.database import PostgresDatabase
-from gossamer.store.tx import Tx
 from tests.chaos.machines import DATABASE, Machine, no_namespaces, open_machines
 from tests.chaos.postgres import postgres_server as own_server
 from tests.servers import pgbouncer
@@ -87,7 +87,7 @@ import asyncio, sys, time
 from datetime import timedelta
 from sqlalchemy import text
 from gossamer.clock import SystemClock
-from gossamer.store.database import PostgresDatabase
+from gossamer.db.database import PostgresDatabase
 
 url, how = sys.argv[1:]
 

@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import Executable, bindparam, func, insert, select, tuple_, update
 from sqlalchemy.exc import IntegrityError, MultipleResultsFound, NoResultFound
 
+from gossamer.db.statement_cache import prepared
+from gossamer.db.tables import alerts, jobs, places
+from gossamer.db.transactions import Tx
 from gossamer.model.states import JobState
-from gossamer.store.prepared import prepared
-from gossamer.store.tables import alerts, jobs, places
-from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job
 

@@ -5,11 +5,12 @@ from uuid import UUID
 
 from sqlalchemy import delete, insert, update
 
+from gossamer.db import tables, tables_money
+from gossamer.db.transactions import Tx
 from gossamer.model.ids import new_id
 from gossamer.model.job import Progress
 from gossamer.model.money import Amount, Cap
-from gossamer.store import budgets, counters, jobs, ledger_tables, pace, tables
-from gossamer.store.tx import Tx
+from gossamer.store import budgets, counters, jobs, pace
 from gossamer.work.ahead import Foresight
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
@@ -74,8 +75,8 @@ async def test_totals_are_the_same_sums_with_what_was_spent(database: AnyDatabas
     def spend(tx: Tx) -> None:
         for one, credits in ((job, 7), (other, 900)):
             budgets.hold(tx, [budgets.job_key(one.id)])
-            mine = ledger_tables.budgets.c.subject == one.id.hex
-            tx.run(update(ledger_tables.budgets).where(mine).values(spent_credits=credits, spent_micros=5))
+            mine = tables_money.budgets.c.subject == one.id.hex
+            tx.run(update(tables_money.budgets).where(mine).values(spent_credits=credits, spent_micros=5))
 
     nothing = await database.read(counters.totals, other.id)
     assert nothing == (Progress(sites_total=1), Amount(), Cap())

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import open_database
+from gossamer.db.schema import revision
 from gossamer.errors import StorageAway, UserError
-from gossamer.store.database import open_database
-from gossamer.store.schema import revision
 from tests.servers import free_port
 
 

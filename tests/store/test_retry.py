@@ -9,6 +9,9 @@ import pytest
 from sqlalchemy import select, text
 
 from gossamer.clock import SystemClock
+from gossamer.db import tables
+from gossamer.db.database import PostgresDatabase
+from gossamer.db.transactions import Tx
 from gossamer.intake import control
 from gossamer.intake.control import Retried, retry_failed
 from gossamer.model.job import Job
@@ -16,9 +19,7 @@ from gossamer.model.page import ASKED_AGAIN, Attempt, Page, Visit
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.step import Finished, PageStep, SiteFacts, Step
-from gossamer.store import alerts, counters, events, jobs, pages, reclaim, tables
-from gossamer.store.database import PostgresDatabase
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, counters, events, jobs, pages, reclaim
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of
 

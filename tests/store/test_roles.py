@@ -2,8 +2,8 @@
 
 import pytest
 
+from gossamer.db.roles import roles_sql
 from gossamer.errors import UserError
-from gossamer.store.roles import roles_sql
 
 
 @pytest.mark.parametrize("name", ["", "Owner", "a b", "x;DROP", "1st", "a" * 64, 'q"uote', "ünder"])

@@ -9,12 +9,12 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.partitions import PARTITIONED
+from gossamer.db.schema import HEAD, known_revisions, ready_database, revision, set_up, upgrade
+from gossamer.db.tables_accounts import metadata
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
-from gossamer.store.access_tables import metadata
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.partitions import PARTITIONED
-from gossamer.store.schema import HEAD, known_revisions, ready_database, revision, set_up, upgrade
-from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 
 

@@ -18,6 +18,9 @@ from sqlalchemy import Column, Integer, MetaData, String, Table, insert, select,
 from sqlalchemy.exc import IntegrityError
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.sqlite import WriteLock
+from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway, StorageFull, UserError
 from gossamer.model.page import Page
 from gossamer.model.record import Record
@@ -26,9 +29,6 @@ from gossamer.settle.commit import Committed
 from gossamer.settle.settler import MOST_ROWS, Settler, is_long
 from gossamer.settle.step import HandBack, PageStep, Step
 from gossamer.store import counters, jobs, pages
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.turn import Turn
-from gossamer.store.tx import Tx
 from tests.jobs import claim_all, done, make_job
 
 _FULL, _NORMAL = 2, 1
@@ -96,7 +96,7 @@ async def test_while_another_thread_writes_the_loop_goes_on(database: SqliteData
 
 
 async def test_who_writes_for_a_moment_is_waited_for_where_it_is_asked(database: SqliteDatabase) -> None:
-    other = Turn(database.path)
+    other = WriteLock(database.path)
     assert other.take_if_free()
     asyncio.get_running_loop().call_later(0.001, other.leave)
     assert await database.write_untold(thread_of) == threading.get_ident()

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import text
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.transactions import Tx
 from gossamer.store import counters
 from gossamer.store.counters import Change
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job
 

@@ -9,15 +9,15 @@ from pathlib import Path
 from sqlalchemy import text
 
 from gossamer.clock import SystemClock
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.tx import Tx
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.transactions import Tx
 
 BUSY = """
 import asyncio, sys, time
 from pathlib import Path
 from sqlalchemy import text
 from gossamer.clock import SystemClock
-from gossamer.store.database import SqliteDatabase
+from gossamer.db.database import SqliteDatabase
 
 def batch(tx):
     tx.run(text("UPDATE numbers SET n = n + 1"))

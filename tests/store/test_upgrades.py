@@ -13,23 +13,23 @@ import asyncpg
 import pytest
 from sqlalchemy import inspect, text
 
-import gossamer.store
+import gossamer.db
 from gossamer.clock import SystemClock
+from gossamer.db.database import open_database
+from gossamer.db.partitions import PARTITIONED
+from gossamer.db.schema import HEAD, known_revisions, ready_database, revision, upgrade, upgrade_database
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.settle.step import Finished, PageStep, Step
-from gossamer.store import counters, events, jobs, pages, places, reclaim, sites, usage
-from gossamer.store.database import open_database
-from gossamer.store.partitions import PARTITIONED
-from gossamer.store.schema import HEAD, known_revisions, ready_database, revision, upgrade, upgrade_database
-from gossamer.store.tx import Tx
+from gossamer.store import counters, events, jobs, pages, reclaim, sites, slots, usage
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, matches_of, settle
 from tests.store.former_rows import FILLED, HOME, JOB, fill, rows_of
 from tests.stories.program import Terminal, quick_web
 
-MIGRATIONS = Path(gossamer.store.__file__).parent / "migrations"
+MIGRATIONS = Path(gossamer.db.__file__).parent / "migrations"
 
 _REVISION = """
 import os, signal
@@ -45,8 +45,8 @@ def upgrade() -> None:
 _UPGRADE = """
 import asyncio, pathlib, sys
 from gossamer.clock import SystemClock
-from gossamer.store.database import open_database
-from gossamer.store.schema import upgrade
+from gossamer.db.database import open_database
+from gossamer.db.schema import upgrade
 async def main():
     await open_database(sys.argv[1], SystemClock()).write(upgrade, "head", pathlib.Path(sys.argv[2]))
 asyncio.run(main())
@@ -240,12 +240,12 @@ async def test_an_upgrade_that_is_killed_changes_nothing(empty: AnyDatabase, emp
 
 async def test_a_database_that_is_being_worked_is_not_upgraded(empty: AnyDatabase, empty_url: str) -> None:
     await empty.write(make_former, "0002")
-    await empty.write(places.enter, "runner", HOME, 1, timedelta(seconds=30))
+    await empty.write(slots.enter, "runner", HOME, 1, timedelta(seconds=30))
     with pytest.raises(UserError, match=f"being worked by {HOME}") as refused:
         await upgrade_database(empty_url, SystemClock())
     assert refused.value.code == "database.in_use"
     assert await empty.read(revision) == "0002"
-    await empty.write(places.leave, "runner", HOME)
+    await empty.write(slots.leave, "runner", HOME)
     assert await upgrade_database(empty_url, SystemClock()) == "0002"
     assert await empty.read(revision) == HEAD
 
@@ -257,7 +257,7 @@ async def test_a_cluster_is_upgraded_when_all_have_ended_and_until_then_it_is_sa
 ) -> None:
     """As the operator does it: look who is at work, end them all, upgrade."""
     await empty.write(make_former, former)
-    await empty.write(places.enter, "runner", "cluster", 1, timedelta(minutes=5))
+    await empty.write(slots.enter, "runner", "cluster", 1, timedelta(minutes=5))
     terminal = Terminal(tmp_path / "home", settings={"GOSSAMER_DATABASE_URL": empty_url})
     said = terminal.type("system", "workers").stdout
     (worker,) = terminal.ask("system", "workers")
@@ -268,7 +268,7 @@ async def test_a_cluster_is_upgraded_when_all_have_ended_and_until_then_it_is_sa
     assert "'gossamer system workers' shows who is at work." in refused.stderr
     assert terminal.type("job", "list", check=False).returncode == 2, "anything else wants the upgrade first"
     await empty.write(lambda tx: tx.run(text("DELETE FROM workers")))
-    await empty.write(places.leave, "runner", "cluster")
+    await empty.write(slots.leave, "runner", "cluster")
     assert f"revision {former}" in terminal.type("system", "workers").stdout
     assert f"is now at revision {HEAD} (was {former})" in terminal.type("db", "upgrade").stdout
     assert "yet to be upgraded" not in terminal.type("system", "workers").stdout
@@ -278,7 +278,7 @@ async def test_a_command_does_not_upgrade_the_file_of_a_working_runner(tmp_path:
     url = f"sqlite:///{tmp_path}/gossamer.db"
     database = open_database(url, SystemClock())
     await database.write(make_former, "0001")
-    await database.write(places.enter, "runner", HOME, 1, timedelta(seconds=30))
+    await database.write(slots.enter, "runner", HOME, 1, timedelta(seconds=30))
     with pytest.raises(UserError, match="cannot be upgraded"):
         await ready_database(url, SystemClock())
     assert await database.read(revision) == "0001"

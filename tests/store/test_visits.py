@@ -8,13 +8,13 @@ from uuid import uuid4
 from sqlalchemy import text, update
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import PostgresDatabase
+from gossamer.db.tables import visits as visit_rows
+from gossamer.db.transactions import Tx
 from gossamer.issuing.deal import anything_ready, issue
 from gossamer.model.states import JobState, SiteState, VisitState
 from gossamer.store import counters, events, jobs, reclaim, sites, visits
-from gossamer.store.database import PostgresDatabase
-from gossamer.store.endings import Ending, end
-from gossamer.store.tables import visits as visit_rows
-from gossamer.store.tx import Tx
+from gossamer.store.visit_transitions import Ending, end
 from tests.conftest import AnyDatabase
 from tests.heard import statements
 from tests.jobs import LEASE, claim_all, done, make_job, settle, tokens

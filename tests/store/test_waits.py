@@ -5,10 +5,10 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from gossamer.db.tables import counters, pages, sites, visits
+from gossamer.db.transactions import Tx
 from gossamer.model.job import Job
-from gossamer.store import waits
-from gossamer.store.tables import counters, pages, sites, visits
-from gossamer.store.tx import Tx
+from gossamer.store import reclaim
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
 
@@ -37,17 +37,17 @@ async def test_waits_are_as_long_as_they_were_meant(database: AnyDatabase) -> No
     (visit,) = await database.write(claim_all)
     await settle(database, done(visit, "http://a.test/"))
     await database.write(_an_hour_ahead, job)
-    back = await database.write(waits.mend)
+    back = await database.write(reclaim.shorten_waits)
     assert timedelta(minutes=59) < back <= HOUR
     due = await database.read(_due)
     assert timedelta(0) < due["visit"] < timedelta(seconds=70)
     assert timedelta(0) < due["page"] < timedelta(seconds=70)
     assert due["site"] <= timedelta(0)
-    assert await database.write(waits.mend) == timedelta(0)
+    assert await database.write(reclaim.shorten_waits) == timedelta(0)
 
 
 async def test_a_clock_that_went_on_changes_nothing(database: AnyDatabase) -> None:
     await database.write(make_job, "a.test")
     (visit,) = await database.write(claim_all)
     await settle(database, done(visit, "http://a.test/"))
-    assert await database.write(waits.mend) == timedelta(0)
+    assert await database.write(reclaim.shorten_waits) == timedelta(0)

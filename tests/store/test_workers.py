@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import update
 
+from gossamer.db.tables import workers as table
+from gossamer.db.transactions import Tx
 from gossamer.model.worker import SILENT_AFTER, Worker
 from gossamer.store import queue, visits, workers
-from gossamer.store.tables import workers as table
-from gossamer.store.tx import Tx
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job
 

@@ -17,14 +17,14 @@ import pytest
 
 from gossamer.assembly import open_kit
 from gossamer.cli import report
+from gossamer.db.schema import upgrade
 from gossamer.intake import control
 from gossamer.intake.submit import submit
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.states import JobState
 from gossamer.settings import Settings
-from gossamer.store import counters, events, jobs, remarks
-from gossamer.store.schema import upgrade
+from gossamer.store import counters, events, jobs
 from gossamer.work.address import AddressWatch, Thresholds
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
@@ -243,7 +243,7 @@ async def test_a_process_that_starts_does_not_repeat_what_a_dead_one_said(tmp_pa
     web = Web(set())
     async with _kit(tmp_path, web) as kit, asyncio.timeout(20):
         job_id = await _submit(kit)
-        await kit.database.write(remarks.make, job_id, "8 of 31 sites block this address: slowing down")
+        await kit.database.write(jobs.set_note, job_id, "8 of 31 sites block this address: slowing down")
         async with _working(kit, QUICK):
             while not web.requests:
                 await asyncio.sleep(0.05)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import open_database
+from gossamer.db.schema import upgrade
 from gossamer.model.export import ExportRequest, ExportState
 from gossamer.store import exports
-from gossamer.store.database import open_database
-from gossamer.store.schema import upgrade
 from tests.servers import RedisServer
 from tests.stories.cluster import instance
 from tests.stories.program import Terminal

@@ -13,9 +13,9 @@ from uuid import UUID
 import pytest
 
 from gossamer.clock import SystemClock
+from gossamer.db.database import open_database
 from gossamer.deliver import webhooks
 from gossamer.model.money import ACCOUNT
-from gossamer.store.database import open_database
 from tests.deliver.listener import Listener
 from tests.servers import RedisServer
 from tests.stories.cluster import Rows, instance

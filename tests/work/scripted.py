@@ -9,12 +9,12 @@ from typing import NamedTuple
 from uuid import UUID
 
 from gossamer.assembly import open_kit
+from gossamer.db.schema import upgrade
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.states import JobState
 from gossamer.settings import Settings
 from gossamer.store import jobs
-from gossamer.store.schema import upgrade
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
 

@@ -11,11 +11,12 @@ from uuid import UUID
 import pytest
 from sqlalchemy import bindparam, update
 
+from gossamer.db import tables
+from gossamer.db.transactions import Tx
 from gossamer.model.job import Extent, Job, Progress, Target
 from gossamer.model.states import JobState, SiteState
-from gossamer.store import counters, jobs, sites, tables
+from gossamer.store import counters, jobs, sites
 from gossamer.store.counters import Change
-from gossamer.store.tx import Tx
 from gossamer.work.ahead import Foresight
 from gossamer.work.run import Shard
 from tests.conftest import AnyDatabase

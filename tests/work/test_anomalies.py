@@ -13,6 +13,12 @@ import pytest
 from sqlalchemy import delete, insert, select, update
 
 from gossamer.clock import FrozenClock, SystemClock
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.schema import upgrade
+from gossamer.db.tables import alerts as alert_rows
+from gossamer.db.tables import counters, events, minutes, visits
+from gossamer.db.tables import jobs as job_rows
+from gossamer.db.transactions import Tx
 from gossamer.intake import control, quota
 from gossamer.intake.submit import submit
 from gossamer.model.account import Bill, Quota
@@ -26,12 +32,6 @@ from gossamer.recipes.scrape import SCRAPE
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import PageStep, Step
 from gossamer.store import alerts, jobs, pace, sites
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.schema import upgrade
-from gossamer.store.tables import alerts as alert_rows
-from gossamer.store.tables import counters, events, minutes, visits
-from gossamer.store.tables import jobs as job_rows
-from gossamer.store.tx import Tx
 from gossamer.work.anomalies import AnomalyGuard
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of

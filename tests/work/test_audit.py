@@ -8,8 +8,9 @@ import pytest
 from gossamer.errors import UserError
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, SiteState
+from gossamer.retain import queries as retention_queries
 from gossamer.settle.step import Finished, HandOver, Step
-from gossamer.store import jobs, reclaim, retention
+from gossamer.store import jobs, reclaim
 from gossamer.work.audit import audit
 from tests.auditing import assert_clean, audited, finished, worked
 from tests.conftest import AnyDatabase
@@ -60,9 +61,9 @@ async def test_a_completed_job_is_clean_and_so_is_an_archived_one(database: AnyD
     job_id = await finished(database)
     await assert_clean(database, job_id)
     now = await database.read(lambda tx: tx.now)
-    assert await database.write(retention.archive, job_id, now, "", "user")
+    assert await database.write(retention_queries.archive, job_id, now, "", "user")
     await assert_clean(database, job_id)  # its rows are on their way out
-    while await database.write(retention.purge_step, job_id, 5):
+    while await database.write(retention_queries.purge_step, job_id, 5):
         await assert_clean(database, job_id)
     report = await audited(database, job_id)
     assert report.clean

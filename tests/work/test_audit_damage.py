@@ -8,16 +8,16 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import ColumnElement, insert, select, update
 
+from gossamer.db.tables import checkpoints as checkpoint_rows
+from gossamer.db.tables import jobs as job_rows
+from gossamer.db.tables import pages, records, sites
+from gossamer.db.tables import visits as visit_rows
+from gossamer.db.transactions import Tx
 from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
-from gossamer.store import checkpoints, counters, jobs
+from gossamer.store import counters, jobs
 from gossamer.store.counters import NAMES, Change
-from gossamer.store.tables import checkpoints as checkpoint_rows
-from gossamer.store.tables import jobs as job_rows
-from gossamer.store.tables import pages, records, sites
-from gossamer.store.tables import visits as visit_rows
-from gossamer.store.tx import Tx
 from tests.auditing import assert_clean, audited, finished, worked
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job
@@ -184,7 +184,7 @@ def record_of_another_domain_s_page(tx: Tx, job_id: UUID) -> None:
 
 
 def checkpoint_above_the_rows(tx: Tx, job_id: UUID) -> None:
-    checkpoints.take(tx, job_id, CheckpointCause.VISITS)
+    counters.take(tx, job_id, CheckpointCause.VISITS)
     tx.run(update(checkpoint_rows).values(pages_skipped=2))
 
 

@@ -7,7 +7,7 @@ from gossamer.clock import FrozenClock
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.store import events, jobs, remarks
+from gossamer.store import events, jobs
 from gossamer.work.address import AddressWatch
 from gossamer.work.brake import Brake
 from gossamer.work.governor import Governor
@@ -96,6 +96,6 @@ async def test_a_job_that_no_longer_runs_slows_nobody_down(database: AnyDatabase
 
 async def test_what_a_dead_process_said_is_taken_back_at_the_start(database: AnyDatabase) -> None:
     job = await database.write(make_job, "a.test")
-    await database.write(remarks.make, job.id, "8 of 31 sites block this address: slowing down")
+    await database.write(jobs.set_note, job.id, "8 of 31 sites block this address: slowing down")
     await Process(database).brake.begin()
     assert await _reason(database, job) == ""

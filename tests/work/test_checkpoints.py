@@ -7,6 +7,8 @@ from sqlalchemy import select
 
 from gossamer.assembly import open_app
 from gossamer.clock import SystemClock
+from gossamer.db import tables
+from gossamer.db.transactions import Tx
 from gossamer.intake import control
 from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.job import Job
@@ -16,8 +18,7 @@ from gossamer.recipes.registry import RECIPES
 from gossamer.settings import read_settings
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, Step
-from gossamer.store import checkpoints, jobs, reclaim, tables
-from gossamer.store.tx import Tx
+from gossamer.store import counters, jobs, reclaim
 from gossamer.work.closing import Closer
 from gossamer.work.sweep import Sweeper
 from tests.auditing import assert_clean, worked
@@ -46,7 +47,7 @@ async def test_every_so_many_visits_there_is_one(database: AnyDatabase) -> None:
         await database.write(commit, [done(visit, home), Step(visit, chosen=(Page.at(f"{home}x", 1),))], 0, 3)
         await database.write(commit, [done(visit, f"{home}x", depth=1), Step(visit, ending=DONE)], 0, 3)
     assert await database.read(causes, job.id) == ["visits", "visits"]
-    last = await database.read(checkpoints.last, job.id)
+    last = await database.read(counters.last, job.id)
     assert last
     assert (last.sites_finished, last.pages_done, last.state) == (6, 12, JobState.RUNNING)
     await assert_clean(database, job.id)
@@ -69,7 +70,7 @@ async def test_a_pause_has_one_when_the_last_visit_is_handed_back(database: AnyD
     await database.write(reclaim.void_home, "home")
     await sweeper.sweep()
     assert await database.read(causes, job_id) == ["pause"]
-    last = await database.read(checkpoints.last, job_id)
+    last = await database.read(counters.last, job_id)
     assert last
     assert (last.state, last.sites_finished, last.pages_done, last.records) == (JobState.PAUSED, 2, 3, 4)
     await assert_clean(database, job_id)
@@ -80,7 +81,7 @@ async def test_the_end_of_a_job_has_one(database: AnyDatabase) -> None:
     (visit,) = await database.write(claim_all)
     await settle(database, done(visit, "http://c.test/next", depth=1), Step(visit, ending=DONE))
     await Closer(database, RECIPES).look()
-    last = await database.read(checkpoints.last, job_id)
+    last = await database.read(counters.last, job_id)
     assert last
     assert (last.cause, last.state, last.sites_finished) == (CheckpointCause.END, JobState.COMPLETED, 3)
     await assert_clean(database, job_id)

@@ -4,15 +4,16 @@ from uuid import UUID
 
 from sqlalchemy import update
 
+from gossamer.db.tables import checkpoints as checkpoint_rows
+from gossamer.db.tables import counters
+from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
 from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.states import JobState, SiteState
 from gossamer.recipes.registry import RECIPES
 from gossamer.settle.step import Finished, Step
-from gossamer.store import alerts, checkpoints, jobs
-from gossamer.store.tables import checkpoints as checkpoint_rows
-from gossamer.store.tables import counters
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, jobs
+from gossamer.store import counters as counter_store
 from gossamer.work.closing import Closer
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of
@@ -36,7 +37,7 @@ async def test_a_job_whose_rows_add_up_is_completed(database: AnyDatabase) -> No
 
 
 def _make_unreadable(tx: Tx, job_id: UUID) -> None:
-    checkpoints.take(tx, job_id, CheckpointCause.VISITS)
+    counter_store.take(tx, job_id, CheckpointCause.VISITS)
     tx.run(update(checkpoint_rows).values(state="lost"))
 
 

@@ -13,16 +13,17 @@ from sqlalchemy import select, text
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.blobs.shelf import Kept, Shelf
 from gossamer.clock import SystemClock
+from gossamer.db import tables
+from gossamer.db.transactions import Tx
 from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule, desk_rules
 from gossamer.model.export import ExportRequest, ExportState
 from gossamer.model.states import JobState, SiteState
 from gossamer.recipes.registry import RECIPES
 from gossamer.retain.files import FileSweeper
 from gossamer.settle.step import Finished, Step
-from gossamer.store import desk as desk_rows
-from gossamer.store import exports, places, tables
-from gossamer.store.desk import place_of
-from gossamer.store.tx import Tx
+from gossamer.store import exports, slots
+from gossamer.store import queue as desk_rows
+from gossamer.store.queue import background_slot
 from gossamer.work.closing import Closer
 from gossamer.work.desk import Desk
 from gossamer.work.exporting import Exporter
@@ -108,7 +109,7 @@ async def test_over_all_processes_no_more_files_are_made_at_once_than_may_be(
 
 
 def held(tx: Tx, kind: DeskKind) -> list[str]:
-    return list(tx.run(select(tables.places.c.holder).where(tables.places.c.place == place_of(kind))).scalars())
+    return list(tx.run(select(tables.places.c.holder).where(tables.places.c.place == background_slot(kind))).scalars())
 
 
 async def test_over_all_processes_no_more_jobs_are_brought_to_their_end_at_once_than_may_be(
@@ -157,7 +158,7 @@ async def _enter(desk: Desk, kind: DeskKind) -> None:
 
 
 async def test_who_gave_up_waiting_or_died_keeps_neither_seat_nor_place(database: AnyDatabase) -> None:
-    await database.write(places.enter, place_of(DeskKind.CLEANUP), "gone/1", 1, timedelta())
+    await database.write(slots.enter, background_slot(DeskKind.CLEANUP), "gone/1", 1, timedelta())
     desk = Desk(database, "box", rules(cleanup=1), seats=1)
     async with desk.turn(DeskKind.CLEANUP):
         waiting = asyncio.create_task(_enter(desk, DeskKind.FINISH))
@@ -173,7 +174,9 @@ async def test_who_gave_up_waiting_or_died_keeps_neither_seat_nor_place(database
 
 async def _cleanups(database: AnyDatabase) -> tuple[int, int]:
     """How many of them wait, and how many are at work."""
-    (line,) = [one for one in await database.read(desk_rows.lines, DESK_RULES) if one.kind is DeskKind.CLEANUP]
+    (line,) = [
+        one for one in await database.read(desk_rows.background_lines, DESK_RULES) if one.kind is DeskKind.CLEANUP
+    ]
     return line.ready, line.running
 
 

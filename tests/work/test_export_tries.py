@@ -16,11 +16,11 @@ from gossamer.blobs.objects import Access, open_objects
 from gossamer.blobs.seam import Blobs, BlobsAway, NoSuchBlob
 from gossamer.blobs.shelf import Kept, Shelf
 from gossamer.clock import SystemClock
+from gossamer.db import tables as t
+from gossamer.db.transactions import Tx
 from gossamer.model.export import Export, ExportState
 from gossamer.retain.files import FileSweeper
 from gossamer.store import exports
-from gossamer.store import tables as t
-from gossamer.store.tx import Tx
 from gossamer.work import exporting
 from gossamer.work.exporting import Exporter
 from tests.conftest import AnyDatabase

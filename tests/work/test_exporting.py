@@ -20,6 +20,8 @@ from gossamer.blobs.folder import FolderBlobs
 from gossamer.blobs.objects import Access, open_objects
 from gossamer.blobs.shelf import Shelf
 from gossamer.clock import SystemClock
+from gossamer.db import tables as t
+from gossamer.db.transactions import Tx
 from gossamer.errors import GossamerError
 from gossamer.model.export import KEPT, Export, ExportRequest, ExportState
 from gossamer.model.job import Job
@@ -30,8 +32,6 @@ from gossamer.retain.delete import delete_job
 from gossamer.retain.files import FileSweeper
 from gossamer.settle.step import Finished, Step
 from gossamer.store import exports, jobs
-from gossamer.store import tables as t
-from gossamer.store.tx import Tx
 from gossamer.work.closing import Closer
 from gossamer.work.exporting import LEASE, Exporter, worker_name
 from tests.conftest import AnyDatabase

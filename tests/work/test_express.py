@@ -15,6 +15,9 @@ import pytest
 from sqlalchemy import select, update
 
 from gossamer.clock import SystemClock
+from gossamer.db import tables
+from gossamer.db.schema import ready_database
+from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway, UserError
 from gossamer.intake.addresses import read_addresses
 from gossamer.intake.scrape import scrape_request
@@ -28,9 +31,7 @@ from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.registry import RECIPES
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, PageStep, Step
-from gossamer.store import accounts, checkpoints, counters, events, tables, usage, visits
-from gossamer.store.schema import ready_database
-from gossamer.store.tx import Tx
+from gossamer.store import accounts, counters, events, usage, visits
 from gossamer.work.closing import close_at_once
 from gossamer.work.express import Express, Guests
 from gossamer.work.walks import Claimed, load_held
@@ -102,7 +103,7 @@ async def test_a_job_ends_with_its_page_in_one_transaction(database: AnyDatabase
     assert made.visit
     claimed = await database.read(load_held, made.visit, given.token)
     assert claimed
-    done = await database.write(commit, [ended(claimed)], 0, checkpoints.EVERY, ({given.token}, CLOSE))
+    done = await database.write(commit, [ended(claimed)], 0, counters.EVERY, ({given.token}, CLOSE))
     assert (done.ended, done.lost) == ({given.token}, set())
     assert await state_of(database, made.job.id) is JobState.COMPLETED
     bill = await database.read(usage.one, DEFAULT, made.job.id)
@@ -122,7 +123,7 @@ async def test_rows_that_do_not_add_up_are_told_and_do_not_keep_a_job_open(datab
         tx.run(update(tables.counters).where(mine).values(pages_done=7))
 
     await database.write(spoil)
-    await database.write(commit, [ended(claimed)], 0, checkpoints.EVERY, ({given.token}, CLOSE))
+    await database.write(commit, [ended(claimed)], 0, counters.EVERY, ({given.token}, CLOSE))
     job = (await database.read(events.of_job, made.job.id))[-1]
     assert job.kind == "job.completed"
     assert "pages_done: the counter says 7, the rows say 0" in job.why
@@ -141,7 +142,7 @@ async def test_what_cannot_be_closed_is_settled_all_the_same(database: AnyDataba
     assert step.page
     read = step.page._replace(state=PageState.DONE, trouble=None, http_status=200, identity=step.page.page.key)
     step.page, step.ending = read, Finished(SiteState.DONE)
-    await database.write(commit, [step], 0, checkpoints.EVERY, ({given.token}, broken))
+    await database.write(commit, [step], 0, counters.EVERY, ({given.token}, broken))
     assert await state_of(database, made.job.id) is JobState.RUNNING  # the closer's, like any other
     assert (await database.read(counters.progress, made.job.id)).pages_done == 1
 
@@ -216,7 +217,7 @@ async def test_a_visit_that_is_still_walked_is_not_taken_away_by_stopping(databa
     await asyncio.gather(running, return_exceptions=True)
     await until(lambda: express.seat("b.test") is None or None)
     assert await visit_state(database, made.visit) == (VisitState.RUNNING, WORKER)
-    done = await database.write(commit, [ended(claimed)], 0, checkpoints.EVERY, None)
+    done = await database.write(commit, [ended(claimed)], 0, counters.EVERY, None)
     assert (done.ended, done.lost) == ({given.token}, set())
     guests.over(done.ended)
     await asyncio.wait_for(waited_for, 10)
@@ -256,7 +257,7 @@ async def test_a_transaction_that_the_database_gave_up_is_not_told_as_written(tm
             claimed = await database.read(load_held, made.visit, given.token)
             assert claimed
             try:
-                done = await database.write(commit, [ended(claimed)], 0, checkpoints.EVERY, ({given.token}, close))
+                done = await database.write(commit, [ended(claimed)], 0, counters.EVERY, ({given.token}, close))
             except StorageAway:
                 refused += 1
                 assert await visit_state(database, made.visit) == (VisitState.RUNNING, WORKER)

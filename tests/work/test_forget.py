@@ -8,6 +8,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import func, select, update
 
+from gossamer.db import tables as t
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.frontier.forgetting import links_without, notes_without
 from gossamer.frontier.frontier import Frontier
@@ -22,12 +24,10 @@ from gossamer.model.url import url_key
 from gossamer.recipes.prospect import MATCH
 from gossamer.recipes.registry import RECIPES
 from gossamer.retain.mention import Mention, of_domain, of_page
+from gossamer.retain.queries import forgot_at
 from gossamer.settle.step import Finished, HandBack, HandOver, PageStep, SiteFacts, Step
 from gossamer.store import alerts, counters, events, history, jobs, pages, retry, sites
-from gossamer.store import tables as t
-from gossamer.store.forget import forgot_at
 from gossamer.store.robots import RobotsAnswer
-from gossamer.store.tx import Tx
 from gossamer.work.audit import audit
 from gossamer.work.explain import Explanation, explain, spellings_of
 from gossamer.work.forget import find_mentions, forget_in_job, forget_robots

@@ -6,15 +6,15 @@ from pathlib import Path
 from sqlalchemy import select
 
 from gossamer.assembly import open_kit
+from gossamer.db.schema import upgrade
+from gossamer.db.tables import pages
+from gossamer.db.transactions import Tx
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
 from gossamer.store import jobs
-from gossamer.store.schema import upgrade
-from gossamer.store.tables import pages
-from gossamer.store.tx import Tx
 from gossamer.work.run import Shard
 from gossamer_sandbox.providers import emulate
 from tests.auditing import assert_clean

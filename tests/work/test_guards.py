@@ -7,15 +7,15 @@ from uuid import UUID
 from sqlalchemy import select, update
 
 from gossamer.clock import FrozenClock
+from gossamer.db.tables import events, sites, visits
+from gossamer.db.tables import jobs as rows
+from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
 from gossamer.store import alerts, budgets, jobs, lanes
-from gossamer.store.tables import events, sites, visits
-from gossamer.store.tables import jobs as rows
-from gossamer.store.tx import Tx
 from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle

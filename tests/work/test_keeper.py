@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from gossamer.clock import SystemClock
+from gossamer.db.tables import places
 from gossamer.deliver.alerts import Post
 from gossamer.dispatch.local import LocalDispatcher
 from gossamer.issuing.issuer import Issuer
@@ -15,7 +16,6 @@ from gossamer.model.worker import Worker
 from gossamer.retain.classes import Terms
 from gossamer.retain.retainer import Retainer
 from gossamer.store import workers
-from gossamer.store.tables import places
 from gossamer.work import keeper as keeping
 from gossamer.work.desk import Desk
 from gossamer.work.keeper import Duties, Keeper

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from gossamer.clock import SystemClock
+from gossamer.db import tables
+from gossamer.db.transactions import Tx
 from gossamer.model.worker import Worker
-from gossamer.store import tables, workers
-from gossamer.store.tx import Tx
+from gossamer.store import workers
 from gossamer.work.crew import Crew
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job

@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import select
 
 from gossamer.assembly import open_kit
+from gossamer.db.schema import upgrade
+from gossamer.db.tables import pages
 from gossamer.model.states import JobState, SiteState
 from gossamer.settings import Settings
 from gossamer.store import alerts, jobs, sites
-from gossamer.store.schema import upgrade
-from gossamer.store.tables import pages
 from gossamer.work import way_out
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard

@@ -11,12 +11,13 @@ from sqlalchemy import update
 
 from gossamer.blobs.seam import BlobsAway
 from gossamer.clock import FrozenClock, SystemClock
+from gossamer.db import tables
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.schema import upgrade
 from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.export import ExportRequest
 from gossamer.model.worker import Worker as Member
-from gossamer.store import alerts, events, exports, jobs, tables, workers
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.schema import upgrade
+from gossamer.store import alerts, events, exports, jobs, workers
 from gossamer.work.keeper import tell_of_lost
 from gossamer.work.outage import NetworkWatch, OutageWatch, StorageWatch
 from gossamer.work.way_out import WayOut

@@ -6,15 +6,15 @@ import pytest
 
 from gossamer.access.sealing import Sealer, purpose_of
 from gossamer.assembly import open_kit, sealer
+from gossamer.db.schema import upgrade
 from gossamer.fetch import FetchError
 from gossamer.intake.submit import submit
 from gossamer.model.fetching import DIRECT, Ladder
 from gossamer.model.job import CrawlPolicy, JobRequest, Target
 from gossamer.model.ladders import RUNGS
 from gossamer.model.trouble import Reason
+from gossamer.retain import queries as retention_queries
 from gossamer.settings import Settings
-from gossamer.store import retention
-from gossamer.store.schema import upgrade
 from gossamer.work.kit import Kit
 from gossamer.work.outlets import Outlets, outlets_of
 
@@ -30,7 +30,7 @@ async def outlets(kit: Kit, sealed: bytes | None, ladder: Ladder = LADDER) -> Ou
     job = await submit(kit.database, kit.recipes, request)
     assert not sealed or sealed.hex() not in repr(request)
     found = await outlets_of(kit, job.id, CrawlPolicy(ladder=ladder))
-    assert await kit.database.write(retention.archive, job.id, kit.clock.now(), "", "test")
+    assert await kit.database.write(retention_queries.archive, job.id, kit.clock.now(), "", "test")
     assert (await outlets_of(kit, job.id, CrawlPolicy(ladder=LADDER))).keys == {}, "gone when the job is archived"
     return found
 

@@ -10,15 +10,15 @@ from uuid import UUID
 from sqlalchemy import select
 
 from gossamer.assembly import open_kit
+from gossamer.db.schema import upgrade
+from gossamer.db.tables import records
+from gossamer.db.transactions import Tx
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
 from gossamer.settings import Settings
 from gossamer.store import budgets, jobs, reservations
-from gossamer.store.schema import upgrade
-from gossamer.store.tables import records
-from gossamer.store.tx import Tx
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
 from gossamer_sandbox.providers import Running, emulate

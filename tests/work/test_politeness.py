@@ -6,12 +6,13 @@ from uuid import UUID
 import pytest
 from sqlalchemy import update
 
+from gossamer.db import tables
+from gossamer.db.transactions import Tx
 from gossamer.model.page import Attempt, Errand, Page, Visit
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.step import PageStep, SiteFacts, Step
-from gossamer.store import jobs, requests, tables
-from gossamer.store.tx import Tx
+from gossamer.store import history, jobs
 from gossamer.work import politeness
 from gossamer.work.manners import DomainManners
 from gossamer.work.politeness import prove_politeness
@@ -118,7 +119,7 @@ async def test_jobs_at_the_same_time_share_the_spacing_and_others_do_not(databas
     claimed = await database.write(claim_all)
     by_job = {(visit.job_id, visit.host): visit for visit in claimed}
     one, two = by_job[first.id, "a.test"], by_job[second.id, "a.test"]
-    beside = await database.read(requests.jobs_beside, first.id)
+    beside = await database.read(history.jobs_beside, first.id)
     assert second.id in beside
     await settle(database, facts(one, NO_FILE, (0, "/robots.txt", 404)), asked(one, "/", 2_000))
     await settle(database, facts(two, NO_FILE), asked(two, "/", 2_400), asked(two, "/x", 2_500))

@@ -4,12 +4,12 @@ from datetime import timedelta
 from pathlib import Path
 
 from gossamer.clock import FrozenClock, SystemClock
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.schema import upgrade
 from gossamer.model.alert import AlertKind
 from gossamer.model.states import JobState
 from gossamer.settle.settler import Settler
 from gossamer.store import alerts, jobs
-from gossamer.store.database import SqliteDatabase
-from gossamer.store.schema import upgrade
 from gossamer.work.pressure import Pressure
 from tests.jobs import claim_all, done, make_job
 

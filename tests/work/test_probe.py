@@ -8,6 +8,8 @@ from sqlalchemy import func, select
 
 from gossamer.assembly import App, open_app
 from gossamer.cli.probing import look_first
+from gossamer.db.tables import jobs, pages
+from gossamer.db.tables_money import charges
 from gossamer.intake.estimate import Asked
 from gossamer.ledger.prices import PriceList
 from gossamer.model.estimate import Probed
@@ -16,8 +18,6 @@ from gossamer.model.ladders import Mode, ladder_of
 from gossamer.model.url import site_of
 from gossamer.settings import Settings
 from gossamer.store import robots
-from gossamer.store.ledger_tables import charges
-from gossamer.store.tables import jobs, pages
 from gossamer.work.probe import choose
 from gossamer_sandbox.web import SampleWeb, serve
 from gossamer_sandbox.web.proof import forbidden_requests, read_log, smallest_gaps

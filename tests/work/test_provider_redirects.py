@@ -7,6 +7,9 @@ import pytest
 from sqlalchemy import select
 
 from gossamer.assembly import open_kit
+from gossamer.db.schema import upgrade
+from gossamer.db.tables import pages
+from gossamer.db.transactions import Tx
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.money import Cap
@@ -14,9 +17,6 @@ from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
 from gossamer.store import budgets, jobs
-from gossamer.store.schema import upgrade
-from gossamer.store.tables import pages
-from gossamer.store.tx import Tx
 from gossamer.work.run import Shard
 from gossamer_sandbox.providers import emulate
 from tests.auditing import assert_clean

@@ -15,6 +15,10 @@ import pytest
 from sqlalchemy import func, select
 
 from gossamer.assembly import open_kit
+from gossamer.db.schema import upgrade
+from gossamer.db.tables import pages
+from gossamer.db.tables_money import charges
+from gossamer.db.transactions import Tx
 from gossamer.fetch.providers import desk, fuse
 from gossamer.intake import control
 from gossamer.intake.submit import submit
@@ -28,10 +32,6 @@ from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
 from gossamer.store import alerts, budgets, jobs, reservations
-from gossamer.store.ledger_tables import charges
-from gossamer.store.schema import upgrade
-from gossamer.store.tables import pages
-from gossamer.store.tx import Tx
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
 from gossamer.work.sweep import Sweeper

@@ -13,6 +13,8 @@ from sqlalchemy import select
 
 from gossamer.assembly import open_kit
 from gossamer.clock import FrozenClock
+from gossamer.db.schema import upgrade
+from gossamer.db.tables import pages
 from gossamer.fetch.outage import Outage
 from gossamer.intake import control
 from gossamer.intake.submit import submit
@@ -20,8 +22,6 @@ from gossamer.model.job import JobRequest, Target
 from gossamer.model.states import JobState
 from gossamer.settings import Settings
 from gossamer.store import alerts, counters, jobs, sites
-from gossamer.store.schema import upgrade
-from gossamer.store.tables import pages
 from gossamer.work.courier import NoWayOut
 from gossamer.work.kit import Kit
 from gossamer.work.proxy_outage import ProxyGuard

@@ -15,14 +15,14 @@ import pytest
 from sqlalchemy import select
 
 from gossamer.assembly import open_kit
+from gossamer.db.schema import upgrade
+from gossamer.db.tables import pages
+from gossamer.db.transactions import Tx
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
-from gossamer.store.schema import upgrade
-from gossamer.store.tables import pages
-from gossamer.store.tx import Tx
 from gossamer.work.kit import Kit
 from tests.fetch.loopback import Name, NameServer, Site, answer
 from tests.work.scripted import work_until_over

@@ -6,11 +6,11 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select
 
+from gossamer.db.tables import records
+from gossamer.db.transactions import Tx
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import Reason
 from gossamer.store import counters, sites
-from gossamer.store.tables import records
-from gossamer.store.tx import Tx
 from tests.work.scripted import PAGE, Answer, Site, kit_for, walk
 
 SESSION = "0123456789abcdef01"

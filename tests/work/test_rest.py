@@ -9,9 +9,10 @@ from uuid import UUID
 
 from sqlalchemy import select
 
+from gossamer.db import tables
+from gossamer.db.transactions import Tx
 from gossamer.model.states import SiteState
-from gossamer.store import counters, sites, tables
-from gossamer.store.tx import Tx
+from gossamer.store import counters, sites
 from gossamer.work.run import Shard
 from tests.work.scripted import PAGE, Answer, Site, kit_for, submit_job, walk
 

@@ -11,6 +11,8 @@ import pytest
 from sqlalchemy import select, update
 
 from gossamer.assembly import open_kit
+from gossamer.db.schema import upgrade
+from gossamer.db.tables import visits
 from gossamer.intake.submit import submit
 from gossamer.model.document import Document
 from gossamer.model.job import JobRequest, Target
@@ -22,8 +24,6 @@ from gossamer.recipes.prospect.harvest import BoundProspect
 from gossamer.recipes.prospect.params import ProspectParams
 from gossamer.settings import Settings
 from gossamer.store import counters, jobs, sites
-from gossamer.store.schema import upgrade
-from gossamer.store.tables import visits
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
 from gossamer.work.sweep import Sweeper

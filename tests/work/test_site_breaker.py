@@ -10,6 +10,8 @@ from sqlalchemy import select
 
 from gossamer.assembly import open_kit
 from gossamer.clock import FrozenClock
+from gossamer.db.schema import upgrade
+from gossamer.db.tables import pages
 from gossamer.gate import NOW
 from gossamer.gate.breakers import MemoryBreakers
 from gossamer.intake.submit import submit
@@ -22,8 +24,6 @@ from gossamer.model.states import JobState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settings import Settings
 from gossamer.store import sites
-from gossamer.store.schema import upgrade
-from gossamer.store.tables import pages
 from gossamer.work import walks
 from gossamer.work.run import Shard
 from gossamer.work.site_breaker import SiteBreaker

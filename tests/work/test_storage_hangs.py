@@ -11,13 +11,13 @@ from sqlalchemy import update
 from gossamer.assembly import App, open_app
 from gossamer.blobs import objects
 from gossamer.blobs.seam import BlobsAway
+from gossamer.db import tables as t
+from gossamer.db.transactions import Tx
 from gossamer.model.export import Export, ExportState
 from gossamer.retain import files
 from gossamer.retain.files import FileSweeper
 from gossamer.settings import Settings
 from gossamer.store import exports
-from gossamer.store import tables as t
-from gossamer.store.tx import Tx
 from gossamer.work import crew as running
 from tests.work.test_exporting import ask, job_with_matches, now
 

@@ -4,12 +4,13 @@ import re
 from datetime import datetime
 from typing import Any
 
+from gossamer.access import queries
 from gossamer.access.secret_keys import NewKey, make_key
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.account import DEFAULT, Account, ApiKey, Right, User
-from gossamer.store import accounts, keys, users
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
+from gossamer.store import accounts
 
 LONGEST_NAME = 100
 
@@ -49,7 +50,7 @@ async def add_user(database: Database, account: Account, email: str, digest: str
     address = email.strip().lower()
     if _EMAIL.fullmatch(address) is None:
         raise UserError("account.email", f"{email!r} is not an e-mail address.", hint="Give one like ann@acme.com.")
-    added = await database.write(users.add, account.id, address, digest, right)
+    added = await database.write(queries.add_user, account.id, address, digest, right)
     if added is None:
         raise UserError("account.email_taken", f"Somebody logs in as {address} already.", hint="Give another address.")
     return added
@@ -58,7 +59,7 @@ async def add_user(database: Database, account: Account, email: str, digest: str
 async def issue_key(database: Database, account: str, name: str, right: Right) -> tuple[NewKey, ApiKey]:
     """A key in the only moment at which it is known, and as it is kept."""
     new = make_key()
-    return new, await database.write(keys.add, account, check_label(name), right, new.start, new.digest)
+    return new, await database.write(queries.add_key, account, check_label(name), right, new.start, new.digest)
 
 
 async def first_key(database: Database) -> NewKey | None:
@@ -71,9 +72,9 @@ def _first_key(tx: Tx, new: NewKey) -> bool:
     # Held, so that of two servers that start at once only one makes a key.
     accounts.ensure_default(tx)
     accounts.hold(tx, DEFAULT)
-    if keys.any_good(tx, Right.ADMIN):
+    if queries.any_good_key(tx, Right.ADMIN):
         return False
-    keys.add(tx, DEFAULT, "first key", Right.ADMIN, new.start, new.digest)
+    queries.add_key(tx, DEFAULT, "first key", Right.ADMIN, new.start, new.digest)
     return True
 
 

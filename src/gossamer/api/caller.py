@@ -13,6 +13,7 @@ from uuid import UUID
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
+from gossamer.access import queries as account_queries
 from gossamer.access.secret_keys import digest_of, looks_like_key
 from gossamer.access.tokens import looks_like_token
 from gossamer.api.cursors import Cursors
@@ -20,7 +21,6 @@ from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.tenant import Tenant
 from gossamer.errors import StorageAway, UserError
 from gossamer.model.account import DEFAULT, ApiKey, Right
-from gossamer.store import keys, users
 
 _WRONG = (
     "Check that you copied the whole key. Ask whoever runs this server for one: 'gossamer system keys create NAME'."
@@ -112,7 +112,7 @@ async def _look_up(given: str, parts: Parts) -> Caller:
 
 
 async def _by_key(given: str, parts: Parts) -> Caller:
-    found = await parts.app.database.glance(keys.holder, digest_of(given))
+    found = await parts.app.database.glance(account_queries.key_holder, digest_of(given))
     if found is None:
         raise UserError(
             "auth.wrong",
@@ -125,13 +125,13 @@ async def _by_key(given: str, parts: Parts) -> Caller:
 
 async def _note_use(key: ApiKey, parts: Parts) -> None:
     now = parts.app.clock.now()
-    if key.used_at is None or now - key.used_at > keys.TOLD_EVERY:
-        await parts.app.database.write(keys.used, key.account, key.id)
+    if key.used_at is None or now - key.used_at > account_queries.TOLD_EVERY:
+        await parts.app.database.write(account_queries.note_key_use, key.account, key.id)
 
 
 async def _by_token(given: str, parts: Parts) -> Caller:
     session = parts.signer.session(given)
-    login = await parts.app.database.read(users.login, session) if session else None
+    login = await parts.app.database.read(account_queries.get_login, session) if session else None
     if login is None:
         raise UserError(
             "auth.login",

@@ -30,7 +30,7 @@ from gossamer.api.parts import Parts
 from gossamer.api.problems import Limited
 from gossamer.api.remembered import Remembered
 from gossamer.errors import StorageAway, UserError
-from gossamer.store.owned import NotTheirs
+from gossamer.store.account_jobs import NotTheirs
 
 LONGEST_PARAMETER = 200
 """Characters of one parameter in a path, unless the route says otherwise."""

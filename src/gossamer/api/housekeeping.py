@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from gossamer.assembly import App
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway
 from gossamer.intake.quota import let_in
 from gossamer.model.account import Quota
 from gossamer.store import accounts, exports, usage
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 
 EVERY = 0.5  # seconds

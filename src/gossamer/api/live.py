@@ -10,14 +10,14 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.api import views
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
-from gossamer.store import counters, jobs, listings, visits
-from gossamer.store.database import Database
+from gossamer.store import counters, events, jobs, visits
+from gossamer.store.account_jobs import AccountScopedDatabase, NotTheirs
 from gossamer.store.events import Line
-from gossamer.store.owned import Fenced, NotTheirs
-from gossamer.store.tx import Tx
 from gossamer.work.ahead import Foresight
 
 EVERY = 0.25  # seconds between two updates of a job at least
@@ -136,9 +136,9 @@ class Live:
     @asynccontextmanager
     async def follow(self, account: str, job_id: UUID, after: UUID | None) -> AsyncIterator[Follower]:
         """Begin with how the job stands, and what has happened since `after`, or nothing of what was before."""
-        fenced = Fenced(self._database, account, job_id)
+        fenced = AccountScopedDatabase(self._database, account, job_id)
         if after is None:
-            after = await fenced.read(listings.last_event, job_id)
+            after = await fenced.read(events.last_event, job_id)
         first = await self._look(fenced, job_id, after, _CATCH_UP)
         follower = Follower(first)
         place = (account, job_id)
@@ -160,11 +160,13 @@ class Live:
             for follower in followers:
                 follower.leave()
 
-    async def _look(self, fenced: Fenced, job_id: UUID, after: UUID | None, most: int = _MOST_EVENTS) -> Update:
+    async def _look(
+        self, fenced: AccountScopedDatabase, job_id: UUID, after: UUID | None, most: int = _MOST_EVENTS
+    ) -> Update:
         update = await fenced.read(_look, job_id, after, most)
         return replace(update, progress=await self._foresight.add(fenced, update.job, update.progress))
 
-    async def _watch(self, place: tuple[str, UUID], fenced: Fenced, after: UUID | None) -> None:
+    async def _watch(self, place: tuple[str, UUID], fenced: AccountScopedDatabase, after: UUID | None) -> None:
         job_id = place[1]
         told: Update | None = None
         told_at = 0.0
@@ -193,7 +195,7 @@ def _look(tx: Tx, job_id: UUID, after: UUID | None, most: int) -> Update:
     job = jobs.get(tx, job_id)
     if job is None:
         raise NotTheirs(f"There is no job {job_id}.")
-    happened = listings.happened(tx, job_id, after, most)
+    happened = events.happened(tx, job_id, after, most)
     # One that was stopped has pages in flight for a while, and they count. A completed one has no page left.
     in_flight = job.state in _STOPPED and visits.is_walked(tx, job_id)
     last = happened[-1].id if happened else after

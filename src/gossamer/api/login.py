@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from gossamer.access import passwords, tokens
+from gossamer.access import queries as account_queries
 from gossamer.access.secret_keys import digest_of
 from gossamer.api.caller import Access, Caller, Keyless
 from gossamer.api.codes import declared
@@ -16,7 +17,6 @@ from gossamer.api.parts import GivenParts, Parts
 from gossamer.errors import UserError
 from gossamer.model.account import Right
 from gossamer.model.fields import Strict
-from gossamer.store import users
 
 router = APIRouter(prefix="/v1/auth", tags=["login"], route_class=Guarded)
 
@@ -52,7 +52,7 @@ class Tokens(BaseModel):
     summary="Log in",
 )
 async def log_in(body: Login, parts: GivenParts) -> Tokens:
-    found = await parts.app.database.read(users.by_email, body.email.strip().lower())
+    found = await parts.app.database.read(account_queries.user_by_email, body.email.strip().lower())
     user, kept = found if found else (None, None)
     if not await asyncio.to_thread(passwords.fits, body.password, kept) or user is None:
         raise UserError(
@@ -62,7 +62,7 @@ async def log_in(body: Login, parts: GivenParts) -> Tokens:
         )
     secret = tokens.refresh_secret()
     until = parts.app.clock.now() + tokens.REFRESH
-    session = await parts.app.database.write(users.begin, user.id, digest_of(secret), until)
+    session = await parts.app.database.write(account_queries.begin_login, user.id, digest_of(secret), until)
     return _pair(parts, tokens.refresh_token(session, secret))
 
 
@@ -77,7 +77,9 @@ async def refresh(body: Refresh, parts: GivenParts) -> Tokens:
     new = tokens.refresh_secret()
     renewed = None
     if session:
-        renewed = await parts.app.database.write(users.renew, session, digest_of(secret), digest_of(new))
+        renewed = await parts.app.database.write(
+            account_queries.renew_login, session, digest_of(secret), digest_of(new)
+        )
     if session is None or renewed is None:
         raise UserError("auth.login", "This login is over, or was never one.", hint="Log in again.")
     return _pair(parts, tokens.refresh_token(session, new))
@@ -87,7 +89,7 @@ async def refresh(body: Refresh, parts: GivenParts) -> Tokens:
 async def log_out(caller: Annotated[Caller, Depends(Access(Right.READ))], parts: GivenParts) -> Response:
     """Ends the login: its tokens are refused from now on."""
     if caller.session:
-        await parts.app.database.write(users.end, caller.session)
+        await parts.app.database.write(account_queries.end_login, caller.session)
     return Response(status_code=204)
 
 

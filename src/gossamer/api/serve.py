@@ -27,10 +27,10 @@ from gossamer.api.vitals import Vitals
 from gossamer.api.wire import Wire
 from gossamer.api.worker import HomeWorker
 from gossamer.assembly import App, installation_secret, open_counts
+from gossamer.db.health import working_home
 from gossamer.errors import UserError
 from gossamer.gate.memory import MemoryPlaces
 from gossamer.model.account import DEFAULT
-from gossamer.store.health import working_home
 from gossamer.telemetry import get_logger
 from gossamer.work.member import CLUSTER
 

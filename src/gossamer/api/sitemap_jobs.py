@@ -29,7 +29,7 @@ from gossamer.model.job import Job
 from gossamer.model.money import MEGABYTE
 from gossamer.model.rungs import OWN_SERVERS
 from gossamer.model.states import OVER, JobState
-from gossamer.store.owned import NotTheirs
+from gossamer.store.account_jobs import NotTheirs
 from gossamer.work.listed_pages import Listed
 
 router = APIRouter(prefix="/api/jobs", tags=["sitemap jobs"], route_class=ReadAgain)

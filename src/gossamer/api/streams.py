@@ -20,8 +20,8 @@ from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.problems import Limited, of_user_error, problem
 from gossamer.errors import GossamerError, UserError
 from gossamer.model.account import Right
-from gossamer.store import owned
-from gossamer.store.owned import NotTheirs
+from gossamer.store import account_jobs
+from gossamer.store.account_jobs import NotTheirs
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["live"], route_class=Guarded)
 
@@ -181,7 +181,7 @@ async def _drained(socket: WebSocket) -> None:
 async def reader_of(connection: HTTPConnection, parts: Parts, job_id: UUID) -> Caller:
     """The caller, if the job is their account's."""
     caller = await FOLLOWER(connection, parts)
-    if await parts.app.database.read(owned.job, caller.account, job_id) is None:
+    if await parts.app.database.read(account_jobs.job, caller.account, job_id) is None:
         raise NotTheirs(f"There is no job {job_id}.")
     return caller
 

@@ -10,10 +10,12 @@ from dataclasses import replace
 from uuid import UUID
 
 from gossamer.access import opening
+from gossamer.access import queries as account_queries
 from gossamer.access.secret_keys import NewKey
 from gossamer.api.cursors import Cursors
 from gossamer.api.tenant_webhooks import TenantWebhooks
 from gossamer.assembly import App
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.export.asking import Wish, request_of
 from gossamer.intake import control, quota
@@ -30,10 +32,9 @@ from gossamer.model.url import site_of_url
 from gossamer.retain.delete import delete_job, refuse_at_work
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.mention import Mention
-from gossamer.store import accounts, budgets, counters, exports, keys, listings, owned, submitted, usage
-from gossamer.store.listings import Failure, Failures
-from gossamer.store.owned import Fenced, NotTheirs
-from gossamer.store.tx import Tx
+from gossamer.store import account_jobs, accounts, budgets, counters, exports, jobs, records, usage
+from gossamer.store.account_jobs import AccountScopedDatabase, NotTheirs
+from gossamer.store.records import Failure, Failures
 from gossamer.work import scraped
 from gossamer.work.express import Express
 from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job
@@ -51,28 +52,28 @@ class Tenant:
         self._prices = prices
         self.webhooks = TenantWebhooks(app, account)
 
-    def _of(self, job_id: UUID) -> Fenced:
-        return Fenced(self._app.database, self.id, job_id)
+    def _of(self, job_id: UUID) -> AccountScopedDatabase:
+        return AccountScopedDatabase(self._app.database, self.id, job_id)
 
     # Its jobs.
 
     async def job(self, job_id: UUID) -> Job:
-        found = await self._app.database.read(owned.job, self.id, job_id)
+        found = await self._app.database.read(account_jobs.job, self.id, job_id)
         if found is None:
             raise NotTheirs(f"There is no job {job_id}.")
         return found
 
     async def jobs(self, before: UUID | None, limit: int, states: Collection[JobState], recipe: str) -> list[Job]:
         return await self._app.database.read(
-            owned.page, self.id, before=before, limit=limit, states=states, recipe=recipe
+            account_jobs.page, self.id, before=before, limit=limit, states=states, recipe=recipe
         )
 
     async def jobs_by(self, door: str, name: str, limit: int) -> list[Job]:
         """Those that came in by one door, newest first; of one name only, if it is given."""
-        return await self._app.database.read(owned.by_door, self.id, door, name, limit)
+        return await self._app.database.read(account_jobs.by_door, self.id, door, name, limit)
 
-    async def status(self, job_id: UUID) -> owned.Status:
-        found = await self._app.database.read(owned.status, self.id, job_id)
+    async def status(self, job_id: UUID) -> account_jobs.Status:
+        found = await self._app.database.read(account_jobs.status, self.id, job_id)
         if found is None:
             raise NotTheirs(f"There is no job {job_id}.")
         job = found.job
@@ -96,7 +97,7 @@ class Tenant:
         What was accepted before under this key is not asked for again.
         """
         if key:
-            known = await self._app.database.read(submitted.is_known, self.id, key)
+            known = await self._app.database.read(jobs.is_submit_key_known, self.id, key)
             if known:
                 return
         await self._app.database.read(quota.refuse, self.id, self._app.quota)
@@ -156,7 +157,7 @@ class Tenant:
     async def again(self, job: Job, name: str, key: str) -> JobRequest:
         """The request for a job like this one; the same again if it came under this key before."""
         if key and not name:
-            name = await self._app.database.read(submitted.name_of, self.id, key)
+            name = await self._app.database.read(jobs.name_under, self.id, key)
         return replace(await self._of(job.id).read(request_again, job, name, self.id), submit_key=key)
 
     async def cancel(self, job: Job) -> None:
@@ -193,17 +194,17 @@ class Tenant:
 
     # What they have found.
 
-    async def found(self, job: Job, kind: str, after: bytes, limit: int) -> list[listings.Found]:
+    async def found(self, job: Job, kind: str, after: bytes, limit: int) -> list[records.Found]:
         await self._refuse_gone(job)
-        return await self._of(job.id).read(listings.found, job.id, kind, after, limit)
+        return await self._of(job.id).read(records.found, job.id, kind, after, limit)
 
     async def failed_sites(self, job: Job, after: bytes, limit: int) -> Failures:
-        return await self._of(job.id).read(listings.failed_sites, job.id, after, limit)
+        return await self._of(job.id).read(records.failed_sites, job.id, after, limit)
 
     async def failed_pages(self, job: Job, after: bytes, limit: int) -> Failures:
         """Pages that were named are called as they were named, wherever they have led."""
         if not job.extent.names_pages:
-            return await self._of(job.id).read(listings.failed_pages, job.id, after, limit)
+            return await self._of(job.id).read(records.failed_pages, job.id, after, limit)
         found = await scraped.failed_after(self._of(job.id), job.id, after.hex(), limit)
         failed = [Failure(bytes.fromhex(one.place), site_of_url(one.url), one.url, one.trouble) for one in found.pages]
         return Failures(failed, bytes.fromhex(found.next))
@@ -238,7 +239,7 @@ class Tenant:
         if job_id:
             wanted = [await self.job(job_id)]
         else:
-            wanted = await self._app.database.read(owned.in_states, self.id, *MAY_HAVE_FOUND)
+            wanted = await self._app.database.read(account_jobs.in_states, self.id, *MAY_HAVE_FOUND)
         for job in wanted:
             kinds = self._app.recipes[job.recipe].kinds if job.recipe in self._app.recipes else ()
             if one := await find_mentions(self._of(job.id), job, kinds, mention):
@@ -294,7 +295,7 @@ class Tenant:
 
     async def at_work(self) -> tuple[int, int]:
         """Jobs at work, and jobs that wait for one of them to end."""
-        running = await self._app.database.read(owned.count, self.id, *quota.AT_WORK)
+        running = await self._app.database.read(account_jobs.count, self.id, *quota.AT_WORK)
         return running, await self._app.database.read(usage.count_waiting, self.id)
 
     async def use_of(self, job: Job) -> usage.Use | None:
@@ -308,14 +309,14 @@ class Tenant:
         return await self._app.database.read(usage.days, self.id, first, last)
 
     async def keys(self) -> Sequence[ApiKey]:
-        return await self._app.database.read(keys.of_account, self.id)
+        return await self._app.database.read(account_queries.keys_of, self.id)
 
     async def add_key(self, name: str, right: Right) -> tuple[NewKey, ApiKey]:
         return await opening.issue_key(self._app.database, self.id, name, right)
 
     async def revoke_key(self, key_id: UUID) -> ApiKey:
-        found = await self._app.database.read(keys.get, self.id, key_id)
+        found = await self._app.database.read(account_queries.get_key, self.id, key_id)
         if found is None:
             raise UserError("key.not_found", f"There is no key {key_id}.", hint="See GET /v1/keys.")
-        await self._app.database.write(keys.revoke, self.id, key_id)
-        return await self._app.database.read(keys.get, self.id, key_id) or found
+        await self._app.database.write(account_queries.revoke_key, self.id, key_id)
+        return await self._app.database.read(account_queries.get_key, self.id, key_id) or found

@@ -13,7 +13,7 @@ from gossamer.model.job import Job, Progress
 from gossamer.model.money import MEGABYTE, MICROS, Cap
 from gossamer.model.priority import Priority
 from gossamer.model.states import OVER, JobState
-from gossamer.store.listings import Failure
+from gossamer.store.records import Failure
 from gossamer.store.usage import Day, Use
 
 _ID = "0192f3a1-7b2c-7d4e-8f5a-6b7c8d9e0f1a"

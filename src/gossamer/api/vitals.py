@@ -6,9 +6,10 @@ from contextlib import suppress
 from datetime import timedelta
 from enum import StrEnum
 
+from gossamer.db.database import Database
+from gossamer.db.health import database_time
 from gossamer.errors import StorageAway
-from gossamer.store.database import Database
-from gossamer.store.health import Labour, database_time, labour
+from gossamer.store.workers import Labour, labour
 
 _EVERY = 1.0  # seconds between two looks at the database
 _PATIENCE = 3.0  # seconds in which it has to answer

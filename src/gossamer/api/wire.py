@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gossamer.api.bodies import Bodies, Body
 from gossamer.api.connections import UnderWay
 from gossamer.api.problems import AWAY, problem
-from gossamer.store.patience import no_longer_than
+from gossamer.db.retry import no_longer_than
 from gossamer.telemetry import get_logger
 
 log = get_logger(__name__)

@@ -23,6 +23,8 @@ from gossamer.assembly.lights import require_redis
 from gossamer.assembly.money import caps_of, prices_of
 from gossamer.assembly.ways import check_way_back, never_send, open_poster, rungs_here
 from gossamer.clock import SteadyClock
+from gossamer.db.database import Database, PostgresDatabase, SqliteDatabase, open_database
+from gossamer.db.schema import ready_database
 from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
 from gossamer.ledger.prices import PriceList
@@ -33,8 +35,6 @@ from gossamer.recipes.base import Recipe
 from gossamer.recipes.registry import RECIPES
 from gossamer.retain.classes import Terms
 from gossamer.settings import Settings
-from gossamer.store.database import Database, PostgresDatabase, SqliteDatabase, open_database
-from gossamer.store.schema import ready_database
 from gossamer.work import surrender
 from gossamer.work.ahead import Foresight
 from gossamer.work.desk import SEATS, Desk

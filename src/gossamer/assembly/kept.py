@@ -6,11 +6,11 @@ from urllib.parse import unquote, urlsplit
 
 from gossamer.access.sealing import Sealer
 from gossamer.clock import SteadyClock
+from gossamer.db.database import PostgresDatabase, SqliteDatabase
+from gossamer.db.health import database_time
 from gossamer.deliver.key_seals import KeySeals
 from gossamer.errors import UserError
 from gossamer.settings import Settings
-from gossamer.store.database import PostgresDatabase, SqliteDatabase
-from gossamer.store.health import database_time
 from gossamer.telemetry import configure
 
 if TYPE_CHECKING:

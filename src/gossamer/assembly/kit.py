@@ -14,13 +14,13 @@ from gossamer.assembly.lights import open_gate
 from gossamer.assembly.money import caps_of, prices_of
 from gossamer.assembly.ways import forward_proxy, lanes_here, own_ways, provider_desk, provider_rungs
 from gossamer.clock import SteadyClock
+from gossamer.db.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.model.account import credit_prices
 from gossamer.model.fetching import DIRECT, HOME_LANE
 from gossamer.model.ladders import RUNGS
 from gossamer.model.rungs import provider_of
 from gossamer.recipes.registry import RECIPES
 from gossamer.settings import Settings
-from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.work.home import home_name
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gossamer.clock import SteadyClock
+from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.errors import UserError
 from gossamer.settings import Settings
-from gossamer.store.database import PostgresDatabase, SqliteDatabase
 
 if TYPE_CHECKING:
     from gossamer.assembly.app import App
@@ -43,11 +43,10 @@ async def open_gate(
     if settings.redis_url is None:
         from gossamer.gate.breakers import MemoryBreakers
         from gossamer.gate.local import LocalGate
-        from gossamer.store.breakers import StoredBreakers
-        from gossamer.store.places import StoredPlaces
+        from gossamer.store.slots import StoredBreakers, StoredSlots
 
         # All requests to a domain are made by one process of the home; those to a provider by all.
-        yield Lights(LocalGate(clock, StoredPlaces(database)), StoredBreakers(database), MemoryBreakers(clock))
+        yield Lights(LocalGate(clock, StoredSlots(database)), StoredBreakers(database), MemoryBreakers(clock))
         return
     require_redis()
     from gossamer.gate.redis import RedisGate

@@ -5,16 +5,17 @@ import sys
 from typing import Any
 
 from gossamer.access import opening, passwords
+from gossamer.access import queries as account_queries
 from gossamer.assembly import App
 from gossamer.cli import prompts, tables, words
 from gossamer.cli.home import Home
 from gossamer.cli.session import say, say_json
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.account import Account, ApiKey, Right
 from gossamer.model.ids import short
 from gossamer.questions.keys import keys, make_key, revoke_key
-from gossamer.store import accounts, usage, users
-from gossamer.store.tx import Tx
+from gossamer.store import accounts, usage
 
 
 async def create_account(app: App, identifier: str, name: str, *, as_json: bool) -> int:
@@ -84,12 +85,12 @@ async def create_user(app: App, identifier: str, email: str, right: Right, *, as
 
 
 async def change_password(app: App, email: str, *, as_json: bool) -> int:
-    found = await app.database.read(users.by_email, email.strip().lower())
+    found = await app.database.read(account_queries.user_by_email, email.strip().lower())
     if found is None:
         raise UserError("account.no_user", f"Nobody logs in as {email!r}.", hint="See that the address is right.")
     user, _ = found
     password = _asked_password()
-    await app.database.write(users.set_password, user.id, await asyncio.to_thread(passwords.digest, password))
+    await app.database.write(account_queries.set_password, user.id, await asyncio.to_thread(passwords.digest, password))
     if as_json:
         say_json({"id": str(user.id), "email": user.email, "changed": True})
     else:

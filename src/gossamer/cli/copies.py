@@ -13,11 +13,11 @@ from gossamer.assembly import database_url
 from gossamer.cli import prompts
 from gossamer.cli.session import say, say_json
 from gossamer.clock import SystemClock
+from gossamer.db.backup import Copy, back_up, examine, restore
+from gossamer.db.schema import HEAD, refuse_newer, shown, upgrade_database
 from gossamer.errors import UserError
 from gossamer.settings import Settings, read_settings
-from gossamer.store.backup import Copy, back_up, examine
-from gossamer.store.restore import restore
-from gossamer.store.schema import HEAD, refuse_newer, shown, upgrade_database
+from gossamer.store.reclaim import void_all
 from gossamer.work import surrender
 from gossamer.work.home import HomeLock
 
@@ -69,7 +69,7 @@ def restore_here(file: Path, *, yes: bool, as_json: bool) -> None:
             hint="Stop it first: 'gossamer job pause ID', or Ctrl-C where it runs.",
         )
     try:
-        done = asyncio.run(restore(file, place, kept, SystemClock()))
+        done = asyncio.run(restore(file, place, kept, SystemClock(), void_all))
         surrender.forget(settings.home)
     finally:
         lock.release()

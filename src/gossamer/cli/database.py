@@ -38,7 +38,7 @@ def roles(
         gossamer db roles | psql --single-transaction gossamer
     """
     from gossamer.cli.session import say
-    from gossamer.store.roles import roles_sql
+    from gossamer.db.roles import roles_sql
 
     say(roles_sql(owner, worker, schema).rstrip())
 

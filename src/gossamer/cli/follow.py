@@ -9,13 +9,13 @@ from uuid import UUID
 from gossamer.assembly import App
 from gossamer.cli import words
 from gossamer.cli.screen import Screen
+from gossamer.db.health import working_home
 from gossamer.errors import StorageAway, UserError
 from gossamer.intake import control
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, JobState
-from gossamer.store import counters, deliveries, exports, jobs, reservations, visits
-from gossamer.store.health import working_home
+from gossamer.store import counters, exports, jobs, outbox, reservations, visits
 from gossamer.work.member import CLUSTER
 from gossamer.work.runner import Runner
 
@@ -120,7 +120,7 @@ class Follower:
         until = asyncio.get_running_loop().time() + _FOR_MESSAGES
         while self._runner and not self._leave and not self._interrupts:
             in_time = asyncio.get_running_loop().time() < until
-            if not in_time or not (await self._app.database.read(deliveries.waiting))[0]:
+            if not in_time or not (await self._app.database.read(outbox.waiting))[0]:
                 return
             await asyncio.sleep(_LOOK / 5)
 

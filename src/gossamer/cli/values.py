@@ -113,9 +113,9 @@ def _jobs(context: Any, _: Any, typed: str) -> list[Any]:
 def _newest_jobs(*, is_local: bool) -> list[Offer]:
     """Those of the home of this machine. A server is not asked: that may take longer than anybody waits for a key."""
     from gossamer.cli.servers import chosen
+    from gossamer.db.newest_jobs import newest_jobs
     from gossamer.model.ids import short
     from gossamer.settings import read_settings
-    from gossamer.store.newest import newest_jobs
 
     settings, _ = read_settings()
     url = settings.database_url.get_secret_value() if settings.database_url else ""

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from gossamer.cli.home import Home
     from gossamer.model.worker import Worker
     from gossamer.questions.system import Figures, Workers
-    from gossamer.store.desk import DeskLine
-    from gossamer.store.queue import QueueLine
+    from gossamer.store.queue import BackgroundLine, QueueLine
 
 app = command_group()
 
@@ -216,7 +215,7 @@ def _show_lanes(found: Sequence["QueueLine"]) -> None:
     tables.show(tables.plain(titles, cells, right=("Ready", "Later", "Issued", "Running", "Oldest wait")))
 
 
-def _show_desks(found: Sequence["DeskLine"]) -> None:
+def _show_desks(found: Sequence["BackgroundLine"]) -> None:
     from gossamer.cli import tables, words
 
     titles = ["Desk work", "Priority", "Ready", "Running", "At most", "Oldest wait"]
@@ -231,7 +230,7 @@ def _show_desks(found: Sequence["DeskLine"]) -> None:
     tables.show(tables.plain(titles, cells, right=tuple(titles[1:])))
 
 
-def _desk_line(one: "DeskLine") -> dict[str, object]:
+def _desk_line(one: "BackgroundLine") -> dict[str, object]:
     return {
         "lane": "desk",
         "job": None,

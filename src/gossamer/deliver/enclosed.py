@@ -11,10 +11,10 @@ import orjson
 from gossamer.blobs.seam import BlobsAway, NoSuchBlob
 from gossamer.blobs.shelf import Shelf
 from gossamer.clock import Clock
+from gossamer.db.database import Database
 from gossamer.model.export import Export
 from gossamer.model.webhook import Delivery, EventType
 from gossamer.store import exports
-from gossamer.store.database import Database
 from gossamer.telemetry import get_logger
 
 LARGEST = 64 * 1024  # bytes of a result that goes with its message

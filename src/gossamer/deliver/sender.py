@@ -14,6 +14,9 @@ from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 from gossamer.clock import Clock
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
+from gossamer.deliver import queries
 from gossamer.deliver.key_seals import KeySeals
 from gossamer.deliver.signing import headers_for
 from gossamer.deliver.verdict import Verdict, judge
@@ -22,9 +25,7 @@ from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import ALERTS
 from gossamer.model.webhook import Attempt, Delivery, DeliveryState, Endpoint, Heard, KeptKey
-from gossamer.store import alerts, deliveries, endpoints, outbox
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, outbox
 from gossamer.telemetry import get_logger
 
 KEPT = timedelta(days=30)
@@ -112,10 +113,10 @@ class Sender:
     async def renew_seals(self) -> None:
         """Seal what lies in plain, or was sealed with a secret before ours: what was written before us."""
         last = None
-        while page := await self._database.read(endpoints.all_keys, last, _KEYS):
+        while page := await self._database.read(queries.all_keys, last, _KEYS):
             for kept in page:
                 sealed = self._seals.renewed(kept)
-                if sealed is not None and await self._database.write(endpoints.seal, kept, sealed):
+                if sealed is not None and await self._database.write(queries.seal_key, kept, sealed):
                     log.info("webhook.key_sealed", endpoint=short(kept.endpoint_id))
             last = page[-1].id
 
@@ -125,7 +126,7 @@ class Sender:
             self._sending.pop(endpoint_id).result()
         await self._look_at_pages()
         await self._look_at_the_log()
-        due = await self._database.read(deliveries.endpoints_due, _AT_ONCE)
+        due = await self._database.read(queries.endpoints_due, _AT_ONCE)
         for endpoint_id in [one for one in due if one not in self._sending][: _AT_ONCE - len(self._sending)]:
             self._sending[endpoint_id] = asyncio.create_task(self.send_to(endpoint_id))
 
@@ -134,7 +135,7 @@ class Sender:
         tried = 0
         with suppress(TimeoutError):
             async with asyncio.timeout(within.total_seconds()):
-                while due := await self._database.read(deliveries.endpoints_due, _AT_ONCE):
+                while due := await self._database.read(queries.endpoints_due, _AT_ONCE):
                     sent = sum(await asyncio.gather(*map(self.send_to, due)))
                     tried += sent
                     if not sent:
@@ -162,7 +163,7 @@ class Sender:
     async def _let_go(self, endpoint_id: UUID, token: UUID) -> None:
         with suppress(StorageAway, TimeoutError):  # then the lease runs out by itself
             async with asyncio.timeout(_LEAVE):
-                await asyncio.shield(self._database.write(endpoints.let_go, endpoint_id, token))
+                await asyncio.shield(self._database.write(queries.let_endpoint_go, endpoint_id, token))
 
     async def _send(self, parcel: Parcel, message: Delivery, token: UUID) -> bool:
         """One try, written down. False: nothing more may be sent there now."""
@@ -214,7 +215,7 @@ class Sender:
         if self._clock.monotonic() < self._tidy_at:
             return
         self._tidy_at = self._clock.monotonic() + _TIDY
-        while await self._database.write(deliveries.forget_old, KEPT):
+        while await self._database.write(queries.forget_old_deliveries, KEPT):
             pass
 
 
@@ -224,10 +225,12 @@ def _well(endpoint: Endpoint) -> Endpoint:
 
 
 def _take(tx: Tx, endpoint_id: UUID, token: UUID, worker: str, lease: timedelta, only: UUID | None) -> Parcel | None:
-    endpoint = endpoints.hold(tx, endpoint_id, token, worker, lease)
+    endpoint = queries.hold_endpoint(tx, endpoint_id, token, worker, lease)
     if endpoint is None:
         return None
-    return Parcel(endpoint, endpoints.keys(tx, endpoint_id), tuple(deliveries.due(tx, endpoint_id, _IN_A_ROW, only)))
+    return Parcel(
+        endpoint, queries.keys_of(tx, endpoint_id), tuple(queries.due_deliveries(tx, endpoint_id, _IN_A_ROW, only))
+    )
 
 
 def _settle(
@@ -247,11 +250,11 @@ def _settle(
     else:
         since = endpoint.failing_since or attempt.at
         how = {"failing_since": since, "failures": endpoint.failures + 1, "not_before": tx.now + verdict.rest}
-    ours = endpoints.keep(tx, endpoint.id, token, lease, how)
+    ours = queries.keep_endpoint(tx, endpoint.id, token, lease, how)
     if ours or arrived:
-        deliveries.record(tx, message, attempt, verdict.state, verdict.due_at)
+        queries.record_attempt(tx, message, attempt, verdict.state, verdict.due_at)
     if ours and verdict.switch_off:
-        endpoints.switch_off(tx, endpoint.account, endpoint.id, f"Switched off: {verdict.switch_off}.")
+        queries.switch_off(tx, endpoint.account, endpoint.id, f"Switched off: {verdict.switch_off}.")
         host = urlsplit(endpoint.url).hostname or ""
         sentence = ALERTS[AlertKind.WEBHOOK].format(host=host, why=verdict.switch_off, endpoint=short(endpoint.id))
         alerts.fire(tx, AlertKind.WEBHOOK, str(endpoint.id), sentence)

@@ -11,15 +11,16 @@ from functools import partial
 from typing import Protocol
 from uuid import UUID
 
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
+from gossamer.deliver import queries
 from gossamer.deliver.key_seals import KeySeals
 from gossamer.deliver.signing import new_key
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.trouble import Reason
 from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint, EndpointState, EventType, SigningKey
-from gossamer.store import deliveries, endpoints, outbox
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
+from gossamer.store import outbox
 
 OVERLAP = timedelta(hours=24)
 """How long a secret that was replaced still signs, if nothing else is said."""
@@ -75,13 +76,13 @@ async def add(
 
 
 def _add(tx: Tx, account: str, url: str, events: frozenset[EventType], sealed_for: Callable[[UUID], bytes]) -> Endpoint:
-    if endpoints.count(tx, account) >= MOST:
+    if queries.count_endpoints(tx, account) >= MOST:
         raise UserError(
             "webhook.too_many",
             f"There are {MOST} webhooks already.",
             hint="Remove one that is not needed any more: 'gossamer webhook list'.",
         )
-    return endpoints.add(tx, account, url, events, sealed_for)
+    return queries.add_endpoint(tx, account, url, events, sealed_for)
 
 
 async def _check(addresses: AddressCheck, url: str) -> None:
@@ -104,11 +105,11 @@ async def _check(addresses: AddressCheck, url: str) -> None:
 
 async def everything(database: Database, account: str) -> list[Endpoint]:
     """Oldest first."""
-    return await database.read(endpoints.of_account, account)
+    return await database.read(queries.endpoints_of, account)
 
 
 async def get(database: Database, account: str, identifier: UUID) -> Endpoint:
-    return _there(await database.read(endpoints.get, account, identifier), identifier)
+    return _there(await database.read(queries.get_endpoint, account, identifier), identifier)
 
 
 async def change(
@@ -122,20 +123,20 @@ async def change(
 ) -> Endpoint:
     if url is not None:
         await _check(addresses, url)
-    return _there(await database.write(endpoints.change, account, identifier, url, events), identifier)
+    return _there(await database.write(queries.change_endpoint, account, identifier, url, events), identifier)
 
 
 async def enable(database: Database, account: str, identifier: UUID) -> Endpoint:
     """Whatever it was switched off for is mended. What was given up is not sent by itself: see `replay_failed`."""
-    return _there(await database.write(endpoints.switch_on, account, identifier), identifier)
+    return _there(await database.write(queries.switch_on, account, identifier), identifier)
 
 
 async def disable(database: Database, account: str, identifier: UUID) -> Endpoint:
-    return _there(await database.write(endpoints.switch_off, account, identifier, "Switched off by hand."), identifier)
+    return _there(await database.write(queries.switch_off, account, identifier, "Switched off by hand."), identifier)
 
 
 async def remove(database: Database, account: str, identifier: UUID) -> None:
-    if not await database.write(endpoints.remove, account, identifier):
+    if not await database.write(queries.remove_endpoint, account, identifier):
         raise _missing(identifier)
 
 
@@ -151,7 +152,7 @@ async def rotate(
         )
     key = new_key()
     sealed = seals.seal(key, identifier)  # once, so that a transaction made twice writes the same
-    if not await database.write(endpoints.rotate, account, identifier, sealed, overlap):
+    if not await database.write(queries.rotate_key, account, identifier, sealed, overlap):
         raise _missing(identifier)
     return SigningKey(key).spelled
 
@@ -164,9 +165,9 @@ async def send_test(database: Database, account: str, identifier: UUID) -> Deliv
 
 
 def _test(tx: Tx, endpoint: Endpoint) -> Delivery:
-    endpoints.wake(tx, endpoint.id)
+    queries.wake_endpoint(tx, endpoint.id)
     data = {"endpoint_id": str(endpoint.id), "sentence": "This is a test of your webhook."}
-    made = deliveries.get(tx, endpoint.account, outbox.tell_one(tx, endpoint, EventType.TEST, data))
+    made = queries.get_delivery(tx, endpoint.account, outbox.tell_one(tx, endpoint, EventType.TEST, data))
     assert made is not None  # noqa: S101 - written in this very transaction
     return made
 
@@ -181,11 +182,11 @@ async def log(
     limit: int = 50,
 ) -> list[Delivery]:
     """What was sent, newest first; `before` is the last one of the page before."""
-    return await database.read(partial(deliveries.log, limit=limit), account, identifier, state, before)
+    return await database.read(partial(queries.delivery_log, limit=limit), account, identifier, state, before)
 
 
 async def delivery(database: Database, account: str, identifier: UUID) -> Delivery:
-    found = await database.read(deliveries.get, account, identifier)
+    found = await database.read(queries.get_delivery, account, identifier)
     if found is None:
         raise no_delivery(identifier)
     return found
@@ -195,13 +196,13 @@ async def replay(database: Database, account: str, identifier: UUID) -> Delivery
     """Send a message once more, under the same id, so that a receiver who has it already can tell."""
     known = await delivery(database, account, identifier)
     _refuse_off(await get(database, account, known.endpoint_id))
-    return await database.write(deliveries.replay_one, account, identifier) or known
+    return await database.write(queries.replay_one, account, identifier) or known
 
 
 async def replay_failed(database: Database, account: str, identifier: UUID, since: datetime | None = None) -> int:
     """All that were given up; how many."""
     _refuse_off(await get(database, account, identifier))
-    return await database.write(deliveries.replay_failed, account, identifier, since)
+    return await database.write(queries.replay_failed, account, identifier, since)
 
 
 def _refuse_off(endpoint: Endpoint) -> None:

@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Mapping
 from uuid import UUID
 
+from gossamer.db.database import Database
+from gossamer.export import queries
+from gossamer.export.queries import SitePlace
 from gossamer.ledger.methods import Kind, kind_of
 from gossamer.model.money import MICROS, NOTHING, Amount
 from gossamer.model.url import is_covered
 from gossamer.recipes.base import AT_ONCE, Asked, Cell, Column, Line, Lines, Table
-from gossamer.store import charges, record_lines, site_costs
-from gossamer.store.database import Database
-from gossamer.store.record_lines import SitePlace
+from gossamer.store import charges
 
 Sent = Counter[tuple[UUID, Kind]]
 
@@ -19,7 +20,7 @@ async def lines(database: Database, asked: Asked) -> Lines:
     """By domain: all of them, since also what was free is worth knowing."""
     sent = await _sent(database, asked.job.id)
     spent = await database.read(charges.by_site, asked.job.id)
-    places = await database.read(record_lines.places, asked.job.id)
+    places = await database.read(queries.site_places, asked.job.id)
     for start in range(0, len(places), AT_ONCE):
         some = [place for place in places[start : start + AT_ONCE] if not is_covered(place.host, asked.excluded)]
         yield [_line(place, sent, spent.get(place.id, NOTHING), asked) for place in some]
@@ -29,7 +30,7 @@ async def _sent(database: Database, job_id: UUID) -> Sent:
     sent: Sent = Counter()
     after: bytes | None = b""
     while after is not None:
-        found, after = await database.read(site_costs.requests, job_id, after, AT_ONCE)
+        found, after = await database.read(queries.requests_of_sites, job_id, after, AT_ONCE)
         for (site_id, rung), count in found.items():
             sent[site_id, kind_of(rung)] += count
     return sent
@@ -54,7 +55,7 @@ def by_cost(line: Line) -> tuple[float, int, str]:
 
 
 async def count(database: Database, asked: Asked) -> int:
-    return len(await database.read(record_lines.places, asked.job.id))
+    return len(await database.read(queries.site_places, asked.job.id))
 
 
 COSTS = Table(

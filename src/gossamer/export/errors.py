@@ -1,12 +1,12 @@
 """The table `errors`: the domains that failed, and why. `failed_domains.csv` is this one."""
 
+from gossamer.db.database import Database
 from gossamer.export.moments import iso
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import FOR_PEOPLE
 from gossamer.model.url import is_covered
 from gossamer.recipes.base import AT_ONCE, Asked, Column, Line, Lines, Table
 from gossamer.store import counters, sites
-from gossamer.store.database import Database
 from gossamer.store.sites import SiteSummary
 
 BY_HAND = "by-hand"  # those that a person has to look at

@@ -8,6 +8,7 @@ from tempfile import NamedTemporaryFile
 
 import orjson
 
+from gossamer.db.database import Database
 from gossamer.export.draft import Draft
 from gossamer.export.formats import Format
 from gossamer.export.threads import chunks_of
@@ -15,7 +16,6 @@ from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
 from gossamer.recipes.base import Asked, Column, Line, Lines, Looks, Table
-from gossamer.store.database import Database
 
 _GROWTH = 5  # a job at work may add a fifth while its file is written
 

@@ -5,10 +5,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gossamer.db.database import Database
 from gossamer.export import results
 from gossamer.model.job import Job
 from gossamer.recipes.base import Asked, Line
-from gossamer.store.database import Database
 
 _NAMES = [column.name for column in results.RESULTS.columns]
 _KEYWORD, _VERDICT, _FLAGS = _NAMES.index("keyword"), _NAMES.index("verdict"), _NAMES.index("flags")

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from gossamer.db.database import Database
 from gossamer.export.moments import iso
 from gossamer.model.states import PageState
 from gossamer.model.url import is_covered, site_of_url
 from gossamer.recipes.base import Asked, Column, Line, Lines, Table
-from gossamer.store import counters, scraped
-from gossamer.store.database import Database
-from gossamer.store.scraped import ScrapedPage
+from gossamer.store import counters, given_pages
+from gossamer.store.given_pages import ScrapedPage
 
 FILTERS = ("done", "failed")
 
@@ -20,7 +20,7 @@ async def lines(database: Database, asked: Asked) -> Lines:
     """The addresses of a site together, in the order of nothing people know, but always the same."""
     place = ""
     while True:
-        listing = await database.read(scraped.after, asked.job.id, place, _AT_ONCE)
+        listing = await database.read(given_pages.after, asked.job.id, place, _AT_ONCE)
         made = [_line(page, asked) for page in listing.pages if _is_wanted(page, asked)]
         if made:
             yield made

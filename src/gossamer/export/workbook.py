@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from gossamer.db.database import Database
 from gossamer.export import costs, errors
 from gossamer.export.frame import Frame, Plan, SheetFrame, make_frame, relations
 from gossamer.export.front_sheet import Told, write_front
@@ -22,7 +23,6 @@ from gossamer.export.prospects import Ranking
 from gossamer.export.sheet import Sheet
 from gossamer.export.xlsx import MOST_ROWS
 from gossamer.recipes.base import Asked, Column, Line, Looks
-from gossamer.store.database import Database
 
 _LEVEL = 3  # of compression: a third of the time of the usual one, for a tenth more bytes
 _VERDICT = next(at for at, column in enumerate(MATCHES) if column.name == "verdict")

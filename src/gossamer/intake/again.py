@@ -6,13 +6,13 @@ What the job learned is not taken over, nor are keys of its own to providers, wh
 import re
 from collections.abc import Sequence
 
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake.submit import LONGEST_NAME, check_name
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.store import budgets, jobs, sites
 from gossamer.store.sites import Given
-from gossamer.store.tx import Tx
 
 _NUMBERED = re.compile(r" \((\d{1,6})\)$")
 

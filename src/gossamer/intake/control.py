@@ -6,6 +6,8 @@ from functools import partial
 from typing import NoReturn, TypeAlias
 from uuid import UUID
 
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake.limits import refuse_spent, set_limits
 from gossamer.intake.quota import hold_back
@@ -16,9 +18,7 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
-from gossamer.store import alerts, budgets, events, jobs, owned, reclaim, retry
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
+from gossamer.store import account_jobs, alerts, budgets, events, jobs, reclaim, retry
 
 Room: TypeAlias = Callable[[Tx, UUID], bool]
 """Asked before a job is set going: whether it may be, or waits for its turn. What has no room at all is a UserError."""
@@ -63,7 +63,7 @@ async def find_job(database: Database, text: str, owner: str | None = None) -> J
     if owner is None:
         job = await database.read(jobs.get, identifier)
     else:
-        job = await database.read(owned.job, owner, identifier)
+        job = await database.read(account_jobs.job, owner, identifier)
     if job is None:
         raise _not_found(text)
     return job
@@ -107,7 +107,7 @@ def _not_found(text: str) -> UserError:
 
 
 def _matching(owner: str, tx: Tx, text: str) -> list[UUID]:
-    return owned.matching(tx, owner, text)
+    return account_jobs.matching(tx, owner, text)
 
 
 async def rename(database: Database, job: Job, name: str) -> Job:

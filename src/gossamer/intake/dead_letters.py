@@ -2,11 +2,11 @@
 
 from uuid import UUID
 
+from gossamer.db.database import Database
 from gossamer.errors import UserError
 from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id
 from gossamer.model.ids import short
 from gossamer.store import dead_letters
-from gossamer.store.database import Database
 from gossamer.store.dead_letters import DeadLetter
 
 _LIST = "'gossamer system dead-letters list'"

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.ledger.estimating import Known, cost_of_page, estimate, estimate_pages, prices_of, similar_range
 from gossamer.ledger.prices import PriceList
 from gossamer.model.estimate import Comparable, Estimate, Past, Probed, Record
 from gossamer.model.job import CrawlPolicy, Target
 from gossamer.model.url import domain_of
 from gossamer.store import estimates
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
 
 _FEW_PAGES = 5.0  # of a site that was met before, where nobody knows how many it has
 

@@ -2,11 +2,11 @@
 
 from uuid import UUID
 
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.money import MEGABYTE, MICROS, Budget, Cap, shown
 from gossamer.store import budgets, counters
-from gossamer.store.tx import Tx
 
 OPTIONS = {
     "credits": "--max-credits",

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 from uuid import UUID
 
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.account import Bill, Quota
 from gossamer.model.states import JobState
-from gossamer.store import accounts, jobs, owned, queue, usage
-from gossamer.store.tx import Tx
+from gossamer.store import account_jobs, accounts, jobs, queue, usage
 
 Limits: TypeAlias = Callable[[Tx, str], Quota]
 """What an account may have, by its name."""
@@ -40,11 +40,11 @@ def has_room(tx: Tx, account: str, quota: Quota) -> bool:
 
 
 def _is_free(tx: Tx, account: str, quota: Quota) -> bool:
-    return quota.running is None or owned.count(tx, account, *AT_WORK) < quota.running
+    return quota.running is None or account_jobs.count(tx, account, *AT_WORK) < quota.running
 
 
 def _full(tx: Tx, account: str) -> UserError:
-    working, waiting = owned.count(tx, account, *AT_WORK), usage.count_waiting(tx, account)
+    working, waiting = account_jobs.count(tx, account, *AT_WORK), usage.count_waiting(tx, account)
     return UserError(
         "account.queue",
         f"This account has {_number(working, 'job')} at work and {_number(waiting, 'job')} waiting: "

@@ -9,6 +9,9 @@ from uuid import UUID
 import orjson
 from pydantic import BaseModel
 
+from gossamer.db import tables_accounts
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake.quota import admit
 from gossamer.intake.typed_id import SHORTEST, looks_like_id
@@ -22,10 +25,8 @@ from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
 from gossamer.model.url import domain_of, site_of_url
 from gossamer.recipe import Bound
-from gossamer.store import budgets, estimates, job_keys, jobs, listed, queue, sites, submitted, usage, visits
-from gossamer.store.database import Database
-from gossamer.store.moves import Moving
-from gossamer.store.tx import Tx
+from gossamer.store import budgets, estimates, given_pages, jobs, queue, sites, usage, visits
+from gossamer.store.visit_transitions import Moving
 
 LAST = "last"
 """What stands for the newest job."""
@@ -170,10 +171,10 @@ def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[T
 def _create_once(
     tx: Tx, request: JobRequest, extent: Extent, first: Rung, seat: Seat | None, digest: bytes
 ) -> Submitted:
-    earlier = submitted.under(tx, request.account, request.submit_key)
+    earlier = jobs.submitted_under(tx, request.account, request.submit_key)
     if earlier is None:
         made = _create(tx, request, extent, first, seat)
-        submitted.keep(tx, made.job.id, request.submit_key, digest)
+        jobs.keep_submit_key(tx, made.job.id, request.submit_key, digest)
         return made
     if earlier.digest != digest:
         # Whoever asks from elsewhere can look at a job by its whole id only.
@@ -207,13 +208,13 @@ def _create(tx: Tx, request: JobRequest, extent: Extent, first: Rung, seat: Seat
         extent,
     )
     created = sites.create_many(tx, job.id, request.targets)
-    listed.give_pages(tx, job.id, request.targets, created, first)
+    given_pages.give_pages(tx, job.id, request.targets, created, first)
     budgets.open_job(tx, job.id, request.limit)
-    job_keys.keep(tx, job.id, request.sealed_keys)
+    jobs.keep_provider_keys(tx, job.id, request.sealed_keys)
     if request.estimate:
         estimates.keep(tx, job.id, request.estimate)
     if request.bill:
-        outcome = usage.QUEUED if request.start and not begins else JobState.PENDING
+        outcome = tables_accounts.QUEUED if request.start and not begins else JobState.PENDING
         usage.begin(tx, account, job, request.bill, outcome)
     if full:
         jobs.hold_back(tx, job.id, full)

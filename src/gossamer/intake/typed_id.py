@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.model.ids import short
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
 
 SHORTEST = 4
 WRITTEN_IN = f"at least {SHORTEST} characters of an id, which are 0-9 and a-f, as shown by"  # what a hint says

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, heapreplace
 from uuid import UUID
 
+from gossamer.db.transactions import Tx
 from gossamer.store import jobs, queue, visits
-from gossamer.store.tx import Tx
 from gossamer.store.visits import MOST_PER_DOMAIN, Waiting
 
 # Looked at beyond the free slots, since some will be passed over.

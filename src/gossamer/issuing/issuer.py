@@ -12,16 +12,17 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 from gossamer.clock import Clock
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.dispatch import Dispatcher, Nudge
 from gossamer.issuing.deal import SPARE, Share, deal
 from gossamer.model.alert import AlertKind
 from gossamer.model.fetching import HOME_LANE
 from gossamer.model.sentences import ALERTS
 from gossamer.model.worker import SILENT_AFTER
-from gossamer.store import alerts, jobs, places, queue, reclaim, visits, workers
-from gossamer.store.database import Database
+from gossamer.store import alerts, jobs, queue, reclaim, visits, workers
+from gossamer.store import slots as slot_store
 from gossamer.store.jobs import Claim
-from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 
 PLACE = "issuer"
@@ -90,7 +91,7 @@ def look_around(tx: Tx, cap: int) -> Room:
 
 def issue(tx: Tx, holder: str, lane: str, cap: int, mark: str, per_job: int | None = None) -> list[UUID]:
     """Choose visits for the free slots of a lane and mark them issued; said twice, the first choice stands."""
-    if not places.enter(tx, PLACE, holder, 1, LEASE):
+    if not slot_store.enter(tx, PLACE, holder, 1, LEASE):
         raise LostPlace
     ids = visits.forgotten(tx, mark, ())
     room = look_around(tx, cap)

@@ -19,16 +19,16 @@ from datetime import timedelta
 from uuid import UUID
 
 from gossamer.clock import Clock
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.ledger.prices import PriceList
 from gossamer.ledger.refusing import pause_of
 from gossamer.model.ids import new_id
 from gossamer.model.money import Cap, Refusal, Reservation, Scope, Why
 from gossamer.model.page import Visit
-from gossamer.store import bookings, grants
-from gossamer.store.database import Database
-from gossamer.store.outlook import Asked
-from gossamer.store.pausing import pause_by_itself
-from gossamer.store.tx import Tx
+from gossamer.store import charges, reservations
+from gossamer.store.budgets import PaidRequest
+from gossamer.store.jobs import pause_automatically
 from gossamer.telemetry import get_logger
 
 MOST_AT_ONCE = 200  # requests in one transaction
@@ -44,7 +44,7 @@ log = get_logger(__name__)
 class _Waiting:
     """Somebody who wants to make a request, and until when they wait for room."""
 
-    asked: Asked
+    asked: PaidRequest
     until: float
     answer: "asyncio.Future[Answer]" = field(repr=False)
 
@@ -83,7 +83,7 @@ class Treasurer:
         lease's own deadline, as no request may be.
         """
         price = self.prices.priced(rung)
-        asked = Asked(new_id(self._clock.now()), visit, page, price, price.worst_amount(size))
+        asked = PaidRequest(new_id(self._clock.now()), visit, page, price, price.worst_amount(size))
         until = self._clock.monotonic() + self._patience
         one = _Waiting(asked, until, asyncio.get_running_loop().create_future())
         self._waiting.append(one)
@@ -151,10 +151,10 @@ class Treasurer:
                 continue
             await self._answer(batch, answers)
 
-    async def _turn(self, asked: Sequence[Asked], released: Sequence[UUID]) -> Sequence[Answer]:
+    async def _turn(self, asked: Sequence[PaidRequest], released: Sequence[UUID]) -> Sequence[Answer]:
         if asked and not released and self._database.dialect.row_locks:
             today = self._clock.now().date()
-            granted = await self._database.write_one(grants.grant, asked, self._caps, today)
+            granted = await self._database.write_one(reservations.reserve_all, asked, self._caps, today)
             if granted is not None:
                 return granted
         return await self._database.write(_reserve, asked, self._caps, released) if asked or released else ()
@@ -189,16 +189,18 @@ class Treasurer:
                 continue
             told.add(job_id)
             try:
-                if await self._database.write(pause_by_itself, job_id, *pause):
+                if await self._database.write(pause_automatically, job_id, *pause):
                     log.warning("budget.reached", job=str(job_id), why=pause[1])
             except Exception as error:  # noqa: BLE001 - whoever asks next is refused as well, and pauses it then
                 log.warning("budget.not_paused", job=str(job_id), error=str(error))
 
 
-def _reserve(tx: Tx, asked: Sequence[Asked], caps: Mapping[Scope, Cap], released: Sequence[UUID]) -> Sequence[Answer]:
+def _reserve(
+    tx: Tx, asked: Sequence[PaidRequest], caps: Mapping[Scope, Cap], released: Sequence[UUID]
+) -> Sequence[Answer]:
     if released:
-        bookings.release(tx, released)
-    return bookings.reserve(tx, asked, caps) if asked else ()
+        charges.release(tx, released)
+    return reservations.reserve(tx, asked, caps) if asked else ()
 
 
 def _fail(answer: "asyncio.Future[Answer]", error: BaseException) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from gossamer.db.transactions import Tx
 from gossamer.export.bill import Bill, read_bill
 from gossamer.ledger.prices import PriceList
 from gossamer.model.estimate import Estimate
@@ -9,7 +10,6 @@ from gossamer.model.job import Job, Progress
 from gossamer.model.money import Budget
 from gossamer.model.trouble import Reason
 from gossamer.store import budgets, counters, estimates, sites
-from gossamer.store.tx import Tx
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
+from gossamer.db.database import Database
 from gossamer.export.costs import COSTS, by_cost
 from gossamer.export.paging import Page, Where, read_page
 from gossamer.export.scraped import FAILED_PAGES, SCRAPED
@@ -18,7 +19,6 @@ from gossamer.questions.limits import Few, Many, Place, Text
 from gossamer.questions.view import View
 from gossamer.recipes.base import Asked, Column, Line, Table
 from gossamer.store import counters, sites
-from gossamer.store.database import Database
 from gossamer.store.sites import SiteSummary
 
 _MOST_COUNTED = 10_000  # results that are read to say how many there are

@@ -8,6 +8,8 @@ from uuid import UUID
 
 from pydantic import Field
 
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.intake.submit import LAST
@@ -21,10 +23,8 @@ from gossamer.questions.limits import Few, Many, Text
 from gossamer.questions.view import View
 from gossamer.store import events, jobs, sites
 from gossamer.store import history as rows
-from gossamer.store.database import Database
 from gossamer.store.events import Line
 from gossamer.store.history import PageHistory, SiteHistory
-from gossamer.store.tx import Tx
 from gossamer.work.explain import Explanation, explain, spellings_of
 
 _NAMES = frozenset({"user", "submit", "queue", "retention", "runner", "worker"})  # of no machine in particular

@@ -3,15 +3,16 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from gossamer.db.transactions import Tx
 from gossamer.intake.again import request_again
 from gossamer.model.job import Job, JobRequest, Progress
 from gossamer.model.money import NOTHING, Amount
 from gossamer.model.states import JobState, SiteState
 from gossamer.questions.limits import Few, Many, Text
 from gossamer.questions.view import View
-from gossamer.store import budgets, counters, jobs, owned, reservations, retention, sites, visits
+from gossamer.retain import queries as retention_queries
+from gossamer.store import account_jobs, budgets, counters, jobs, reservations, sites, visits
 from gossamer.store.sites import SiteSummary
-from gossamer.store.tx import Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ async def running(view: View) -> list[Job]:
     def read(tx: Tx, owner: str | None) -> list[Job]:
         if owner is None:
             return jobs.in_states(tx, JobState.RUNNING)
-        return owned.in_states(tx, owner, JobState.RUNNING)
+        return account_jobs.in_states(tx, owner, JobState.RUNNING)
 
     return await view.of_owner(read)
 
@@ -111,7 +112,7 @@ async def running(view: View) -> list[Job]:
 async def deleted_at(view: View, job: Text) -> datetime | None:
     """When its results were deleted, if they were."""
     found, database = await view.job(job)
-    return await database.read(retention.deleted_at, found.id)
+    return await database.read(retention_queries.deleted_at, found.id)
 
 
 async def domains(view: View, job: Text, state: SiteState | None, limit: Many) -> Sites:

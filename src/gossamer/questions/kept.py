@@ -2,14 +2,14 @@
 
 from datetime import datetime
 
+from gossamer.db.database import Database
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import OVER, JobState
 from gossamer.questions.view import View
+from gossamer.retain import queries as retention_queries
 from gossamer.retain.retainer import NextStep, Outlook, look_ahead
-from gossamer.store import retention
-from gossamer.store.database import Database
 
 
 def date(at: datetime) -> str:
@@ -20,13 +20,13 @@ async def refuse_gone(view: View, database: Database, job: Job) -> None:
     """Results that are hidden or deleted are not shown, saying since when."""
     identifier = short(job.id)
     if job.state is JobState.ARCHIVED:
-        at = await database.read(retention.deleted_at, job.id)
+        at = await database.read(retention_queries.deleted_at, job.id)
         raise UserError(
             "results.deleted",
             f"The results of job {identifier} were deleted{f' on {date(at)}' if at else ''}.",
             hint="To have them again, run the job anew with 'gossamer job run'.",
         )
-    kept = await database.read(retention.kept_job, job.id)
+    kept = await database.read(retention_queries.kept_job, job.id)
     if kept is None or kept.hidden_at is None:
         return
     ahead = look_ahead(kept, view.terms, view.now)
@@ -47,7 +47,7 @@ async def outlook(view: View, database: Database, job: Job) -> Outlook | None:
     """What is to become of its results; None while it may find more."""
     if job.state not in OVER:
         return None
-    kept = await database.read(retention.kept_job, job.id)
+    kept = await database.read(retention_queries.kept_job, job.id)
     return look_ahead(kept, view.terms, view.now) if kept else None
 
 

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gossamer.access import opening
+from gossamer.access import queries as account_queries
 from gossamer.errors import UserError
 from gossamer.intake.typed_id import SHORTEST
 from gossamer.model.account import ApiKey, Right
 from gossamer.questions.limits import Text
 from gossamer.questions.view import View
-from gossamer.store import keys as rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ async def keys(view: View, account: Text | None) -> Keys:
     """Of one's own account, if none is named."""
     identifier, database = view.admin(account)
     found = await opening.find_account(database, identifier)
-    return Keys(found.id, tuple(await database.read(rows.of_account, found.id)), view.now)
+    return Keys(found.id, tuple(await database.read(account_queries.keys_of, found.id)), view.now)
 
 
 # What follows changes something.
@@ -61,4 +61,4 @@ async def revoke_key(view: View, text: Text) -> RevokedKey:
         )
     key = found[0]
     _, database = view.admin(key.account)
-    return RevokedKey(key, await database.write(rows.revoke, key.account, key.id))
+    return RevokedKey(key, await database.write(account_queries.revoke_key, key.account, key.id))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from gossamer.db.database import Database
 from gossamer.errors import UserError
 from gossamer.export.overview import Overview, survey
 from gossamer.export.prospects import COLUMNS
@@ -15,7 +16,6 @@ from gossamer.questions.limits import Text
 from gossamer.questions.view import View
 from gossamer.recipes.base import Asked
 from gossamer.store import budgets
-from gossamer.store.database import Database
 from gossamer.work.audit import AuditReport, audit
 from gossamer.work.manners import DomainManners
 from gossamer.work.politeness import prove_politeness

@@ -7,6 +7,7 @@ from datetime import date
 from uuid import UUID
 
 from gossamer.assembly import App, provider_desk, provider_rungs
+from gossamer.db.transactions import Tx
 from gossamer.fetch.providers import Account, Unread
 from gossamer.gate.memory import MemoryPlaces
 from gossamer.ledger.prices import PriceList
@@ -16,7 +17,6 @@ from gossamer.model.rungs import provider_of
 from gossamer.questions.view import View
 from gossamer.store import budgets, charges, jobs
 from gossamer.store.charges import Expense
-from gossamer.store.tx import Tx
 
 _LONGEST = 12.0  # seconds for the books of all providers together
 

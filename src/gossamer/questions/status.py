@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from gossamer.db.database import Database
 from gossamer.model.alert import Alert
 from gossamer.model.checkpoint import Checkpoint
 from gossamer.model.job import Job
@@ -12,8 +13,7 @@ from gossamer.questions.costs import Ended, read_ended
 from gossamer.questions.limits import Text
 from gossamer.questions.view import View
 from gossamer.retain.retainer import Outlook
-from gossamer.store import alerts, checkpoints, sites
-from gossamer.store.database import Database
+from gossamer.store import alerts, counters, sites
 from gossamer.store.sites import SiteSummary
 
 _FAILED_SHOWN = 1_000  # failed domains of a status
@@ -51,6 +51,6 @@ async def status(view: View, job: Text) -> Status:
         await _ended(view, database, found),
         tuple(await database.read(sites.summaries, found.id, SiteState.FAILED, limit=_FAILED_SHOWN)),
         tuple(await database.read(alerts.of_job, found.id)),
-        await database.read(checkpoints.last, found.id),
+        await database.read(counters.last, found.id),
         await kept.outlook(view, database, found),
     )

@@ -4,6 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from gossamer.db import health as rows
+from gossamer.db.database import SqliteDatabase
+from gossamer.db.health import Server
+from gossamer.db.schema import HEAD, revision
 from gossamer.intake import dead_letters as intake
 from gossamer.model.alert import Alert
 from gossamer.model.experience import Experience
@@ -14,18 +18,13 @@ from gossamer.questions.limits import Few, Text
 from gossamer.questions.view import View
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Outlook, Retainer, RetentionReport
-from gossamer.store import agreed, dead_letters, desk, jobs, memory, pace, queue
 from gossamer.store import alerts as alert_rows
-from gossamer.store import health as rows
+from gossamer.store import dead_letters, jobs, pace, queue, rung_stats
 from gossamer.store import workers as worker_rows
-from gossamer.store.agreed import Agreed
-from gossamer.store.database import SqliteDatabase
 from gossamer.store.dead_letters import DeadLetter
-from gossamer.store.desk import DeskLine
-from gossamer.store.health import Server, Unattended
 from gossamer.store.pace import Done
-from gossamer.store.queue import QueueLine
-from gossamer.store.schema import HEAD, revision
+from gossamer.store.queue import BackgroundLine, QueueLine
+from gossamer.store.workers import SharedSetting, Unattended
 
 _DIGEST = "$argon2"
 WINDOW = timedelta(minutes=5)  # of which figures tell how much was done
@@ -43,7 +42,7 @@ class Workers:
 @dataclass(frozen=True, slots=True)
 class Queue:
     lanes: tuple[QueueLine, ...]
-    desks: tuple[DeskLine, ...]
+    desks: tuple[BackgroundLine, ...]
     workers: tuple[Worker, ...]
 
 
@@ -75,21 +74,21 @@ async def workers(view: View) -> Workers:
     )
 
 
-async def shared_settings(view: View) -> list[Agreed]:
+async def shared_settings(view: View) -> list[SharedSetting]:
     """What all machines of the cluster must have set alike, without what is a secret."""
-    found = await view.house().database.read(agreed.all_of_them)
+    found = await view.house().database.read(worker_rows.shared_settings)
     return [replace(one, value="set") if one.value.startswith(_DIGEST) else one for one in found]
 
 
 async def forget_shared_settings(view: View) -> int:
     """Let the next worker that joins say what they are; how many there were."""
-    return await view.house().database.write(agreed.forget)
+    return await view.house().database.write(worker_rows.forget_shared_settings)
 
 
 async def waiting(view: View) -> Queue:
     app = view.house()
     lanes = await app.database.read(queue.lines)
-    at_desks = tuple(await app.database.read(desk.lines, app.desk_rules))
+    at_desks = tuple(await app.database.read(queue.background_lines, app.desk_rules))
     return Queue(tuple(lanes), at_desks, tuple(await app.database.read(worker_rows.known)))
 
 
@@ -105,9 +104,9 @@ async def figures(view: View) -> Figures:
         await database.read(pace.done_lately, WINDOW),
         {short(job): speed for job, speed in (await database.read(pace.sites_per_minute, WINDOW)).items()},
         await database.read(queue.calls_since, WINDOW),
-        await database.read(memory.overall, "flaresolverr"),
+        await database.read(rung_stats.overall, "flaresolverr"),
         await database.read(queue.jobs_by_state),
-        await database.read(rows.waiting),
+        await database.read(worker_rows.waiting),
         await database.read(rows.server),
     )
 

@@ -9,8 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
+from gossamer.access import queries as account_queries
 from gossamer.assembly import App
 from gossamer.clock import SteadyClock
+from gossamer.db.database import Database
+from gossamer.db.health import working_home
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake.control import find_job
 from gossamer.ledger.prices import PriceList
@@ -20,11 +24,7 @@ from gossamer.model.money import Cap, Scope
 from gossamer.recipes.base import Recipe
 from gossamer.retain.classes import Terms
 from gossamer.settings import Settings
-from gossamer.store import keys
-from gossamer.store.database import Database
-from gossamer.store.health import working_home
-from gossamer.store.owned import Fenced
-from gossamer.store.tx import Tx
+from gossamer.store.account_jobs import AccountScopedDatabase
 
 if TYPE_CHECKING:
     from gossamer.blobs.page_files import PageFiles
@@ -75,7 +75,7 @@ class View:
         if self._asker is None:
             return await find_job(database, text), database
         job = await find_job(database, text, self._asker.account)
-        return job, Fenced(database, self._asker.account, job.id)
+        return job, AccountScopedDatabase(database, self._asker.account, job.id)
 
     async def of_owner(self, work: Callable[[Tx, str | None], T]) -> T:
         """About all jobs of one account, or of everybody: `work` is told whose, and goes by it."""
@@ -102,7 +102,7 @@ class View:
         """Those whose id fits, of the accounts whose keys the asker may look after."""
         asker = self._asker
         whose = None if asker is None or asker.is_operator else asker.account
-        return await self._app.database.read(keys.matching, digits, whose)
+        return await self._app.database.read(account_queries.keys_matching, digits, whose)
 
     async def forecast(self, asked: "Asked", probed: "Probed | None" = None) -> "Forecast":
         """By what the asker's own jobs have cost."""

@@ -8,6 +8,8 @@ from uuid import UUID
 from pydantic import Field
 
 from gossamer.assembly import key_seals, open_poster
+from gossamer.db.transactions import Tx
+from gossamer.deliver import queries as webhook_queries
 from gossamer.deliver import webhooks
 from gossamer.errors import UserError
 from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id
@@ -15,8 +17,6 @@ from gossamer.model.account import Right
 from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint
 from gossamer.questions.limits import Few, Text
 from gossamer.questions.view import View
-from gossamer.store import deliveries, endpoints
-from gossamer.store.tx import Tx
 
 Events = Annotated[list[Annotated[str, Field(max_length=40)]], Field(max_length=2 * len(WANTED))]
 Seconds = Annotated[int, Field(ge=0, le=10_000_000)]
@@ -63,7 +63,7 @@ async def message(view: View, text: Text) -> Delivery:
     account, database = view.own(Right.READ)
 
     def matching(tx: Tx, digits: str) -> list[UUID]:
-        return deliveries.matching(tx, account, digits)
+        return webhook_queries.deliveries_matching(tx, account, digits)
 
     match await find_id(database, text.strip().removeprefix("msg_"), matching):
         case NotAnId():
@@ -83,7 +83,7 @@ async def _hook(view: View, text: str) -> Endpoint:
     account, database = view.own(Right.READ)
 
     def matching(tx: Tx, digits: str) -> list[UUID]:
-        return endpoints.matching(tx, account, digits)
+        return webhook_queries.endpoints_matching(tx, account, digits)
 
     match await find_id(database, text, matching):
         case NotAnId():
@@ -151,4 +151,4 @@ async def send_messages(view: View) -> Sent:
     app = view.house()
     async with app.sender("command") as sender:
         tried = await sender.send_due(_WHILE_ASKED if view.is_remote else _ALL)
-    return Sent(tried, await app.database.read(deliveries.count_pending))
+    return Sent(tried, await app.database.read(webhook_queries.count_pending))

@@ -20,9 +20,9 @@ from gossamer.model.registry import Registry
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from gossamer.db.database import Database
     from gossamer.ledger.prices import PriceList
     from gossamer.recipe import Bound
-    from gossamer.store.database import Database
 
 T = TypeVar("T")
 

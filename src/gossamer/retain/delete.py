@@ -1,13 +1,14 @@
 """Deleting a job's results because a person wants it: at once, and if interrupted by the next pass."""
 
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
+from gossamer.retain import queries
 from gossamer.retain.retainer import AT_ONCE, delete_rows
-from gossamer.store import events, jobs, retention
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
+from gossamer.store import events, jobs
 
 
 def refuse_at_work(job: Job, what: str) -> None:
@@ -36,7 +37,7 @@ async def delete_job(database: Database, job: Job) -> int:
 
 
 def _begin(tx: Tx, job: Job) -> bool:
-    if not retention.archive(tx, job.id, tx.now, "Its results were deleted by hand.", "user"):
+    if not queries.archive(tx, job.id, tx.now, "Its results were deleted by hand.", "user"):
         return False
     events.add(tx, job.id, "job.deleted", who="user")
     return True

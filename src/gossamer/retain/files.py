@@ -8,9 +8,9 @@ from datetime import timedelta
 from gossamer.blobs.page_files import PageFiles
 from gossamer.blobs.seam import BlobsAway, NoSuchBlob
 from gossamer.blobs.shelf import Shelf
+from gossamer.db.database import Database
 from gossamer.model.export import KEPT
 from gossamer.store import exports
-from gossamer.store.database import Database
 from gossamer.telemetry import get_logger
 
 _EVERY = 60.0  # seconds between passes

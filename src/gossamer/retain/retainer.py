@@ -8,12 +8,13 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from gossamer.db import partitions
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.model.states import JobState
+from gossamer.retain import queries
 from gossamer.retain.classes import Terms
-from gossamer.store import partitions, retention
-from gossamer.store.database import Database
-from gossamer.store.retention import KeptJob
-from gossamer.store.tx import Tx
+from gossamer.retain.queries import KeptJob
 from gossamer.telemetry import get_logger
 
 AT_ONCE = 1_000  # rows of one transaction, so that a crawl never waits for long
@@ -81,7 +82,7 @@ async def delete_rows(database: Database, job_id: UUID, most: int, *, whole: boo
     """
     gone = 0
     while gone < most:
-        step = await database.write(retention.purge_step, job_id, min(AT_ONCE, most - gone), whole=whole)
+        step = await database.write(queries.purge_step, job_id, min(AT_ONCE, most - gone), whole=whole)
         if not step:
             return gone, True
         gone += step
@@ -107,7 +108,7 @@ class Retainer:
 
     async def outlook(self, now: datetime) -> list[Outlook]:
         """All jobs that have ended or stand still, the next to change first. Changes nothing."""
-        found = await self._database.read(retention.kept_jobs)
+        found = await self._database.read(queries.kept_jobs)
         ahead = [look_ahead(job, self._terms, now) for job in found]
         return sorted(ahead, key=lambda one: (one.step is NextStep.KEEP, one.hides_at, one.job.id))
 
@@ -115,14 +116,12 @@ class Retainer:
         """Hide, show and delete what is due, with at most so many rows deleted."""
         report = RetentionReport()
         oldest = now - self._terms.shortest
-        for job in await self._database.read(
-            retention.kept_jobs, created_before=oldest, archived_too=self._terms.wholly
-        ):
+        for job in await self._database.read(queries.kept_jobs, created_before=oldest, archived_too=self._terms.wholly):
             step = look_ahead(job, self._terms, now).step
             match step:
                 case NextStep.HIDE if await self._database.write(_hide, job, now, self._terms):
                     report = replace(report, hidden=(*report.hidden, job.id))
-                case NextStep.SHOW if await self._database.write(retention.show, job):
+                case NextStep.SHOW if await self._database.write(queries.show, job):
                     report = replace(report, shown=(*report.shown, job.id))
                 case NextStep.DELETE if await self._database.write(_archive, job.id, now, self._terms):
                     report = await self._delete(job, report, now)
@@ -157,12 +156,12 @@ class Retainer:
 
 def _hide(tx: Tx, job: KeptJob, now: datetime, terms: Terms) -> bool:
     until = f"{now + terms.grace_of(job.recipe):%Y-%m-%d}"
-    return retention.hide(tx, job, now, f"Its results are deleted on {until}.")
+    return queries.hide(tx, job, now, f"Its results are deleted on {until}.")
 
 
 def _archive(tx: Tx, job_id: UUID, now: datetime, terms: Terms) -> bool:
     # Looked at again: it may have been resumed since.
-    job = retention.kept_job(tx, job_id)
+    job = queries.kept_job(tx, job_id)
     if job is None or look_ahead(job, terms, now).step is not NextStep.DELETE:
         return False
-    return retention.archive(tx, job_id, now, "Its results were kept long enough and are deleted.", "retention")
+    return queries.archive(tx, job_id, now, "Its results were kept long enough and are deleted.", "retention")

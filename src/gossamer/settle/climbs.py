@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from gossamer.db.transactions import Tx
 from gossamer.model.states import PageState
 from gossamer.settle.batch import VisitWork
 from gossamer.store import lanes, pages, visits
 from gossamer.store.lanes import Place
-from gossamer.store.tx import Tx
 from gossamer.store.visits import VisitChange
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 from uuid import UUID
 
+from gossamer.db.transactions import Tx
 from gossamer.model.fetching import HOME_LANE
 from gossamer.model.job import Target
 from gossamer.model.page import Page
@@ -15,27 +16,11 @@ from gossamer.model.url import origin_of, site_of_url
 from gossamer.settle.batch import VisitWork, experiences, gather
 from gossamer.settle.climbs import Climbs
 from gossamer.settle.step import Finished, HandBack, HandOver, Rested, Step
-from gossamer.store import (
-    bookings,
-    checkpoints,
-    counters,
-    events,
-    lanes,
-    memory,
-    pages,
-    reclaim,
-    records,
-    robots,
-    site_ends,
-    sites,
-    visits,
-)
+from gossamer.store import charges, counters, events, lanes, pages, reclaim, records, robots, rung_stats, sites, visits
 from gossamer.store.counters import OF_PAGE, OF_SITE, Change
-from gossamer.store.endings import Ending, end
 from gossamer.store.events import Event
-from gossamer.store.site_ends import Closing
-from gossamer.store.sites import SiteChange, SiteRow
-from gossamer.store.tx import Tx
+from gossamer.store.sites import Closing, SiteChange, SiteRow
+from gossamer.store.visit_transitions import Ending, end
 
 # A page that waits for another try has moved nowhere, but its attempts are written.
 _WAITS_ON = {state: frozenset({state} if state is PageState.PENDING else ()) for state in PageState}
@@ -58,7 +43,7 @@ def commit(
     tx: Tx,
     steps: list[Step],
     shard: int,
-    checkpoint_visits: int = checkpoints.EVERY,
+    checkpoint_visits: int = counters.EVERY,
     closing: tuple[Collection[UUID], Close] | None = None,
     wrote: Sequence[int] = (),
 ) -> Committed:
@@ -101,11 +86,11 @@ def commit(
         first = changes[min(changes)]
         first.writes, first.write_ms = len(wrote), sum(wrote)
     counters.add(tx, shard, changes)
-    memory.learn(tx, experiences(held))
+    rung_stats.learn(tx, experiences(held))
     done.ended = {work.visit.lease for work in held if work.ending is not None}
     ending = _ending_with(held, closing[0]) if closing else {}
     finished = {job_id for job_id, change in changes.items() if change.sites_finished}
-    checkpoints.take_due(tx, sorted(finished - ending.keys()), checkpoint_visits)
+    counters.take_due(tx, sorted(finished - ending.keys()), checkpoint_visits)
     # By account: its credits of the month are held from here to the commit.
     for job_id in sorted(ending, key=lambda job_id: (ending[job_id], job_id)):
         if closing:
@@ -113,7 +98,7 @@ def commit(
     charged = [charge for work in held for charge in work.charges]
     if charged:
         # Last of all: every paid request of all jobs waits for the budgets from here to the commit.
-        bookings.settle(tx, charged)
+        charges.settle(tx, charged)
     return done
 
 
@@ -239,9 +224,9 @@ def _hand_over(
             if site.listed:
                 name = OF_SITE[site.state]
                 setattr(change, name, getattr(change, name) - 1)
-            site_ends.reopen(tx, [site.id])
+            sites.reopen(tx, [site.id])
         if handed.entry and not site.whole:
-            site_ends.want_whole(tx, site.id)
+            sites.want_whole(tx, site.id)
         locked[site.id] = replace(site, state=SiteState.OPEN, whole=site.whole or handed.entry)
         if known:
             continue  # somebody passed the page on before; what is new is that the site is wanted whole
@@ -294,7 +279,7 @@ def _ending(tx: Tx, work: VisitWork, site: SiteRow) -> Ending:
 
 def _close_sites(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, Change]) -> None:
     finished = [(work.visit, work.ending) for work in works if isinstance(work.ending, Finished)]
-    closed = site_ends.close(tx, [_closing(visit.site_id, ending) for visit, ending in finished])
+    closed = sites.close(tx, [_closing(visit.site_id, ending) for visit, ending in finished])
     told = []
     for visit, ending in finished:
         if visit.site_id not in closed:

@@ -8,13 +8,13 @@ from datetime import timedelta
 from uuid import UUID
 
 from gossamer.clock import Clock
+from gossamer.db.database import Database
 from gossamer.errors import StorageAway
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.commit import Close, Committed, commit
 from gossamer.settle.step import Step
-from gossamer.store import checkpoints, reclaim
-from gossamer.store.database import Database
+from gossamer.store import counters, reclaim
 from gossamer.telemetry import get_logger
 
 MOST_WAITING = 200
@@ -39,7 +39,7 @@ class Settler:
         clock: Clock,
         shard: int,
         tell: Callable[[Committed], None],
-        checkpoint_visits: int = checkpoints.EVERY,
+        checkpoint_visits: int = counters.EVERY,
         close: Close | None = None,
     ) -> None:
         self._database = database

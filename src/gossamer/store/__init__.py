@@ -1,1 +1,1 @@
-"""The rows. Everything that speaks SQL is in this folder, in functions of an open transaction, one module per noun."""
+"""SQL of the engine, one module per noun: functions of an open transaction."""

@@ -5,9 +5,9 @@ from typing import Any
 
 from sqlalchemy import Row, bindparam, insert, select, update
 
+from gossamer.db.tables_accounts import accounts
+from gossamer.db.transactions import Tx
 from gossamer.model.account import DEFAULT, Account
-from gossamer.store.access_tables import accounts
-from gossamer.store.tx import Tx
 
 
 def create(tx: Tx, identifier: str, name: str) -> Account | None:

@@ -7,13 +7,13 @@ from uuid import UUID
 
 from sqlalchemy import Row, bindparam, or_, select, update
 
+from gossamer.db.tables import alerts
+from gossamer.db.transactions import Tx
 from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.ids import new_id
 from gossamer.model.money import LEVELS, BudgetKey, Scope
 from gossamer.store import outbox
-from gossamer.store.places import meet
-from gossamer.store.tables import alerts
-from gossamer.store.tx import Tx
+from gossamer.store.slots import meet
 
 _OPEN = alerts.c.cleared_at.is_(None)
 

@@ -1,8 +1,15 @@
-"""What the audit asks of the rows: sums, and the first few rows that should not be. Records: store/audit_records.py."""
+"""The audit of a job: sums over its rows, and the first few rows that should not be.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+A job of one page is looked at with one question instead (`is_whole`). It knows one picture in which every check holds:
+one domain that has ended, its one visit, its one page, at most one record of that page, counters that say just this,
+and nothing paid. Anything else is left to the audit.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache, reduce
 from typing import Any
 from uuid import UUID
 
@@ -15,22 +22,149 @@ from sqlalchemy import (
     Table,
     bindparam,
     case,
+    exists,
     func,
     literal,
     literal_column,
+    or_,
     select,
     text,
 )
 from sqlalchemy import union_all as together
 
+from gossamer.db.tables import checkpoints, counters, jobs, pages, records, sites, visits
+from gossamer.db.tables_money import PARTS, charges, expenses, reservations
+from gossamer.db.tables_money import budgets as budget_rows
+from gossamer.db.transactions import Tx
 from gossamer.model.checkpoint import Checkpoint
 from gossamer.model.fetching import HOME_LANE
+from gossamer.model.ids import short
 from gossamer.model.job import Progress
+from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Cap, Scope, keys_for, shown
+from gossamer.model.record import RecordKind
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
-from gossamer.store import audit_money, checkpoints, counters
-from gossamer.store.audit_money import MoneyTally
-from gossamer.store.tables import jobs, pages, sites, visits
-from gossamer.store.tx import Tx
+from gossamer.store import budgets
+from gossamer.store import counters as counter_store
+from gossamer.store.counters import NAMES, OF_PAGE, OF_SITE
+
+_MoneySums = dict[tuple[UUID, date], Amount]
+
+
+@dataclass(frozen=True, slots=True)
+class MoneyTally:
+    """What a job's part of the ledger adds up to, and a sentence for each thing that does not fit."""
+
+    figures: Mapping[str, int] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()
+
+
+def money_of_job(tx: Tx, job_id: UUID) -> MoneyTally:
+    """A job's own budget, and those of the days and months in which it spent something."""
+    booked, held, kept = (_sums(tx, table, job_id) for table in (charges, reservations, expenses))
+    if not booked and not held and not kept:
+        return MoneyTally(faults=tuple(_faults(tx, [budgets.job_key(job_id)], {}, {})))
+    figures = {
+        "charged": _total(booked).credits,
+        "reserved": _total(held).credits,
+        "spent": budgets.of_job(tx, job_id).spent.credits,
+    }
+    account = budgets.accounts_of(tx, [job_id])[job_id]
+    keys = {key for _, day in (*booked, *held, *kept) for key in keys_for(job_id, day, account)}
+    # Others have spent of the same days, so that these are held against what all of them have.
+    faults = _faults(tx, sorted(keys, key=lambda key: key.rank), _sums(tx, expenses), _sums(tx, reservations))
+    return MoneyTally(figures, (*faults, *_money_unequal(job_id, booked, kept)))
+
+
+def money_faults(tx: Tx) -> list[str]:
+    """What does not fit in the whole ledger: every budget there is, and every job's charges."""
+    kept, held = _sums(tx, expenses), _sums(tx, reservations)
+    keys = [budget.key for budget in budgets.everything(tx)]
+    named = {*_by_budget(tx, kept), *_by_budget(tx, held)}
+    faults = _faults(tx, sorted({*keys, *named}, key=lambda key: key.rank), kept, held)
+    # The charges of an archived job are deleted, what it spent is not.
+    for job_id in tx.run(select(jobs.c.id).where(jobs.c.state != JobState.ARCHIVED).order_by(jobs.c.id)).scalars():
+        faults += _money_unequal(job_id, _sums(tx, charges, job_id), _of(kept, job_id))
+    return faults
+
+
+def _faults(tx: Tx, keys: list[BudgetKey], kept: _MoneySums, held: _MoneySums) -> list[str]:
+    spent, reserved = _by_budget(tx, kept), _by_budget(tx, held)
+    faults = []
+    for key in keys:
+        budget = budgets.get(tx, key) or Budget(key, Cap())
+        faults += _compared(key, "spent", budget.spent, spent[key])
+        faults += _compared(key, "reserved", budget.reserved, reserved[key])
+        part = budget.cap.crossed(budget.used - budget.excess)
+        # The operator's own caps may have been lowered since; a job's cannot.
+        if part and key.scope is Scope.JOB:
+            faults.append(f"budget {_name(key)}: above its cap in {part}")
+    return faults
+
+
+def _money_unequal(job_id: UUID, booked: _MoneySums, kept: _MoneySums) -> list[str]:
+    one, other = _total(booked), _total(kept)
+    if one == other:
+        return []
+    return [f"charges of job {short(job_id)} come to {_told(one)}, and {_told(other)} are kept as spent"]
+
+
+def _compared(key: BudgetKey, what: str, said: Amount, found: Amount) -> list[str]:
+    if said == found:
+        return []
+    return [f"budget {_name(key)}: it says {_told(said)} {what}, the rows say {_told(found)}"]
+
+
+def _name(key: BudgetKey) -> str:
+    if key.job_id:
+        return f"of job {short(key.job_id)}"
+    return f"of the {key.scope}{f' {key.subject}' if key.subject else ''} in {key.period}"
+
+
+def _told(amount: Amount) -> str:
+    return ", ".join(shown(part, getattr(amount, part)) for part in PARTS)
+
+
+def _by_budget(tx: Tx, sums: _MoneySums) -> dict[BudgetKey, Amount]:
+    found: dict[BudgetKey, Amount] = defaultdict(lambda: NOTHING)
+    whose = budgets.accounts_of(tx, {job_id for job_id, _ in sums})
+    for (job_id, day), amount in sums.items():
+        for key in keys_for(job_id, day, whose[job_id]):
+            found[key] += amount
+    return found
+
+
+def _sums(tx: Tx, table: Table, job_id: UUID | None = None) -> _MoneySums:
+    if job_id is not None:
+        return {(job_id, day): amount for day, amount in _amounts(tx.rows(_SUMS_OF_JOB[table.name], {"job": job_id}))}
+    query = select(table.c.job_id, table.c.day, *_parts(table)).group_by(table.c.job_id, table.c.day)
+    rows: Any = tx.run(query).all()
+    return {(row.job_id, day): amount for row, (day, amount) in zip(rows, _amounts(rows), strict=True)}
+
+
+def _amounts(rows: Iterable[Any]) -> Iterator[tuple[date, Amount]]:
+    for row in rows:
+        yield date.fromisoformat(row.day), Amount(*(int(getattr(row, part)) for part in PARTS))
+
+
+def _parts(table: Table) -> list[Any]:
+    return [func.sum(table.c[part]).label(part) for part in PARTS]
+
+
+_SUMS_OF_JOB = {
+    table.name: select(table.c.day, *_parts(table))
+    .where(table.c.job_id == bindparam("job", type_=table.c.job_id.type))
+    .group_by(table.c.day)
+    for table in (charges, reservations, expenses)
+}
+
+
+def _of(sums: _MoneySums, job_id: UUID) -> _MoneySums:
+    return {key: amount for key, amount in sums.items() if key[0] == job_id}
+
+
+def _total(sums: _MoneySums) -> Amount:
+    return sum(sums.values(), NOTHING)
+
 
 FEW = 3
 
@@ -87,11 +221,11 @@ def tally(tx: Tx, job_id: UUID) -> Tally | None:
         bytes_in=bytes_in,
         sites=_counted(tx, job_id, _SITES_BY_STATE),
         visits=_counted(tx, job_id, _VISITS_BY_STATE),
-        counted=counters.progress(tx, job_id),
-        checkpoint=checkpoints.last(tx, job_id),
+        counted=counter_store.progress(tx, job_id),
+        checkpoint=counter_store.last(tx, job_id),
         is_hidden=job.hidden_at is not None,
         offenders={**offenders, **_elsewhere(tx, job_id, JobState(job.state))},
-        money=audit_money.of_job(tx, job_id),
+        money=money_of_job(tx, job_id),
         lines_skipped=int(job.params.get("lines_skipped", 0)),
     )
 
@@ -241,3 +375,169 @@ def _by_state(table: Table, *conditions: ColumnElement[bool]) -> Select[Any]:
 
 
 _SITES_BY_STATE, _VISITS_BY_STATE = _by_state(sites, sites.c.listed), _by_state(visits)
+
+
+LOOSE = "loose records"
+
+_SOURCE = records.outerjoin(pages, (pages.c.job_id == JOB) & (pages.c.key == records.c.page_key))
+
+
+def _site_part(key: ColumnElement[bytes]) -> ColumnElement[bytes]:
+    return func.substr(key, 1, 4)
+
+
+_ELSEWHERE = (pages.c.site_id != records.c.site_id) | (_site_part(records.c.key) != _site_part(pages.c.key))
+_NOWHERE = pages.c.state.is_(None) | (pages.c.state != PageState.DONE) | _ELSEWHERE
+# Both numbers by one look at each record and its page.
+_COUNTED = (
+    select(func.count().label("records"), func.coalesce(func.sum(case((_NOWHERE, 1), else_=0)), 0).label("loose"))
+    .select_from(_SOURCE)
+    .where(records.c.job_id == JOB)
+)
+_RECIPE = select(jobs.c.recipe).where(jobs.c.id == JOB)
+_LOOSE = (
+    named(func.coalesce(pages.c.url, "no page of this job"))
+    .select_from(_SOURCE)
+    .where(records.c.job_id == JOB, _NOWHERE)
+)
+
+
+def count(tx: Tx, job_id: UUID) -> tuple[int, Offenders]:
+    """How many records there are, and those whose page is not there, not done, or of another domain."""
+    take_room(tx)
+    (found,) = tx.rows(_COUNTED, {"job": job_id})
+    some = tx.rows(few(LOOSE, _LOOSE), {"job": job_id}) if found.loose else ()
+    return int(found.records), offenders_of(some)
+
+
+def doubles(tx: Tx, job_id: UUID, kinds: Mapping[str, Sequence[RecordKind]]) -> dict[str, Offenders]:
+    """Records that say of themselves to be the same, whatever their key is. `kinds`: those of the recipes at hand."""
+    take_room(tx)
+    recipe = next((row.recipe for row in tx.rows(_RECIPE, {"job": job_id})), None)
+    return {f"double {kind.name}": _doubles_of(tx, job_id, kind) for kind in kinds.get(recipe or "", ())}
+
+
+def _doubles_of(tx: Tx, job_id: UUID, kind: RecordKind) -> Offenders:
+    if tx.dialect.row_locks and not tx.run(_any_alike(kind), {"job": job_id}).scalar():
+        return Offenders()
+    return offenders_of(tx.rows(_doubles(kind), {"job": job_id}))
+
+
+def _said(kind: RecordKind) -> Select[Any]:
+    """The site of each record, which the first bytes of its key stand for, and what makes it this record.
+
+    OFFSET 0 keeps both databases from taking this apart: what they sort then is this, and not the whole record.
+    """
+    identity = (records.c.data[name].as_string().label(f"said_{place}") for place, name in enumerate(kind.key))
+    mine = (records.c.job_id == JOB) & (records.c.kind == kind.name)
+    return select(_site_part(records.c.key).label("site"), *identity).where(mine).offset(literal_column("0"))
+
+
+@cache
+def _doubles(kind: RecordKind) -> Select[Any]:
+    """Looked for site by site: so the rows come nearly in the order wanted."""
+    said = _said(kind).subquery()
+    identity = [said.c[f"said_{place}"] for place in range(len(kind.key))]
+    name: ColumnElement[str] = reduce(lambda left, right: left + ", " + right, identity)
+    found = named(name, func.count() - 1).group_by(said.c.site, *identity).having(func.count() > 1)
+    return few(f"double {kind.name}", found)
+
+
+def _any_alike(kind: RecordKind) -> Select[Any]:
+    """Whether any two have the same hash: a server has one, and compares numbers much faster than addresses.
+
+    Where none have, none are the same; where some have, they are looked at in full.
+    """
+    texts = [func.coalesce(records.c.data[name].as_string(), "") for name in kind.key]
+    whole: ColumnElement[str] = reduce(lambda left, right: left + "\x1f" + right, texts)
+    mine = (records.c.job_id == JOB) & (records.c.kind == kind.name)
+    alike: Select[Any] = (
+        select(literal_column("1")).where(mine).group_by(func.hashtextextended(whole, literal_column("0")))
+    )
+    return select(exists(alike.having(func.count() > 1)))
+
+
+def _number_of(table: Table) -> ColumnElement[int]:
+    return select(func.count()).select_from(table).where(table.c.job_id == JOB).scalar_subquery()
+
+
+def _any_of(*tables: Table) -> list[ColumnElement[bool]]:
+    return [exists().where(table.c.job_id == JOB) for table in tables]
+
+
+_SUMS = select(*(func.sum(counters.c[name]).label(name) for name in NAMES)).where(counters.c.job_id == JOB).subquery()
+_OWN_RECORDS = (
+    select(func.count())
+    .select_from(records)
+    .where(
+        records.c.job_id == JOB,
+        records.c.page_key == pages.c.key,
+        records.c.site_id == pages.c.site_id,
+        func.substr(records.c.key, 1, 4) == func.substr(pages.c.key, 1, 4),
+    )
+    .scalar_subquery()
+)
+_SPENT = exists().where(
+    budget_rows.c.scope == Scope.JOB,
+    budget_rows.c.subject == bindparam("subject"),
+    budget_rows.c.period == "",
+    or_(
+        *(budget_rows.c[f"{of}_{part}"] != 0 for of in ("spent", "reserved", "excess") for part in PARTS),
+        *(budget_rows.c[f"cap_{part}"] < 0 for part in PARTS),
+    ),
+)
+_ALONE = [_number_of(table) == 1 for table in (sites, visits, pages)]
+_GLANCE = (
+    select(
+        sites.c.state.label("site"),
+        visits.c.state.label("visit"),
+        pages.c.state.label("page"),
+        pages.c.identity.is_not(None).label("identified"),
+        sites.c.pages_done.label("read"),
+        pages.c.bytes_in.label("size"),
+        _number_of(records).label("found"),
+        _OWN_RECORDS.label("own"),
+        *(_SUMS.c[name].label(f"counted_{name}") for name in NAMES),
+    )
+    .select_from(jobs.join(sites, sites.c.job_id == JOB))
+    .join(visits, (visits.c.job_id == JOB) & (visits.c.site_id == sites.c.id))
+    .join(pages, (pages.c.job_id == JOB) & (pages.c.site_id == sites.c.id) & (pages.c.visit_id == visits.c.id))
+    .join(_SUMS, _SUMS.c.records.is_not(None))
+    .where(
+        jobs.c.id == JOB,
+        jobs.c.state == JobState.RUNNING,
+        jobs.c.hidden_at.is_(None),
+        jobs.c.sites_total == 1,
+        sites.c.listed,
+        sites.c.open_pages == 0,
+        visits.c.open_pages == 0,
+        visits.c.lane == HOME_LANE,
+        *_ALONE,
+        *(~there for there in (*_any_of(charges, reservations, expenses, checkpoints), _SPENT)),
+    )
+)
+
+
+def is_whole(tx: Tx, job_id: UUID) -> bool:
+    """Whether an audit would find nothing; False wherever that is not plain to see."""
+    row = tx.run(_GLANCE, {"job": job_id, "subject": job_id.hex}).first()
+    return row is not None and _is_as_expected(row)
+
+
+def _is_as_expected(row: Any) -> bool:
+    if row.site not in OF_SITE or row.page not in OF_PAGE:
+        return False
+    is_read = row.page == PageState.DONE
+    expected = dict.fromkeys(NAMES, 0) | {
+        OF_SITE[row.site]: 1,
+        OF_PAGE[row.page]: 1,
+        "records": row.found,
+        "bytes_in": row.size,
+    }
+    return (
+        row.visit == (VisitState.FAILED if row.site == SiteState.FAILED else VisitState.DONE)
+        and row.read == is_read
+        and (row.identified or not is_read)
+        and row.own == row.found <= is_read
+        and all(getattr(row, f"counted_{name}") == number for name, number in expected.items())
+    )

@@ -1,18 +1,24 @@
-"""Budgets: caps, and what is reserved and spent of them. Locked in one order: the system's, accounts', jobs'."""
+"""Budgets: caps, and what is reserved and spent of them. Locked in one order: the system's, accounts', jobs'.
+
+In this order: whoever changes a lease or closes a rung may be just about to, and we may have to wait for the budgets.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import BigInteger, ColumnElement, Row, bindparam, case, func, literal_column, select, tuple_, update
 
-from gossamer.model.money import ACCOUNT, NOTHING, Amount, Budget, BudgetKey, Cap, Scope, keys_for
+from gossamer.db.bulk import BulkStatement
+from gossamer.db.tables import counters, jobs
+from gossamer.db.tables_money import PARTS, budgets, closed_rungs, reservations
+from gossamer.db.transactions import Tx
+from gossamer.model.money import ACCOUNT, NOTHING, Amount, Budget, BudgetKey, Cap, Price, Reservation, Scope, keys_for
+from gossamer.model.page import Visit
 from gossamer.model.states import JobState
-from gossamer.store.ledger_tables import PARTS, budgets
-from gossamer.store.many import Many
-from gossamer.store.tables import counters, jobs
-from gossamer.store.tx import Tx
+from gossamer.store import visits
 
 NO_CAPS: Mapping[Scope, Cap] = {scope: Cap() for scope in Scope}
 _NO_LIMIT: ColumnElement[int] = literal_column(str(2**62))
@@ -92,7 +98,7 @@ _THIS = (
     budgets.c.subject == bindparam("b_subject"),
     budgets.c.period == bindparam("b_period"),
 )
-_RESERVE = Many(
+_RESERVE = BulkStatement(
     update(budgets)
     .where(
         *_THIS,
@@ -122,7 +128,7 @@ def reserve(tx: Tx, more: Mapping[BudgetKey, tuple[Cap, Amount]]) -> None:
     _RESERVE.run(tx, rows)
 
 
-_CLOSE = Many(
+_CLOSE = BulkStatement(
     update(budgets)
     .where(*_THIS)
     .values(
@@ -230,3 +236,52 @@ def budget_of(row: Row[Any]) -> Budget:
 
 def _amount(row: Row[Any], kind: str) -> Amount:
     return Amount(*(int(getattr(row, f"{kind}{part}")) for part in PARTS))
+
+
+@dataclass(frozen=True, slots=True)
+class PaidRequest:
+    """One request that somebody wants to make. Its id is made outside: the transaction may be made twice."""
+
+    id: UUID
+    visit: Visit
+    page: bytes | None
+    price: Price
+    worst: Amount
+
+    def granted(self, day: date, at: datetime) -> Reservation:
+        visit = self.visit
+        where = (visit.job_id, visit.site_id, visit.id, visit.lease)
+        return Reservation(self.id, *where, self.page, self.price, self.worst, day, at)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetCheck:
+    day: date
+    budgets: Mapping[BudgetKey, Budget]  # which nobody else changes until commit
+    lost: frozenset[UUID]  # leases that are gone
+    closed: Mapping[str, int]  # rungs, and the most they took for one request
+    known: frozenset[UUID]  # reserved before: the answer to the commit was not heard
+
+
+def check(tx: Tx, asked: Sequence[PaidRequest], caps: Mapping[Scope, Cap]) -> BudgetCheck:
+    """The budgets these requests are to be paid from, held; and whether anything stands against any of them."""
+    day = tx.now.date()
+    held = hold(tx, {key for one in asked for key in keys_for(one.visit.job_id, day, one.visit.account)}, caps)
+    return BudgetCheck(day, held, _lost(tx, asked), _closed(tx), _known(tx, asked))
+
+
+def _lost(tx: Tx, asked: Sequence[PaidRequest]) -> frozenset[UUID]:
+    held = visits.leases(tx, [one.visit.id for one in asked])
+    return frozenset(one.visit.lease for one in asked if held.get(one.visit.id) != one.visit.lease)
+
+
+_CLOSED = select(closed_rungs.c.rung, closed_rungs.c.charged)
+_KNOWN = select(reservations.c.id).where(reservations.c.id.in_(bindparam("ids", expanding=True)))
+
+
+def _closed(tx: Tx) -> dict[str, int]:
+    return {row.rung: row.charged for row in tx.run(_CLOSED)}
+
+
+def _known(tx: Tx, asked: Sequence[PaidRequest]) -> frozenset[UUID]:
+    return frozenset(tx.run(_KNOWN, {"ids": [one.id for one in asked]}).scalars())

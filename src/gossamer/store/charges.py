@@ -1,4 +1,4 @@
-"""Charges: what each request has cost, and what that comes to by job, day and rung."""
+"""Charges: what reserved requests have cost, and what that comes to by job, day and rung."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -9,13 +9,19 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Integer, Row, bindparam, cast, func, insert, select
 
-from gossamer.model.money import NOTHING, Amount, Charge
-from gossamer.model.states import SiteState
-from gossamer.store.ledger_tables import PARTS, charges, expenses
-from gossamer.store.many import Many
+from gossamer.db.bulk import BulkStatement
+from gossamer.db.tables import sites
+from gossamer.db.tables_money import PARTS, charges, closed_rungs, expenses
+from gossamer.db.transactions import Tx
+from gossamer.model.alert import AlertKind
+from gossamer.model.ids import short
+from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Charge, keys_for, shown
+from gossamer.model.sentences import ALERTS, PAUSES
+from gossamer.model.states import OVER, SiteState
+from gossamer.store import alerts, budgets, jobs, outbox, reservations
+from gossamer.store.budgets import BudgetChange
+from gossamer.store.jobs import pause_automatically
 from gossamer.store.reservations import Taken
-from gossamer.store.tables import sites
-from gossamer.store.tx import Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,7 @@ class Expense:
         )
 
 
-_ADD = Many(insert(charges))
+_ADD = BulkStatement(insert(charges))
 
 
 def add(tx: Tx, booked: Sequence[tuple[Taken, Charge]]) -> None:
@@ -171,3 +177,88 @@ def _expense(row: Row[Any]) -> Expense:
 
 def _amount(row: Row[Any]) -> Amount:
     return Amount(*(int(getattr(row, part)) for part in PARTS))
+
+
+def settle(tx: Tx, booked: Sequence[Charge]) -> None:
+    """Charges in place of their reservations. One whose reservation is gone was booked before, or assumed."""
+    by_id = {charge.reservation: charge for charge in booked}
+    _close(tx, reservations.take(tx, sorted(by_id)), by_id)
+
+
+def release(tx: Tx, ids: Sequence[UUID]) -> int:
+    """Give back what was reserved for requests that were never made, or cost nothing; how many there were."""
+    taken = reservations.take(tx, ids)
+    _close(tx, taken, {})
+    return len(taken)
+
+
+def assume(tx: Tx, ids: Sequence[UUID]) -> int:
+    """Nobody knows any more what these requests have cost: the worst, and marked."""
+    taken = reservations.take(tx, ids)
+    _close(tx, taken, {one.id: Charge(one.id, one.worst, assumed=True) for one in taken})
+    return len(taken)
+
+
+def _close(tx: Tx, taken: Sequence[Taken], costs: Mapping[UUID, Charge]) -> None:
+    if not taken:
+        return
+    changes: dict[BudgetKey, BudgetChange] = defaultdict(BudgetChange)
+    booked: list[tuple[Taken, Charge]] = []
+    whose = budgets.accounts_of(tx, {one.job_id for one in taken})
+    for one in taken:
+        charge = costs.get(one.id)
+        cost = charge.amount if charge else NOTHING
+        if charge and cost:
+            booked.append((one, charge))
+        for key in keys_for(one.job_id, date.fromisoformat(one.day), whose[one.job_id]):
+            change = changes[key]
+            change.reserved -= one.worst
+            change.spent += cost
+            change.excess += cost.above(one.worst)
+    add(tx, booked)
+    # As late as can be: every paid request of all jobs waits for these rows.
+    for budget in budgets.close(tx, budgets.hold(tx, list(changes)), changes):
+        _tell(tx, budget)
+    for one, charge in booked:
+        if charge.amount.credits > one.worst.credits:
+            _overcharged(tx, one, charge)
+
+
+def _tell(tx: Tx, budget: Budget) -> None:
+    """Of a cap of which more is spent than people were told of."""
+    part = max(
+        (part for part in PARTS if getattr(budget.cap, part)),
+        key=lambda part: getattr(budget.spent, part) / getattr(budget.cap, part),
+    )
+    job_id = budget.key.job_id
+    whose = f"of job {short(job_id)}" if job_id else f"of {budget.key.period}"
+    spent, most = (shown(part, getattr(of, part)) for of in (budget.spent, budget.cap))
+    sentence = ALERTS[AlertKind.SPENDING].format(percent=budget.told, whose=whose, spent=spent, most=most)
+    # Requests that were in flight when a job was cancelled are paid for, and nobody has to look after its budget.
+    if job_id is None or jobs.states(tx, [job_id]).get(job_id) not in OVER:
+        alerts.fire(tx, AlertKind.SPENDING, alerts.spending_subject(budget.key, budget.told), sentence, job_id=job_id)
+    outbox.budget_reached(tx, budget, sentence)
+
+
+def _overcharged(tx: Tx, one: Taken, charge: Charge) -> None:
+    """A request that cost more than it ever should: it is paid, and nobody asks for another one.
+
+    What somebody's own key is charged is between them and the provider: only their job pauses.
+    """
+    figures = {"rung": one.rung, "charged": charge.amount.credits, "worst": one.worst.credits}
+    if jobs.has_own_key(tx, one.job_id, one.provider):
+        kind = AlertKind.JOB_OVERCHARGE
+        pause_automatically(tx, one.job_id, kind, PAUSES[kind].format(**figures, job=short(one.job_id)))
+        return
+    _shut(tx, one, charge)
+    alerts.fire(tx, AlertKind.OVERCHARGE, one.rung, ALERTS[AlertKind.OVERCHARGE].format(**figures))
+
+
+def _shut(tx: Tx, one: Taken, charge: Charge) -> None:
+    upsert = tx.dialect.insert(closed_rungs)
+    dearer = upsert.on_conflict_do_update(
+        index_elements=["rung"],
+        set_={"charged": upsert.excluded.charged, "at": upsert.excluded.at},
+        where=closed_rungs.c.charged < upsert.excluded.charged,
+    )
+    tx.run(dearer, {"rung": one.rung, "charged": charge.amount.credits, "at": tx.now})

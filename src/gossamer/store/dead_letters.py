@@ -12,6 +12,11 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, func, select, update
 
+from gossamer.db.tables import alerts as alert_rows
+from gossamer.db.tables import jobs as job_rows
+from gossamer.db.tables import pages, visits
+from gossamer.db.tables import sites as site_rows
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.alert import AlertKind
 from gossamer.model.checkpoint import CheckpointCause
@@ -21,16 +26,10 @@ from gossamer.model.sentences import ALERTS
 from gossamer.model.states import PAGE_MOVES, JobState, PageState, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import url_key
-from gossamer.store import alerts, checkpoints, counters, events, jobs, lanes, site_ends, sites
+from gossamer.store import alerts, counters, events, jobs, lanes, sites
 from gossamer.store.counters import Change
-from gossamer.store.moves import FREED, TOLD_ANEW, Moving, may_become, moving, tell
-from gossamer.store.site_ends import Closing
-from gossamer.store.sites import SiteChange
-from gossamer.store.tables import alerts as alert_rows
-from gossamer.store.tables import jobs as job_rows
-from gossamer.store.tables import pages, visits
-from gossamer.store.tables import sites as site_rows
-from gossamer.store.tx import Tx
+from gossamer.store.sites import Closing, SiteChange
+from gossamer.store.visit_transitions import FREED, TOLD_ANEW, Moving, may_become, moving, tell
 
 _UNTIL = b"\xff" * 8
 # From these a job does not go on by itself.
@@ -70,7 +69,7 @@ def bury(tx: Tx, doomed: Moving, error: str) -> None:
     change = Change(pages_failed=failed, pages_open=-failed)
     if _lives_on(tx, doomed):
         pass  # its own visit decides what follows
-    elif site_ends.close(tx, [Closing(doomed.site_id, SiteState.FAILED, trouble.reason.name, trouble.detail)]):
+    elif sites.close(tx, [Closing(doomed.site_id, SiteState.FAILED, trouble.reason.name, trouble.detail)]):
         events.add(tx, doomed.job_id, "site.failed", trouble.sentence, site_id=doomed.site_id)
         change.sites_failed = int(site.listed)
     counters.add(tx, 0, {doomed.job_id: change})
@@ -119,11 +118,11 @@ def retry(tx: Tx, identifier: UUID, who: str = "user") -> bool:
     opened = tx.run(update(pages).where(crashed).values(state=PageState.PENDING, **anew)).rowcount
     _open_pages(tx, dead, opened)
     change = Change(pages_failed=-opened, pages_open=opened)
-    if site_ends.reopen(tx, [dead.site_id], "retried", who=who) and was.listed:
+    if sites.reopen(tx, [dead.site_id], "retried", who=who) and was.listed:
         setattr(change, f"sites_{was.state}", -1)
     counters.take_back(tx, dead.job_id, change)
     # The audit holds the rows against the last checkpoint, and less has ended now than it knew of.
-    checkpoints.take(tx, dead.job_id, CheckpointCause.VISITS)
+    counters.take(tx, dead.job_id, CheckpointCause.VISITS)
     alerts.clear(tx, AlertKind.DEAD_LETTER, str(identifier))
     _go_on(tx, found, state, who)
     return True

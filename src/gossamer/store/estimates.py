@@ -7,12 +7,12 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Row, bindparam, func, insert, select, true
 
+from gossamer.db.tables import counters, jobs, memory, sites, visits
+from gossamer.db.tables_money import budgets, charges, estimates
+from gossamer.db.transactions import Tx
 from gossamer.model.estimate import Comparable, Estimate, Past, Probed, Record
 from gossamer.model.experience import Experience
 from gossamer.model.states import JobState, VisitState
-from gossamer.store.ledger_tables import budgets, charges, estimates
-from gossamer.store.tables import counters, jobs, memory, sites, visits
-from gossamer.store.tx import Tx
 
 MOST = 12  # jobs that are looked back at: more would be slow to notice what was learned since
 _ENOUGH = 3  # jobs with the very same limits, without which others will do

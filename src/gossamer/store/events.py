@@ -8,10 +8,10 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Row, insert, select
 
+from gossamer.db.bulk import BulkStatement
+from gossamer.db.tables import events, sites
+from gossamer.db.transactions import Tx
 from gossamer.model.ids import new_id
-from gossamer.store.many import Many
-from gossamer.store.tables import events, sites
-from gossamer.store.tx import Tx
 
 STEP = 5_000  # events looked at in one read
 
@@ -55,7 +55,7 @@ def stopped_by(tx: Tx, job_id: UUID) -> str:
     return last.who if last and last.kind == "job.pausing" else ""
 
 
-_ADD = Many(insert(events))
+_ADD = BulkStatement(insert(events))
 
 
 def add_many(tx: Tx, happened: Sequence[tuple[UUID, Event]]) -> None:
@@ -117,3 +117,19 @@ def _lines(tx: Tx, job_id: UUID, wanted: ColumnElement[bool], limit: int) -> lis
 
 def _event(row: Row[Any]) -> Event:
     return Event(row.at, row.kind, row.who, row.why, row.site_id, row.visit_id)
+
+
+def happened(tx: Tx, job_id: UUID, after: UUID | None, limit: int) -> list[Line]:
+    """Events in their order, those of a job's visits left out: what people follow a job by."""
+    wanted = (events.c.job_id == job_id) & events.c.visit_id.is_(None)
+    if after:
+        wanted &= events.c.id > after
+    query = select(events, sites.c.host).join(sites, sites.c.id == events.c.site_id, isouter=True).where(wanted)
+    rows = tx.run(query.order_by(events.c.id).limit(limit))
+    return [Line(row.id, Event(row.at, row.kind, row.who, row.why, row.site_id), row.host or "") for row in rows]
+
+
+def last_event(tx: Tx, job_id: UUID) -> UUID | None:
+    query = select(events.c.id).where(events.c.job_id == job_id).order_by(events.c.id.desc()).limit(1)
+    found: UUID | None = tx.run(query).scalar()
+    return found

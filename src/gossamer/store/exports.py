@@ -7,12 +7,12 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Row, bindparam, delete, exists, func, insert, or_, select, update
 
+from gossamer.db.tables import exports, jobs
+from gossamer.db.transactions import Tx
 from gossamer.model.export import OPEN, Export, ExportRequest, ExportState
 from gossamer.model.ids import new_id
 from gossamer.model.states import JobState
 from gossamer.store import outbox, workers
-from gossamer.store.tables import exports, jobs
-from gossamer.store.tx import Tx
 
 MOST_TRIES = 3  # that ended with the death of whoever made the file
 

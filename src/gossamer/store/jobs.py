@@ -1,25 +1,26 @@
-"""Jobs: created, found, moved from state to state."""
+"""Jobs: create, find, and move them from state to state."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Row, Select, bindparam, exists, func, insert, not_, select, update
+from sqlalchemy import Row, Select, bindparam, delete, exists, func, insert, not_, select, text, update
 
+from gossamer.db.tables import counters as count_rows
+from gossamer.db.tables import jobs, sites, visits
+from gossamer.db.tables_accounts import QUEUED, job_keys, usage
+from gossamer.db.transactions import Tx
 from gossamer.model.account import DEFAULT
+from gossamer.model.alert import AlertKind
 from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.ids import fits, new_id
 from gossamer.model.job import Extent, Job
 from gossamer.model.priority import Priority
 from gossamer.model.states import JOB_MOVES, JobState, SiteState, VisitState, origins
-from gossamer.store import alerts, checkpoints, counters, events, outbox
-from gossamer.store.access_tables import QUEUED, usage
+from gossamer.store import alerts, counters, events, outbox
 from gossamer.store.sites import LISTED
-from gossamer.store.tables import counters as count_rows
-from gossamer.store.tables import jobs, sites, visits
-from gossamer.store.tx import Tx
 
 _ENDS = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED)
 _CHECKPOINTS = {JobState.PAUSED: CheckpointCause.PAUSE, **dict.fromkeys(_ENDS, CheckpointCause.END)}
@@ -254,7 +255,7 @@ def move(
     if target in _ENDS:
         alerts.clear_of_budget(tx, identifier)
     if target in _CHECKPOINTS:
-        checkpoints.take(tx, identifier, _CHECKPOINTS[target])
+        counters.take(tx, identifier, _CHECKPOINTS[target])
     return True
 
 
@@ -350,3 +351,110 @@ def of_row(row: Row[Any]) -> Job:
         at_once=row.at_once,
         extent=Extent(row.names_pages, row.in_pages, row.whole_up_to, row.top_pages),
     )
+
+
+def pause_automatically(tx: Tx, job_id: UUID, kind: AlertKind, why: str) -> bool:
+    """False if the job does not run (any more): then there is nothing to pause and nothing to say."""
+    if not move(tx, job_id, JobState.PAUSING, why, who=kind):
+        return False
+    alerts.fire(tx, kind, str(job_id), why, job_id=job_id)
+    return True
+
+
+_RUNS = jobs.c.state == JobState.RUNNING
+
+
+def any_running(tx: Tx) -> bool:
+    return tx.run(select(jobs.c.id).where(_RUNS).limit(1)).first() is not None
+
+
+def count_working_time(tx: Tx, worked: timedelta, limit: timedelta) -> list[UUID]:
+    """Add to the working time of every running job; those that have reached the limit."""
+    more = worked // timedelta(milliseconds=1)
+    tx.run(update(jobs).where(_RUNS).values(ran_ms=jobs.c.ran_ms + more))
+    over = jobs.c.ran_ms >= limit // timedelta(milliseconds=1)
+    return list(tx.run(select(jobs.c.id).where(_RUNS, over).order_by(jobs.c.id)).scalars())
+
+
+# A job that begins to run has no reason, so whatever a running one has was remarked later.
+_HAS_NOTE = (jobs.c.state == JobState.RUNNING) & (jobs.c.reason != "")
+
+
+def set_note(tx: Tx, job_id: UUID, remark: str) -> bool:
+    """Say it, unless the job has ceased to run."""
+    running = (jobs.c.id == job_id) & (jobs.c.state == JobState.RUNNING)
+    return bool(tx.run(update(jobs).where(running).values(reason=remark)).rowcount)
+
+
+def withdraw_note(tx: Tx, job_id: UUID, remark: str) -> None:
+    """Take it back, unless another process has said something since."""
+    mine = (jobs.c.id == job_id) & _HAS_NOTE & (jobs.c.reason == remark)
+    tx.run(update(jobs).where(mine).values(reason=""))
+
+
+def any_note(tx: Tx) -> bool:
+    return bool(tx.run(select(exists().where(_HAS_NOTE))).scalar())
+
+
+def clear_notes(tx: Tx) -> None:
+    """Take back the remarks of all running jobs."""
+    tx.run(update(jobs).where(_HAS_NOTE).values(reason=""))
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierSubmission:
+    """The job a key belongs to, and a digest of what was asked for."""
+
+    job_id: UUID
+    digest: bytes
+
+
+def submitted_under(tx: Tx, account: str, key: str) -> EarlierSubmission | None:
+    """What came under this key before. Until commit nobody else learns that nothing did."""
+    if tx.dialect.row_locks:
+        # Two who submit at once must see each other, and there is no row yet for them to meet at.
+        tx.run(text("SELECT pg_advisory_xact_lock(hashtext(:key))"), {"key": f"submit {account} {key}"})
+    mine = (jobs.c.account_id == account) & (jobs.c.submit_key == key)
+    row = tx.run(select(jobs.c.id, jobs.c.submit_digest).where(mine)).first()
+    return EarlierSubmission(row.id, bytes(row.submit_digest)) if row else None
+
+
+def is_submit_key_known(tx: Tx, account: str, key: str) -> bool:
+    mine = (jobs.c.account_id == account) & (jobs.c.submit_key == key)
+    return tx.run(select(jobs.c.id).where(mine)).first() is not None
+
+
+def name_under(tx: Tx, account: str, key: str) -> str:
+    """What the job is called that came under this key; nothing if none did."""
+    mine = (jobs.c.account_id == account) & (jobs.c.submit_key == key)
+    return str(tx.run(select(jobs.c.name).where(mine)).scalar() or "")
+
+
+def keep_submit_key(tx: Tx, job_id: UUID, key: str, digest: bytes) -> None:
+    tx.run(update(jobs).where(jobs.c.id == job_id).values(submit_key=key, submit_digest=digest))
+
+
+def keep_provider_keys(tx: Tx, job_id: UUID, sealed: Mapping[str, bytes]) -> None:
+    for provider, key in sealed.items():
+        tx.run(insert(job_keys).values(job_id=job_id, provider=provider, sealed=key))
+
+
+def provider_keys(tx: Tx, job_id: UUID) -> tuple[str, dict[str, bytes]]:
+    """Whose job it is, and its sealed keys by provider."""
+    query = (
+        select(jobs.c.account_id, job_keys.c.provider, job_keys.c.sealed)
+        .join(job_keys, job_keys.c.job_id == jobs.c.id)
+        .where(jobs.c.id == job_id)
+    )
+    rows = tx.run(query).all()
+    return (rows[0].account_id if rows else ""), {row.provider: row.sealed for row in rows}
+
+
+def has_own_key(tx: Tx, job_id: UUID, provider: str) -> bool:
+    """Whether a job's requests to a provider are paid with a key of its own."""
+    theirs = (job_keys.c.job_id == job_id) & (job_keys.c.provider == provider)
+    return tx.run(select(job_keys.c.job_id).where(theirs)).first() is not None
+
+
+def drop_provider_keys(tx: Tx, job_id: UUID) -> None:
+    tx.run(delete(job_keys).where(job_keys.c.job_id == job_id))

@@ -7,13 +7,13 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, select, update
 
+from gossamer.db.tables import alerts, events, jobs, sites, visits
+from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
 from gossamer.model.fetching import HOME_LANE
 from gossamer.model.ids import new_id
 from gossamer.model.states import JobState, VisitState
-from gossamer.store.moves import Moving, moving, tell
-from gossamer.store.tables import alerts, events, jobs, sites, visits
-from gossamer.store.tx import Tx
+from gossamer.store.visit_transitions import Moving, moving, tell
 
 _IN_HAND = (VisitState.ISSUED, VisitState.RUNNING)
 _OVER = (VisitState.DONE, VisitState.FAILED)

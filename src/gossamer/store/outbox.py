@@ -1,4 +1,4 @@
-"""What endpoints are told, written in the transaction of what has happened: nothing is lost between the two.
+"""Messages to webhook endpoints, written in the transaction of what has happened: nothing is lost between the two.
 
 Where nobody listens this is one look at a small table per change of a job's state, and nothing per page.
 """
@@ -8,19 +8,33 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, bindparam, delete, insert, select, update
+from sqlalchemy import BindParameter, ColumnElement, Row, bindparam, delete, func, insert, or_, select, update
 
+from gossamer.db.tables import deliveries, endpoint_pages, endpoints, jobs
+from gossamer.db.transactions import Tx
+from gossamer.db.types import dumps
 from gossamer.model.export import RESULT, Export
 from gossamer.model.ids import new_id
 from gossamer.model.money import ACCOUNT, Budget, Scope
 from gossamer.model.states import JobState
 from gossamer.model.webhook import DeliveryState, Endpoint, EndpointState, EventType
 from gossamer.store import counters
-from gossamer.store.endpoint_rows import endpoint_of
-from gossamer.store.tables import jobs
-from gossamer.store.tx import Tx
-from gossamer.store.types import dumps
-from gossamer.store.webhook_tables import deliveries, endpoint_pages, endpoints
+
+
+def endpoint_of(row: Row[Any]) -> Endpoint:
+    return Endpoint(
+        id=row.id,
+        account=row.account,
+        url=row.url,
+        events=frozenset(map(EventType, row.events)),
+        state=EndpointState(row.state),
+        reason=row.reason,
+        created_at=row.created_at,
+        failing_since=row.failing_since,
+        failures=row.failures,
+        not_before=row.not_before,
+    )
+
 
 PAGES_AT_LEAST = 100  # that have ended, before they are told,
 PAGES_AFTER = timedelta(seconds=10)  # unless the ones before were told so long ago
@@ -231,3 +245,27 @@ def _add(tx: Tx, to: Iterable[Endpoint], kind: EventType, data: Mapping[str, Any
 
 def stamp(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def is_rested(now: datetime | BindParameter[Any]) -> ColumnElement[bool]:
+    return or_(endpoints.c.not_before.is_(None), endpoints.c.not_before <= now)
+
+
+NOW = bindparam("now", type_=deliveries.c.due_at.type)
+
+
+def waiting(tx: Tx) -> tuple[int, datetime | None]:
+    """How many could be sent now, and since when the oldest of them waits."""
+    query = (
+        select(func.count().label("all"), func.min(deliveries.c.due_at).label("oldest"))
+        .join(endpoints, endpoints.c.id == deliveries.c.endpoint_id)
+        .where(
+            still_waits(), deliveries.c.due_at <= tx.now, endpoints.c.state == EndpointState.ACTIVE, is_rested(tx.now)
+        )
+    )
+    row = tx.run(query).one()
+    return int(row.all), row.oldest
+
+
+def still_waits() -> ColumnElement[bool]:
+    return deliveries.c.state == DeliveryState.PENDING

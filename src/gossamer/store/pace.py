@@ -7,12 +7,12 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, and_, case, exists, func, or_, select
 
+from gossamer.db.tables import events, jobs, minutes, visits
+from gossamer.db.transactions import Tx
 from gossamer.model.job import Job
 from gossamer.model.states import JobState, VisitState
 from gossamer.store import jobs as job_rows
 from gossamer.store.counters import progress
-from gossamer.store.tables import events, jobs, minutes, visits
-from gossamer.store.tx import Tx
 
 _MINUTE = timedelta(minutes=1)
 _OPEN = (VisitState.READY, VisitState.ISSUED, VisitState.RUNNING)

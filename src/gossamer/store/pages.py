@@ -8,13 +8,12 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, insert, literal_column, select, update
 
+from gossamer.db.bulk import BulkStatement, KeyQuery
+from gossamer.db.tables import pages, visits
+from gossamer.db.transactions import Tx
 from gossamer.model.fetching import DIRECT
 from gossamer.model.page import ASKED_AGAIN, Attempt, Page
 from gossamer.model.states import PageState
-from gossamer.store.lookup import Lookup
-from gossamer.store.many import Many
-from gossamer.store.tables import pages, visits
-from gossamer.store.tx import Tx
 
 _UNTIL = b"\xff" * 8
 
@@ -103,7 +102,7 @@ def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> PagesOfVisi
     return PagesOfVisit(waiting, ended, elsewhere)
 
 
-_HOLDERS = Lookup(pages, [pages.c.key, pages.c.visit_id], ["job_id"])
+_HOLDERS = KeyQuery(pages, [pages.c.key, pages.c.visit_id], ["job_id"])
 
 
 def holders(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> dict[bytes, UUID]:
@@ -111,7 +110,7 @@ def holders(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> dict[bytes, UUID]:
     return {bytes(key): visit_id for key, visit_id in _HOLDERS.rows(tx, {"job_id": job_id}, keys)}
 
 
-_MOVE = Many(
+_MOVE = BulkStatement(
     update(pages)
     .where(pages.c.job_id == bindparam("b_job"), pages.c.key == bindparam("b_key"))
     .values(visit_id=bindparam("b_visit", type_=pages.c.visit_id.type))
@@ -123,7 +122,7 @@ def move(tx: Tx, job_id: UUID, moved: Mapping[bytes, UUID]) -> None:
     _MOVE.run(tx, [{"b_job": job_id, "b_key": key, "b_visit": visit_id} for key, visit_id in sorted(moved.items())])
 
 
-_STATES = Lookup(pages, [pages.c.key, pages.c.state], ["job_id"])
+_STATES = KeyQuery(pages, [pages.c.key, pages.c.state], ["job_id"])
 
 
 def states(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> dict[bytes, PageState]:
@@ -131,7 +130,7 @@ def states(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> dict[bytes, PageState
     return {bytes(key): PageState(state) for key, state in _STATES.rows(tx, {"job_id": job_id}, keys)}
 
 
-_SETTLE = Many(
+_SETTLE = BulkStatement(
     update(pages)
     .where(pages.c.job_id == bindparam("b_job"), pages.c.key == bindparam("b_key"))
     .values(
@@ -156,7 +155,7 @@ def settle(tx: Tx, job_id: UUID, settled: Sequence[Settled]) -> None:
 
 
 # What is the same for every page that has only been chosen is part of the statement.
-_CHOOSE = Many(
+_CHOOSE = BulkStatement(
     insert(pages).values(
         state=literal_column(f"'{PageState.PENDING}'"),
         reason=literal_column("''"),
@@ -177,7 +176,9 @@ def choose(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
     _CHOOSE.run(tx, rows)
 
 
-_INSERT = Many(insert(pages).values({column.name: bindparam(column.name) for column in pages.c}), together=True)
+_INSERT = BulkStatement(
+    insert(pages).values({column.name: bindparam(column.name) for column in pages.c}), together=True
+)
 
 
 def insert_new(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,18 +1,23 @@
-"""What waits, what is on its way and what is walked, per lane and job: read from rows, whoever carries the nudges."""
+"""Queues: what waits, is on its way and is worked, per lane and job, and per kind of background work."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, case, func, select, text
 
+from gossamer.db.tables import exports, jobs, minutes, places, visits, workers
+from gossamer.db.tables_money import charges
+from gossamer.db.transactions import Tx
 from gossamer.model.alert import SYSTEM, AlertKind
+from gossamer.model.desk import DeskKind, DeskRule
+from gossamer.model.export import ExportState
 from gossamer.model.states import JobState, VisitState
 from gossamer.model.worker import SILENT_AFTER
-from gossamer.store import alerts
-from gossamer.store.ledger_tables import charges
-from gossamer.store.tables import jobs, minutes, visits, workers
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, outbox
+from gossamer.store.exports import count_expired
+from gossamer.store.jobs import ready_to_close
 
 _AT_WORK = jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING))
 _MINUTE = timedelta(minutes=1)
@@ -135,3 +140,58 @@ def full(tx: Tx) -> str | None:
 
 def _sum(which: ColumnElement[bool]) -> ColumnElement[int]:
     return func.sum(case((which, 1), else_=0))
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundLine:
+    """The work of one kind."""
+
+    kind: DeskKind
+    priority: int
+    limit: int
+    ready: int  # waiting for a turn
+    running: int
+    oldest_wait: timedelta | None  # of files that wait to be made, and of messages
+
+
+def background_slot(kind: DeskKind) -> str:
+    """What whoever does work of this kind holds for as long as it lasts."""
+    return f"desk/{kind}"
+
+
+def background_lines(tx: Tx, rules: Mapping[DeskKind, DeskRule]) -> list[BackgroundLine]:
+    """The most urgent first."""
+    held = {background_slot(kind): kind for kind in rules}
+    query = select(places.c.place, func.count().label("holders")).group_by(places.c.place)
+    found = tx.run(query.where(places.c.place.in_(held), places.c.until > tx.now))
+    running = {held[row.place]: row.holders for row in found}
+    waits = _waiting(tx, running)
+    ordered = sorted(rules.items(), key=lambda rule: rule[1].priority)
+    return [
+        BackgroundLine(kind, rule.priority, rule.limit, waits[kind][0], running.get(kind, 0), _age(tx, waits[kind][1]))
+        for kind, rule in ordered
+    ]
+
+
+def _waiting(tx: Tx, running: Mapping[DeskKind, int]) -> dict[DeskKind, tuple[int, datetime | None]]:
+    pending = exports.c.state == ExportState.PENDING
+    files = tx.run(
+        select(func.count().label("all"), func.min(exports.c.created_at).label("oldest")).where(pending)
+    ).one()
+    # Half deleted jobs, and files that nobody wants any more.
+    old = _count(tx, (jobs.c.state == JobState.ARCHIVED) & jobs.c.hidden_at.is_not(None)) + count_expired(tx)
+    ended = len(ready_to_close(tx)) - running.get(DeskKind.FINISH, 0)
+    return {
+        DeskKind.FINISH: (max(0, ended), None),
+        DeskKind.WEBHOOK: outbox.waiting(tx),
+        DeskKind.EXPORT: (files.all, files.oldest),
+        DeskKind.CLEANUP: (old, None),
+    }
+
+
+def _count(tx: Tx, wanted: ColumnElement[bool]) -> int:
+    return int(tx.run(select(func.count()).where(wanted)).scalar_one())
+
+
+def _age(tx: Tx, since: datetime | None) -> timedelta | None:
+    return None if since is None else max(tx.now - since, timedelta())

@@ -1,17 +1,18 @@
-"""Taking visits back from workers that are gone."""
+"""Return visits to their queue: from workers that are gone, after a restore, and after the clock was set back."""
 
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, bindparam, case, exists, select, update
+from sqlalchemy import Column, ColumnElement, bindparam, case, exists, func, select, update
 
-from gossamer.model.states import VisitState
+from gossamer.db.tables import counters, jobs, pages, visits
+from gossamer.db.tables import sites as site_rows
+from gossamer.db.transactions import Tx
+from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.store import dead_letters, sites
-from gossamer.store.moves import FREED, TOLD_ANEW, Moving, moving, tell
-from gossamer.store.tables import visits
-from gossamer.store.tx import Tx
+from gossamer.store.visit_transitions import FREED, TOLD_ANEW, Moving, moving, tell
 
 MOST_DEATHS = 3
 
@@ -94,3 +95,42 @@ def _void(tx: Tx, which: ColumnElement[bool], why: str, *, deadly: bool = False)
 
 def _lock_sites(tx: Tx, which: ColumnElement[bool]) -> set[UUID]:
     return set(sites.lock(tx, list(tx.run(select(visits.c.site_id).where(which)).scalars())))
+
+
+_A_LITTLE = timedelta(seconds=2)
+
+
+def shorten_waits(tx: Tx) -> timedelta:
+    """Shift what is due to the clock as it is now. By how much is seen from the time of the last thing written.
+
+    Only with nobody at work: what workers hold in memory would be written over it.
+    """
+    ongoing = select(jobs.c.id).where(jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING)))
+    last = tx.run(select(func.max(counters.c.last_at)).where(counters.c.job_id.in_(ongoing))).scalar()
+    if last is None or last <= tx.now + _A_LITTLE:
+        return timedelta()
+    back: timedelta = last - tx.now
+    for job_id in list(tx.run(ongoing).scalars()):
+        _shift(tx, back, visits.c.due_at, visits.c.job_id == job_id, visits.c.state == VisitState.READY)
+        _shift(tx, back, pages.c.due_at, pages.c.job_id == job_id, pages.c.state == PageState.PENDING)
+        _shift(tx, back, site_rows.c.not_before, site_rows.c.job_id == job_id, site_rows.c.state == SiteState.OPEN)
+        ahead = (counters.c.job_id == job_id) & (counters.c.last_at > tx.now)
+        tx.run(update(counters).where(ahead).values(last_at=tx.now))  # so that it is not done again
+    return back
+
+
+def _shift(tx: Tx, back: timedelta, column: Column[Any], *which: ColumnElement[bool]) -> None:
+    """Row by row under its own key: the two databases reckon with time in different ways."""
+    keys = list(column.table.primary_key)
+    late = tx.run(select(*keys, column.label("at")).where(*which, column > tx.now)).all()
+    here = [key == bindparam(f"b_{key.name}", type_=key.type) for key in keys]
+    shifted = update(column.table).where(*here).values({column.name: bindparam("b_at", type_=column.type)})
+    rows = [{f"b_{key.name}": value for key, value in zip(keys, row, strict=False)} for row in late]
+    tx.run_many(shifted, [{**row, "b_at": max(tx.now, one.at - back)} for row, one in zip(rows, late, strict=True)])
+
+
+def void_all(tx: Tx) -> int:
+    """Nobody who held a lease when the copy was made is there any more; how many visits go back to their queue."""
+    held = visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
+    workers = tx.run(select(visits.c.worker).where(held, visits.c.worker.is_not(None)).distinct()).scalars().all()
+    return sum(void_worker(tx, worker, "restored from a backup", deadly=False) for worker in workers)

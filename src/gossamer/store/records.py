@@ -1,19 +1,22 @@
-"""Records: the rows users came for. Never two for the same identity."""
+"""Records: the rows users came for, never two of one identity, and the failures where there are none."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, insert
+from sqlalchemy import bindparam, insert, select
 
+from gossamer.db.bulk import BulkStatement, KeyQuery
+from gossamer.db.tables import pages, records, sites
+from gossamer.db.transactions import Tx
 from gossamer.model.record import Record
-from gossamer.store.lookup import Lookup
-from gossamer.store.many import Many
-from gossamer.store.tables import records
-from gossamer.store.tx import Tx
+from gossamer.model.states import PageState, SiteState
+from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import site_of_url
 
 
 class NewRecord(NamedTuple):
@@ -42,8 +45,8 @@ def _digest(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest()
 
 
-_PRESENT = Lookup(records, [records.c.key], ["job_id", "kind"])
-_ADD = Many(
+_PRESENT = KeyQuery(records, [records.c.key], ["job_id", "kind"])
+_ADD = BulkStatement(
     insert(records).values({column.name: bindparam(column.name) for column in records.c}),
     " ON CONFLICT (job_id, kind, key) DO NOTHING",
     together=True,
@@ -78,3 +81,71 @@ def _present(tx: Tx, job_id: UUID, places: Collection[tuple[str, bytes]]) -> set
         for kind in sorted({kind for kind, _ in places})
         for (key,) in _PRESENT.rows(tx, {"job_id": job_id, "kind": kind}, [key for of, key in places if of == kind])
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A record and its place among the others of its kind."""
+
+    kind: str
+    key: bytes
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A site or a page that was not had."""
+
+    key: bytes  # its place among the others
+    host: str
+    url: str  # nothing: it is about the whole site
+    trouble: Trouble | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Some of them, and the place after which the next ones come; nothing if these were the last."""
+
+    items: list[Failure]
+    next: bytes = b""
+
+    @classmethod
+    def of(cls, found: list[Failure], limit: int) -> "Failures":
+        """Of one more than are wanted."""
+        return cls(found[:limit], found[limit - 1].key if len(found) > limit else b"")
+
+
+def found(tx: Tx, job_id: UUID, kind: str, after: bytes, limit: int) -> list[Found]:
+    """By key, which is by site."""
+    wanted = (records.c.job_id == job_id) & (records.c.kind == kind) & (records.c.key > after)
+    query = select(records.c.kind, records.c.key, records.c.data).where(wanted).order_by(records.c.key).limit(limit)
+    return [Found(row.kind, bytes(row.key), row.data) for row in tx.run(query)]
+
+
+def failed_pages(tx: Tx, job_id: UUID, after: bytes, limit: int) -> Failures:
+    """By key. Of pages that a person has named, `scraped.failed_after` says more."""
+    wanted = (pages.c.job_id == job_id) & (pages.c.state == PageState.FAILED) & (pages.c.key > after)
+    columns = (pages.c.key, pages.c.url, pages.c.reason, pages.c.detail, pages.c.http_status)
+    rows = tx.run(select(*columns).where(wanted).order_by(pages.c.key).limit(limit + 1))
+    return Failures.of([Failure(bytes(row.key), site_of_url(row.url), row.url, _trouble(row)) for row in rows], limit)
+
+
+def failed_sites(tx: Tx, job_id: UUID, after: bytes, limit: int) -> Failures:
+    """By host."""
+    wanted = (sites.c.job_id == job_id) & (sites.c.state == SiteState.FAILED) & (sites.c.host > after.decode())
+    columns = (sites.c.host, sites.c.reason, sites.c.detail, sites.c.http_status)
+    rows = tx.run(select(*columns).where(wanted).order_by(sites.c.host).limit(limit + 1))
+    return Failures.of([Failure(row.host.encode(), row.host, "", _trouble(row)) for row in rows], limit)
+
+
+def _trouble(row: Any) -> Trouble | None:
+    return Trouble(Reason[row.reason], row.detail, row.http_status) if row.reason else None
+
+
+_BY_KEY = KeyQuery(records, [records.c.key, records.c.data], ["job_id", "kind"])
+
+
+def by_keys(tx: Tx, job_id: UUID, kind: str, keys: Sequence[bytes]) -> list[dict[str, Any]]:
+    """The records of these keys, in their order; those that are gone are left out."""
+    rows = {bytes(key): data for key, data in _BY_KEY.rows(tx, {"job_id": job_id, "kind": kind}, keys)}
+    return [rows[key] for key in keys if key in rows]

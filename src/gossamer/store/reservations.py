@@ -1,17 +1,34 @@
-"""Reservations: the worst price of requests that may be under way, each held by the lease of its visit."""
+"""Reservations: the worst price of requests that may be under way, each held by the lease of its visit.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+On a server a transaction of several statements costs a round trip for each, with its budgets locked all the while. So
+`reserve_all` locks them, looks, decides and writes in one statement, which is a transaction of its own. It decides only
+the plain case, which is nearly all of them: every request gets what it asks for. If anything stands against any of them
+nothing is changed, and `reserve` says which of them get theirs.
+
+What a statement reads is as old as the statement, but for rows it had to wait for. So the locked budgets also say
+whether anything was taken above its price meanwhile (`excess`), which is what closes a rung.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, delete, func, insert, or_, select
+from sqlalchemy import Dialect, bindparam, delete, func, insert, or_, select, text
+from sqlalchemy.exc import IntegrityError
 
-from gossamer.model.money import Amount, Reservation
-from gossamer.store.ledger_tables import PARTS, reservations
-from gossamer.store.many import Many
-from gossamer.store.tables import visits
-from gossamer.store.tx import Tx
+from gossamer.db.bulk import BulkStatement
+from gossamer.db.tables import visits
+from gossamer.db.tables_money import PARTS, closed_rungs, reservations
+from gossamer.db.transactions import Tx
+from gossamer.model.alert import AlertKind
+from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Cap, Refusal, Reservation, Scope, Why, keys_for
+from gossamer.store import alerts, budgets
+from gossamer.store.budgets import BudgetCheck, PaidRequest, check
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +45,7 @@ class Taken:
     day: str
 
 
-_ADD = Many(insert(reservations))
+_ADD = BulkStatement(insert(reservations))
 
 
 def add(tx: Tx, fresh: Sequence[Reservation]) -> None:
@@ -94,3 +111,179 @@ def _taken(row: Any) -> Taken:
         Amount(*(int(getattr(row, part)) for part in PARTS)),
         row.day,
     )
+
+
+def reserve(tx: Tx, asked: Sequence[PaidRequest], caps: Mapping[Scope, Cap]) -> list[Reservation | Refusal]:
+    """For each of them the worst price in all three budgets, or why not, in their order.
+
+    `caps` are the operator's: those of the system and of accounts hold as they are now, that of a job only for one
+    that came without.
+    """
+    outlook = check(tx, asked, caps)
+    day = outlook.day
+    held = {key: _capped(budget, caps) for key, budget in outlook.budgets.items()}
+    taken: dict[BudgetKey, Amount] = defaultdict(lambda: NOTHING)
+    answers: list[Reservation | Refusal] = []
+    fresh: list[Reservation] = []
+    for one in asked:
+        granted = one.granted(day, tx.now)
+        if one.id in outlook.known:
+            answers.append(granted)
+            continue
+        wanted = keys_for(one.visit.job_id, day, one.visit.account)
+        refusal = _unfit(one, outlook) or _too_much(one, [(held[key], taken[key]) for key in wanted])
+        answers.append(refusal or granted)
+        if refusal is None:
+            fresh.append(granted)
+            for key in wanted:
+                taken[key] += one.worst
+    more = sorted(((key, amount) for key, amount in taken.items() if amount), key=lambda one: one[0].rank)
+    budgets.reserve(tx, {key: (held[key].cap, amount) for key, amount in more})
+    add(tx, fresh)
+    _reopen(tx, asked, outlook)
+    return answers
+
+
+def _capped(budget: Budget, caps: Mapping[Scope, Cap]) -> Budget:
+    return budget if budget.key.scope is Scope.JOB else replace(budget, cap=caps[budget.key.scope])
+
+
+def _unfit(one: PaidRequest, outlook: BudgetCheck) -> Refusal | None:
+    if one.visit.lease in outlook.lost:
+        return Refusal(Why.LEASE)
+    charged = outlook.closed.get(one.price.rung, 0)
+    return Refusal(Why.CLOSED, part=one.price.rung, used=charged) if charged > one.price.worst else None
+
+
+def _too_much(one: PaidRequest, budgets_of_it: Iterable[tuple[Budget, Amount]]) -> Refusal | None:
+    for budget, taken in budgets_of_it:
+        used = budget.used + taken
+        part = budget.cap.crossed(used + one.worst)
+        if part:
+            # What is only reserved may come back.
+            why = Why.CAP if budget.cap.crossed(budget.spent + one.worst) else Why.CROWDED
+            return Refusal(why, budget.key, part, getattr(used, part))
+    return None
+
+
+def _reopen(tx: Tx, asked: Sequence[PaidRequest], outlook: BudgetCheck) -> None:
+    """A rung whose price was corrected is open again."""
+    prices = {one.price.rung: one.price for one in asked}
+    for rung, charged in outlook.closed.items():
+        if rung in prices and charged <= prices[rung].worst:
+            tx.run(delete(closed_rungs).where(closed_rungs.c.rung == rung))
+            alerts.clear(tx, AlertKind.OVERCHARGE, rung)
+
+
+_RESERVE_ALL = text("""
+WITH given AS (
+    SELECT *
+    FROM unnest(
+        CAST(:scopes AS text[]), CAST(:subjects AS text[]), CAST(:periods AS text[]),
+        CAST(:more_credits AS bigint[]), CAST(:more_micros AS bigint[]), CAST(:more_bytes AS bigint[]),
+        CAST(:most_credits AS bigint[]), CAST(:most_micros AS bigint[]), CAST(:most_bytes AS bigint[])
+    ) AS given (scope, subject, period, credits, micros, bytes, most_credits, most_micros, most_bytes)
+), asked AS (
+    SELECT *
+    FROM unnest(
+        CAST(:ids AS uuid[]), CAST(:jobs AS uuid[]), CAST(:sites AS uuid[]), CAST(:visits AS uuid[]),
+        CAST(:leases AS uuid[]), CAST(:pages AS bytea[]), CAST(:rungs AS text[]), CAST(:providers AS text[]),
+        CAST(:credits AS bigint[]), CAST(:micros AS bigint[]), CAST(:bytes AS bigint[])
+    ) AS asked (id, job_id, site_id, visit_id, lease, page_key, rung, provider, credits, micros, bytes)
+), held AS MATERIALIZED (
+    SELECT *
+    FROM budgets
+    WHERE (scope, subject, period) IN (SELECT scope, subject, period FROM given)
+    ORDER BY CASE scope WHEN 'system' THEN 0 WHEN 'account' THEN 1 ELSE 2 END, subject, period
+    FOR UPDATE
+), verdict AS MATERIALIZED (
+    SELECT date_trunc('milliseconds', clock_timestamp()) AS at
+    FROM held JOIN given USING (scope, subject, period)
+    HAVING count(*) = (SELECT count(*) FROM given)
+        AND bool_and(
+            reserved_credits + spent_credits + credits
+                <= coalesce(CASE scope WHEN 'job' THEN cap_credits ELSE most_credits END, :endless)
+            AND reserved_micros + spent_micros + micros
+                <= coalesce(CASE scope WHEN 'job' THEN cap_micros ELSE most_micros END, :endless)
+            AND reserved_bytes + spent_bytes + bytes
+                <= coalesce(CASE scope WHEN 'job' THEN cap_bytes ELSE most_bytes END, :endless)
+        )
+        AND sum(excess_credits) = (SELECT sum(excess_credits) FROM budgets JOIN given USING (scope, subject, period))
+        AND NOT EXISTS (
+            SELECT FROM asked LEFT JOIN visits ON visits.id = asked.visit_id AND visits.lease = asked.lease
+            WHERE visits.id IS NULL
+        )
+        AND NOT EXISTS (SELECT FROM closed_rungs)
+        AND NOT EXISTS (SELECT FROM reservations JOIN asked USING (id))
+        AND to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD') = :day
+), taken AS (
+    UPDATE budgets
+    SET reserved_credits = reserved_credits + credits,
+        reserved_micros = reserved_micros + micros,
+        reserved_bytes = reserved_bytes + bytes,
+        cap_credits = CASE given.scope WHEN 'job' THEN cap_credits ELSE most_credits END,
+        cap_micros = CASE given.scope WHEN 'job' THEN cap_micros ELSE most_micros END,
+        cap_bytes = CASE given.scope WHEN 'job' THEN cap_bytes ELSE most_bytes END
+    FROM given, verdict
+    WHERE budgets.scope = given.scope AND budgets.subject = given.subject AND budgets.period = given.period
+)
+INSERT INTO reservations
+    (id, job_id, site_id, visit_id, lease, page_key, rung, provider, credits, micros, bytes, day, at)
+SELECT asked.*, :day, at
+FROM asked, verdict
+RETURNING at
+""")
+_ENDLESS = 2**62
+
+
+def reserve_all(
+    tx: Tx, asked: Sequence[PaidRequest], caps: Mapping[Scope, Cap], today: date
+) -> list[Reservation] | None:
+    """For all of them the worst price in their budgets, in their order; None if it is not as simple as that.
+
+    Only for a server, and the only statement of its transaction. `today` is what the caller thinks: a request belongs
+    to the day that the server has.
+    """
+    given = {**_budgets(asked, caps, today), **_requests(asked), "day": today.isoformat(), "endless": _ENDLESS}
+    sql, values_of = _prepared(tx.conn.dialect)
+    try:
+        rows = tx.conn.exec_driver_sql(sql, values_of(given)).all()
+    except IntegrityError:
+        return None  # the same was asked over a connection that broke, and was done while we waited for the budgets
+    return [one.granted(today, rows[0].at) for one in asked] if rows else None
+
+
+@lru_cache(maxsize=1)
+def _prepared(dialect: Dialect) -> tuple[str, Callable[[Mapping[str, Any]], tuple[Any, ...]]]:
+    """As the driver takes it, and the values in its order: made once, since the library would look at each anew."""
+    compiled: Any = _RESERVE_ALL.compile(dialect=dialect)
+    return str(compiled), itemgetter(*compiled.positiontup)
+
+
+def _budgets(asked: Sequence[PaidRequest], caps: Mapping[Scope, Cap], today: date) -> dict[str, Any]:
+    """What is asked of each of them, as columns. A job has its own cap in its row."""
+    more: dict[BudgetKey, Amount] = defaultdict(lambda: NOTHING)
+    for one in asked:
+        for key in keys_for(one.visit.job_id, today, one.visit.account):
+            more[key] += one.worst
+    return {
+        "scopes": [key.scope for key in more],
+        "subjects": [key.subject for key in more],
+        "periods": [key.period for key in more],
+        **{f"more_{part}": [getattr(amount, part) for amount in more.values()] for part in PARTS},
+        **{f"most_{part}": [getattr(caps[key.scope], part) for key in more] for part in PARTS},
+    }
+
+
+def _requests(asked: Sequence[PaidRequest]) -> dict[str, Any]:
+    return {
+        "ids": [one.id for one in asked],
+        "jobs": [one.visit.job_id for one in asked],
+        "sites": [one.visit.site_id for one in asked],
+        "visits": [one.visit.id for one in asked],
+        "leases": [one.visit.lease for one in asked],
+        "pages": [one.page for one in asked],
+        "rungs": [one.price.rung for one in asked],
+        "providers": [one.price.provider for one in asked],
+        **{part: [getattr(one.worst, part) for one in asked] for part in PARTS},
+    }

@@ -9,6 +9,9 @@ from uuid import UUID
 from sqlalchemy import bindparam, delete, func, literal_column, null, select, update
 
 from gossamer.clock import milliseconds
+from gossamer.db.bulk import BulkStatement
+from gossamer.db.tables import pages, sites, visits
+from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
 from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.fetching import HOME_LANE
@@ -16,15 +19,13 @@ from gossamer.model.page import ASKED_AGAIN, Attempt, Errand
 from gossamer.model.states import PageState, SiteState, VisitState
 from gossamer.model.trouble import NO_WAY_IN, NOT_REACHED, NOT_THERE, Cure, Reason
 from gossamer.model.url import url_key
-from gossamer.store import alerts, checkpoints, counters, jobs, site_ends
+from gossamer.store import alerts, counters, jobs
+from gossamer.store import sites as site_store
 from gossamer.store.counters import Change
 from gossamer.store.history import attempts_of
-from gossamer.store.many import Many
-from gossamer.store.moves import Moving, tell
 from gossamer.store.sites import SiteChange
 from gossamer.store.sites import apply as apply_to_sites
-from gossamer.store.tables import pages, sites, visits
-from gossamer.store.tx import Tx
+from gossamer.store.visit_transitions import Moving, tell
 
 # What another try may find changed: the weather of the net, and our own mistakes.
 _CURABLE = frozenset(
@@ -98,7 +99,7 @@ def reopen(tx: Tx, job_id: UUID, ids: Sequence[UUID]) -> Reopened:
     _open_pages(tx, job_id, again, done, keep_ranks=job is not None and job.extent.names_pages)
     counters.take_back(tx, job_id, done.change)
     # The audit holds the rows against the last checkpoint, and there are fewer endings now than it knew of.
-    checkpoints.take(tx, job_id, CheckpointCause.VISITS)
+    counters.take(tx, job_id, CheckpointCause.VISITS)
     return done
 
 
@@ -142,7 +143,7 @@ def _spellings(site: Any, rows: Sequence[Any]) -> list[Any]:
 
 
 def _open_sites(tx: Tx, again: Sequence[_Again], done: Reopened) -> None:
-    site_ends.reopen(tx, [one.site.id for one in again], "retried", who="user")
+    site_store.reopen(tx, [one.site.id for one in again], "retried", who="user")
     changes = {}
     for one in again:
         site, was = one.site, SiteState(one.site.state)
@@ -162,10 +163,10 @@ def _open_sites(tx: Tx, again: Sequence[_Again], done: Reopened) -> None:
 
 
 _VISITS = select(visits).where(visits.c.site_id.in_(bindparam("ids", expanding=True))).order_by(visits.c.id)
-_ADD_PAGES = Many(
+_ADD_PAGES = BulkStatement(
     update(visits).where(visits.c.id == bindparam("b_id")).values(open_pages=visits.c.open_pages + bindparam("b_open"))
 )
-_WAKE = Many(
+_WAKE = BulkStatement(
     update(visits)
     .where(visits.c.id == bindparam("b_id"), visits.c.state.in_([literal_column(f"'{state}'") for state in _ENDED]))
     .values(
@@ -198,7 +199,7 @@ def _open_visits(tx: Tx, again: Sequence[_Again]) -> None:
             alerts.clear(tx, AlertKind.DEAD_LETTER, str(visit.id))
 
 
-_ASK_AGAIN = Many(
+_ASK_AGAIN = BulkStatement(
     update(pages)
     .where(
         pages.c.job_id == bindparam("b_job"),

@@ -7,9 +7,8 @@ from functools import cache
 
 from sqlalchemy import Executable, bindparam, delete, select
 
-from gossamer.store.dialect import Dialect
-from gossamer.store.tables import robots
-from gossamer.store.tx import Tx
+from gossamer.db.tables import robots
+from gossamer.db.transactions import Dialect, Tx
 
 FRESH = timedelta(hours=24)
 

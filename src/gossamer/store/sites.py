@@ -1,23 +1,24 @@
 """Sites: one host of a job with its `www` twin."""
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import Text, bindparam, case, cast, func, insert, literal_column, select, update
+from sqlalchemy import Text, bindparam, case, cast, exists, func, insert, literal_column, select, update
 
+from gossamer.db.bulk import BulkQuery, BulkStatement, in_order
+from gossamer.db.tables import jobs, pages, sites, visits
+from gossamer.db.transactions import Tx
 from gossamer.model.ids import new_id
 from gossamer.model.job import Target
-from gossamer.model.states import JobState, SiteState, VisitState
+from gossamer.model.states import SITE_MOVES, JobState, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import domain_of, shard_of
-from gossamer.store.at_once import AtOnce
-from gossamer.store.many import Many, in_order
-from gossamer.store.tables import jobs, pages, sites, visits
-from gossamer.store.tx import Tx
+from gossamer.store import events
+from gossamer.store.events import Event
 
 LISTED = "list"
 """What says how large a site is of which somebody has listed the pages."""
@@ -91,7 +92,7 @@ def create_many(
 ) -> list[tuple[UUID, UUID]]:
     """Sites with one ready `http` visit each; the ids of both, in the order of the targets.
 
-    Those that have pages count them as their own already: see store/listed.py.
+    Those that have pages count them as their own already: see store/given_pages.py.
     """
     site_rows, visit_rows, created = [], [], list[tuple[UUID, UUID]]()
     for target in targets:
@@ -134,7 +135,7 @@ def by_host(tx: Tx, job_id: UUID, hosts: Sequence[str]) -> dict[str, UUID]:
     return {row.host: row.id for row in tx.run(query)}
 
 
-_LOCK = AtOnce(
+_LOCK = BulkQuery(
     select(sites.c.id, sites.c.state, sites.c.listed, sites.c.whole)
     .where(sites.c.id.in_(bindparam("ids", expanding=True)))
     .order_by(sites.c.id)
@@ -153,7 +154,7 @@ def _kept(column: str) -> Any:
 
 
 _REPLACED = ("size", "size_source", "not_before", "robots", "errands", "notes", "last_attempt_at")
-_APPLY = Many(
+_APPLY = BulkStatement(
     update(sites)
     .where(sites.c.id == bindparam("b_id"))
     .values(
@@ -256,7 +257,7 @@ class OpenSite(NamedTuple):
 
 
 _ROBOTS = cast(sites.c.robots, Text)
-_OPEN = AtOnce(
+_OPEN = BulkQuery(
     select(
         *(sites.c.domain, sites.c.pages_done, sites.c.open_pages, sites.c.size, sites.c.size_source),
         case((func.lower(_ROBOTS).like("%delay%"), _ROBOTS), else_=None).label("robots"),
@@ -320,3 +321,79 @@ def that_wait(tx: Tx, most: int) -> list[str]:
     some = random.sample(running, min(most, len(running)))
     entries = (tx.run(_THAT_WAITS, {"job": job_id}).scalar() for job_id in some)
     return [random.choice(one) for one in entries if one]
+
+
+class Closing(NamedTuple):
+    """How a site has come out."""
+
+    id: UUID
+    state: SiteState
+    reason: str = ""
+    detail: str = ""
+    http_status: int | None = None
+    retries: int = 0
+
+
+# A visit in another lane may have nothing left to do and not know it yet: its end comes first.
+_WALKED = exists().where(
+    visits.c.site_id == sites.c.id,
+    visits.c.state.in_((VisitState.READY, VisitState.ISSUED, VisitState.RUNNING)),
+)
+_CLOSABLE = select(sites.c.id).where(
+    sites.c.id.in_(bindparam("ids", expanding=True)),
+    sites.c.state == SiteState.OPEN,
+    sites.c.open_pages == 0,
+    ~_WALKED,
+)
+_CLOSE_SITE = BulkStatement(
+    update(sites)
+    .where(sites.c.id == bindparam("b_id"), sites.c.state == bindparam("b_open"))
+    .values(
+        **{
+            name: bindparam(f"b_{name}", type_=sites.c[name].type)
+            for name in ("state", "reason", "detail", "http_status", "retries", "finished_at")
+        }
+    )
+)
+
+
+def close(tx: Tx, closings: Sequence[Closing]) -> set[UUID]:
+    """End those that are open, have no open page left, and of which no visit is to be walked."""
+    if not closings:
+        return set()
+    free = set(tx.run(tx.locked(_CLOSABLE), {"ids": sorted(closing.id for closing in closings)}).scalars())
+    _CLOSE_SITE.run(
+        tx,
+        [
+            {
+                "b_id": closing.id,
+                "b_open": SiteState.OPEN,
+                "b_state": closing.state,
+                "b_reason": closing.reason,
+                "b_detail": closing.detail,
+                "b_http_status": closing.http_status,
+                "b_retries": closing.retries,
+                "b_finished_at": tx.now,
+            }
+            for closing in closings
+            if closing.id in free and SiteState.OPEN in origins(SITE_MOVES, closing.state)
+        ],
+    )
+    return free
+
+
+_ANEW = {"reason": "", "detail": "", "http_status": None, "retries": 0, "finished_at": None}
+
+
+def reopen(tx: Tx, ids: Collection[UUID], why: str = "a page was handed over to it", *, who: str = "") -> set[UUID]:
+    """Let sites that have ended go on, each with its event; those of them that had not are left as they are."""
+    over = sites.c.id.in_(ids) & sites.c.state.in_(origins(SITE_MOVES, SiteState.OPEN))
+    opened = update(sites).where(over).values(state=SiteState.OPEN, **_ANEW).returning(sites.c.id, sites.c.job_id)
+    found = sorted(tx.rows(opened, {})) if ids else []
+    events.add_many(tx, [(job_id, Event(tx.now, "site.open", who, why, site_id)) for site_id, job_id in found])
+    return {site_id for site_id, _ in found}
+
+
+def want_whole(tx: Tx, site_id: UUID) -> None:
+    """It was only known by pages handed over to it; all of it is wanted from now on."""
+    tx.run(update(sites).where(sites.c.id == site_id).values(whole=True))

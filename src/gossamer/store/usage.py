@@ -1,24 +1,68 @@
-"""What accounts have used: a row per request that led to a job. The month's credits are their sum, which is kept."""
+"""The usage of accounts: a row per request that led to a job, and its sum per month."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, bindparam, delete, exists, func, insert, select, true, update
+from sqlalchemy import Executable, Row, bindparam, delete, exists, func, insert, select, text, true, update
 
+from gossamer.db.tables import counters, pages, visits
+from gossamer.db.tables import jobs as job_rows
+from gossamer.db.tables_accounts import QUEUED, month_credits, usage
+from gossamer.db.tables_money import budgets
+from gossamer.db.transactions import Dialect, Tx
 from gossamer.model.account import Bill
 from gossamer.model.job import Job
 from gossamer.model.money import Scope
 from gossamer.model.states import JobState, PageState, VisitState
-from gossamer.store import month_credits
-from gossamer.store.access_tables import QUEUED as QUEUED
-from gossamer.store.access_tables import usage
-from gossamer.store.ledger_tables import budgets
-from gossamer.store.tables import counters, pages, visits
-from gossamer.store.tables import jobs as job_rows
-from gossamer.store.tx import Tx
+
+_OF_MONTH = (month_credits.c.account_id == bindparam("b_account")) & (month_credits.c.month == bindparam("b_month"))
+_CREDITS_OF_MONTH = select(month_credits.c.credits).where(_OF_MONTH)
+_CHANGE_CREDITS = update(month_credits).where(_OF_MONTH).values(credits=month_credits.c.credits + bindparam("b_more"))
+
+
+def credits_of_month(tx: Tx, account: str, month: str) -> int:
+    return int(tx.run(_CREDITS_OF_MONTH, {"b_account": account, "b_month": month}).scalar() or 0)
+
+
+def add_credits(tx: Tx, account: str, month: str, credits: int) -> None:
+    """What a new request is expected to take."""
+    if credits:
+        tx.run(_add_credits(tx.dialect), {"account_id": account, "month": month, "credits": credits})
+
+
+@cache
+def _add_credits(dialect: Dialect) -> Executable:
+    fresh = dialect.insert(month_credits)
+    grown = {"credits": month_credits.c.credits + fresh.excluded.credits}
+    made: Executable = fresh.on_conflict_do_update(index_elements=["account_id", "month"], set_=grown)
+    return made
+
+
+def change_credits(tx: Tx, account: str, month: str, by: int) -> None:
+    """A request has taken more or less than was expected. Of a month that nobody asks for any more nothing is kept."""
+    if by:
+        tx.run(_CHANGE_CREDITS, {"b_account": account, "b_month": month, "b_more": by})
+
+
+def sum_credits_anew(tx: Tx, month: str) -> None:
+    """By what the requests of a month say, whatever was added or taken off by a program that knew nothing of it."""
+    if tx.dialect.row_locks:
+        # Whoever has written a request and not yet added it waits, and adds it to the new sum.
+        tx.run(text("LOCK TABLE month_credits IN SHARE ROW EXCLUSIVE MODE"))
+    sums = select(usage.c.account_id, usage.c.month, func.sum(usage.c.credits)).where(usage.c.month == month)
+    tx.run(delete(month_credits).where(month_credits.c.month == month))
+    columns = ["account_id", "month", "credits"]
+    tx.run(insert(month_credits).from_select(columns, sums.group_by(usage.c.account_id, usage.c.month)))
+
+
+def forget_credits(tx: Tx, before: str) -> None:
+    """All months before this one."""
+    tx.run(delete(month_credits).where(month_credits.c.month < before))
+
 
 _ENDED = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.ARCHIVED)
 
@@ -61,7 +105,7 @@ _BEGIN = insert(usage)
 def begin(tx: Tx, account: str, job: Job, bill: Bill, outcome: str) -> None:
     now = tx.now
     month = f"{now:%Y-%m}"
-    month_credits.add(tx, account, month, bill.credits)
+    add_credits(tx, account, month, bill.credits)
     tx.run(
         _BEGIN,
         {
@@ -100,7 +144,7 @@ def _set(tx: Tx, account: str, job_id: UUID, values: Mapping[str, Any]) -> None:
 
 def spent(tx: Tx, account: str, month: str) -> int:
     """Credits used in a month, those of open jobs as far as they are expected."""
-    return month_credits.used(tx, account, month)
+    return credits_of_month(tx, account, month)
 
 
 def one(tx: Tx, account: str, job_id: UUID) -> Use | None:
@@ -223,17 +267,17 @@ def close(tx: Tx, account: str, job_id: UUID, prices: Mapping[str, int]) -> Use 
         "is_open": 0,
     }
     _set(tx, account, job_id, values)
-    month_credits.change(tx, account, found.month, credits - int(found.credits))
+    change_credits(tx, account, found.month, credits - int(found.credits))
     return replace(_use(found), **{**values, "is_open": False})
 
 
 def set_month_anew(tx: Tx) -> None:
     """What accounts have used of this month, by their requests."""
-    month_credits.set_anew(tx, f"{tx.now:%Y-%m}")
+    sum_credits_anew(tx, f"{tx.now:%Y-%m}")
 
 
 def forget(tx: Tx, before: datetime) -> int:
-    month_credits.forget(tx, f"{before:%Y-%m}")
+    forget_credits(tx, f"{before:%Y-%m}")
     return tx.run(delete(usage).where(usage.c.at < before, usage.c.is_open == 0)).rowcount
 
 

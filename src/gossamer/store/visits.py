@@ -7,15 +7,49 @@ from uuid import UUID
 
 from sqlalchemy import Boolean, ColumnElement, bindparam, exists, func, or_, select, update
 
+from gossamer.db.bulk import BulkQuery, BulkStatement, in_order
+from gossamer.db.tables import jobs, sites, visits
+from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
-from gossamer.model.page import Visit
+from gossamer.model.page import Errand, Visit
 from gossamer.model.states import JobState, VisitState
-from gossamer.store import alerts, lanes, leased
-from gossamer.store.at_once import AtOnce
-from gossamer.store.many import Many, in_order
-from gossamer.store.moves import TOLD_ANEW, Moving, may_become, moving, tell
-from gossamer.store.tables import jobs, visits
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, lanes
+from gossamer.store.visit_transitions import TOLD_ANEW, Moving, may_become, moving, tell
+
+_SITE_COLUMNS = ("host", "entries", "whole", "not_before", "notes", "robots", "errands")
+_LOAD = (
+    select(visits, jobs.c.account_id, *(sites.c[name] for name in _SITE_COLUMNS))
+    .join(sites, sites.c.id == visits.c.site_id)
+    .join(jobs, jobs.c.id == visits.c.job_id)
+    .where(visits.c.id.in_(bindparam("ids", expanding=True)))
+    .order_by(visits.c.id)
+)
+
+
+def load_leased(tx: Tx, ids: Collection[UUID]) -> list[Visit]:
+    """Visits that were leased in this transaction, with what is known of their sites."""
+    rows = tx.run(_LOAD, {"ids": list(ids)})
+    return [
+        Visit(
+            id=row.id,
+            job_id=row.job_id,
+            site_id=row.site_id,
+            host=row.host,
+            domain=row.domain,
+            entries=tuple(row.entries),
+            lane=row.lane,
+            lease=row.lease,
+            deaths=row.deaths,
+            walked=timedelta(milliseconds=row.walked_ms),
+            not_before=row.not_before,
+            whole=row.whole,
+            notes=bytes(row.notes),
+            robots=dict(row.robots),
+            errands=tuple(Errand(*errand) for errand in row.errands),
+            account=row.account_id,
+        )
+        for row in rows
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +207,7 @@ def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *,
     tell(tx, VisitState.RUNNING, [one for one in taken if one.id not in known and not one.slices], who=worker)
     ours = {one.id for one in taken}
     _put_back(tx, [identifier for identifier in tokens if identifier not in ours], issuer)
-    return leased.load(tx, ours) if ours else []
+    return load_leased(tx, ours) if ours else []
 
 
 def lend(tx: Tx, visit: Moving, token: UUID, worker: str, lease: timedelta) -> None:
@@ -220,7 +254,7 @@ def renew(tx: Tx, worker: str, held: Sequence[UUID], lease: timedelta) -> set[UU
 
 
 _LEASES = select(visits.c.id, visits.c.lease).where(visits.c.id.in_(bindparam("ids", expanding=True)))
-_HELD_LEASES = AtOnce(_LEASES.order_by(visits.c.id))
+_HELD_LEASES = BulkQuery(_LEASES.order_by(visits.c.id))
 
 
 def leases(tx: Tx, ids: Sequence[UUID], *, held: bool = False) -> dict[UUID, UUID | None]:
@@ -245,7 +279,7 @@ def of_sites(tx: Tx, site_ids: Iterable[UUID]) -> list[UUID]:
     return list(tx.run(_OF_SITES, {"ids": list(site_ids)}).scalars())
 
 
-_APPLY = Many(
+_APPLY = BulkStatement(
     update(visits)
     .where(visits.c.id == bindparam("b_id"))
     .values(

@@ -1,14 +1,18 @@
-"""Working processes, of a cluster or a home: they write that they live, and are forgotten when they no longer do."""
+"""Working processes, of a cluster or a home: who is alive, the settings they share, what waits for them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import delete, exists, func, select
+from sqlalchemy import delete, exists, func, insert, select
 
-from gossamer.model.states import VisitState
+from gossamer.db.health import working_home
+from gossamer.db.tables import alerts, cluster_settings, counters, events, jobs, visits, workers
+from gossamer.db.transactions import Tx
+from gossamer.model.alert import AlertKind
+from gossamer.model.states import JobState, VisitState
 from gossamer.model.worker import SILENT_AFTER, Worker
-from gossamer.store.tables import visits, workers
-from gossamer.store.tx import Tx
 
 # Those there have been from the beginning: who is at work is asked of a database that is yet to be upgraded, too.
 _COLUMNS = tuple(workers.c[name] for name in ("id", "host", "pid", "lanes", "version", "started_at", "beat_at"))
@@ -98,3 +102,93 @@ def forget_silent(tx: Tx, after: timedelta) -> list[str]:
     """Those not heard of for so long are gone for good."""
     gone = delete(workers).where(workers.c.beat_at <= tx.now - after).returning(workers.c.id)
     return list(tx.run(gone).scalars())
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSetting:
+    """A setting as the cluster has it; of a secret only the digest."""
+
+    name: str
+    value: str
+    host: str  # of the machine that was first
+    at: datetime
+
+
+def shared_settings(tx: Tx) -> list[SharedSetting]:
+    """By name; none where no cluster has worked this database yet, or an operator had them forgotten."""
+    return [SharedSetting(*row) for row in tx.run(select(cluster_settings).order_by(cluster_settings.c.name))]
+
+
+def replace_shared_settings(tx: Tx, values: Mapping[str, str], host: str) -> None:
+    forget_shared_settings(tx)
+    rows = [{"name": name, "value": value, "host": host, "at": tx.now} for name, value in values.items()]
+    tx.run_many(insert(cluster_settings), rows)
+
+
+def forget_shared_settings(tx: Tx) -> int:
+    """Whoever joins next is the first again."""
+    return tx.run(delete(cluster_settings)).rowcount
+
+
+_SOON = timedelta(seconds=30)  # after which a visit that is due should have been taken
+
+
+@dataclass(frozen=True, slots=True)
+class Unattended:
+    """What in the rows waits for a person."""
+
+    unfinished: int  # jobs that should be worked
+    dead_letters: int
+    alerts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Labour:
+    """What can be seen of the work."""
+
+    jobs: int  # at work
+    stalled: int  # visits whose lease has not been renewed for long
+    waits: bool  # visits that nobody has taken though they were due
+    is_manned: bool  # somebody is there to take some
+
+
+def labour(tx: Tx, lease: timedelta) -> Labour:
+    """Whether jobs are at work, and visits of them wait or are held by somebody who no longer shows that they live."""
+    running = select(jobs.c.id).where(jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING)))
+    at_work = int(tx.run(select(func.count()).select_from(running.subquery())).scalar_one())
+    if not at_work:
+        return Labour(0, 0, waits=False, is_manned=False)
+    # A lease is renewed four times while it lasts, unless the event loop of its process stands still.
+    unseen = (visits.c.state == VisitState.RUNNING) & (visits.c.lease_until < tx.now + lease / 3)
+    due = visits.c.job_id.in_(running) & (visits.c.state == VisitState.READY) & (visits.c.due_at < tx.now - _SOON)
+    return Labour(
+        jobs=at_work,
+        stalled=int(tx.run(select(func.count()).select_from(visits).where(unseen)).scalar_one()),
+        waits=bool(tx.run(select(exists().where(due))).scalar()),
+        is_manned=bool(working_home(tx)) or any_alive(tx),
+    )
+
+
+def newest_moment(tx: Tx) -> datetime | None:
+    """When something was last written: by the newest job's events and by all counters, both quick to read."""
+    newest_job = tx.run(select(jobs.c.id).order_by(jobs.c.id.desc()).limit(1)).scalar()
+    if newest_job is None:
+        return None
+    event = select(events.c.at).where(events.c.job_id == newest_job).order_by(events.c.id.desc()).limit(1)
+    found = (tx.run(event).scalar(), tx.run(select(func.max(counters.c.last_at))).scalar())
+    return max((at for at in found if at is not None), default=None)
+
+
+def waiting(tx: Tx) -> Unattended:
+    at_work = jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING))
+    held = alerts.c.cleared_at.is_(None)
+    return Unattended(
+        unfinished=_count(tx, jobs, at_work),
+        # A letter that was dropped is nobody's concern any more, though its visit stays dead.
+        dead_letters=_count(tx, alerts, held & (alerts.c.kind == AlertKind.DEAD_LETTER)),
+        alerts=_count(tx, alerts, held),
+    )
+
+
+def _count(tx: Tx, table: Any, which: Any) -> int:
+    return int(tx.run(select(func.count()).select_from(table).where(which)).scalar_one())

@@ -16,11 +16,11 @@ from uuid import UUID
 
 import orjson
 
+from gossamer.db.database import Database
 from gossamer.model.job import Ahead, CrawlPolicy, Job, Progress
 from gossamer.model.states import JobState
 from gossamer.store import pace, sites
 from gossamer.store.counters import SHORTEST, WINDOW
-from gossamer.store.database import Database
 from gossamer.store.pace import Stood
 from gossamer.store.sites import LISTED, OpenSite
 

@@ -11,14 +11,14 @@ from datetime import timedelta
 from uuid import UUID
 
 from gossamer.clock import Clock
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.model.alert import SYSTEM, AlertKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import ALERTS, slow_job_sentence
 from gossamer.model.states import JobState
 from gossamer.store import alerts, events, jobs, pace
-from gossamer.store.database import Database
 from gossamer.store.pace import Depths, Pace, Rest
-from gossamer.store.tx import Tx
 
 QUEUE_LIMIT = 50_000  # ready visits
 

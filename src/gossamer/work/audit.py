@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from uuid import UUID
 
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.record import RecordKind
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.recipes.base import Recipe
 from gossamer.store.audit import FEW, Offenders, Tally
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
 from gossamer.work.tally import read_tally, tally_now
 
 _ENDED = (SiteState.DONE, SiteState.PARTIAL, SiteState.FAILED)

@@ -3,13 +3,13 @@
 from collections.abc import Set
 from uuid import UUID
 
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.judge.next_step import in_words
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
-from gossamer.store import events, remarks
-from gossamer.store.database import Database
-from gossamer.store.pausing import pause_by_itself
-from gossamer.store.tx import Tx
+from gossamer.store import events, jobs
+from gossamer.store.jobs import pause_automatically
 from gossamer.telemetry import get_logger
 from gossamer.work.address import AddressWatch, Change, Finding, Sightings
 from gossamer.work.governor import Governor
@@ -30,8 +30,8 @@ class Brake:
 
     async def begin(self) -> None:
         """A process that starts is not slow, whatever the one before it said of its jobs when it died."""
-        if await self._database.read(remarks.any_made):
-            await self._database.write(remarks.clear)
+        if await self._database.read(jobs.any_note):
+            await self._database.write(jobs.clear_notes)
 
     def jobs(self) -> set[UUID]:
         return self._watch.jobs()
@@ -67,7 +67,7 @@ class Brake:
                 await self._database.write(_recover, job_id, self._said.pop(job_id), why)
             case Change.PAUSE:
                 log.warning("address.still_blocked", **figures)
-                await self._database.write(pause_by_itself, job_id, AlertKind.ADDRESS, self._why_paused(finding))
+                await self._database.write(pause_automatically, job_id, AlertKind.ADDRESS, self._why_paused(finding))
                 self._forget(job_id)
 
     def _why_paused(self, finding: Finding) -> str:
@@ -84,10 +84,10 @@ class Brake:
 
 
 def _slow_down(tx: Tx, job_id: UUID, why: str) -> None:
-    if remarks.make(tx, job_id, why):
+    if jobs.set_note(tx, job_id, why):
         events.add(tx, job_id, "address.blocked", why)
 
 
 def _recover(tx: Tx, job_id: UUID, said: str, why: str) -> None:
-    remarks.withdraw(tx, job_id, said)
+    jobs.withdraw_note(tx, job_id, said)
     events.add(tx, job_id, "address.recovered", why)

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway
 from gossamer.export.asking import automatic_files
 from gossamer.model.alert import AlertKind
@@ -13,9 +15,8 @@ from gossamer.model.ids import short
 from gossamer.model.sentences import ALERTS
 from gossamer.model.states import JobState
 from gossamer.recipes.base import Recipe
-from gossamer.store import alerts, audit_glance, exports, jobs, usage
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, exports, jobs, usage
+from gossamer.store import audit as audit_store
 from gossamer.telemetry import get_logger
 from gossamer.work.audit import AuditReport, audit, audit_now
 from gossamer.work.desk import Desk
@@ -77,7 +78,7 @@ def close_at_once(
     try:
         with tx.aside():
             if whose := jobs.may_close_now(tx, job_id):
-                why = "" if audit_glance.is_whole(tx, job_id) else _said(audit_now(tx, job_id, recipes))
+                why = "" if audit_store.is_whole(tx, job_id) else _said(audit_now(tx, job_id, recipes))
                 if jobs.move(tx, job_id, JobState.COMPLETED, why, account=whose.account):
                     _completed(tx, job_id, whose.recipe, whose.params, why, files_of)
                 usage.close(tx, whose.account, job_id, credits)

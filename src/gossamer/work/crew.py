@@ -8,12 +8,12 @@ from pathlib import Path
 from time import monotonic
 
 from gossamer.clock import Clock
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.errors import GossamerError
 from gossamer.model.alert import AlertKind
 from gossamer.model.sentences import ALERTS
 from gossamer.store import alerts, reclaim, workers
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work.child import Child
 from gossamer.work.express import Express

@@ -12,11 +12,11 @@ from heapq import heappop, heappush
 from itertools import count
 from uuid import uuid4
 
+from gossamer.db.database import Database
 from gossamer.errors import StorageAway
 from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule
-from gossamer.store import places
-from gossamer.store.database import Database
-from gossamer.store.desk import place_of
+from gossamer.store import slots
+from gossamer.store.queue import background_slot
 
 SEATS = 5
 """Of a home, or of an instance that was not told otherwise."""
@@ -72,7 +72,7 @@ class Desk:
                     await self._left.wait()
 
     async def _enter(self, kind: DeskKind, holder: str) -> bool:
-        return await self._database.write(places.enter, place_of(kind), holder, self._rules[kind].limit, _KEPT)
+        return await self._database.write(slots.enter, background_slot(kind), holder, self._rules[kind].limit, _KEPT)
 
     async def _renew(self, kind: DeskKind, holder: str) -> None:
         with suppress(StorageAway):  # whoever has the turn is told so too
@@ -83,7 +83,7 @@ class Desk:
     async def _leave(self, kind: DeskKind, holder: str) -> None:
         with suppress(StorageAway, TimeoutError):  # then it drops out by itself
             async with asyncio.timeout(_LEAVE):
-                await asyncio.shield(self._database.write(places.leave, place_of(kind), holder))
+                await asyncio.shield(self._database.write(slots.leave, background_slot(kind), holder))
         # Whoever waits for it here need not ask again and again.
         self._left.set()
         self._left.clear()

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.frontier.absence import Absence, Walked, why_absent
 from gossamer.frontier.notes import Notes
 from gossamer.frontier.robots import read_rules
@@ -13,11 +15,9 @@ from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason
 from gossamer.model.url import domain_of, host_of, normalise, origin_of, site_of, site_of_url, url_key
 from gossamer.retain.mention import is_mark
+from gossamer.retain.queries import forgot_at
 from gossamer.store import history, sites
-from gossamer.store.database import Database
-from gossamer.store.forget import forgot_at
 from gossamer.store.history import PageHistory, SiteHistory
-from gossamer.store.tx import Tx
 
 FORGOTTEN = "forgotten"  # the absence of what was taken out on request
 

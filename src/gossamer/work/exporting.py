@@ -13,6 +13,8 @@ from uuid import UUID, uuid4
 
 from gossamer.blobs.seam import BlobsAway
 from gossamer.blobs.shelf import Kept, Shelf
+from gossamer.db.database import Database, SqliteDatabase
+from gossamer.db.transactions import Tx
 from gossamer.errors import GossamerError, StorageAway, UserError
 from gossamer.export.asking import order_of
 from gossamer.export.make import USUAL, Order, expected, make_file
@@ -22,8 +24,6 @@ from gossamer.model.export import RESULT, Export, ExportState
 from gossamer.model.ids import short
 from gossamer.model.states import JobState
 from gossamer.store import exports, jobs
-from gossamer.store.database import Database, SqliteDatabase
-from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 from gossamer.work.desk import Desk
 

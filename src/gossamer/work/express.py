@@ -17,11 +17,11 @@ from typing import Any, cast
 from uuid import UUID, uuid4
 
 from gossamer.clock import Clock
+from gossamer.db.database import Database
 from gossamer.errors import StorageAway
 from gossamer.model.seat import Seat
 from gossamer.model.url import domain_of, shard_of
 from gossamer.store import reclaim
-from gossamer.store.database import Database
 from gossamer.telemetry import get_logger
 from gossamer.work.walks import Claimed, load_held
 

@@ -10,19 +10,20 @@ from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
 
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.job import Job
 from gossamer.model.record import RecordKind
 from gossamer.model.states import OVER, JobState, PageState
 from gossamer.model.url import site_of_url
+from gossamer.retain import queries as retention_queries
 from gossamer.retain.delete import refuse_at_work
 from gossamer.retain.mention import Mention
-from gossamer.store import checkpoints, counters, events, exports, forget, jobs, memory, retention, sites, visits
+from gossamer.retain.queries import NamingPage, NamingRecord
+from gossamer.store import counters, events, exports, jobs, rung_stats, sites, visits
 from gossamer.store.counters import Change
-from gossamer.store.database import Database
-from gossamer.store.forget import NamingPage, NamingRecord
 from gossamer.store.sites import SiteChange
-from gossamer.store.tx import Tx
 from gossamer.store.visits import VisitChange
 from gossamer.work.without import page_without, record_without, site_changes
 
@@ -56,13 +57,13 @@ async def find_mentions(database: Database, job: Job, kinds: Sequence[RecordKind
 
     `kinds` are those of the job's recipe. Records of others are looked at too: they may be of another program.
     """
-    there = await database.read(forget.kinds_of, job.id)
+    there = await database.read(retention_queries.kinds_of, job.id)
     naming = [one for kind in there for one in await _find_records(database, job.id, kind, mention)]
     # A page may be read at another address than its own: its records say so.
     pages = {one.page_key: None for one in naming if mention.is_in(str(one.data.get("url", "")))}
     others = []
     after = b""
-    while some := await database.read(forget.pages_naming, job.id, mention.host, after, _STEP):
+    while some := await database.read(retention_queries.pages_naming, job.id, mention.host, after, _STEP):
         after = some[-1].key
         for page in some:
             if page.key in pages or mention.is_of_page(page.url, page.key, page.identity):
@@ -83,15 +84,15 @@ async def find_mentions(database: Database, job: Job, kinds: Sequence[RecordKind
 async def _find_records(database: Database, job_id: UUID, kind: str, mention: Mention) -> list[NamingRecord]:
     found: list[NamingRecord] = []
     while some := await database.read(
-        forget.records_naming, job_id, kind, mention.host, found[-1].key if found else b"", _STEP
+        retention_queries.records_naming, job_id, kind, mention.host, found[-1].key if found else b"", _STEP
     ):
         found += some
     return found
 
 
 def _other_rows(tx: Tx, job_id: UUID, mention: Mention) -> int:
-    said = forget.texts_naming(tx, job_id, mention.host).values()
-    found = [one for one in forget.sites_naming(tx, job_id, mention.host) if site_changes(one, mention)]
+    said = retention_queries.texts_naming(tx, job_id, mention.host).values()
+    found = [one for one in retention_queries.sites_naming(tx, job_id, mention.host) if site_changes(one, mention)]
     return len(found) + sum(mention.is_in(text) for texts in said for text in texts.values())
 
 
@@ -125,22 +126,22 @@ def _stop_if_at_work(tx: Tx, job: Job) -> None:
     now = jobs.get(tx, job.id)
     if now:
         refuse_at_work(now, "nothing can be forgotten in it")
-    retention.let_go(tx, job.id)
+    retention_queries.let_go(tx, job.id)
 
 
 def _rewrite_sites(tx: Tx, job: Job, mention: Mention) -> None:
     """The sites first, so that none is walked on; and what was said about them."""
-    named = forget.sites_naming(tx, job.id, mention.host)
+    named = retention_queries.sites_naming(tx, job.id, mention.host)
     sites.lock(tx, [one.id for one in named])
     _stop_if_at_work(tx, job)
     for one in named:
         changes = site_changes(one, mention)
         if changes:
-            forget.rewrite_site(tx, one.id, changes)
+            retention_queries.rewrite_site(tx, one.id, changes)
         if "host" in changes:
-            forget.rename_visits(tx, one.id, changes["host"])
-    said = forget.texts_naming(tx, job.id, mention.host)
-    forget.take_out_texts(
+            retention_queries.rename_visits(tx, one.id, changes["host"])
+    said = retention_queries.texts_naming(tx, job.id, mention.host)
+    retention_queries.take_out_texts(
         tx,
         job.id,
         {table: [key for key, text in texts.items() if mention.is_in(text)] for table, texts in said.items()},
@@ -151,25 +152,25 @@ def _forget_pages(tx: Tx, job: Job, mention: Mention, keys: Sequence[bytes]) -> 
     """Some of its pages, their records, and what is counted of both."""
     jobs.hold(tx, job.id)
     pages = _locked(tx, job, keys)
-    forget.rewrite_pages(tx, job.id, [page_without(page, mention, forgotten=True) for page in pages])
-    forget.drop_tries(tx, job.id, keys)
-    change = Change(records=-forget.delete_records(tx, job.id, forget.kinds_of(tx, job.id), keys))
+    retention_queries.rewrite_pages(tx, job.id, [page_without(page, mention, forgotten=True) for page in pages])
+    retention_queries.drop_tries(tx, job.id, keys)
+    change = Change(records=-retention_queries.delete_records(tx, job.id, retention_queries.kinds_of(tx, job.id), keys))
     _skip(tx, pages, change)
     counters.take_back(tx, job.id, change)
-    checkpoints.take(tx, job.id, CheckpointCause.END if job.state in OVER else CheckpointCause.PAUSE)
+    counters.take(tx, job.id, CheckpointCause.END if job.state in OVER else CheckpointCause.PAUSE)
 
 
 def _rewrite_pages(tx: Tx, job: Job, mention: Mention, keys: Sequence[bytes]) -> None:
     """Other pages that name it."""
     pages = _locked(tx, job, keys)
-    forget.rewrite_pages(tx, job.id, [page_without(page, mention) for page in pages])
+    retention_queries.rewrite_pages(tx, job.id, [page_without(page, mention) for page in pages])
 
 
 def _locked(tx: Tx, job: Job, keys: Sequence[bytes]) -> list[NamingPage]:
     """These pages with their sites and visits held, in the order in which everybody does."""
-    sites.lock(tx, sorted({page.site_id for page in forget.pages_at(tx, job.id, keys)}))
+    sites.lock(tx, sorted({page.site_id for page in retention_queries.pages_at(tx, job.id, keys)}))
     _stop_if_at_work(tx, job)
-    pages = forget.pages_at(tx, job.id, keys)
+    pages = retention_queries.pages_at(tx, job.id, keys)
     visits.leases(tx, sorted({page.visit_id for page in pages}), held=True)
     return pages
 
@@ -187,7 +188,7 @@ def _skip(tx: Tx, pages: Sequence[NamingPage], change: Change) -> None:
 
 def _rewrite_records(tx: Tx, job: Job, records: Sequence[NamingRecord]) -> None:
     _stop_if_at_work(tx, job)
-    forget.rewrite_records(tx, job.id, records)
+    retention_queries.rewrite_records(tx, job.id, records)
 
 
 def _say(tx: Tx, job: Job, why: str) -> None:
@@ -196,9 +197,9 @@ def _say(tx: Tx, job: Job, why: str) -> None:
 
 
 def _drop_robots(tx: Tx, mention: Mention) -> int:
-    memory.forget(tx, mention.host)
-    named = forget.robots_naming(tx, mention.host)
-    return forget.drop_robots(tx, [origin for origin in named if mention.covers(site_of_url(f"{origin}/"))])
+    rung_stats.forget(tx, mention.host)
+    named = retention_queries.robots_naming(tx, mention.host)
+    return retention_queries.drop_robots(tx, [origin for origin in named if mention.covers(site_of_url(f"{origin}/"))])
 
 
 MAY_HAVE_FOUND = tuple(state for state in JobState if state is not JobState.PENDING)

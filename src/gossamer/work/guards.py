@@ -10,15 +10,15 @@ from datetime import timedelta
 from pathlib import Path
 
 from gossamer.clock import Clock
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.money import shown
 from gossamer.model.sentences import PAUSES
 from gossamer.model.states import JobState
-from gossamer.store import budgets, deadline, jobs, lanes
-from gossamer.store.database import Database
-from gossamer.store.pausing import pause_by_itself
-from gossamer.store.tx import Tx
+from gossamer.store import budgets, jobs, lanes
+from gossamer.store.jobs import pause_automatically
 from gossamer.telemetry import get_logger
 
 _MEGABYTE = 1_000_000
@@ -41,16 +41,16 @@ class DeadlineGuard:
         if worked < self._every:
             return
         self._counted = self._clock.monotonic()
-        if not await self._database.read(deadline.any_running):
+        if not await self._database.read(jobs.any_running):
             return
         # Time in which nobody could look (a suspended laptop, a database that was away) is not time at work.
         await self._database.write(_count_time, min(worked, 2 * self._every), self._limit)
 
 
 def _count_time(tx: Tx, worked: timedelta, limit: timedelta) -> None:
-    for job_id in deadline.count(tx, worked, limit):
+    for job_id in jobs.count_working_time(tx, worked, limit):
         why = PAUSES[AlertKind.DEADLINE].format(time=_spoken(limit), job=short(job_id))
-        pause_by_itself(tx, job_id, AlertKind.DEADLINE, why)
+        pause_automatically(tx, job_id, AlertKind.DEADLINE, why)
 
 
 def _spoken(time: timedelta) -> str:
@@ -71,7 +71,7 @@ class DiskGuard:
 
     async def look(self) -> None:
         free, folder = min((shutil.disk_usage(folder).free, folder) for folder in self._folders)
-        if free < self._least and await self._database.read(deadline.any_running):
+        if free < self._least and await self._database.read(jobs.any_running):
             log.error("disk.nearly_full", free=free, folder=str(folder))
             await self._database.write(_pause_all, free, self._least, str(folder))
 
@@ -80,7 +80,7 @@ def _pause_all(tx: Tx, free: int, least: int, folder: str) -> None:
     figures = {"free": f"{free // _MEGABYTE:,}", "least": f"{least // _MEGABYTE:,}", "home": folder}
     for job in jobs.in_states(tx, JobState.RUNNING):
         why = PAUSES[AlertKind.DISK].format(**figures, job=short(job.id))
-        pause_by_itself(tx, job.id, AlertKind.DISK, why)
+        pause_automatically(tx, job.id, AlertKind.DISK, why)
 
 
 class TrafficGuard:
@@ -96,7 +96,9 @@ class TrafficGuard:
 
 def _pause_over_traffic(tx: Tx) -> None:
     for job_id, traffic in budgets.over_traffic(tx).items():
-        pause_by_itself(tx, job_id, AlertKind.BUDGET, PAUSES[AlertKind.BUDGET].format(used=shown("traffic", traffic)))
+        pause_automatically(
+            tx, job_id, AlertKind.BUDGET, PAUSES[AlertKind.BUDGET].format(used=shown("traffic", traffic))
+        )
 
 
 class LaneGuard:
@@ -120,4 +122,4 @@ def _pause_deserted(tx: Tx, patience: timedelta) -> None:
     for job_id, lane in lanes.deserted(tx, patience):
         minutes = patience // timedelta(minutes=1)
         why = PAUSES[AlertKind.LANE].format(lane=lane, minutes=minutes, job=short(job_id))
-        pause_by_itself(tx, job_id, AlertKind.LANE, why)
+        pause_automatically(tx, job_id, AlertKind.LANE, why)

@@ -7,9 +7,9 @@ from datetime import timedelta
 from uuid import UUID
 
 from gossamer.clock import Clock
+from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.model.page import Visit
 from gossamer.store import visits
-from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.telemetry import get_logger
 
 log = get_logger(__name__)

@@ -9,12 +9,12 @@ from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from functools import partial
 
+from gossamer.db.database import Database
 from gossamer.deliver.sender import Sender
 from gossamer.dispatch import Dispatcher
 from gossamer.model.desk import DeskKind
 from gossamer.retain.files import FileSweeper
-from gossamer.store import checkpoints
-from gossamer.store.database import Database
+from gossamer.store import counters
 from gossamer.telemetry import get_logger
 from gossamer.work.crew import Crew
 from gossamer.work.desk import Desk
@@ -83,7 +83,7 @@ class Instance:
             await self._dispatcher.close()
         for task in done - {stopped}:
             task.result()
-        await self._database.write(checkpoints.take_running)
+        await self._database.write(counters.take_running)
         log.info("cluster.stopped", host=self._host)
 
     async def _look(self) -> None:

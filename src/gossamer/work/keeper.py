@@ -12,6 +12,9 @@ from datetime import timedelta
 from functools import partial
 
 from gossamer.clock import Clock
+from gossamer.db import health
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.deliver.alerts import Post
 from gossamer.issuing.issuer import LEASE, PLACE, Issuer, LostPlace
 from gossamer.model.alert import AlertKind
@@ -19,9 +22,7 @@ from gossamer.model.desk import DeskKind
 from gossamer.model.sentences import ALERTS
 from gossamer.recipes.base import Recipe
 from gossamer.retain.retainer import Retainer
-from gossamer.store import alerts, health, places, robots, workers
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, robots, slots, workers
 from gossamer.telemetry import get_logger
 from gossamer.work.anomalies import AnomalyGuard
 from gossamer.work.closing import Closer
@@ -63,13 +64,13 @@ class Duties:
 
 def enter(tx: Tx, holder: str) -> bool:
     """Hold the place, unless another instance does, or a home works this database."""
-    return places.enter(tx, RUNNER, CLUSTER, 1, RUNNER_KEPT) and places.enter(tx, PLACE, holder, 1, LEASE)
+    return slots.enter(tx, RUNNER, CLUSTER, 1, RUNNER_KEPT) and slots.enter(tx, PLACE, holder, 1, LEASE)
 
 
 def leave(tx: Tx, holder: str) -> None:
-    places.leave(tx, PLACE, holder)
+    slots.leave(tx, PLACE, holder)
     if not workers.any_alive(tx):
-        places.leave(tx, RUNNER, CLUSTER)
+        slots.leave(tx, RUNNER, CLUSTER)
 
 
 class Keeper:
@@ -110,7 +111,7 @@ class Keeper:
 
     async def _give_way(self) -> None:
         """Our messages do not arrive; those of another instance may. If there is none, we shall try again."""
-        await self._database.write(places.leave, PLACE, self._holder)
+        await self._database.write(slots.leave, PLACE, self._holder)
         self._issuer.forget_mute()
         await asyncio.sleep(LEASE.total_seconds())
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from gossamer.blobs.page_files import PageFiles
 from gossamer.clock import Clock
+from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.dispatch import Dispatcher
 from gossamer.fetch import Fetcher, ProviderUnusable
 from gossamer.fetch.outage import Outage
@@ -14,7 +15,6 @@ from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule
 from gossamer.model.fetching import Rung
 from gossamer.recipes.base import Recipe
-from gossamer.store.database import PostgresDatabase, SqliteDatabase
 from gossamer.work.way_out import WayOut
 
 

@@ -12,13 +12,13 @@ from typing import Any
 from uuid import uuid4
 from zlib import crc32
 
+from gossamer.db.transactions import Tx
 from gossamer.dispatch import Nudge
 from gossamer.issuing.deal import anything_ready
 from gossamer.issuing.issuer import NUDGED_BY
 from gossamer.model.worker import Worker
 from gossamer.settle.step import HandBack, Step
 from gossamer.store import workers
-from gossamer.store.tx import Tx
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
 from gossamer.work.walks import Claimed, claim_and_load

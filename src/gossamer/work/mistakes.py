@@ -2,14 +2,14 @@
 
 from uuid import UUID
 
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.model.ids import short
 from gossamer.model.sentences import FAILURES
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason
 from gossamer.settle.step import PageStep
 from gossamer.store import jobs
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
 from gossamer.telemetry import get_logger
 
 ENOUGH = 20  # pages, none of which could be read

@@ -6,14 +6,14 @@ from datetime import timedelta
 
 from gossamer.blobs.seam import BlobsAway
 from gossamer.clock import Clock
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.deliver.alerts import Post
 from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.ids import new_id
 from gossamer.model.sentences import ALERTS, NO_NETWORK, no_network_sentence
 from gossamer.model.states import JobState
-from gossamer.store import alerts, events, exports, jobs, remarks
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, events, exports, jobs
 from gossamer.work.way_out import WayOut
 
 _PROBE, _PROBE_AGAIN = 30.0, 5.0  # seconds between two questions to object storage; while it is away
@@ -184,7 +184,7 @@ def _lack_network(tx: Tx, subject: str, host: str, since: str, why: str, waiting
         if job.reason.startswith(NO_NETWORK):
             continue
         said = no_network_sentence(since)
-        if remarks.make(tx, job.id, said):
+        if jobs.set_note(tx, job.id, said):
             events.add(tx, job.id, "network.away", f"{said} ({host}: {why})")
 
 
@@ -192,5 +192,5 @@ def _have_network(tx: Tx, subject: str) -> None:
     alerts.clear(tx, AlertKind.NETWORK, subject)
     for job in jobs.in_states(tx, JobState.RUNNING):
         if job.reason.startswith(NO_NETWORK):
-            remarks.withdraw(tx, job.id, job.reason)
+            jobs.withdraw_note(tx, job.id, job.reason)
             events.add(tx, job.id, "network.back", "sites can be reached again")

@@ -10,7 +10,7 @@ from gossamer.model.fetching import Rung
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.rungs import KEYED_BY_JOB, provider_of
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.store import job_keys
+from gossamer.store import jobs
 from gossamer.telemetry import get_logger
 from gossamer.work.kit import Kit
 
@@ -48,7 +48,7 @@ async def outlets_of(kit: Kit, job_id: UUID, policy: CrawlPolicy) -> Outlets:
     whose = job_id.hex
     if KEYED_BY_JOB.isdisjoint(provider_of(rung.name) for rung in policy.ladder.rungs):
         return Outlets(kit, whose)
-    account, sealed = await kit.database.read(job_keys.of_job, job_id)
+    account, sealed = await kit.database.read(jobs.provider_keys, job_id)
     keys: dict[str, str | None] = {}
     for provider, one in sealed.items():
         try:

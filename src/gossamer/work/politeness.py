@@ -10,12 +10,12 @@ from datetime import timedelta
 from itertools import groupby
 from uuid import UUID
 
+from gossamer.db.database import Database
 from gossamer.frontier.robots import Rules, read_rules
 from gossamer.model.page import Errand
 from gossamer.model.url import origin_of, path_of
-from gossamer.store import requests
-from gossamer.store.database import Database
-from gossamer.store.requests import PageRequests, SiteManners
+from gossamer.store import history
+from gossamer.store.history import PageRequests, SiteManners
 from gossamer.work.manners import DomainManners, Track
 
 _SITES_PER_READ = 200
@@ -32,19 +32,19 @@ async def prove_politeness(
     """
     book = _Book(spacing_of)
     await _read_job(database, job_id, book, own=True)
-    for other in await database.read(requests.jobs_beside, job_id):
+    for other in await database.read(history.jobs_beside, job_id):
         await _read_job(database, other, book, own=False)
     return sorted(book.domains(), key=lambda one: one.order)
 
 
 async def _read_job(database: Database, job_id: UUID, book: "_Book", *, own: bool) -> None:
     """A site that was asked anything has pages, so reading those and their sites is reading all."""
-    key = requests.FIRST
-    while pages := await database.read(requests.of_pages, job_id, key, _PAGES_PER_READ):
+    key = history.FIRST
+    while pages := await database.read(history.requests_of_pages, job_id, key, _PAGES_PER_READ):
         by_site = [(site_id, list(some)) for site_id, some in groupby(pages, key=lambda page: page.site_id)]
         for start in range(0, len(by_site), _SITES_PER_READ):
             step = by_site[start : start + _SITES_PER_READ]
-            sites = await database.read(requests.of_sites, [site_id for site_id, _ in step])
+            sites = await database.read(history.manners_of_sites, [site_id for site_id, _ in step])
             for site_id, some in step:
                 if site_id in sites:  # nobody is deleting the job just now
                     book.take(sites[site_id], some, own=own)

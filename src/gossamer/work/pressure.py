@@ -4,12 +4,12 @@ from collections.abc import Set
 from datetime import timedelta
 from uuid import UUID
 
+from gossamer.db.database import Database
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import PAUSES
 from gossamer.settle.settler import Settler
-from gossamer.store.database import Database
-from gossamer.store.pausing import pause_by_itself
+from gossamer.store.jobs import pause_automatically
 from gossamer.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -32,5 +32,5 @@ class Pressure:
         log.error("settle.too_slow", seconds=round(lag))
         for job_id in sorted(working):
             why = PAUSES[AlertKind.BACKPRESSURE].format(seconds=round(lag), job=short(job_id))
-            await self._database.write(pause_by_itself, job_id, AlertKind.BACKPRESSURE, why)
+            await self._database.write(pause_automatically, job_id, AlertKind.BACKPRESSURE, why)
         return set(working)

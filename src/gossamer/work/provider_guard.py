@@ -9,6 +9,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from gossamer.clock import Clock
+from gossamer.db.database import Database
 from gossamer.gate import Breakers
 from gossamer.judge.next_step import in_words
 from gossamer.model.alert import AlertKind
@@ -17,8 +18,7 @@ from gossamer.model.ids import short
 from gossamer.model.rungs import whose_line
 from gossamer.model.sentences import PAUSES
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.store.database import Database
-from gossamer.store.pausing import pause_by_itself
+from gossamer.store.jobs import pause_automatically
 from gossamer.telemetry import get_logger
 
 _GRAVE = {Reason.PROVIDER_KEY: AlertKind.PROVIDER_KEY, Reason.PROVIDER_CREDITS: AlertKind.PROVIDER_CREDITS}
@@ -101,5 +101,5 @@ class ProviderGuard:
             setting=f"GOSSAMER_{provider.upper()}_KEY",
             job=short(job_id),
         )
-        if await self._database.write(pause_by_itself, job_id, kind, said):
+        if await self._database.write(pause_automatically, job_id, kind, said):
             log.error("provider.unusable", provider=provider, job=short(job_id), why=trouble.sentence)

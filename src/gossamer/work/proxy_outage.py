@@ -4,12 +4,12 @@ from collections.abc import Set
 from datetime import timedelta
 from uuid import UUID
 
+from gossamer.db.database import Database
 from gossamer.fetch.outage import Outage
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import PAUSES
-from gossamer.store.database import Database
-from gossamer.store.pausing import pause_by_itself
+from gossamer.store.jobs import pause_automatically
 from gossamer.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -33,6 +33,6 @@ class ProxyGuard:
         log.error("proxy.away", why=self._outage.why, seconds=round(lasted))
         for job_id in sorted(running):
             why = PAUSES[AlertKind.PROXY].format(why=self._outage.why, job=short(job_id))
-            await self._database.write(pause_by_itself, job_id, AlertKind.PROXY, why)
+            await self._database.write(pause_automatically, job_id, AlertKind.PROXY, why)
         self._outage.end()
         return set(running)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from gossamer.db.database import Database
 from gossamer.fetch import FetchError
 from gossamer.frontier.robots import ABSENT, MOST_BYTES, Rules, read_rules, says_later
 from gossamer.judge import find_trouble
@@ -14,7 +15,6 @@ from gossamer.model.fetching import Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import as_told, domain_of, host_of, origin_of
 from gossamer.store import robots
-from gossamer.store.database import Database
 from gossamer.store.robots import RobotsAnswer
 from gossamer.work.courier import MOST_HOPS, Courier
 from gossamer.work.turnstile import Turnstile

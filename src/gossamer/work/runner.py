@@ -10,6 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from gossamer.clock import SteadyClock
+from gossamer.db import schema
+from gossamer.db.database import PostgresDatabase, SqliteDatabase
+from gossamer.db.transactions import Tx
+from gossamer.deliver import queries as webhook_queries
 from gossamer.deliver.alerts import Channel, Post
 from gossamer.deliver.sender import Sender
 from gossamer.errors import GossamerError, StorageAway
@@ -18,10 +22,8 @@ from gossamer.model.desk import DeskKind
 from gossamer.model.states import JobState
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
-from gossamer.store import alerts, checkpoints, endpoints, events, jobs, reclaim, robots, schema, waits, workers
-from gossamer.store.database import PostgresDatabase, SqliteDatabase
-from gossamer.store.places import StoredPlaces
-from gossamer.store.tx import Tx
+from gossamer.store import alerts, counters, events, jobs, reclaim, robots, workers
+from gossamer.store.slots import StoredSlots
 from gossamer.telemetry import get_logger
 from gossamer.work import surrender
 from gossamer.work.anomalies import AnomalyGuard
@@ -91,7 +93,7 @@ class Runner:
         self._open_sender = open_sender
         self._cleanup = partial(desk.turn, DeskKind.CLEANUP)
         self._storage = storage
-        self._places = StoredPlaces(database)
+        self._places = StoredSlots(database)
         self._sweeper = Sweeper(database, clock, rules.lease)
         self._guards = (
             DeadlineGuard(database, clock, rules.job_time),
@@ -114,8 +116,8 @@ class Runner:
         schema.refuse_newer(await self._database.read(schema.revision), "The database")
         await self._database.write(reclaim.void_home, self._home)
         await self._database.write(workers.leave_home, self._home)
-        await self._database.write(endpoints.void, f"{self._home}/runner-")
-        await self._database.write(waits.mend)
+        await self._database.write(webhook_queries.void_leases, f"{self._home}/runner-")
+        await self._database.write(reclaim.shorten_waits)
         await self._database.write(robots.forget_old)
         await self._database.write(_taken_up, self._home, os.getpid())
         self._crew.start()
@@ -175,7 +177,7 @@ class Runner:
         try:
             await self._database.write(reclaim.void_home, self._home)
             await self._database.write(workers.leave_home, self._home)
-            await self._database.write(checkpoints.take_running)
+            await self._database.write(counters.take_running)
             await self._database.write(_left, self._home)
             await self._places.leave(_PLACE, self._home)
             # Calls that were cut off are in the bill when we are gone, and not when somebody happens to come again.

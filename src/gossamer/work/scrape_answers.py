@@ -8,8 +8,8 @@ from uuid import UUID
 import orjson
 
 from gossamer.blobs.page_files import PageFiles
+from gossamer.db.database import Database
 from gossamer.model.states import PageState
-from gossamer.store.database import Database
 from gossamer.work.scraped import ScrapedPage, results_after, with_files
 
 _AT_ONCE = 20  # pages of one read: each may be as large as a page can be

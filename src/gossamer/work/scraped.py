@@ -24,12 +24,12 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.blobs.page_files import PageFiles
+from gossamer.db.database import Database
 from gossamer.model.url import normalise
 from gossamer.parse.decode import decode
 from gossamer.parse.document import is_text
-from gossamer.store import scraped
-from gossamer.store.database import Database
-from gossamer.store.scraped import Listing, ScrapedPage
+from gossamer.store import given_pages
+from gossamer.store.given_pages import Listing, ScrapedPage
 
 __all__ = [
     "Listing",
@@ -47,7 +47,7 @@ _AT_ONCE = 200
 
 async def read_result(database: Database, job_id: UUID, url: str) -> ScrapedPage | None:
     spelled = normalise(url)
-    return next(iter(await database.glance(scraped.at, job_id, [spelled])), None) if spelled else None
+    return next(iter(await database.glance(given_pages.at, job_id, [spelled])), None) if spelled else None
 
 
 async def read_results(database: Database, job_id: UUID, urls: Sequence[str]) -> list[ScrapedPage]:
@@ -55,18 +55,18 @@ async def read_results(database: Database, job_id: UUID, urls: Sequence[str]) ->
     spelled = [url for url in map(normalise, urls) if url]
     found: list[ScrapedPage] = []
     for start in range(0, len(spelled), _AT_ONCE):
-        found += await database.read(scraped.at, job_id, spelled[start : start + _AT_ONCE])
+        found += await database.read(given_pages.at, job_id, spelled[start : start + _AT_ONCE])
     return found
 
 
 async def results_after(database: Database, job_id: UUID, after: str = "", limit: int = 100) -> Listing:
     """Up to so many results after a place in the job, in an order of their own that never changes."""
-    return await database.read(scraped.after, job_id, after, limit)
+    return await database.read(given_pages.after, job_id, after, limit)
 
 
 async def failed_after(database: Database, job_id: UUID, after: str = "", limit: int = 100) -> Listing:
     """The same of those that could not be had."""
-    return await database.read(scraped.failed_after, job_id, after, limit)
+    return await database.read(given_pages.failed_after, job_id, after, limit)
 
 
 async def with_files(files: PageFiles, job_id: UUID, page: ScrapedPage) -> ScrapedPage:

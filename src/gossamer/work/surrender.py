@@ -11,16 +11,16 @@ from typing import Any
 
 import orjson
 
+from gossamer.db.database import Database
+from gossamer.db.health import working_home
+from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway, StorageFull
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import FAILURES, PAUSES
 from gossamer.model.states import JobState
 from gossamer.store import counters, jobs, reclaim
-from gossamer.store.database import Database
-from gossamer.store.health import working_home
-from gossamer.store.pausing import pause_by_itself
-from gossamer.store.tx import Tx
+from gossamer.store.jobs import pause_automatically
 from gossamer.work.home import home_name
 
 _NAME = "surrender.json"
@@ -81,7 +81,7 @@ def _say(tx: Tx, said: Surrender, home: Path) -> None:
             continue  # somebody has worked it since
         if said.full:
             why = PAUSES[AlertKind.DISK].format(free=0, home=home, least=0, job=short(job.id))
-            pause_by_itself(tx, job.id, AlertKind.DISK, why)
+            pause_automatically(tx, job.id, AlertKind.DISK, why)
             jobs.move(tx, job.id, JobState.PAUSED)
         else:
             why = FAILURES["database"].format(minutes=f"{said.minutes:g}", error=said.error, job=short(job.id))

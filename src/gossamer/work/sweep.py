@@ -6,10 +6,10 @@ from datetime import timedelta
 from uuid import UUID
 
 from gossamer.clock import Clock
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.model.states import JobState
-from gossamer.store import bookings, jobs, reclaim, reservations, visits
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
+from gossamer.store import charges, jobs, reclaim, reservations, visits
 from gossamer.telemetry import get_logger
 from gossamer.work.months import Months
 
@@ -43,7 +43,7 @@ class Sweeper:
         orphans = await self._database.read(reservations.orphans)
         owed = orphans if alone else self._owed(orphans)
         if owed:
-            log.warning("reservations.assumed", requests=await self._database.write(bookings.assume, owed))
+            log.warning("reservations.assumed", requests=await self._database.write(charges.assume, owed))
 
     def _sure(self, expired: dict[UUID, UUID]) -> dict[UUID, UUID]:
         """Those seen expired under the same token long enough ago, while their holders could have renewed them."""

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+from gossamer.db.database import Database
+from gossamer.db.transactions import Tx
 from gossamer.model.record import RecordKind
-from gossamer.store import audit_records
+from gossamer.store import audit
 from gossamer.store.audit import Offenders, Tally, tally
-from gossamer.store.database import Database
-from gossamer.store.tx import Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ def _readers(job_id: UUID, kinds: Mapping[str, Sequence[RecordKind]]) -> tuple[C
         return _Part(tally(tx, job_id))
 
     def sources(tx: Tx) -> _Part:
-        number, loose = audit_records.count(tx, job_id)
-        return _Part(records=number, offenders={audit_records.LOOSE: loose})
+        number, loose = audit.count(tx, job_id)
+        return _Part(records=number, offenders={audit.LOOSE: loose})
 
     def doubles(tx: Tx) -> _Part:
-        return _Part(offenders=audit_records.doubles(tx, job_id, kinds))
+        return _Part(offenders=audit.doubles(tx, job_id, kinds))
 
     return rows, sources, doubles
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
+from gossamer.db.transactions import Tx
 from gossamer.fetch import Fetcher
 from gossamer.frontier.frontier import Frontier
 from gossamer.judge.experience import begin_with
@@ -20,10 +21,9 @@ from gossamer.model.url import origin_of, url_key
 from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import HandBack, Step
-from gossamer.store import budgets, jobs, leased, memory, pages, reclaim, robots, visits
+from gossamer.store import budgets, jobs, pages, reclaim, robots, rung_stats, visits
 from gossamer.store.pages import Known
 from gossamer.store.robots import RobotsAnswer
-from gossamer.store.tx import Tx
 from gossamer.telemetry import bound, get_logger
 from gossamer.work.brake import Brake
 from gossamer.work.courier import Courier
@@ -65,7 +65,7 @@ def claim_and_load(
 
 def load_held(tx: Tx, visit_id: UUID, token: UUID) -> Claimed | None:
     """What was leased for us by somebody else, if it still is under this token."""
-    held = [visit for visit in leased.load(tx, [visit_id]) if visit.lease == token]
+    held = [visit for visit in visits.load_leased(tx, [visit_id]) if visit.lease == token]
     return next((replace(one, job=jobs.get(tx, one.visit.job_id)) for one in _load(tx, held)), None)
 
 
@@ -200,7 +200,7 @@ class Walks:
         """Where its pages begin to climb, by what other visits of the domain have met."""
         if len(policy.ladder.rungs) == 1:
             return policy.ladder.first
-        return begin_with(policy.ladder, await self._kit.database.read(memory.of, visit.domain))
+        return begin_with(policy.ladder, await self._kit.database.read(rung_stats.of, visit.domain))
 
     @staticmethod
     def _nowhere(rung: Rung) -> Fetcher:

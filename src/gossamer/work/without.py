@@ -10,7 +10,7 @@ from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason
 from gossamer.model.url import origin_of, site_of_url
 from gossamer.retain.mention import Mention, mark
-from gossamer.store.forget import NamingPage, NamingRecord, NamingSite
+from gossamer.retain.queries import NamingPage, NamingRecord, NamingSite
 
 _NOT_AGAIN = (PageState.PENDING, PageState.FAILED)
 

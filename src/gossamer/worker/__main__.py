@@ -17,7 +17,7 @@ from gossamer.clock import SteadyClock
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.model.states import JobState
 from gossamer.settings import Settings, read_settings
-from gossamer.store import deliveries, exports, jobs
+from gossamer.store import exports, jobs, outbox
 from gossamer.telemetry import bound, get_logger
 from gossamer.work.crew import NO_DATABASE
 from gossamer.worker.memory import give_back_memory, keep_memory
@@ -184,7 +184,7 @@ async def _something_runs(app: App) -> bool:
         return True
     if await app.database.read(exports.any_open, app.home_name):
         return True
-    return bool((await app.database.read(deliveries.waiting))[0])
+    return bool((await app.database.read(outbox.waiting))[0])
 
 
 async def _make_exports(settings: Settings) -> None:

@@ -7,15 +7,15 @@ import pytest
 from sqlalchemy import select
 
 from gossamer.clock import FrozenClock
+from gossamer.db.tables import places
+from gossamer.db.transactions import Tx
 from gossamer.fetch.errors import FetchError, ProviderTrouble, ProviderUnusable, ProxyAway
 from gossamer.fetch.providers.fuse import Fuse
 from gossamer.fetch.providers.reading import failed
 from gossamer.gate.breakers import MemoryBreakers
 from gossamer.model.breaker import PROVIDER
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.store.breakers import StoredBreakers
-from gossamer.store.tables import places
-from gossamer.store.tx import Tx
+from gossamer.store.slots import StoredBreakers
 from gossamer_sandbox.providers.storms import Kind, Storm
 from tests.conftest import AnyDatabase
 from tests.fetch.providers.conftest import OpenWay

@@ -11,7 +11,7 @@ from gossamer.api.dialects.fire_options import FORMATS
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason
-from gossamer.store.listings import Failure
+from gossamer.store.records import Failure
 from gossamer.work.scraped import ScrapedPage
 
 KEPT = timedelta(hours=24)

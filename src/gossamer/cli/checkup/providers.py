@@ -6,12 +6,12 @@ from gossamer.assembly import database_url, open_gate, provider_desk, provider_r
 from gossamer.cli import words
 from gossamer.cli.checkup.finding import Finding, fail, ok, warn
 from gossamer.clock import SteadyClock
+from gossamer.db.database import open_database
 from gossamer.gate.memory import MemoryPlaces
 from gossamer.ledger.methods import provider_name
 from gossamer.model.breaker import Standing, trouble_of
 from gossamer.model.rungs import provider_of
 from gossamer.settings import Settings
-from gossamer.store.database import open_database
 
 _REFUSED = ("HTTP 401", "HTTP 403")
 

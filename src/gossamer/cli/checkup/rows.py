@@ -9,10 +9,11 @@ from gossamer.assembly import database_url
 from gossamer.cli import words
 from gossamer.cli.checkup.finding import Finding, fail, ok, warn
 from gossamer.clock import SystemClock
+from gossamer.db import health
+from gossamer.db.database import PostgresDatabase, SqliteDatabase, open_database
+from gossamer.db.schema import HEAD, refuse_newer, revision, shown
 from gossamer.settings import Settings
-from gossamer.store import health
-from gossamer.store.database import PostgresDatabase, SqliteDatabase, open_database
-from gossamer.store.schema import HEAD, refuse_newer, revision, shown
+from gossamer.store import workers
 from gossamer.work.home import HomeLock
 
 _PATIENCE = 15.0  # seconds for a server to answer all questions
@@ -66,7 +67,7 @@ async def _questions(settings: Settings, database: _Open, where: str) -> list[Fi
     findings += await (_file(database) if isinstance(database, SqliteDatabase) else _server(database))
     if found != HEAD:
         return [*findings, *_runner(settings, home, 0)]
-    waiting = await database.read(health.waiting)
+    waiting = await database.read(workers.waiting)
     findings += [await _times(database), *_runner(settings, home, waiting.unfinished), *_waiting(waiting)]
     return findings
 
@@ -124,7 +125,7 @@ async def _server(database: PostgresDatabase) -> list[Finding]:
 
 
 async def _times(database: _Open) -> Finding:
-    newest = await database.read(health.newest_moment)
+    newest = await database.read(workers.newest_moment)
     now = await database.read(lambda tx: tx.now)
     if newest and newest > now + _STEPPED_BACK:
         said = f"The newest row is from {words.duration(newest - now)} in the future: the clock was set back."
@@ -167,7 +168,7 @@ def _lives(process: int) -> bool:
     return True
 
 
-def _waiting(waiting: health.Unattended) -> list[Finding]:
+def _waiting(waiting: workers.Unattended) -> list[Finding]:
     findings = [ok("dead letters", "None."), ok("alerts", "None is open.")]
     if waiting.dead_letters:
         whose = "its" if waiting.dead_letters == 1 else "their"

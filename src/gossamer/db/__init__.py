@@ -1,0 +1,1 @@
+"""The engine room of SQL: databases, transactions, tables, schema."""

@@ -1,0 +1,295 @@
+"""Copies of an embedded database, and the way back from one.
+
+A copy is whole, made while jobs run, and examined before it is relied on. To restore one, whatever has to be changed in
+it is changed before, beside the database. Then its pages are written over those of the database by SQLite itself, in
+one transaction: a file renamed into its place would be missed by whoever has the old one open, or take the old one's
+log for its own.
+"""
+
+import os
+import shlex
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from gossamer.clock import Clock
+from gossamer.db import schema
+from gossamer.db.schema import ready_database
+from gossamer.db.transactions import Tx
+from gossamer.errors import StorageAway, StorageFull, UserError
+
+_PATIENCE = 3.0  # seconds to wait for others to let go of the file
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What is in a file."""
+
+    size: int
+    jobs: int
+    revision: str
+
+
+def back_up(source: Path, target: Path, *, force: bool = False) -> Copy:
+    """Write a copy of the database as it is at this moment; `target` is there whole or not at all."""
+    if not source.exists():
+        raise UserError("backup.nothing", f"There is no database at {source}.", hint="Check GOSSAMER_HOME.")
+    if target.is_dir():
+        raise UserError("backup.folder", f"{target} is a folder.", hint="Name a file in it.")
+    refuse_itself(source, target)
+    if target.exists() and not force:
+        raise UserError("backup.exists", f"{target} is there already.", hint="Name another file, or give --force.")
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        make_private(unfinished)
+        with opened(source) as live, opened(unfinished) as copy:
+            live.backup(copy)
+            # One file with nothing beside it, which can be carried away.
+            copy.execute("PRAGMA journal_mode = DELETE")
+        found = _examine_own(unfinished, source)
+        unfinished.replace(target)
+        _make_last(target.parent)
+    except (OSError, sqlite3.OperationalError) as error:
+        raise UserError(
+            "backup.unwritable", f"{target} cannot be written: {why(error)}.", hint=_way_out(target.parent)
+        ) from error
+    except sqlite3.DatabaseError as error:
+        raise _damaged_here(source, str(error)) from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return found
+
+
+def examine(file: Path) -> Copy:
+    """Read a copy from end to end; refused unless it is a sound database of ours with nothing foreign in it."""
+    try:
+        with opened(file) as copy:
+            # First of all: nothing of a stranger's is to be run, not even by looking.
+            foreign, flaw = schema.stranger(copy), ""
+            if not foreign:
+                flaw, jobs, revision = _read_through(copy)
+                foreign = schema.difference(copy, revision)
+    except sqlite3.DatabaseError as error:
+        foreign, flaw = ("", str(error)) if "malformed" in str(error) else (str(error), "")
+    if flaw:
+        raise UserError("backup.damaged", f"{file} is damaged: {flaw}.", hint="Use an earlier backup.")
+    if foreign:
+        raise _not_ours(file, foreign, "Give a file that 'gossamer db backup' has written.")
+    return Copy(file.stat().st_size, jobs, str(revision))
+
+
+def _examine_own(file: Path, source: Path) -> Copy:
+    """The same for a copy just made: whatever its owner has put into it besides belongs to the copy."""
+    try:
+        with opened(file) as copy:
+            flaw, jobs, revision = _read_through(copy)
+    except sqlite3.OperationalError as error:
+        if not str(error).startswith("no such table"):
+            raise
+        raise _not_ours(source, str(error), "Check GOSSAMER_HOME and GOSSAMER_DATABASE_URL.") from error
+    if flaw:
+        raise _damaged_here(source, flaw)
+    return Copy(file.stat().st_size, jobs, str(revision))
+
+
+def _read_through(copy: sqlite3.Connection) -> tuple[str, int, str | None]:
+    """The first flaw SQLite finds, the number of jobs, and the revision."""
+    (said,) = copy.execute("PRAGMA integrity_check(1)").fetchone()
+    (revision,) = copy.execute("SELECT max(version_num) FROM alembic_version").fetchone()
+    (jobs,) = copy.execute("SELECT count(*) FROM jobs").fetchone()
+    return "" if said == "ok" else " ".join(str(said).split()), jobs, revision
+
+
+def _not_ours(file: Path, foreign: str, hint: str) -> UserError:
+    return UserError("backup.not_ours", f"{file} is not a database of gossamer: {foreign}.", hint=hint)
+
+
+def _damaged_here(source: Path, flaw: str) -> UserError:
+    return UserError(
+        "database.damaged",
+        f"{source} is damaged: {flaw}.",
+        hint="Go back to a copy with 'gossamer db restore FILE', or move it away to begin anew.",
+    )
+
+
+def _way_out(folder: Path) -> str:
+    if folder.exists():
+        return "Choose another place, or make room there."
+    return f"Make the folder first: mkdir -p {shlex.quote(str(folder))}"
+
+
+def refuse_itself(database: Path, file: Path) -> None:
+    if file.exists() and database.exists() and file.samefile(database):
+        raise UserError("backup.itself", f"{file} is the database itself.", hint="Name another file.")
+
+
+def make_private(path: Path, *, fresh: bool = False) -> None:
+    """An empty file that only its owner may read; `fresh`: it must not be there yet."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | (os.O_EXCL if fresh else os.O_TRUNC) | os.O_CLOEXEC, 0o600))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """An existing file; never made by opening it."""
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE, isolation_level=None)) as connection:
+        # The file may come from anywhere: no function is called on its word.
+        connection.execute("PRAGMA trusted_schema = OFF")
+        yield connection
+
+
+def why(error: Exception) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
+
+def _make_last(folder: Path) -> None:
+    """A new name is safe from a power cut once its folder is written."""
+    file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+_OTHERS = "database is locked"
+_PARTS = ("-wal", "-shm", "-journal", "")  # of a database; the file itself last
+_UNCHANGED = "It is as it was before."
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    has_kept: bool  # False: there was nothing to keep
+    freed: int  # visits that went back to their queue
+
+
+async def restore(file: Path, place: Path, kept: Path, clock: Clock, free: Callable[[Tx], int]) -> Restored:
+    """Make the database at `place` the one in `file`, up to date and with no visit leased; keep the former as `kept`.
+
+    `file` has been examined. All other processes must have closed the database. `free` returns the visits that were
+    leased when the copy was made, and says how many there were.
+    """
+    refuse_itself(place, file)
+    with _copied_beside(file, place) as copy:
+        freed = await _made_ready(copy, file, place, clock, free)
+        return Restored(put_back(copy, place, kept), freed)
+
+
+@contextmanager
+def _copied_beside(file: Path, place: Path) -> Iterator[Path]:
+    """A copy in which nobody stands anywhere; nothing is left of it afterwards."""
+    copy = place.with_name(f".{place.name}.restoring.{os.getpid()}")
+    try:
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(copy)
+            with opened(file) as source, opened(copy) as target:
+                source.backup(target)
+                # Whoever stood somewhere when the copy was made is gone, and nobody shall wait for them.
+                target.execute("DELETE FROM places")
+        except (OSError, sqlite3.Error) as error:
+            raise _irreplaceable(place, why(error), _UNCHANGED) from error
+        yield copy
+    finally:
+        for part in (*_PARTS, "-turn"):
+            Path(f"{copy}{part}").unlink(missing_ok=True)
+
+
+async def _made_ready(copy: Path, file: Path, place: Path, clock: Clock, free: Callable[[Tx], int]) -> int:
+    """Bring it up to date and free what its former workers held."""
+    try:
+        database = await ready_database(f"sqlite:///{copy}", clock)
+        try:
+            return await database.write(free)
+        finally:
+            await database.close()
+    except StorageFull as error:
+        raise _irreplaceable(place, "there is no room left on its disk", _UNCHANGED) from error
+    except (StorageAway, SQLAlchemyError, ValueError) as error:
+        said = next(iter(str(error).splitlines()), "")
+        raise UserError(
+            "restore.unusable",
+            f"{file} cannot be brought up to date: {said}.",
+            hint=f"{place} is as it was before. Use another backup.",
+        ) from error
+
+
+def put_back(file: Path, place: Path, kept: Path) -> bool:
+    """Write `file` over the database at `place` and keep what it was; False if there was nothing to keep.
+
+    Should we die, the database is as it was before.
+    """
+    keeping = place.exists() and place.stat().st_size > 0
+    # What SQLite cannot read, nobody has in use.
+    readable = not keeping or _has_pages(place)
+    copied = False
+    try:
+        with nullcontext() if readable else _out_of_the_way(place, kept):
+            os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            with opened(file) as copy, opened(place) as live:
+                # Leaving the log behind needs the file for oneself, which also proves that nobody else has it open.
+                live.execute("PRAGMA locking_mode = EXCLUSIVE")
+                live.execute("PRAGMA journal_mode = DELETE")
+                live.execute("BEGIN EXCLUSIVE")
+                live.execute("COMMIT")
+                if keeping and readable:
+                    _keep(live, kept)
+                    copied = True
+                copy.backup(live)
+    except (OSError, sqlite3.Error) as error:
+        if _OTHERS in str(error):
+            raise UserError(
+                "restore.in_use",
+                f"Another process has {place} open.",
+                hint="End every gossamer of this home ('job run', 'job watch', other commands), then try again.",
+            ) from error
+        # SQLite has taken back what was written over it.
+        also = f" {kept} is a copy of it." if copied else ""
+        raise _irreplaceable(place, why(error), f"{_UNCHANGED}{also}") from error
+    return keeping
+
+
+def _irreplaceable(place: Path, said: str, hint: str) -> UserError:
+    return UserError("restore.unwritable", f"{place} cannot be replaced: {said}.", hint=hint)
+
+
+@contextmanager
+def _out_of_the_way(place: Path, kept: Path) -> Iterator[None]:
+    """A file that is none, kept as it is with its logs, which belong to nothing else; back in its place if we fail."""
+    try:
+        _move(place, kept)
+        yield
+    except BaseException:
+        _move(kept, place)
+        raise
+
+
+def _move(old: Path, new: Path) -> None:
+    for part in _PARTS:
+        if (one := Path(f"{old}{part}")).exists():
+            one.rename(f"{new}{part}")
+
+
+def _keep(live: sqlite3.Connection, kept: Path) -> None:
+    make_private(kept, fresh=True)
+    try:
+        with opened(kept) as copy:
+            live.backup(copy)
+    except sqlite3.Error:
+        kept.unlink()  # half a copy is worth nothing and takes the room that was missing
+        raise
+
+
+def _has_pages(path: Path) -> bool:
+    """Whether SQLite takes it for one of its files at all."""
+    try:
+        with opened(path) as found:
+            found.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError:
+        return True  # in use, which is for the caller to find out
+    except sqlite3.DatabaseError:
+        return False
+    return True

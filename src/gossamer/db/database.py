@@ -1,0 +1,78 @@
+"""Open a database, and run whole transactions on it without blocking the event loop."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+from gossamer.clock import Clock
+from gossamer.db.postgres import PostgresDatabase
+from gossamer.db.retry import Patience
+from gossamer.db.sqlite import SqliteDatabase
+from gossamer.db.transactions import Dialect, Tx
+from gossamer.errors import UserError
+
+__all__ = ["Database", "PostgresDatabase", "SqliteDatabase", "open_database"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Database(Protocol):
+    """Whole transactions, one hop each. `work` may be called again after a deadlock: it must change nothing outside."""
+
+    dialect: Dialect
+    patience: Patience
+
+    async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
+
+    async def write_one(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `write`, of a single statement: a server needs no round trips to begin and to end that."""
+        ...
+
+    async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `write`, for what nobody is told of before something more was written, or `flush` was called: until then
+        it outlives us, but not a power cut. Nothing else may be done meanwhile, so it must not take long."""
+        ...
+
+    async def flush(self) -> None:
+        """From here on a power cut takes nothing of what was written before."""
+        ...
+
+    async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T: ...
+
+    async def glance(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `read`, for what takes no time at all: a few rows by their keys. Nothing else is done meanwhile."""
+        ...
+
+    async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
+        """Long reads of one and the same moment, side by side."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+def open_database(
+    url: str,
+    clock: Clock,
+    *,
+    checkpoints: bool = True,
+    cache_kb: int = 16_000,
+    pool: int = 4,
+    longest: timedelta | None = None,
+    pooled: bool = False,
+) -> SqliteDatabase | PostgresDatabase:
+    """`sqlite:///path` or `postgresql://...`. Who reads everything once needs hardly any cache.
+
+    Only a server has a pool, statements that may take `longest`, and perhaps a pool before it (`pooled`).
+    """
+    if url.startswith("sqlite:///"):
+        return SqliteDatabase(Path(url.removeprefix("sqlite:///")), clock, checkpoints=checkpoints, cache_kb=cache_kb)
+    scheme, _, rest = url.partition("://")
+    if scheme in ("postgresql", "postgres", "postgresql+asyncpg", "postgres+asyncpg"):
+        return PostgresDatabase(f"postgresql://{rest}", clock, pool=pool, longest=longest, pooled=pooled)
+    raise UserError(
+        "database.unknown",
+        f"GOSSAMER_DATABASE_URL begins with {url.partition(':')[0]!r}.",
+        hint="Use sqlite:///path/to/file.db or postgresql://user@host/database.",
+    )

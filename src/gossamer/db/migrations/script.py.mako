@@ -1,0 +1,15 @@
+"""${message}"""
+
+import sqlalchemy as sa
+from alembic import op
+
+from gossamer.db.types import Id, Instant, Json
+
+revision = ${repr(up_revision)}
+down_revision = ${repr(down_revision)}
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    ${upgrades if upgrades else "raise RuntimeError('say what changes')"}

@@ -1,0 +1,121 @@
+"""Retry transactions while their database does not answer."""
+
+import asyncio
+import errno
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import timedelta
+from typing import TypeVar
+
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from gossamer.clock import Clock
+from gossamer.errors import StorageAway, StorageFull
+from gossamer.telemetry import get_logger
+
+AWAY_STATES = ("08", "53", "57P", "57014", "25P03")
+"""Connection trouble, out of something, shutting down or starting up; took too long, cut off while it did nothing."""
+
+_NOT_OURS = ("attempt to write a readonly database", "unable to open database file")
+
+
+def storage_away(error: DBAPIError, where: str) -> Exception:
+    """Connection trouble as our own error; anything else is a bug and stays what it is."""
+    text = str(error.orig)
+    if text.startswith(("no such", "near ")):  # SQLite files mistakes in SQL under the same class
+        return error
+    if "disk is full" in text or getattr(error.orig, "sqlstate", "") == "53100":
+        return StorageFull(f"The disk of the database {where} is full")
+    if text in _NOT_OURS:
+        return StorageAway(
+            f"The database {where} cannot be written by you: {text}. Run gossamer as its owner, change the permissions "
+            "of the file and its folder, or point GOSSAMER_HOME at a folder of your own."
+        )
+    state = str(getattr(error.orig, "sqlstate", None) or "")
+    away = error.connection_invalidated or state.startswith(AWAY_STATES)
+    if away or isinstance(error, (OperationalError, InterfaceError)):
+        return StorageAway(f"The database {where} did not answer: {text}. 'gossamer doctor' says more.")
+    return error
+
+
+def log_away(error: OSError, where: str) -> StorageAway:
+    """The disk does not take what is in a file's log."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull(f"The disk of the database {where} is full")
+    return StorageAway(f"The disk of the database {where} did not take it: {error}. 'gossamer doctor' says more.")
+
+
+T = TypeVar("T")
+
+_FIRST, _LONGEST = 0.1, 2.0  # seconds between tries
+
+log = get_logger(__name__)
+
+_SHORTER: ContextVar[timedelta | None] = ContextVar("patience", default=None)
+
+
+@contextmanager
+def no_longer_than(lasts: timedelta) -> Iterator[None]:
+    """Inside, patience ends after so long: somebody waits, whatever else the same database is lent to."""
+    former = _SHORTER.set(lasts)
+    try:
+        yield
+    finally:
+        _SHORTER.reset(former)
+
+
+class Patience:
+    """None for a command that somebody waits for; as long as the operator says for what works on its own."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.lasts = timedelta()
+        self.gave_up: StorageAway | None = None  # with what it ended, if it did
+        self._clock = clock
+        self.why = ""  # it was last found to be away
+        self._away_since: float | None = None
+        self._back_at = clock.monotonic()
+
+    @property
+    def is_away(self) -> bool:
+        return self._away_since is not None
+
+    def away_for(self) -> float:
+        """Seconds since it was found to be; nothing while it is there."""
+        return 0.0 if self._away_since is None else self._clock.monotonic() - self._away_since
+
+    def reachable_for(self) -> float:
+        """Seconds since the database was last found to be away."""
+        return 0.0 if self.is_away else self._clock.monotonic() - self._back_at
+
+    async def lend(self, once: Callable[[], Awaitable[T]]) -> T:
+        """Try until it works or patience ends; the error of the last try is the answer then.
+
+        A transaction whose commit was not heard of is made again, so whatever is written must stand being said twice.
+        """
+        began = self._clock.monotonic()
+        pause = _FIRST
+        while True:
+            try:
+                result = await once()
+            except StorageAway as error:
+                now = self._clock.monotonic()
+                if self.lasts and self._away_since is None:
+                    self._away_since = now
+                    self.why = str(error)
+                    log.warning("database.away", why=self.why)
+                # Asked for anew each time: somebody may have lost it meanwhile.
+                own = _SHORTER.get()
+                lasts = self.lasts if own is None else min(own, self.lasts)
+                if now + pause > began + lasts.total_seconds():
+                    if own is None:
+                        self.gave_up = error if self.lasts else None
+                    raise
+            else:
+                if self._away_since is not None:
+                    self._back_at = self._clock.monotonic()
+                    log.info("database.back", seconds=round(self._back_at - self._away_since, 1))
+                    self._away_since = None
+                return result
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST)

@@ -1,0 +1,372 @@
+"""An embedded database: one SQLite file that several processes have open.
+
+SQLite lets a process that finds the file locked try again every now and then. Beside a process that writes one batch
+after the other that can take very long. So writers stand in a row at a lock of the operating system, which wakes the
+next one as soon as one is done, and takes the lock from a process that has died.
+"""
+
+import asyncio
+import errno
+import fcntl
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import orjson
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.pool import StaticPool
+
+from gossamer.clock import Clock
+from gossamer.db.retry import Patience, log_away, storage_away
+from gossamer.db.statement_cache import librarys
+from gossamer.db.transactions import SQLITE, Tx
+from gossamer.db.types import dumps
+from gossamer.errors import UserError
+from gossamer.telemetry import get_logger
+
+
+class WriteLock:
+    """Entered around every write transaction, by one thread at a time. Threads of one process have one each."""
+
+    def __init__(self, database: Path) -> None:
+        self._file = os.open(f"{database}-turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def take_if_free(self) -> bool:
+        """Whether it is ours now; then it must be left."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def leave(self) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def __enter__(self) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.leave()
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+# Pages of the log after which whoever writes moves it into the file, while everybody else waits. Where somebody tidies
+# up it never comes to that.
+_LONGEST_LOG = 25_000
+_AT_A_GLANCE = 2_000  # KB of cache
+_SOON = (0.0005, 0.0005, 0.001, 0.001, 0.001, 0.002, 0.002, 0.003)  # seconds between looks at who writes
+_STATEMENTS = 512  # kept ready by the driver: a worker has more than the hundred that are usual
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+log = get_logger(__name__)
+
+# The driver knows bytes and None, but asks each of them first how it wants to be taken, and makes an error of every
+# answer it does not get: half of what it takes to write a row. With these it has its answer at once.
+sqlite3.register_adapter(bytes, bytearray)
+sqlite3.register_adapter(type(None), lambda nothing: nothing)
+
+
+class SqliteDatabase:
+    """One file, one writing and one reading thread, and one for long reads, which nobody else waits for.
+
+    Other processes may have the same file open.
+    """
+
+    dialect = SQLITE
+
+    def __init__(self, path: Path, clock: Clock, *, checkpoints: bool = True, cache_kb: int = 16_000) -> None:
+        self.path = path
+        self.patience = Patience(clock)
+        self._clock = clock
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_private(path)
+        # What is looked at again and again is what a settle changes; what others have seen the system still knows.
+        self._writer = _engine(path, begin="BEGIN IMMEDIATE", checkpoints=checkpoints, cache_kb=cache_kb // 2)
+        lazy = partial(_engine, path, begin="BEGIN IMMEDIATE", checkpoints=False, synced="NORMAL")
+        self._untold = lazy(cache_kb=_AT_A_GLANCE)
+        self._here = lazy(cache_kb=cache_kb, patience_ms=0)
+        self._reader = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=cache_kb // 4)
+        self._glancing = _engine(path, begin="BEGIN", checkpoints=False, cache_kb=_AT_A_GLANCE, patience_ms=0)
+        self._open: dict[Engine, Connection] = {}  # each used by one thread only
+        self._closed = False
+        self._turn = WriteLock(path)
+        self._turn_here = WriteLock(path)  # that of the event loop's thread
+        self._write_thread = ThreadPoolExecutor(1, thread_name_prefix="store-write")
+        self._read_thread = ThreadPoolExecutor(1, thread_name_prefix="store-read")
+        self._long_thread = ThreadPoolExecutor(1, thread_name_prefix="store-long")
+
+    async def write(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._hop(self._write_thread, self._writer, self._turn, work, *args, **kwargs)
+
+    write_one = write
+
+    async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """The log is not synced for it: whoever writes next does that for both.
+
+        So hardly anything is waited for, and it is done in the thread of the event loop. Another thread would be in its
+        way all the same, for every statement and every row, and what is made in one and thrown away in the other costs
+        both of them. If somebody else writes at this moment they will soon be done, and meanwhile the loop has others
+        to look after; only who writes for long is waited for in a thread.
+        """
+        for pause in _SOON:
+            if self._closed:
+                break
+            if self._turn_here.take_if_free():
+                try:
+                    with self._lent(self._here) as conn:
+                        return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
+                except DatabaseError as error:
+                    # Locked by somebody who knows of no turns, or worse: whoever may wait finds out.
+                    log.debug("database.not_here", why=str(error))
+                    break
+                finally:
+                    self._turn_here.leave()
+            await asyncio.sleep(pause)
+        return await self._hop(self._write_thread, self._untold, self._turn, work, *args, **kwargs)
+
+    async def flush(self) -> None:
+        async def once() -> None:
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._write_thread, self._sync_log)
+            except OSError as error:
+                raise log_away(error, str(self.path)) from error
+
+        # By itself: what is in the log already must not be written once more because of the disk.
+        await self.patience.lend(once)
+
+    def _sync_log(self) -> None:
+        """What is not in the log any more was synced on its way into the file."""
+        with suppress(FileNotFoundError):
+            log = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(log)  # not every system has the quicker one
+            finally:
+                os.close(log)
+
+    async def read(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._hop(self._read_thread, self._reader, nullcontext(), work, *args, **kwargs)
+
+    async def glance(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """In the thread of the event loop: to go to another one and back takes longer than the answer."""
+        try:
+            with self._lent(self._glancing) as conn:
+                return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
+        except DatabaseError:
+            # Locked for a moment, or worse: whoever may wait finds out.
+            return await self.read(work, *args, **kwargs)
+
+    async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
+        """Each on a connection and a thread of its own: SQLite does its work without the interpreter.
+
+        They may take minutes. Whoever asks for the like meanwhile waits; those with short questions do not.
+        """
+
+        async def once() -> list[T]:
+            return await self._once(self._long_thread, lambda: self._side_by_side(works))
+
+        return await self.patience.lend(once)
+
+    def _side_by_side(self, works: Sequence[Callable[[Tx], T]]) -> list[T]:
+        with ExitStack() as stack:
+            engines = [_engine(self.path, begin="BEGIN", checkpoints=False, lent=False) for _ in works]
+            for engine in engines:
+                stack.callback(engine.dispose)
+            # In the thread that writes, whose turn it is: nobody writes between the first of them and the last.
+            opened = self._write_thread.submit(self._at_one_moment, engines, stack).result()
+            with ThreadPoolExecutor(len(works), thread_name_prefix="store-together") as threads:
+                found = [
+                    threads.submit(work, Tx(conn, SQLITE, self._clock))
+                    for work, conn in zip(works, opened, strict=True)
+                ]
+            return [one.result() for one in found]
+
+    def _at_one_moment(self, engines: Sequence[Engine], stack: ExitStack) -> list[Connection]:
+        with self._turn:
+            opened = [stack.enter_context(engine.begin()) for engine in engines]
+            for conn in opened:
+                conn.exec_driver_sql("SELECT COUNT(*) FROM sqlite_master")  # what it sees is settled by its first look
+        return opened
+
+    async def _hop(
+        self,
+        thread: ThreadPoolExecutor,
+        engine: Engine,
+        turn: AbstractContextManager[None],
+        work: Callable[Concatenate[Tx, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        def whole() -> T:
+            with turn, self._lent(engine) as conn:
+                return work(Tx(conn, SQLITE, self._clock), *args, **kwargs)
+
+        async def once() -> T:
+            return await self._once(thread, whole)
+
+        return await self.patience.lend(once)
+
+    @contextmanager
+    def _lent(self, engine: Engine) -> Iterator[Connection]:
+        """A transaction on the connection of an engine, which stays open: to take it from the pool takes as long as a
+        small question does. After whatever has gone wrong it is taken anew.
+
+        The driver itself begins and ends it. The library, which takes longer for that than a small question does, only
+        joins in where a statement goes its way.
+        """
+        conn = self._open.get(engine)
+        if conn is None:
+            conn = self._open[engine] = engine.connect()
+        driver: sqlite3.Connection = conn.connection.driver_connection  # type: ignore[assignment]
+        try:
+            _ask(driver, engine.get_execution_options()["begin"])
+            yield conn
+            if conn.in_transaction():
+                conn.commit()
+            else:
+                _ask(driver, "COMMIT")
+        except BaseException:
+            # By ourselves: after an end that has failed the library believes that there is nothing left to undo.
+            with suppress(sqlite3.Error):
+                driver.rollback()
+            self._open.pop(engine).close()
+            raise
+
+    async def _once(self, thread: ThreadPoolExecutor, whole: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(thread, whole)
+        except OperationalError as error:
+            raise storage_away(error, str(self.path)) from error
+        except DatabaseError as error:
+            if "not a database" not in str(error.orig) and "malformed" not in str(error.orig):
+                raise
+            raise UserError(
+                "database.damaged",
+                f"{self.path} is damaged: {error.orig}.",
+                hint="Go back to a copy with 'gossamer db restore FILE', or move it away to begin anew.",
+            ) from error
+
+    async def tidy(self) -> None:
+        """Move the log into the file as far as readers allow; cheap when there is nothing to do.
+
+        Nearly all of it beside whoever writes. What they have added meanwhile is so little that they may wait for it:
+        only when nothing is left does the log begin anew, and on a busy day that would never happen by itself.
+        """
+        # Not in the thread of long reads: whoever tidies up has more to look after, and those may take minutes.
+        await asyncio.to_thread(self._checkpoint)
+        await asyncio.get_running_loop().run_in_executor(self._write_thread, self._checkpoint_in_turn)
+
+    def _checkpoint(self) -> None:
+        with suppress(sqlite3.DatabaseError), self._tidying() as conn:
+            conn.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def _checkpoint_in_turn(self) -> None:
+        with suppress(sqlite3.DatabaseError), self._turn, self._tidying() as conn:
+            _, logged, moved = conn.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            if moved == logged > 1:
+                # The log begins anew with the next to write, who has to wait for the disk then: better here, with a
+                # number that means nothing, than in the thread of an event loop.
+                (number,) = conn.execute("PRAGMA user_version").fetchone()
+                conn.execute(f"PRAGMA user_version = {1 - min(number, 1)}")
+
+    def _tidying(self) -> AbstractContextManager[sqlite3.Connection]:
+        address = f"{self.path.absolute().as_uri()}?mode=rw"  # a file that is gone is not made anew
+        return closing(sqlite3.connect(address, uri=True, timeout=30, isolation_level=None))
+
+    async def close(self) -> None:
+        self._closed = True
+        await asyncio.to_thread(self._long_thread.shutdown)  # first: it asks the thread that writes
+        await asyncio.to_thread(self._write_thread.shutdown)
+        await asyncio.to_thread(self._read_thread.shutdown)
+        for conn in self._open.values():
+            conn.close()
+        for engine in (self._writer, self._untold, self._here, self._reader, self._glancing):
+            engine.dispose()
+        self._turn.close()
+        self._turn_here.close()
+
+
+def _make_private(path: Path) -> None:
+    """Make the file if there is none: by us and not by the driver, so that only its owner may read it.
+
+    One that is there is not touched. To close it would take away the locks of every connection this process has to it,
+    and the next process to leave would remove the log that they still write to.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
+def _engine(
+    path: Path,
+    *,
+    begin: str,
+    checkpoints: bool = True,
+    cache_kb: int = 16_000,
+    synced: str = "FULL",
+    patience_ms: int = 30_000,
+    lent: bool = True,
+) -> Engine:
+    """`lent`: its transactions begin and end with `_lent`."""
+    engine = create_engine(
+        f"sqlite:///{path}",
+        poolclass=StaticPool,
+        connect_args={"check_same_thread": False, "timeout": 30, "cached_statements": _STATEMENTS},
+        json_serializer=dumps,
+        json_deserializer=orjson.loads,
+        execution_options={"begin": begin},
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        # The driver's own idea of transactions is switched off: BEGIN is ours, so that a writer takes its lock at once.
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in (
+            f"busy_timeout = {patience_ms}",
+            "journal_mode = WAL",
+            f"synchronous = {synced}",
+            "foreign_keys = ON",
+            "journal_size_limit = 67108864",
+            f"cache_size = -{cache_kb}",
+            "temp_store = MEMORY",
+            "trusted_schema = OFF",
+            f"wal_autocheckpoint = {_LONGEST_LOG if checkpoints else 0}",
+        ):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    event.listen(engine, "begin", _join if lent else _begin)
+    return engine
+
+
+def _ask(driver: sqlite3.Connection, statement: str) -> None:
+    try:
+        driver.execute(statement)
+    except sqlite3.Error as error:
+        raise librarys(error, statement) from error
+
+
+def _join(conn: Connection) -> None:
+    """The library takes part in a transaction that was begun. It begins none: what was written before would be lost,
+    and what is written after it stand alone."""
+    if not conn.connection.driver_connection.in_transaction:  # type: ignore[union-attr]
+        raise librarys(sqlite3.OperationalError("the transaction is gone"))
+
+
+def _begin(conn: Connection) -> None:
+    _ask(conn.connection.driver_connection, conn.engine.get_execution_options()["begin"])  # type: ignore[arg-type]

@@ -1,0 +1,162 @@
+"""The open transaction that every function of SQL is given first, on either database."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from importlib import import_module
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Connection, CursorResult, Executable, Select, Table, text
+
+from gossamer.clock import Clock
+from gossamer.db.statement_cache import Answer, librarys, prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """SQLite has one writer at a time, so it needs no row locks, and it says how many rows a statement over many has
+    changed; Postgres has a clock all workers share."""
+
+    name: str
+    row_locks: bool
+    own_clock: bool
+    counts_many: bool
+
+    @property
+    def insert(self) -> Callable[..., Any]:
+        """The dialect's INSERT, which knows ON CONFLICT. Only the one in use is loaded: they are slow to import."""
+        made: Callable[..., Any] = import_module(f"sqlalchemy.dialects.{self.name}").insert
+        return made
+
+    def insert_new(self, table: Table) -> Executable:
+        """An INSERT that leaves alone what is there: always the same one, which is prepared once."""
+        return _insert_new(self, table)
+
+
+@cache
+def _insert_new(dialect: Dialect, table: Table) -> Executable:
+    made: Executable = dialect.insert(table).on_conflict_do_nothing()
+    return made
+
+
+SQLITE = Dialect("sqlite", row_locks=False, own_clock=False, counts_many=True)
+POSTGRES = Dialect("postgresql", row_locks=True, own_clock=True, counts_many=False)
+
+
+_locked: WeakKeyDictionary[Select[Any], Select[Any]] = WeakKeyDictionary()
+_CLOCK = text("SELECT date_trunc('milliseconds', clock_timestamp())")
+
+
+class Tx:
+    """A connection inside a transaction, its dialect, and the time by which its rows are written."""
+
+    __slots__ = ("_clock", "_driver", "_now", "conn", "dialect")
+
+    def __init__(self, conn: Connection, dialect: Dialect, clock: Clock) -> None:
+        self.conn = conn
+        self.dialect = dialect
+        self._clock = clock
+        self._now: datetime | None = None
+        self._driver: sqlite3.Connection | None = None
+
+    @property
+    def now(self) -> datetime:
+        """The database's time where it has one that all workers share, else this machine's; the same all through."""
+        if self._now is None:
+            self._now = self.conn.execute(_CLOCK).scalar_one() if self.dialect.own_clock else self._clock.now()
+        return self._now
+
+    def look_again(self) -> None:
+        """What was waited for may have taken a while: what is written from here on is of the time after it."""
+        self._now = None
+
+    def agree(self, now: datetime) -> None:
+        """The database's time, where a statement that was needed anyway has brought it along."""
+        self._now = self._now or now
+
+    def run(self, statement: Executable, params: Mapping[str, Any] | None = None) -> Answer:
+        params = params or {}
+        ready = prepared(statement, params, self.conn.dialect)
+        if ready:
+            return ready.answer(self.run_raw(ready.sql, ready.values(params)))
+        result = self.conn.execute(statement, params)
+        assert isinstance(result, CursorResult)  # noqa: S101 - tells the type checker what Core always returns
+        return result
+
+    def run_raw(self, sql: str, values: Sequence[Any]) -> Any:
+        """A statement in the driver's own words, and its cursor. A list of values is one run of it for each.
+
+        SQLite's driver is asked itself: to go through the library takes longer than its answer.
+        """
+        if self.dialect.row_locks:
+            return self.conn.exec_driver_sql(sql, values)
+        if self._driver is None:
+            self._driver = cast("sqlite3.Connection", self.conn.connection.driver_connection)
+        try:
+            run = self._driver.executemany if isinstance(values, list) else self._driver.execute
+            return run(sql, values)
+        except sqlite3.Error as error:
+            raise librarys(error, sql) from error
+
+    def rows(self, statement: Executable, params: Mapping[str, Any]) -> Sequence[Any]:
+        """All rows at once, to be taken apart."""
+        return self.run(statement, params).all()
+
+    def run_many(self, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+        """One prepared statement over many rows; nothing to do for none."""
+        if not rows:
+            return
+        ready = prepared(statement, rows[0], self.conn.dialect)
+        if ready:
+            self.run_raw(ready.sql, [ready.values(row) for row in rows])
+        else:
+            self.conn.execute(statement, list(rows))
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the database has given the whole transaction up by itself, as SQLite does with a disk that is full:
+        what was written in it is lost, and what would be written now would stand alone."""
+        return not self.dialect.row_locks and not getattr(
+            self.conn.connection.driver_connection, "in_transaction", True
+        )
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What fails inside is undone, and the transaction can go on, unless it `is_gone`."""
+        failed: Exception | None = None
+        try:
+            with self.conn.begin_nested() if self.dialect.row_locks else self._savepoint():
+                try:
+                    yield
+                except Exception as error:
+                    failed = error
+                    raise
+        except Exception:
+            if failed is not None and self.is_gone:
+                raise failed from None  # that there is nothing left to undo says less
+            raise
+
+    @contextmanager
+    def _savepoint(self) -> Iterator[None]:
+        """Past the library, as every statement: every page that somebody waits for takes one."""
+        self.run_raw("SAVEPOINT aside", ())
+        try:
+            yield
+        except BaseException:
+            self.run_raw("ROLLBACK TO aside", ())
+            self.run_raw("RELEASE aside", ())
+            raise
+        self.run_raw("RELEASE aside", ())
+
+    def locked(self, statement: Select[Any]) -> Select[Any]:
+        """The same select holding its rows until commit, where that needs saying."""
+        if not self.dialect.row_locks:
+            return statement
+        holding = _locked.get(statement)
+        if holding is None:
+            holding = _locked[statement] = statement.with_for_update()
+        return holding

@@ -1,0 +1,309 @@
+"""Queries of webhooks: endpoints of accounts, and the log of messages to them. What a person asks names the account."""
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Row, bindparam, delete, func, insert, or_, select, true, update
+
+from gossamer.clock import milliseconds
+from gossamer.db.tables import deliveries, endpoint_keys, endpoints
+from gossamer.db.transactions import Tx
+from gossamer.db.types import EPOCH, MILLISECOND
+from gossamer.model.alert import AlertKind
+from gossamer.model.ids import fits, new_id
+from gossamer.model.webhook import Attempt, Delivery, DeliveryState, Endpoint, EndpointState, EventType, KeptKey
+from gossamer.store import alerts
+from gossamer.store.outbox import NOW, endpoint_of, is_rested, still_waits
+
+_WELL = {"failing_since": None, "failures": 0, "not_before": None}
+_FREE = {"lease": None, "lease_until": None, "worker": None}
+
+
+def add_endpoint(
+    tx: Tx, account: str, url: str, events: Collection[EventType], sealed_for: Callable[[UUID], bytes]
+) -> Endpoint:
+    """`sealed_for` gives its key, sealed for the id that it gets here."""
+    identifier = new_id(tx.now)
+    tx.run(
+        insert(endpoints),
+        {
+            "id": identifier,
+            "account": account,
+            "url": url,
+            **_wanted(events),
+            "state": EndpointState.ACTIVE,
+            "reason": "",
+            "created_at": tx.now,
+            "failures": 0,
+        },
+    )
+    _add_key(tx, identifier, sealed_for(identifier))
+    made = get_endpoint(tx, account, identifier)
+    assert made is not None  # noqa: S101 - written in this very transaction
+    return made
+
+
+def _add_key(tx: Tx, identifier: UUID, sealed: bytes) -> None:
+    new = {"id": new_id(tx.now), "endpoint_id": identifier, "key": sealed, "is_sealed": True}
+    tx.run(insert(endpoint_keys), new)
+
+
+def _wanted(events: Collection[EventType]) -> dict[str, Any]:
+    return {"events": sorted(events), "pages": EventType.JOB_PAGES in events}
+
+
+def get_endpoint(tx: Tx, account: str, identifier: UUID) -> Endpoint | None:
+    return next(iter(_found(tx, _mine(account, identifier))), None)
+
+
+def endpoints_of(tx: Tx, account: str) -> list[Endpoint]:
+    """Oldest first."""
+    return _found(tx, endpoints.c.account == account)
+
+
+def count_endpoints(tx: Tx, account: str) -> int:
+    return int(tx.run(select(func.count()).where(endpoints.c.account == account)).scalar_one())
+
+
+def endpoints_matching(tx: Tx, account: str, text: str, limit: int = 5) -> list[UUID]:
+    """Those whose id these hexadecimal digits fit."""
+    ids = tx.run(select(endpoints.c.id).where(endpoints.c.account == account).order_by(endpoints.c.id)).scalars()
+    return [identifier for identifier in ids if fits(identifier, text)][:limit]
+
+
+def change_endpoint(
+    tx: Tx, account: str, identifier: UUID, url: str | None, events: Collection[EventType] | None
+) -> Endpoint | None:
+    """Another address, other events; None: as it was. What waits goes to the new address."""
+    changed: dict[str, Any] = {} if events is None else _wanted(events)
+    if url is not None:
+        changed |= {"url": url, **_WELL}
+    if changed:
+        tx.run(update(endpoints).where(_mine(account, identifier)).values(**changed))
+    return get_endpoint(tx, account, identifier)
+
+
+def switch_on(tx: Tx, account: str, identifier: UUID) -> Endpoint | None:
+    tx.run(update(endpoints).where(_mine(account, identifier)).values(state=EndpointState.ACTIVE, reason="", **_WELL))
+    alerts.clear(tx, AlertKind.WEBHOOK, str(identifier))
+    return get_endpoint(tx, account, identifier)
+
+
+def switch_off(tx: Tx, account: str, identifier: UUID, why: str) -> Endpoint | None:
+    """From here on nothing is sent there and nothing is kept for it; what waits is given up, and can be replayed."""
+    off = update(endpoints).where(_mine(account, identifier), endpoints.c.state == EndpointState.ACTIVE)
+    if tx.run(off.values(state=EndpointState.OFF, reason=why)).rowcount:
+        waits = (deliveries.c.endpoint_id == identifier) & (deliveries.c.state == DeliveryState.PENDING)
+        tx.run(update(deliveries).where(waits).values(state=DeliveryState.FAILED))
+    return get_endpoint(tx, account, identifier)
+
+
+def remove_endpoint(tx: Tx, account: str, identifier: UUID) -> bool:
+    """With everything that was sent there."""
+    alerts.clear(tx, AlertKind.WEBHOOK, str(identifier))
+    return bool(tx.run(delete(endpoints).where(_mine(account, identifier))).rowcount)
+
+
+def rotate_key(tx: Tx, account: str, identifier: UUID, sealed: bytes, overlap: timedelta) -> bool:
+    """A new key, sealed. The one before signs beside it for a while, any older one no longer."""
+    if get_endpoint(tx, account, identifier) is None:
+        return False
+    of_it = endpoint_keys.c.endpoint_id == identifier
+    if tx.run(select(endpoint_keys.c.id).where(of_it, endpoint_keys.c.key == sealed)).first():
+        return True  # said twice, and heard the first time
+    tx.run(delete(endpoint_keys).where(of_it, endpoint_keys.c.until.is_not(None)))
+    tx.run(update(endpoint_keys).where(of_it).values(until=tx.now + overlap))
+    _add_key(tx, identifier, sealed)
+    return True
+
+
+def keys_of(tx: Tx, identifier: UUID) -> tuple[KeptKey, ...]:
+    """What signs for an endpoint now, the newest first."""
+    valid = or_(endpoint_keys.c.until.is_(None), endpoint_keys.c.until > tx.now)
+    query = select(endpoint_keys).where(endpoint_keys.c.endpoint_id == identifier, valid)
+    return tuple(map(_kept, tx.run(query.order_by(endpoint_keys.c.id.desc()))))
+
+
+def all_keys(tx: Tx, after: UUID | None, limit: int) -> list[KeptKey]:
+    """Those of everybody, also the ones that sign no longer, page by page."""
+    later = true() if after is None else endpoint_keys.c.id > after
+    return [_kept(row) for row in tx.run(select(endpoint_keys).where(later).order_by(endpoint_keys.c.id).limit(limit))]
+
+
+def seal_key(tx: Tx, kept: KeptKey, sealed: bytes) -> bool:
+    """Keep a key in another way; False if somebody was faster."""
+    as_it_was = (endpoint_keys.c.id == kept.id) & (endpoint_keys.c.key == kept.kept)
+    return bool(tx.run(update(endpoint_keys).where(as_it_was).values(key=sealed, is_sealed=True)).rowcount)
+
+
+def _kept(row: Row[Any]) -> KeptKey:
+    return KeptKey(row.id, row.endpoint_id, row.key, row.is_sealed, row.until)
+
+
+def hold_endpoint(tx: Tx, identifier: UUID, token: UUID, worker: str, lease: timedelta) -> Endpoint | None:
+    """To send to it; None if somebody else does, or if it is off or rests."""
+    free = or_(endpoints.c.lease.is_(None), endpoints.c.lease == token, endpoints.c.lease_until < tx.now)
+    ready = (endpoints.c.id == identifier) & (endpoints.c.state == EndpointState.ACTIVE) & free & is_rested(tx.now)
+    held = {"lease": token, "lease_until": tx.now + lease, "worker": worker}
+    if not tx.run(update(endpoints).where(ready).values(**held)).rowcount:
+        return None
+    return next(iter(_found(tx, endpoints.c.id == identifier)), None)
+
+
+def wake_endpoint(tx: Tx, identifier: UUID) -> None:
+    """A person wants something sent: it rests no longer."""
+    tx.run(update(endpoints).where(endpoints.c.id == identifier).values(not_before=None))
+
+
+def keep_endpoint(tx: Tx, identifier: UUID, token: UUID, lease: timedelta, changes: Mapping[str, Any]) -> bool:
+    """Still ours, for a while longer. False: somebody else has it now."""
+    ours = (endpoints.c.id == identifier) & (endpoints.c.lease == token)
+    return bool(tx.run(update(endpoints).where(ours).values(lease_until=tx.now + lease, **changes)).rowcount)
+
+
+def let_endpoint_go(tx: Tx, identifier: UUID, token: UUID) -> None:
+    tx.run(update(endpoints).where(endpoints.c.id == identifier, endpoints.c.lease == token).values(**_FREE))
+
+
+def void_leases(tx: Tx, worker: str) -> None:
+    """Whoever sent under such a name is gone."""
+    tx.run(update(endpoints).where(endpoints.c.worker.startswith(worker, autoescape=True)).values(**_FREE))
+
+
+def _mine(account: str, identifier: UUID) -> ColumnElement[bool]:
+    return (endpoints.c.account == account) & (endpoints.c.id == identifier)
+
+
+def _found(tx: Tx, wanted: ColumnElement[bool]) -> list[Endpoint]:
+    return [endpoint_of(row) for row in tx.run(select(endpoints).where(wanted).order_by(endpoints.c.id))]
+
+
+_ATTEMPTS_KEPT = 20
+_AT_A_TIME = 1_000
+# Prepared once: whoever sends asks twice a second.
+_ENDPOINTS_DUE = (
+    select(deliveries.c.endpoint_id)
+    .join(endpoints, endpoints.c.id == deliveries.c.endpoint_id)
+    .where(deliveries.c.state == DeliveryState.PENDING, deliveries.c.due_at <= NOW)
+    .where(endpoints.c.state == EndpointState.ACTIVE, is_rested(NOW))
+    .where(or_(endpoints.c.lease.is_(None), endpoints.c.lease_until < NOW))
+    .group_by(deliveries.c.endpoint_id)
+    .order_by(func.min(deliveries.c.due_at))
+    .limit(bindparam("most"))
+)
+
+
+def endpoints_due(tx: Tx, limit: int) -> list[UUID]:
+    """Endpoints that take something now and that nobody sends to, those first whose oldest message waits longest."""
+    return list(tx.run(_ENDPOINTS_DUE, {"now": tx.now, "most": limit}).scalars())
+
+
+def due_deliveries(tx: Tx, endpoint_id: UUID, limit: int, only: UUID | None = None) -> list[Delivery]:
+    wanted = still_waits() & (deliveries.c.endpoint_id == endpoint_id) & (deliveries.c.due_at <= tx.now)
+    if only:
+        wanted &= deliveries.c.id == only
+    query = select(deliveries).where(wanted).order_by(deliveries.c.due_at, deliveries.c.id).limit(limit)
+    return [_delivery(row) for row in tx.run(query)]
+
+
+def record_attempt(tx: Tx, delivery: Delivery, attempt: Attempt, state: DeliveryState, due_at: datetime | None) -> None:
+    """What became of a try. The caller holds the endpoint."""
+    attempts = [_kept_attempt(one) for one in (*delivery.attempts, attempt)][-_ATTEMPTS_KEPT:]
+    changes: dict[str, Any] = {"state": state, "tries": delivery.tries + 1, "attempts": attempts}
+    if due_at is not None:
+        changes["due_at"] = due_at
+    if state is DeliveryState.DELIVERED:
+        changes["delivered_at"] = attempt.at
+    tx.run(update(deliveries).where(deliveries.c.id == delivery.id, still_waits()).values(**changes))
+
+
+def replay_one(tx: Tx, account: str, identifier: UUID) -> Delivery | None:
+    """Send once more what was sent or given up, or at once what waits. Under the same id."""
+    _replay(tx, account, deliveries.c.id == identifier)
+    found = get_delivery(tx, account, identifier)
+    if found:
+        wake_endpoint(tx, found.endpoint_id)
+    return found
+
+
+def replay_failed(tx: Tx, account: str, endpoint_id: UUID, since: datetime | None) -> int:
+    """All of an endpoint that were given up, or those made since then."""
+    wanted = (deliveries.c.endpoint_id == endpoint_id) & (deliveries.c.state == DeliveryState.FAILED)
+    again = _replay(tx, account, wanted if since is None else wanted & (deliveries.c.created_at >= since))
+    if again:
+        wake_endpoint(tx, endpoint_id)
+    return again
+
+
+def _replay(tx: Tx, account: str, wanted: ColumnElement[bool]) -> int:
+    again = {"state": DeliveryState.PENDING, "queued_at": tx.now, "due_at": tx.now, "tries": 0}
+    return tx.run(update(deliveries).where(wanted, _of(account)).values(**again)).rowcount
+
+
+def get_delivery(tx: Tx, account: str, identifier: UUID) -> Delivery | None:
+    row = tx.run(select(deliveries).where(deliveries.c.id == identifier, _of(account))).first()
+    return _delivery(row) if row else None
+
+
+def delivery_log(
+    tx: Tx,
+    account: str,
+    endpoint_id: UUID | None = None,
+    state: DeliveryState | None = None,
+    before: UUID | None = None,
+    limit: int = 50,
+) -> list[Delivery]:
+    """Newest first. The next page is what stands before the last of this one."""
+    query = select(deliveries).where(_of(account)).order_by(deliveries.c.id.desc()).limit(limit)
+    if endpoint_id:
+        query = query.where(deliveries.c.endpoint_id == endpoint_id)
+    if state:
+        query = query.where(deliveries.c.state == state)
+    if before:
+        query = query.where(deliveries.c.id < before)
+    return [_delivery(row) for row in tx.run(query)]
+
+
+def deliveries_matching(tx: Tx, account: str, text: str, limit: int = 5) -> list[UUID]:
+    """Those whose id these hexadecimal digits fit, newest first."""
+    ids = tx.run(select(deliveries.c.id).where(_of(account)).order_by(deliveries.c.id.desc())).scalars()
+    return [identifier for identifier in ids if fits(identifier, text)][:limit]
+
+
+def count_pending(tx: Tx) -> int:
+    """Those that were not tried to their end, be it their time or not."""
+    return int(tx.run(select(func.count()).where(still_waits())).scalar_one())
+
+
+def forget_old_deliveries(tx: Tx, kept: timedelta) -> int:
+    """A step of it: what was settled so long ago goes from the log."""
+    old = ~still_waits() & (deliveries.c.queued_at < tx.now - kept)
+    some = select(deliveries.c.id).where(old).limit(_AT_A_TIME)
+    return tx.run(delete(deliveries).where(deliveries.c.id.in_(some))).rowcount
+
+
+def _of(account: str) -> ColumnElement[bool]:
+    return deliveries.c.endpoint_id.in_(select(endpoints.c.id).where(endpoints.c.account == account))
+
+
+def _kept_attempt(one: Attempt) -> list[Any]:
+    return [milliseconds(one.at), one.status, one.milliseconds, one.error]
+
+
+def _delivery(row: Row[Any]) -> Delivery:
+    return Delivery(
+        id=row.id,
+        endpoint_id=row.endpoint_id,
+        type=EventType(row.type),
+        job_id=row.job_id,
+        body=row.body,
+        state=DeliveryState(row.state),
+        created_at=row.created_at,
+        queued_at=row.queued_at,
+        due_at=row.due_at,
+        tries=row.tries,
+        attempts=tuple(Attempt(EPOCH + at * MILLISECOND, *rest) for at, *rest in row.attempts),
+        delivered_at=row.delivered_at,
+    )
