@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from uuid import UUID
 
-from gossamer.cli.alerts import next_step
+from gossamer.cli.system import next_step
 from gossamer.model.alert import SYSTEM, Alert, AlertKind
 
 AT = datetime(2026, 1, 18, tzinfo=UTC)

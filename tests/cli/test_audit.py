@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from gossamer.cli.audit import checkpoint_line
-from gossamer.cli.audit_report import as_object, lines
+from gossamer.cli.job_audit import audit_json, audit_lines
+from gossamer.cli.report import checkpoint_line
 from gossamer.model.checkpoint import Checkpoint, CheckpointCause
 from gossamer.model.states import JobState
 from gossamer.work.audit import AuditReport, Check
@@ -21,7 +21,7 @@ WRONG = Check("open pages", {"pending": 0}, ("domains without: 2 (a.test, b.test
 
 
 def test_a_clean_report_ends_with_the_verdict() -> None:
-    assert lines(AuditReport(JOB, JobState.PAUSED, (CLEAN, Check("checkpoint", {})))) == [
+    assert audit_lines(AuditReport(JOB, JobState.PAUSED, (CLEAN, Check("checkpoint", {})))) == [
         "ok     pages       1,200 pages = 1,199 done + 1 pending",
         "ok     checkpoint  none yet",
         "Clean: job d9f0a182 (paused) adds up, nothing is missing or double.",
@@ -29,25 +29,25 @@ def test_a_clean_report_ends_with_the_verdict() -> None:
 
 
 def test_the_state_is_the_one_that_is_shown_elsewhere() -> None:
-    last = lines(AuditReport(JOB, JobState.RUNNING, (CLEAN,)), "stopped: no worker")[-1]
+    last = audit_lines(AuditReport(JOB, JobState.RUNNING, (CLEAN,)), "stopped: no worker")[-1]
     assert last.startswith("Clean: job d9f0a182 (stopped: no worker) adds up")
 
 
 def test_one_of_a_thing_is_not_several() -> None:
     figures = {"sites_partial": 1, "sites_done": 2, "bytes_in": 1, "records": 1}
-    (line, _) = lines(AuditReport(JOB, JobState.PAUSED, (Check("counters", figures),)))
+    (line, _) = audit_lines(AuditReport(JOB, JobState.PAUSED, (Check("counters", figures),)))
     assert line == "ok     counters    1 site partial, 2 sites done, 1 byte in, 1 record"
 
 
 def test_each_thing_that_is_wrong_has_its_line() -> None:
     report = AuditReport(JOB, JobState.RUNNING, (CLEAN, WRONG))
-    assert lines(report)[1:] == [
+    assert audit_lines(report)[1:] == [
         "WRONG  open pages  0 pending",
         "       domains without: 2 (a.test, b.test)",
         "       visits without: 1 (a.test)",
         "Not clean: 1 of 2 checks of job d9f0a182 failed.",
     ]
-    told = as_object(report)
+    told = audit_json(report)
     assert (told["clean"], [check["clean"] for check in told["checks"]]) == (False, [True, False])
     assert told["checks"][1]["faults"] == WRONG.faults
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from gossamer.cli.copies import free_name
+from gossamer.cli.backup import free_name
 from gossamer.clock import SystemClock
 from gossamer.db.backup import back_up, examine, opened, put_back, restore
 from gossamer.db.database import SqliteDatabase, open_database

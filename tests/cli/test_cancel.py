@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.assembly import App, open_app
-from gossamer.cli import steer
+from gossamer.cli import job_control
 from gossamer.cli.here import LocalHome
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.ids import short
@@ -43,7 +43,7 @@ async def hand_back(app: App, visit: Visit) -> None:
 
 async def test_a_cancel_waits_for_the_visits_in_flight(at_work: At, capsys: pytest.CaptureFixture[str]) -> None:
     app, job, visit = at_work
-    cancelling = asyncio.create_task(steer.cancel_job(LocalHome(app), short(job.id), as_json=False))
+    cancelling = asyncio.create_task(job_control.cancel_job(LocalHome(app), short(job.id), as_json=False))
     while "Cancelling... 1 visit finishing\n" not in (said := capsys.readouterr().out):
         await asyncio.sleep(0.05)
     assert "Cancelled" not in said
@@ -56,14 +56,14 @@ async def test_a_cancel_waits_for_the_visits_in_flight(at_work: At, capsys: pyte
 
 async def test_who_does_not_wait_is_told_what_still_finishes(at_work: At, capsys: pytest.CaptureFixture[str]) -> None:
     app, job, _ = at_work
-    assert await steer.cancel_job(LocalHome(app), short(job.id), wait=False, as_json=False) == 0
+    assert await job_control.cancel_job(LocalHome(app), short(job.id), wait=False, as_json=False) == 0
     said = "Cancelled at 0/1 domains (0%). 1 visit still finishing. Results so far are kept.\n"
     assert capsys.readouterr().out == said
 
 
 async def test_a_pause_need_not_be_waited_for_either(at_work: At, capsys: pytest.CaptureFixture[str]) -> None:
     app, job, _ = at_work
-    assert await steer.pause_job(LocalHome(app), short(job.id), wait=False, as_json=False) == 0
+    assert await job_control.pause_job(LocalHome(app), short(job.id), wait=False, as_json=False) == 0
     assert capsys.readouterr().out == "Pausing... 1 visit finishing\n"
     assert (await app.database.read(jobs.states, [job.id]))[job.id] is JobState.PAUSING
 
@@ -75,7 +75,7 @@ async def test_what_was_asked_for_money_is_named_while_it_is_waited_for(
     treasurer = Treasurer(app.database, app.clock, app.prices, app.caps)
     granted = await treasurer.reserve(visit, "scrapingbee-js")
     assert isinstance(granted, Reservation)
-    assert await steer.pause_job(LocalHome(app), short(job.id), wait=False, as_json=False) == 0
+    assert await job_control.pause_job(LocalHome(app), short(job.id), wait=False, as_json=False) == 0
     assert capsys.readouterr().out == "Pausing... 1 visit finishing, 1 paid request under way\n"
     treasurer.release(granted)
     await treasurer.close()
@@ -85,14 +85,14 @@ async def test_nobody_is_waited_for_for_ever(
     at_work: At, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app, job, _ = at_work
-    monkeypatch.setattr(steer, "_LONGEST_CANCEL", 0.0)
-    assert await steer.cancel_job(LocalHome(app), short(job.id), as_json=False) == 0
+    monkeypatch.setattr(job_control, "_LONGEST_CANCEL", 0.0)
+    assert await job_control.cancel_job(LocalHome(app), short(job.id), as_json=False) == 0
     assert "1 visit still finishing." in capsys.readouterr().out
 
 
 async def test_a_job_that_is_resumed_meanwhile_is_said_to_be(at_work: At, capsys: pytest.CaptureFixture[str]) -> None:
     app, job, _ = at_work
-    cancelling = asyncio.create_task(steer.cancel_job(LocalHome(app), short(job.id), as_json=False))
+    cancelling = asyncio.create_task(job_control.cancel_job(LocalHome(app), short(job.id), as_json=False))
     while "Cancelling... " not in capsys.readouterr().out:
         await asyncio.sleep(0.05)
     await app.database.write(jobs.move, job.id, JobState.RUNNING)

@@ -11,14 +11,12 @@ from typing import Any
 import pytest
 import typer
 
-from gossamer.cli.command_help import SECTIONS, StrictCommand
-from gossamer.cli.main import app, register
+from gossamer.cli.command import StrictCommand
+from gossamer.cli.main import app
 from tests.stories.program import Terminal
 
 
 def commands() -> dict[str, Any]:
-    if not app.registered_groups:
-        register()
     return dict(walk("gossamer", typer.main.get_command(app)))
 
 
@@ -33,13 +31,6 @@ def help_of(path: str, columns: int = 80) -> str:
     command = [f"{sys.prefix}/bin/gossamer", *path.split()[1:], "--help"]
     environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-
-
-def test_every_command_is_in_one_section() -> None:
-    found = commands()
-    for group, sections in SECTIONS.items():
-        listed = [name for names in sections.values() for name in names]
-        assert sorted(listed) == sorted(found[group].commands), f"{group}: SECTIONS in cli/command_help.py"
 
 
 @pytest.mark.parametrize("path", ["gossamer", "gossamer job", "gossamer system", "gossamer webhook"])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.cli.values import JOBS, known_values
+from gossamer.cli.completion import JOBS, known_values
 from gossamer.db.newest_jobs import newest_jobs
 from gossamer.model.ids import short
 from tests.cli.test_command_help import commands

@@ -12,16 +12,14 @@ import pytest
 from sqlalchemy import update
 
 from gossamer.assembly import App, caps_of, open_app, prices_of
-from gossamer.cli import costs, methods, report
-from gossamer.cli.cost_report import show_cost_report
-from gossamer.cli.export_files import Asking, export_files
+from gossamer.cli import costs, report
+from gossamer.cli.commands.job import resume
+from gossamer.cli.export import Asking, export_files
 from gossamer.cli.here import LocalHome
-from gossamer.cli.jobs import resume
-from gossamer.cli.look import show_list
-from gossamer.cli.spending import show_spending
-from gossamer.cli.status import show_status
-from gossamer.cli.summary import show_summary
-from gossamer.cli.workers import metrics
+from gossamer.cli.job_show import show_list, show_status
+from gossamer.cli.job_summary import show_summary
+from gossamer.cli.spending import show_cost_report, show_spending
+from gossamer.cli.system import metrics
 from gossamer.db.tables_money import budgets as rows
 from gossamer.errors import UserError
 from gossamer.export.asking import order_of, request_of
@@ -261,7 +259,7 @@ async def test_an_audit_holds_the_budgets_against_the_charges(tmp_path: Path) ->
 def test_limits_are_those_of_one_job() -> None:
     nothing = {"max_usd": None, "max_mb": None, "max_residential_mb": None, "processes": None}
     with pytest.raises(UserError, match=r"Limits are those of one job\."):
-        resume(None, everything=True, max_credits=5, **nothing, detach=False, as_json=False)
+        resume.function(None, everything=True, max_credits=5, **nothing, detach=False, as_json=False)
 
 
 async def test_a_summary_has_the_costs_of_a_job_that_had_some(
@@ -303,7 +301,7 @@ def test_methods_are_a_table_that_fits() -> None:
         Method("scrapingbee-standard", "scrapingbee", 0, 34, 0, Amount(34, 340_000)),
         Method("scrapingbee-js", "scrapingbee", 31, 31, 0, Amount(155, 1_550_000)),
     )
-    assert methods.lines(bill, 80) == [
+    assert costs.method_lines(bill, 80) == [
         "Read with                     Pages  of pages  Credits   Cost  of cost",
         "  Direct (free)               1,204      97 %        0  $0.00      0 %",
         "  ScrapingBee (standard)          0       0 %       34  $0.34     18 %",
@@ -311,14 +309,14 @@ def test_methods_are_a_table_that_fits() -> None:
         "  example.com: 3/47 pages required JS rendering",
         "  and more domains",
     ]
-    assert max(map(len, methods.lines(bill, 60))) == 60
-    free = methods.lines(_bill(Method("direct", "", 2), Method("browser", "", 1)), 80)
+    assert max(map(len, costs.method_lines(bill, 60))) == 60
+    free = costs.method_lines(_bill(Method("direct", "", 2), Method("browser", "", 1)), 80)
     assert free[:3] == [
         "Read with         Pages  of pages",
         "  Direct (free)       2      67 %",
         "  Browser (free)      1      33 %",
     ]
-    assert methods.lines(Bill(could_cost=True), 80) == []
+    assert costs.method_lines(Bill(could_cost=True), 80) == []
 
 
 async def test_costs_stay_out_of_what_is_asked_for_without_them(

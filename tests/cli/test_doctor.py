@@ -21,11 +21,10 @@ from sqlalchemy import text
 
 from gossamer.blobs import objects
 from gossamer.blobs.objects import Access, open_objects
-from gossamer.cli.checkup import storage
-from gossamer.cli.checkup.examine import examine
-from gossamer.cli.checkup.finding import Finding, Level
-from gossamer.cli.checkup.home import check_lasting, filesystem_of
-from gossamer.cli.checkup.machine import available_memory
+from gossamer.cli.doctor import services
+from gossamer.cli.doctor.examine import examine
+from gossamer.cli.doctor.finding import Finding, Level
+from gossamer.cli.doctor.machine import available_memory, check_lasting, filesystem_of
 from gossamer.clock import SystemClock
 from gossamer.db import health
 from gossamer.db.database import open_database
@@ -431,7 +430,7 @@ async def test_object_storage_is_tried_with_a_small_file(storage_server: str, mo
 
 
 async def test_object_storage_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "_PATIENCE", 0.3)
+    monkeypatch.setattr(services, "_STORAGE_TIMEOUT", 0.3)
     monkeypatch.setattr(objects, "_LEAVE", 0.1)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -443,7 +442,7 @@ async def test_object_storage_that_never_answers_is_not_waited_for(monkeypatch: 
             storage_secret_key="secret",
         )
         async with asyncio.timeout(5):
-            (found,) = await storage.check_storage(settings)
+            (found,) = await services.check_storage(settings)
     assert found.level is Level.WARN
     assert "has not answered within" in found.sentence
 

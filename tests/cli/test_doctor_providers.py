@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from gossamer.cli.checkup.finding import Finding, Level
-from gossamer.cli.checkup.providers import check_providers
+from gossamer.cli.doctor.finding import Finding, Level
+from gossamer.cli.doctor.services import check_providers
 from gossamer.model.breaker import PROVIDER, News
 from gossamer.settings import Settings
 from gossamer.store.slots import StoredBreakers

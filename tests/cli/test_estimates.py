@@ -15,7 +15,7 @@ import pytest
 from gossamer.assembly import open_app
 from gossamer.cli import estimates
 from gossamer.cli.here import LocalHome
-from gossamer.cli.status import show_status
+from gossamer.cli.job_show import show_status
 from gossamer.intake.estimate import Forecast
 from gossamer.model.estimate import Comparable, Estimate, Probed, Record
 from gossamer.model.ids import short

@@ -7,9 +7,8 @@ import orjson
 import pytest
 
 from gossamer.assembly import open_app
-from gossamer.cli import provider_books
 from gossamer.cli.here import LocalHome
-from gossamer.cli.spending import show_spending
+from gossamer.cli.spending import balance_lines, show_spending
 from gossamer.questions import spending
 from gossamer.questions.view import View
 from gossamer.settings import Settings
@@ -59,9 +58,7 @@ async def test_firecrawl_says_what_is_left_and_not_of_how_many(tmp_path: Path) -
     async with emulate("firecrawl", "", key=KEYS["crawl"], credits=321) as crawl:
         settings = Settings(home=tmp_path, firecrawl_key=KEYS["crawl"], firecrawl_url=crawl.url)
         async with open_app(settings) as app:
-            assert provider_books.lines((await spending.spending(View(app))).books) == [
-                "Left at Firecrawl: 321 credits."
-            ]
+            assert balance_lines((await spending.spending(View(app))).books) == ["Left at Firecrawl: 321 credits."]
 
 
 async def test_a_provider_that_never_answers_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +72,7 @@ async def test_a_provider_that_never_answers_is_not_waited_for(tmp_path: Path, m
         settings = Settings(home=tmp_path, scraperapi_key=KEYS["api"], scraperapi_url=f"http://127.0.0.1:{port}")
         async with open_app(settings) as app:
             told = (await spending.spending(View(app))).books
-    assert provider_books.lines(told) == ["Left at ScraperAPI: not known (No answer in 0.2 s)."]
+    assert balance_lines(told) == ["Left at ScraperAPI: not known (No answer in 0.2 s)."]
 
 
 async def test_without_a_provider_nobody_is_asked(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from rich.console import Console
 
-from gossamer.cli import report, words
+from gossamer.cli import formatting, report
 from gossamer.cli.screen import draw
 from gossamer.intake.control import Retried
 from gossamer.model.ids import new_id, short
@@ -131,7 +131,7 @@ def test_the_live_display_fits_a_narrow_terminal() -> None:
 
 
 def test_durations_read_naturally() -> None:
-    assert [words.duration(timedelta(seconds=seconds)) for seconds in (0, 45, 600, 8280, 400_000)] == [
+    assert [formatting.duration(timedelta(seconds=seconds)) for seconds in (0, 45, 600, 8280, 400_000)] == [
         "0 s",
         "45 s",
         "10 min",
@@ -142,7 +142,7 @@ def test_durations_read_naturally() -> None:
 
 def test_a_snippet_is_cut_around_its_keyword() -> None:
     snippet = "a" * 100 + " the CRM software " + "b" * 100
-    short_form = words.around(snippet, "crm software", 20)
+    short_form = formatting.around(snippet, "crm software", 20)
     assert "CRM software" in short_form
     assert len(short_form) < 50
 
@@ -157,15 +157,15 @@ def test_what_remains_goes_by_pages_and_says_when_it_is_a_least() -> None:
         pages_window=timedelta(minutes=3),
         ahead=ahead,
     )
-    assert words.remaining(progress) == "~5 min remaining"
-    assert words.pages_far(progress) == "600 of 1,000 pages (60%)"
+    assert formatting.remaining(progress) == "~5 min remaining"
+    assert formatting.pages_far(progress) == "600 of 1,000 pages (60%)"
     growing = replace(progress, ahead=replace(ahead, growing=True))
-    assert words.remaining(growing) == "at least ~5 min remaining, more pages may be found"
+    assert formatting.remaining(growing) == "at least ~5 min remaining, more pages may be found"
     unread = replace(progress, ahead=replace(ahead, unread=12, pages_unread=240))
-    assert words.remaining(unread) == "at least ~6 min remaining, 12 domains are unread"
-    assert words.pages_far(unread) == "600 of ~1,240 pages (48%)"
-    assert words.remaining(replace(progress, pages_recently=0)) == "not known yet"
-    assert words.remaining(replace(progress, sites_done=30)) == "not known yet"
+    assert formatting.remaining(unread) == "at least ~6 min remaining, 12 domains are unread"
+    assert formatting.pages_far(unread) == "600 of ~1,240 pages (48%)"
+    assert formatting.remaining(replace(progress, pages_recently=0)) == "not known yet"
+    assert formatting.remaining(replace(progress, sites_done=30)) == "not known yet"
 
 
 def test_one_page_is_no_pages() -> None:

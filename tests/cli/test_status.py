@@ -9,9 +9,7 @@ from sqlalchemy import update
 
 from gossamer.assembly import open_app
 from gossamer.cli.here import LocalHome
-from gossamer.cli.look import show_list
-from gossamer.cli.page_list import show_pages
-from gossamer.cli.status import asked_for, show_status
+from gossamer.cli.job_show import asked_for, show_list, show_pages, show_status
 from gossamer.db import tables
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError

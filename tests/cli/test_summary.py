@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from gossamer.assembly import open_app
 from gossamer.cli.here import LocalHome
-from gossamer.cli.summary import screen, show_summary
+from gossamer.cli.job_summary import screen, show_summary
 from gossamer.clock import SystemClock
 from gossamer.db import tables
 from gossamer.db.database import SqliteDatabase

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from gossamer.cli import told, words
-from gossamer.cli.timeline import lines
+from gossamer.cli import explain_text, formatting
+from gossamer.cli.history import explanation_lines
 from gossamer.frontier.absence import Absence
 from gossamer.frontier.ruling import RuleLine
 from gossamer.model.job import Job
@@ -51,7 +51,7 @@ def test_every_line_fits_and_no_address_is_broken(width: int) -> None:
     one = Explanation(
         "a.example/page", URL, site(), ruling, page(PageState.DONE, None, *tries), records=({**match, "url": URL},)
     )
-    said = list(lines(one, JOB, width))
+    said = list(explanation_lines(one, JOB, width))
     assert all(len(line) <= width for line in said if URL not in line)
     assert said[0] == URL
     text = " ".join(" ".join(said).split())
@@ -69,7 +69,7 @@ def test_every_line_fits_and_no_address_is_broken(width: int) -> None:
 
 def test_an_address_that_is_no_page_says_why() -> None:
     one = Explanation(URL, URL, site(), absences=(Absence("binary", "It ends in .pdf."), Absence("x", "And so on.")))
-    said = list(lines(one, JOB, 80))
+    said = list(explanation_lines(one, JOB, 80))
     assert said[-3:] == [
         "Page        none: this address was never asked for",
         "Why         It ends in .pdf.",
@@ -92,7 +92,7 @@ def test_an_address_that_is_no_page_says_why() -> None:
     ],
 )
 def test_a_try_in_words(attempt: Attempt, sentence: str) -> None:
-    assert told.attempt(attempt) == sentence
+    assert explain_text.attempt(attempt) == sentence
 
 
 @pytest.mark.parametrize(
@@ -107,29 +107,35 @@ def test_a_try_in_words(attempt: Attempt, sentence: str) -> None:
     ],
 )
 def test_what_robots_said_in_words(ruling: Ruling, beginning: str) -> None:
-    assert told.ruling(ruling).startswith(beginning)
+    assert explain_text.ruling(ruling).startswith(beginning)
 
 
 def test_a_try_stands_at_the_moment_its_request_was_sent() -> None:
     """robots.txt was asked for while the page waited: a page that seems asked for before it would disprove our word."""
     one = page(PageState.DONE, None, Attempt("direct", 200, "", 2_082, MS, (MS + 2_070,)))
-    shown = " ".join(lines(Explanation(URL, URL, site(), Ruling("f", 403, MS + 1_000, True), one), JOB, 110))
-    sent = words.moment(datetime.fromtimestamp((MS + 2_070) / 1000, UTC))
+    shown = " ".join(
+        explanation_lines(Explanation(URL, URL, site(), Ruling("f", 403, MS + 1_000, True), one), JOB, 110)
+    )
+    sent = formatting.moment(datetime.fromtimestamp((MS + 2_070) / 1000, UTC))
     assert f"{sent}  direct: HTTP 200 in 12 ms" in shown
-    assert words.moment(AT) not in shown.partition("Settled")[0]
-    (tried,) = told.as_json(Explanation(URL, URL, site(), None, one), JOB)["page"]["attempts"]
+    assert formatting.moment(AT) not in shown.partition("Settled")[0]
+    (tried,) = explain_text.as_json(Explanation(URL, URL, site(), None, one), JOB)["page"]["attempts"]
     assert (tried["at"], tried["took_ms"], tried["waited_ms"]) == ("2026-01-18T14:03:09.320Z", 12, 2_070)
 
 
 def test_how_a_site_ended_is_said_once() -> None:
     partial = site(SiteState.PARTIAL, Trouble(Reason.PARTIAL_PAGES, "7 of 20"))
     failed = site(SiteState.FAILED, Trouble(Reason.UNREACHABLE))
-    assert told.site(partial).startswith("a.example: Partially crawled (7 of 20); 7 pages")
-    assert told.site(failed).startswith("a.example: failed: Could not connect; 7 pages")
+    assert explain_text.site(partial).startswith("a.example: Partially crawled (7 of 20); 7 pages")
+    assert explain_text.site(failed).startswith("a.example: failed: Could not connect; 7 pages")
 
 
 def test_where_a_page_was_found_in_words() -> None:
     done = page(PageState.DONE, None)
-    assert told.found(Explanation(URL, URL, site(), from_sitemap=True), done).startswith("in the sitemap https://")
+    assert explain_text.found(Explanation(URL, URL, site(), from_sitemap=True), done).startswith(
+        "in the sitemap https://"
+    )
     handed = page(PageState.DONE, None, handed=1)
-    assert told.found(Explanation(URL, URL, site()), handed).startswith("behind a redirect from https://a.example/")
+    assert explain_text.found(Explanation(URL, URL, site()), handed).startswith(
+        "behind a redirect from https://a.example/"
+    )

@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import func, select, update
 
 from gossamer.assembly import App, open_app
-from gossamer.cli.deletion import forget_mentions
-from gossamer.cli.export_files import Asking, export_files
+from gossamer.cli.export import Asking, export_files
 from gossamer.cli.here import LocalHome
+from gossamer.cli.history import show_explanation
 from gossamer.cli.home import Home
-from gossamer.cli.results import show_results
-from gossamer.cli.status import show_status
-from gossamer.cli.timeline import show_explanation
+from gossamer.cli.job_results import show_results
+from gossamer.cli.job_show import show_status
+from gossamer.cli.retention import forget_mentions
 from gossamer.db import tables
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError

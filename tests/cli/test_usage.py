@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.cli.timeline import _records
+from gossamer.cli.history import _records
 from gossamer.errors import UserError
 from gossamer.intake.ladders import choose_ladder
 from gossamer.intake.scrape import check_formats

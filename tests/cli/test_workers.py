@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
-from gossamer.cli.workers import _without_workers
+from gossamer.cli.system import _without_workers
 from gossamer.clock import SystemClock
 from gossamer.db.database import SqliteDatabase
 from gossamer.db.schema import upgrade

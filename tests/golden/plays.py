@@ -26,7 +26,7 @@ def help_texts(folder: Path) -> Files:
 def _helps(terminal: Terminal, path: tuple[str, ...]) -> Iterator[Take]:
     done = terminal.type(*path, "--help")
     yield Take(" ".join(["gossamer", *path, "--help"]), f"exit {done.returncode}", done.stdout, done.stderr)
-    listed = done.stdout.partition("\nCommands:\n")[2]
+    listed = done.stdout.partition("Show this message and exit.\n")[2]  # sections of commands follow the options
     for line in listed.splitlines():
         if line.startswith("  ") and not line.startswith("   "):
             yield from _helps(terminal, (*path, line.split()[0]))

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import func, select
 
 from gossamer.assembly import App, open_app
-from gossamer.cli.probing import look_first
+from gossamer.cli.probing import probe_here
 from gossamer.db.tables import jobs, pages
 from gossamer.db.tables_money import charges
 from gossamer.intake.estimate import Asked
@@ -65,7 +65,7 @@ async def test_a_look_is_free_polite_and_right(tmp_path: Path, capsys: pytest.Ca
     assert len(climbing) > 4 < len(gone)
     log = tmp_path / "log"
     async with serve(WEB, log=log) as web, open_app(settings(tmp_path / "home", web.port)) as app:
-        found = await look_first(app, asked(list(wrong)), 1_000, quiet=False)
+        found = await probe_here(app, asked(list(wrong)), 1_000, quiet=False)
         assert found == Probed(len(wrong), len(climbing), len(gone))
         assert await rows(app) == [0, 0, 0]
         # What robots.txt said need not be asked again by the job.
@@ -94,9 +94,9 @@ async def test_domains_another_job_is_at_work_on_are_left_alone(
     async with serve(WEB, log=log) as web, open_app(settings(tmp_path / "home", web.port)) as app:
         await app.database.write(make_job, busy)
         await app.database.write(claim_all)
-        assert await look_first(app, asked([busy]), 5, quiet=False) is None
+        assert await probe_here(app, asked([busy]), 5, quiet=False) is None
         assert capsys.readouterr().out.startswith("Another job is at work on all of these domains")
-        assert await look_first(app, asked([busy, free]), 5, quiet=True) == Probed(1, 0, 0)
+        assert await probe_here(app, asked([busy, free]), 5, quiet=True) == Probed(1, 0, 0)
     assert {request.host for request in read_log(log)} == {free}
 
 

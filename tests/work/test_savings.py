@@ -11,7 +11,7 @@ import pytest
 
 from gossamer.assembly import App, open_app
 from gossamer.cli.here import LocalHome
-from gossamer.cli.summary import show_summary
+from gossamer.cli.job_summary import show_summary
 from gossamer.export.asking import Wish
 from gossamer.export.formats import formats_named
 from gossamer.export.make import make_file

@@ -1,181 +1,178 @@
-"""`gossamer account` and `gossamer system keys`: who may ask the server, for what."""
+"""The commands about accounts, users and keys."""
 
-import typer
+import asyncio
+import sys
+from typing import Any
 
-from gossamer.cli.command_help import StrictCommand, command_group
-from gossamer.cli.views import JSON
-from gossamer.model.account import Right
-
-app = command_group(help="Accounts of the server, their users and limits.", no_args_is_help=True)
-keys = command_group(help="API keys of the server.", no_args_is_help=True)
-
-ACCOUNT = typer.Argument(help="The account's id, like acme.", metavar="ACCOUNT", show_default=False)
-OF = typer.Option(
-    None,
-    "--account",
-    metavar="ACCOUNT",
-    help="Whose; 'default' on this machine and your own on a server if not given.",
-    show_default=False,
-)
-RIGHT = typer.Option(
-    Right.SUBMIT, "--scope", metavar="read|submit|admin", help="What may be done; each has the former."
-)
+from gossamer.access import opening, passwords
+from gossamer.access import queries as account_queries
+from gossamer.assembly import App
+from gossamer.cli import formatting, prompts, tables
+from gossamer.cli.home import Home
+from gossamer.cli.runtime import say, say_json
+from gossamer.db.transactions import Tx
+from gossamer.errors import UserError
+from gossamer.model.account import Account, ApiKey, Right
+from gossamer.model.ids import short
+from gossamer.questions.keys import keys, make_key, revoke_key
+from gossamer.store import accounts, usage
 
 
-@app.command(cls=StrictCommand)
-def create(
-    account: str = ACCOUNT,
-    name: str | None = typer.Option(None, "--name", help="What people call it; its id if not given."),
-    as_json: bool = JSON,
-) -> None:
-    """Make an account. It sees its own jobs and nobody else's.
-
-    Example:
-
-    \b
-        gossamer account create acme --name "Acme Inc."
-    """
-    from gossamer.cli.account_desk import create_account
-    from gossamer.cli.session import run_here as run_command
-
-    run_command(lambda app: create_account(app, account, name or account, as_json=as_json))
+async def create_account(app: App, identifier: str, name: str, *, as_json: bool) -> int:
+    made = await opening.open_account(app.database, identifier, name)
+    if as_json:
+        say_json(_account_json(made, 0))
+    else:
+        say(f"Account {made.id} was made. Give it a key with 'gossamer system keys create NAME --account {made.id}'.")
+    return 0
 
 
-@app.command("list", cls=StrictCommand)
-def list_accounts(as_json: bool = JSON) -> None:
-    """All accounts, their limits, and what they have used in this month.
-
-    Example:
-
-    \b
-        gossamer account list
-    """
-    from gossamer.cli.account_desk import show_accounts
-    from gossamer.cli.session import run_here as run_command
-
-    run_command(lambda app: show_accounts(app, as_json=as_json))
-
-
-@app.command("set", cls=StrictCommand)
-def set_limits(
-    account: str = ACCOUNT,
-    quota: int | None = typer.Option(
-        None, "--credits", min=0, help="Account credits of a month.", metavar="N", show_default=False
-    ),
-    running: int | None = typer.Option(
-        None, "--running-jobs", min=1, help="Jobs at work at once.", metavar="N", show_default=False
-    ),
-    queued: int | None = typer.Option(
-        None, "--queued-jobs", min=0, help="Jobs that may wait.", metavar="N", show_default=False
-    ),
-    closed: bool | None = typer.Option(
-        None, "--close/--open", help="Whether its keys and users are refused.", show_default=False
-    ),
-    as_json: bool = JSON,
-) -> None:
-    """Give an account limits of its own, or close it.
-
-    Examples:
-
-    \b
-        gossamer account set acme --credits 100000 --running-jobs 5
-
-        gossamer account set acme --close
-    """
-    from gossamer.cli.account_desk import change_account
-    from gossamer.cli.session import run_here as run_command
-
-    limits = {"credits": quota, "running_jobs": running, "queued_jobs": queued}
-    run_command(lambda app: change_account(app, account, limits, closed=closed, as_json=as_json))
+async def show_accounts(app: App, *, as_json: bool) -> int:
+    await app.database.write(accounts.ensure_default)
+    found = await app.database.read(_with_use)
+    if as_json:
+        say_json([_account_json(account, spent) for account, spent in found])
+        return 0
+    titles = ["Account", "Name", "Credits used", "of", "Running jobs", "Waiting jobs", "State"]
+    cells = [
+        [
+            account.id,
+            account.name,
+            f"{spent:,}",
+            *(_limit(value) for value in (quota.credits, quota.running, quota.queued)),
+            "closed" if account.closed_at else "open",
+        ]
+        for account, spent in found
+        for quota in (app.quota.of(account),)
+    ]
+    tables.show(tables.plain(titles, cells, right=("Credits used", "of", "Running jobs", "Waiting jobs")))
+    return 0
 
 
-@app.command("add-user", cls=StrictCommand)
-def add_user(
-    account: str = ACCOUNT,
-    email: str = typer.Option(..., "--email", help="By which they log in.", show_default=False),
-    right: Right = RIGHT,
-    as_json: bool = JSON,
-) -> None:
-    """Let a person log in. Their password is asked for, or read from standard input.
-
-    Example:
-
-    \b
-        gossamer account add-user acme --email ann@acme.com --scope admin
-    """
-    from gossamer.cli.account_desk import create_user
-    from gossamer.cli.session import run_here as run_command
-
-    run_command(lambda app: create_user(app, account, email, right, as_json=as_json))
+def _with_use(tx: Tx) -> list[tuple[Account, int]]:
+    month = f"{tx.now:%Y-%m}"
+    return [(account, usage.spent(tx, account.id, month)) for account in accounts.known(tx)]
 
 
-@app.command("set-password", cls=StrictCommand)
-def set_password(
-    email: str = typer.Option(..., "--email", help="By which they log in.", show_default=False), as_json: bool = JSON
-) -> None:
-    """Give a person another password, asked for or read from standard input. All their logins end.
-
-    Example:
-
-    \b
-        gossamer account set-password --email ann@acme.com
-    """
-    from gossamer.cli.account_desk import change_password
-    from gossamer.cli.session import run_here as run_command
-
-    run_command(lambda app: change_password(app, email, as_json=as_json))
+def _limit(value: int | None) -> str:
+    return "any" if value is None else f"{value:,}"
 
 
-@keys.command("create", cls=StrictCommand)
-def create_key(
-    name: str = typer.Argument(help="What it is for.", metavar="NAME", show_default=False),
-    account: str | None = OF,
-    right: Right = RIGHT,
-    as_json: bool = JSON,
-) -> None:
-    """Make a key and show it: this once, and never again.
-
-    Example:
-
-    \b
-        gossamer system keys create "nightly import" --account acme --scope submit
-    """
-    from gossamer.cli.account_desk import make_new_key
-    from gossamer.cli.session import run as run_command
-
-    run_command(lambda home: make_new_key(home, account, name, right, as_json=as_json))
+async def change_account(
+    app: App, identifier: str, limits: dict[str, int | None], *, closed: bool | None, as_json: bool
+) -> int:
+    if closed is None and all(value is None for value in limits.values()):
+        raise UserError("usage", "Nothing to change was given.", hint="See 'gossamer account set --help'.")
+    account = await opening.find_account(app.database, identifier)
+    changed = await opening.change_account(app.database, account, limits, closed, app.clock.now())
+    if as_json:
+        say_json(_account_json(changed, 0))
+    else:
+        say(f"Account {changed.id} was changed: see 'gossamer account list'.")
+    return 0
 
 
-@keys.command("list", cls=StrictCommand)
-def list_keys(account: str | None = OF, as_json: bool = JSON) -> None:
-    """The keys of an account: what they may do, and when they were last used.
-
-    Example:
-
-    \b
-        gossamer system keys list --account acme
-    """
-    from gossamer.cli.account_desk import show_keys
-    from gossamer.cli.session import run as run_command
-
-    run_command(lambda home: show_keys(home, account, as_json=as_json))
+async def create_user(app: App, identifier: str, email: str, right: Right, *, as_json: bool) -> int:
+    account = await opening.find_account(app.database, identifier)
+    password = _asked_password()
+    digest = await asyncio.to_thread(passwords.digest, password)
+    user = await opening.add_user(app.database, account, email, digest, right)
+    if as_json:
+        say_json({"id": str(user.id), "account": user.account, "email": user.email, "scope": str(user.right)})
+    else:
+        say(f"{user.email} can log in to {user.account}.")
+    return 0
 
 
-@keys.command("revoke", cls=StrictCommand)
-def revoke_key(
-    key: str = typer.Argument(
-        help="The key's id, or some characters of its beginning or end.", metavar="ID", show_default=False
-    ),
-    as_json: bool = JSON,
-) -> None:
-    """Refuse a key from now on, for good.
+async def change_password(app: App, email: str, *, as_json: bool) -> int:
+    found = await app.database.read(account_queries.user_by_email, email.strip().lower())
+    if found is None:
+        raise UserError("account.no_user", f"Nobody logs in as {email!r}.", hint="See that the address is right.")
+    user, _ = found
+    password = _asked_password()
+    await app.database.write(account_queries.set_password, user.id, await asyncio.to_thread(passwords.digest, password))
+    if as_json:
+        say_json({"id": str(user.id), "email": user.email, "changed": True})
+    else:
+        say(f"{user.email} has another password, and has to log in with it everywhere.")
+    return 0
 
-    Example:
 
-    \b
-        gossamer system keys revoke 3f9a2c71
-    """
-    from gossamer.cli.account_desk import revoke_one
-    from gossamer.cli.session import run as run_command
+def _asked_password() -> str:
+    if sys.stdin.isatty():
+        return prompts.secret("Password", twice=True)
+    return sys.stdin.readline().rstrip("\r\n")
 
-    run_command(lambda home: revoke_one(home, key, as_json=as_json))
+
+async def make_new_key(home: Home, account: str | None, name: str, right: Right, *, as_json: bool) -> int:
+    made = await home.ask(make_key, account, name, right)
+    if as_json:
+        say_json({**_key_json(made.key), "key": made.text})
+    else:
+        say(f"Key of {made.key.account}, which may {made.key.right}. It is shown this once:")
+        say(made.text)
+    return 0
+
+
+async def show_keys(home: Home, account: str | None, *, as_json: bool) -> int:
+    answer = await home.ask(keys, account)
+    found, now = answer.keys, answer.now
+    if as_json:
+        say_json([_key_json(key) for key in found])
+        return 0
+    if not found:
+        say(
+            f"{answer.account} has no key. Make one with 'gossamer system keys create NAME --account {answer.account}'."
+        )
+        return 0
+    titles = ["Id", "Name", "Begins", "Scope", "Made", "Last used", "State"]
+    cells = [
+        [
+            short(key.id),
+            key.name,
+            key.start + "...",
+            str(key.right),
+            formatting.ago(key.created_at, now),
+            formatting.ago(key.used_at, now),
+            "revoked" if key.revoked_at else "good",
+        ]
+        for key in found
+    ]
+    tables.show(tables.plain(titles, cells, right=()))
+    return 0
+
+
+async def revoke_one(home: Home, text: str, *, as_json: bool) -> int:
+    revoked = await home.ask(revoke_key, text)
+    key, gone = revoked.key, revoked.was_good
+    if as_json:
+        say_json({"id": str(key.id), "revoked": True, "was_good": gone})
+    else:
+        say(f"Key {short(key.id)} ({key.name}) {'is' if gone else 'was already'} revoked.")
+    return 0
+
+
+def _account_json(account: Account, spent: int) -> dict[str, Any]:
+    return {
+        "id": account.id,
+        "name": account.name,
+        "credits": account.credits,
+        "credits_used": spent,
+        "running_jobs": account.running_jobs,
+        "queued_jobs": account.queued_jobs,
+        "created_at": formatting.stamp(account.created_at),
+        "closed_at": formatting.stamp(account.closed_at),
+    }
+
+
+def _key_json(key: ApiKey) -> dict[str, Any]:
+    return {
+        "id": str(key.id),
+        "account": key.account,
+        "name": key.name,
+        "start": key.start,
+        "scope": str(key.right),
+        "created_at": formatting.stamp(key.created_at),
+        "used_at": formatting.stamp(key.used_at),
+        "revoked_at": formatting.stamp(key.revoked_at),
+    }

@@ -1,40 +1,128 @@
-"""`gossamer completion`: a script that teaches the shell to complete commands, options and values."""
+"""What the shell completes after an option, or in the place of an argument: choices, and the jobs of this machine.
 
-import sys
+The shell asks at every press of a key, so little is loaded; where something is wrong, nothing is offered. The shell may
+read what is offered like something typed: names with characters that could mean something to it are left out.
+"""
+
+import os
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import typer
+from typer.core import CompletionItem  # type: ignore[attr-defined] # not in its list of names
 
-from gossamer.cli.command_help import StrictCommand, command_group
-from gossamer.cli.values import SHELLS
-from gossamer.errors import UserError
+from gossamer.cli.lazy import lazy_module
+from gossamer.errors import GossamerError
+from gossamer.model.ids import short
+from gossamer.model.ladders import RUNGS, Mode
+from gossamer.model.scrape import FORMATS
+from gossamer.model.states import JobState
+from gossamer.model.webhook import WANTED
 
-app = command_group()
+if TYPE_CHECKING:
+    from gossamer import settings
+    from gossamer.cli import servers
+    from gossamer.db import newest_jobs
+else:
+    # Only completing jobs needs these.
+    newest_jobs = lazy_module("gossamer.db.newest_jobs")
+    servers = lazy_module("gossamer.cli.servers")
+    settings = lazy_module("gossamer.settings")
+
+JOBS = frozenset({"job", "since_job"})
+"""Parameters that take a job's id or name."""
+
+SHELLS = ("bash", "zsh", "fish")
+
+_MOST = 50  # jobs
+_SAFE = re.compile(r"\w(?:[\w .+@-]*[\w.+@-])?")
+_UNSAFE = re.compile(r"[^\w .+@-]+")
+_SQLITE = "sqlite:///"
+
+Offer = tuple[str, str]  # a value, and what it is
 
 
-@app.command(cls=StrictCommand)
-def completion(
-    shell: str = typer.Argument(..., metavar="SHELL", help="bash, zsh or fish.", show_default=False),
-) -> None:
-    """Print a script that completes commands, options, choices and jobs in your shell.
+def _modes() -> Sequence[str]:
+    return [mode for mode in Mode if mode is not Mode.OWN]
 
-    Examples:
 
-        source <(gossamer completion bash)
+def _lanes() -> Sequence[str]:
+    return list(dict.fromkeys(rung.lane for rung in RUNGS.values()))
 
-        gossamer completion bash > ~/.local/share/bash-completion/completions/gossamer
 
-        gossamer completion zsh > ~/.zfunc/_gossamer
+# By the parameter's name and its metavar. Where a metavar is itself a list, like csv|json, that is what there is.
+_KNOWN: dict[tuple[str, str], Callable[[], Sequence[str]]] = {
+    ("mode", "MODE"): _modes,
+    ("ladder", "RUNGS"): lambda: list(RUNGS),
+    ("lane", "LANE"): _lanes,
+    ("state", "STATE"): lambda: list(JobState),
+    ("formats", "NAME,NAME,..."): lambda: FORMATS,
+    ("events", "NAME,NAME,..."): lambda: WANTED,
+    ("shell", "SHELL"): lambda: SHELLS,
+}
+# Several may be given, separated by commas.
+_LISTS = frozenset({"events", "formats", "ladder"})
 
-        gossamer completion fish > ~/.config/fish/completions/gossamer.fish
 
-    It is for the name under which the program was called: 'backlink-prospector completion bash' is for that name.
-    """
-    from typer.completion import get_completion_script  # type: ignore[attr-defined] # not in its list of names
+def known_values(name: str, metavar: str) -> Callable[[], Sequence[str]] | None:
+    """What there is to choose from, if that is known."""
+    if "|" in metavar:
+        return lambda: metavar.strip("[]").split("|")
+    return _KNOWN.get((name, metavar))
 
-    if shell not in SHELLS:
-        raise UserError("usage.shell", f"There is no completion for {shell!r}.", hint=f"Choose {', '.join(SHELLS)}.")
-    name = Path(sys.argv[0]).name
-    name = name if name in ("gossamer", "backlink-prospector") else "gossamer"
-    variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
-    typer.echo(get_completion_script(prog_name=name, complete_var=variable, shell=shell))
+
+def offer_values(param: Any) -> None:
+    """Let the shell complete what this parameter takes."""
+    if param.name in JOBS:
+        param._custom_shell_complete = _jobs
+    elif values := known_values(param.name, param.metavar or ""):
+        is_list = param.name in _LISTS
+
+        def offered(context: Any, _: Any, typed: str) -> list[Any]:
+            several = is_list or (context.info_name == "export" and param.name == "form")
+            return _items(_fitting(values(), typed, several=several))
+
+        param._custom_shell_complete = offered
+
+
+def _fitting(values: Sequence[str], typed: str, *, several: bool) -> list[Offer]:
+    before, comma, last = typed.rpartition(",") if several else ("", "", typed)
+    given = before.split(",")
+    return [(f"{before}{comma}{value}", "") for value in values if value.startswith(last) and value not in given]
+
+
+def _jobs(context: Any, _: Any, typed: str) -> list[Any]:
+    try:
+        offers = _newest_jobs(is_local=bool(context.find_root().params.get("local")))
+    except GossamerError:
+        return []
+    return _items([(_in_shell(value), meaning) for value, meaning in offers if value.startswith(typed)])
+
+
+def _newest_jobs(*, is_local: bool) -> list[Offer]:
+    """Those of the home of this machine. A server is not asked: that may take longer than anybody waits for a key."""
+    read, _ = settings.read_settings()
+    url = read.database_url.get_secret_value() if read.database_url else ""
+    is_here = not url or url.startswith(_SQLITE)
+    last = [("last", "the newest job")]
+    if not is_here or (not is_local and servers.chosen(read)):
+        return last
+    jobs = newest_jobs.newest_jobs(Path(url.removeprefix(_SQLITE)) if url else read.home / "gossamer.db", _MOST)
+    ids = [(short(job.id), f"{' '.join(_UNSAFE.sub(' ', job.name).split())} ({job.state})") for job in jobs]
+    names = [job.name for job in jobs]
+    alone = [(job.name, job.state) for job in jobs if names.count(job.name) == 1 and _SAFE.fullmatch(job.name)]
+    return [*last, *ids, *alone] if jobs else []
+
+
+def _in_shell(value: str) -> str:
+    """In quotes if it needs some: bash puts what it is given into the line as it is, other shells quote it."""
+    if " " not in value or "COMP_WORDS" not in os.environ:
+        return value
+    words, at = os.environ["COMP_WORDS"].split("\n"), os.environ.get("COMP_CWORD", "")
+    word = words[int(at)] if at.isdecimal() and int(at) < len(words) else ""
+    return value if word.startswith(("'", '"')) else f"'{value}'"
+
+
+def _items(offers: Sequence[Offer]) -> list[Any]:
+    return [CompletionItem(str(value), help=meaning or None) for value, meaning in offers]

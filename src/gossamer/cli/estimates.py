@@ -7,10 +7,9 @@ from typing import Any
 
 import typer
 
-from gossamer.cli import prompts, words
+from gossamer.cli import formatting, prompts
 from gossamer.cli.home import Home
-from gossamer.cli.lists import Lists
-from gossamer.cli.session import say, say_json
+from gossamer.cli.runtime import say
 from gossamer.intake.estimate import Forecast
 from gossamer.intake.targets import TargetList
 from gossamer.ledger.methods import provider_name
@@ -20,7 +19,7 @@ from gossamer.model.money import MICROS, Cap, dollars, shown
 from gossamer.model.rungs import OWN_SERVERS, provider_of
 from gossamer.model.states import JobState
 from gossamer.questions.costs import Ended
-from gossamer.questions.submitting import House, Walk, house_rules
+from gossamer.questions.submitting import House, Walk
 
 _WORTH_A_LOOK = 20  # homepages, if somebody asks how many
 
@@ -65,12 +64,12 @@ def lines(found: Forecast, mode: Mode, cap: Cap) -> Iterator[str]:
     if found.used:
         jobs = "A similar job" if said.similar == 1 else f"{said.similar} similar jobs"
         low, high = found.used
-        yield f"{jobs} used {_from_to(low, high)} credits per {words.several(said.sites, 'domain')}"
+        yield f"{jobs} used {_from_to(low, high)} credits per {formatting.several(said.sites, 'domain')}"
     else:
         look = "" if said.probed else f"; --probe {_WORTH_A_LOOK} looks at homepages first, for free"
         yield f"No similar job has ended here yet, so the range is wide{look}"
     if said.known:
-        yield f"{said.known:,} of {words.several(said.sites, 'domain')} were met before"
+        yield f"{said.known:,} of {formatting.several(said.sites, 'domain')} were met before"
     if found.record.jobs:
         yield _record(found)
     if (most := _limit(cap, said)) is not None and most < said.high_micros:
@@ -93,7 +92,7 @@ def _basis(said: Estimate, mode: Mode) -> str:
     if said.similar or said.known:
         given.append("historical data")
     if said.probed:
-        given.append(words.several(said.probed.asked, "homepage"))
+        given.append(formatting.several(said.probed.asked, "homepage"))
     return f"{', '.join(given[:-1])} and {given[-1]}" if len(given) > 1 else given[0]
 
 
@@ -139,27 +138,6 @@ def agree(house: House, said: Estimate | None, cap: Cap, *, yes: bool, quiet: bo
     if not prompts.confirm(f"Start it? It may cost up to {dollars(most)}", "Not started."):
         say("Not started.")
         raise typer.Exit(1)
-
-
-async def show_estimate(
-    home: Home,
-    params: Mapping[str, Any],
-    lists: Lists,
-    cap: Cap,
-    probe: int | None,
-    *,
-    as_json: bool,
-) -> int:
-    """`job estimate`: all of it, and no job."""
-    home.check()
-    targets = lists.read_domains(quiet=as_json)
-    found = await foresee(home, walk_of(params), targets, probe, quiet=as_json)
-    cap = with_usual(await home.ask(house_rules), cap)
-    if as_json:
-        say_json(forecast_json(found, cap))
-    elif tell(found, params, cap, quiet=False) is None:
-        say("Estimated 0 credits ($0): it asks no provider for anything")
-    return 0
 
 
 def told_lines(found: Ended) -> list[str]:

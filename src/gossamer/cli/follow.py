@@ -7,7 +7,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from gossamer.assembly import App
-from gossamer.cli import words
+from gossamer.cli import formatting
 from gossamer.cli.screen import Screen
 from gossamer.db.health import working_home
 from gossamer.errors import StorageAway, UserError
@@ -137,7 +137,7 @@ class Follower:
             busy = await self._app.database.read(visits.busy_of_job, self._job_id)
             more = "again" if self._interrupts else "twice"
             paid = await self._app.database.read(reservations.under_way, self._job_id)
-            note = f"{note} Pausing... {words.finishing(busy, paid)}. ".lstrip()
+            note = f"{note} Pausing... {formatting.finishing(busy, paid)}. ".lstrip()
             note += f"Ctrl-C {more} stops at once; nothing is lost either way."
         elif self._runner is None and not note:
             note = (

@@ -1,14 +1,15 @@
-"""The home on this machine: the database is at hand, and whoever runs a job may have to work it.
-
-What single commands need is loaded when they come to it: commands stay quick.
-"""
+"""The home on this machine: the database is at hand, and a command that runs a job may have to work it."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
-from gossamer.assembly import App
+from gossamer.assembly import App, log_path
+from gossamer.cli.lazy import lazy_module
 from gossamer.intake import control
 from gossamer.intake.control import Retried
 from gossamer.model.job import Job, JobRequest, Target
@@ -17,13 +18,27 @@ from gossamer.questions.view import View
 from gossamer.store import exports
 
 if TYPE_CHECKING:
-    from gossamer.cli.home import Traces
+    from gossamer.cli import follow, probing, traces
     from gossamer.cli.screen import Screen
+    from gossamer.cli.traces import Traces
+    from gossamer.export import asking, make
     from gossamer.export.make import Order
+    from gossamer.intake import estimate, submit
     from gossamer.intake.estimate import Forecast
     from gossamer.intake.submit import Submitted
     from gossamer.model.webhook import Delivery
     from gossamer.questions.submitting import Walk
+    from gossamer.retain import delete
+else:
+    # Only few commands need one of these.
+    asking = lazy_module("gossamer.export.asking")
+    delete = lazy_module("gossamer.retain.delete")
+    estimate = lazy_module("gossamer.intake.estimate")
+    follow = lazy_module("gossamer.cli.follow")
+    make = lazy_module("gossamer.export.make")
+    probing = lazy_module("gossamer.cli.probing")
+    submit = lazy_module("gossamer.intake.submit")
+    traces = lazy_module("gossamer.cli.traces")
 
 _LOOK = 0.2  # seconds between looks at the rows
 
@@ -59,18 +74,11 @@ class LocalHome:
             return None
         probed = None
         if probe:
-            # What makes requests is loaded only where some are made.
-            from gossamer.cli.probing import look_first
-
-            probed = await look_first(self.app, asked, probe, quiet=quiet)
-        from gossamer.intake.estimate import forecast
-
-        return await forecast(self._database, asked, probed)
+            probed = await probing.probe_here(self.app, asked, probe, quiet=quiet)
+        return await estimate.forecast(self._database, asked, probed)
 
     async def submit(self, request: JobRequest) -> "Submitted":
-        from gossamer.intake.submit import submit_once
-
-        return await submit_once(self._database, self.app.recipes, request)
+        return await submit.submit_once(self._database, self.app.recipes, request)
 
     async def start(self, job: Job) -> None:
         await control.start(self._database, job)
@@ -91,17 +99,11 @@ class LocalHome:
         return await control.retry_failed(self._database, job)
 
     async def follow(self, job_id: UUID, screen: "Screen", processes: int | None) -> Job:
-        from gossamer.cli.follow import Follower
-
-        return await Follower(self.app, job_id, screen, processes).follow()
+        return await follow.Follower(self.app, job_id, screen, processes).follow()
 
     async def let_work(self, processes: int | None) -> None:
         """A runner that waits its turn if the home has one; none where a cluster works."""
-        from gossamer.cli.follow import worked_by_cluster
-
-        if not await worked_by_cluster(self.app):
-            from gossamer.cli.background import start_worker
-
+        if not await follow.worked_by_cluster(self.app):
             start_worker(self.app, "--runner", *(("--processes", str(processes)) if processes else ()))
 
     async def let_rest(self) -> bool:
@@ -112,16 +114,12 @@ class LocalHome:
         return True
 
     async def order_files(self, job: Job, orders: "Sequence[Order]") -> list[UUID]:
-        from gossamer.export.asking import request_of
-
-        wanted = [request_of(order) for order in orders]
+        wanted = [asking.request_of(order) for order in orders]
         return [one.id for one in await self._database.write(exports.add, job.id, wanted, self.app.shelf().owner)]
 
     def let_files_be_made(self) -> None:
         """By the runner of this home, if there is one; else by a process of its own that ends with the last file."""
         if self.app.lock.holder() is None:
-            from gossamer.cli.background import start_worker
-
             start_worker(self.app, "--exports")
 
     async def wait_for_files(self, job: Job, ids: Sequence[UUID]) -> None:
@@ -139,10 +137,8 @@ class LocalHome:
         return await self._database.write(exports.cancel, job.id)
 
     async def write(self, order: "Order", told: Callable[[int], None]) -> AsyncIterator[bytes]:
-        from gossamer.export.make import expected, make_file
-
-        total = await expected(self._database, order)
-        async for chunk in make_file(self._database, order, told, lines_expected=total, prices=self.app.prices):
+        total = await make.expected(self._database, order)
+        async for chunk in make.make_file(self._database, order, told, lines_expected=total, prices=self.app.prices):
             yield chunk
 
     async def send(self, message: "Delivery") -> bool:
@@ -150,14 +146,22 @@ class LocalHome:
             return bool(await sender.send_to(message.endpoint_id, message.id))
 
     async def delete(self, job: Job) -> tuple[int, int]:
-        from gossamer.cli.traces_here import remove_files
-        from gossamer.retain.delete import delete_job, refuse_at_work
-
-        refuse_at_work(job, "it cannot be deleted")
-        rows = await delete_job(self._database, job)
-        return rows, await remove_files(self.app, job)
+        delete.refuse_at_work(job, "it cannot be deleted")
+        rows = await delete.delete_job(self._database, job)
+        return rows, await traces.remove_files(self.app, job)
 
     async def traces(self, url: str | None, domain: str | None, job: str | None) -> "Traces":
-        from gossamer.cli.traces_here import find_traces
+        return await traces.find_traces(self.app, url, domain, job)
 
-        return await find_traces(self.app, url, domain, job)
+
+def start_worker(app: App, *arguments: str) -> None:
+    """A process in a session of its own, so that it survives this terminal. What it says goes into the log."""
+    with log_path(app.settings).open("ab") as sink:
+        subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-P", "-m", "gossamer.worker", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,
+            env={**os.environ, "GOSSAMER_HOME": str(app.settings.home)},
+        )

@@ -1,13 +1,13 @@
 """Where a command looks and acts: the home on this machine, or one behind a server. What it says is the same."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 from uuid import UUID
 
 if TYPE_CHECKING:
     # What each command needs of these it loads itself.
     from gossamer.cli.screen import Screen
+    from gossamer.cli.traces import Traces
     from gossamer.export.make import Order
     from gossamer.intake.control import Retried
     from gossamer.intake.estimate import Forecast
@@ -20,32 +20,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """What one job has stored about a page or a domain."""
-
-    job_id: UUID
-    name: str
-    pages: int
-    records: int
-    mentions: int  # rows that only name it
-
-
-class Traces(Protocol):
-    """What is stored about a page or a domain in all jobs, or in one."""
-
-    @property
-    def found(self) -> Sequence[Trace]: ...
-
-    async def refuse_at_work(self) -> None:
-        """Say so, before anybody is asked, where a job is at work in which nothing can be forgotten."""
-        ...
-
-    async def remove(self) -> tuple[bool, int]:
-        """For good: whether there was anything, and how many files are left for later."""
-        ...
 
 
 class Home(Protocol):
@@ -137,4 +111,4 @@ class Home(Protocol):
         """How many rows were deleted, and how many files are left for later."""
         ...
 
-    async def traces(self, url: str | None, domain: str | None, job: str | None) -> Traces: ...
+    async def traces(self, url: str | None, domain: str | None, job: str | None) -> "Traces": ...

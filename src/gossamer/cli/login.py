@@ -1,47 +1,135 @@
-"""`gossamer login` and `gossamer logout`: commands are about a server from now on, or about this machine again."""
+"""`gossamer login` and `logout`, and the client to the server somebody is logged in to."""
 
+import asyncio
+import os
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from gossamer.cli.command_help import StrictCommand, command_group
+from gossamer import __version__
+from gossamer.cli import prompts, servers
+from gossamer.cli.lazy import lazy_module
+from gossamer.cli.runtime import say
+from gossamer.cli.servers import Login
+from gossamer.client import AsyncClient, BadKey, ClientError, ProblemError, ServerError
+from gossamer.client.answers import Account
+from gossamer.client.transport import is_safe
+from gossamer.errors import GossamerError, UserError
+from gossamer.settings import Settings, read_settings
 
-app = command_group()
-
-
-@app.command(cls=StrictCommand)
-def login(
-    url: str = typer.Argument(help="The server's address.", metavar="URL", show_default=False),
-    key_file: Path | None = typer.Option(
-        None, "--key-file", help="A file with the key; else GOSSAMER_API_KEY, or it is asked for.", show_default=False
-    ),
-) -> None:
-    """Log in to a server: from now on 'job', 'system', 'scrape' and 'explain' are about it.
-
-    The key is tried first, and kept where only you can read it. 'gossamer --local ...' is about this machine all the
-    same.
-
-    Examples:
-
-    \b
-        gossamer login https://crawl.example.com
-
-        gossamer login http://127.0.0.1:8000 --key-file key.txt
-    """
-    from gossamer.cli.logging_in import log_in
-
-    log_in(url, key_file)
+if TYPE_CHECKING:
+    from gossamer.recipes import registry
+else:
+    registry = lazy_module("gossamer.recipes.registry")  # only an error needs it
 
 
-@app.command(cls=StrictCommand)
-def logout() -> None:
-    """Forget the server and the key: commands are about this machine again. The key itself stays good.
+def log_in(text: str, key_file: Path | None) -> None:
+    settings, _ = read_settings()
+    url = servers.checked(text)
+    if not is_safe(url):
+        typer.echo(f"Warning: {url} is not encrypted, so that others on the way can read the key.", err=True)
+    login = Login(url, _key(url, key_file, settings), is_from_settings=bool(key_file is None and settings.api_key))
+    account, version = asyncio.run(_try(login, settings))
+    servers.keep(login)
+    name = f" ({account.name})" if account.name != account.id else ""
+    say(f"Logged in to {url}, account {account.id}{name}.")
+    if version != __version__:
+        say(f"The server has gossamer {version}, this is {__version__}: use the same where they do not understand.")
+    say("Commands are about it from now on. About this machine: 'gossamer --local ...', or 'gossamer logout'.")
 
-    Example:
 
-    \b
-        gossamer logout
-    """
-    from gossamer.cli.logging_in import log_out
+def log_out() -> None:
+    try:
+        kept = servers.stored()
+    except UserError:
+        kept = Login("a server", "")  # what cannot be read can be removed all the same
+    servers.forget()
+    said = f"Logged out of {kept.url}." if kept else "You were not logged in."
+    say(f"{said} Commands are about this machine.")
+    if os.environ.get("GOSSAMER_REMOTE", servers.LOCAL) != servers.LOCAL:
+        say("Only GOSSAMER_REMOTE still says otherwise: unset it.")
 
-    log_out()
+
+def _key(url: str, key_file: Path | None, settings: Settings) -> str:
+    if key_file is not None:
+        try:
+            key = key_file.read_text(encoding="utf-8").strip()
+        except FileNotFoundError as error:
+            raise UserError(
+                "remote.key_file", f"There is no file {key_file}.", hint="Give the file of the key."
+            ) from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(
+                "remote.key_file", f"{key_file} cannot be read.", hint="Give the file of the key."
+            ) from error
+    elif settings.api_key:
+        key = settings.api_key.get_secret_value()
+    elif sys.stdin.isatty():
+        key = prompts.secret(f"Key to {url}", f"Nothing was changed: {_standing()}.").strip()
+    else:
+        key = sys.stdin.readline().strip()
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise UserError(
+            "remote.no_key",
+            "That is no key.",
+            hint="Keys are made with 'gossamer system keys create NAME' on the server.",
+        )
+    return key
+
+
+def _standing() -> str:
+    try:
+        kept = servers.stored()
+    except UserError:
+        kept = None
+    return f"you are still logged in to {kept.url}" if kept else "you are not logged in"
+
+
+async def _try(login: Login, settings: Settings) -> tuple[Account, str]:
+    async with open_client(login, settings) as client:
+        try:
+            account = await client.account()
+            return account, (await client.health()).version
+        except ClientError as error:
+            raise explained(error, login) from error
+
+
+class SaidThere(UserError):
+    """What a server has said, by its own code."""
+
+
+def open_client(login: Login, settings: Settings) -> AsyncClient:
+    return AsyncClient(login.url, login.key, ca_file=settings.ca_file)
+
+
+_PARAMS = "#/body/params/"
+
+
+def _of_an_option(error: ProblemError) -> SaidThere | None:
+    """What is wrong with a parameter of a recipe, by the option that it was given with."""
+    first = error.errors[0] if error.errors else {}
+    pointer = str(first.get("pointer", ""))
+    if not pointer.startswith(_PARAMS):
+        return None
+    option = registry.flag_of(pointer.removeprefix(_PARAMS).partition("/")[0])
+    return SaidThere(error.code, f"{option}: {first['detail']}.", hint="See what it takes with --help.")
+
+
+def explained(error: ClientError, login: Login) -> GossamerError:
+    """What went wrong, as commands say it."""
+    if isinstance(error, BadKey):
+        hint = f"Log in again with 'gossamer login {login.url}'."
+        if login.is_from_settings:
+            hint = "It is the key in GOSSAMER_API_KEY: correct or unset that."
+        return UserError("remote.key", f"{login.url} does not accept the key: {error.detail}", hint=hint)
+    if isinstance(error, ProblemError) and not isinstance(error, ServerError):
+        return _of_an_option(error) or SaidThere(error.code, error.detail, hint=error.command_hint)
+    if isinstance(error, ProblemError):
+        request = f" (request {error.request_id})" if error.request_id else ""
+        return GossamerError(f"{login.url}: {error}{request}")
+    if "TLS" in str(error):
+        plain = login.url.replace("https://", "http://", 1)
+        return GossamerError(f"{error} If it is a server without TLS, its address is {plain}.")
+    return GossamerError(f"{error} Check the address and your connection, or use this machine with --local.")

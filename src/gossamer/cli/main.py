@@ -3,13 +3,23 @@
 import gc
 import os
 import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import typer
+from typer.completion import completion_init  # type: ignore[attr-defined] # not in its list of names
 
 from gossamer import __version__
-from gossamer.cli.command_help import NAMES, CommandGroup, as_called
+from gossamer.cli.command_group import NAMES, CommandGroup, as_called
+from gossamer.cli.lazy import lazy_module
 from gossamer.errors import GossamerError, UserError
 from gossamer.plugins import load_plugins
+
+if TYPE_CHECKING:
+    from gossamer.cli import formatting, servers
+else:
+    formatting = lazy_module("gossamer.cli.formatting")
+    servers = lazy_module("gossamer.cli.servers")
 
 BAD_INPUT = 2
 FAILED = 1
@@ -48,54 +58,18 @@ def gossamer(
     if local:
         os.environ["GOSSAMER_REMOTE"] = "local"
     elif context.invoked_subcommand in _LOCAL_ONLY and not {"-h", "--help"} & set(sys.argv):
-        from gossamer.cli.servers import refuse_logged_in
-
-        refuse_logged_in(context.invoked_subcommand)
-
-
-def register() -> None:
-    """Hang the groups of commands below the program."""
-    from gossamer.cli import (
-        accounts,
-        completion,
-        database,
-        doctor,
-        explain,
-        jobs,
-        login,
-        scrape,
-        serve,
-        system,
-        webhooks,
-        worker,
-    )
-
-    app.add_typer(jobs.app, name="job")
-    app.add_typer(scrape.app)
-    app.add_typer(explain.app)
-    app.add_typer(database.app, name="db")
-    app.add_typer(system.app, name="system")
-    app.add_typer(webhooks.app, name="webhook")
-    app.add_typer(worker.app)
-    app.add_typer(serve.app)
-    app.add_typer(accounts.app, name="account")
-    app.add_typer(doctor.app)
-    app.add_typer(login.app)
-    app.add_typer(completion.app)
+        servers.refuse_logged_in(context.invoked_subcommand)
 
 
 def main() -> None:
     if _COMPLETED & os.environ.keys():
         # A shell asks what may follow what was typed so far, and would show errors in the middle of that.
-        from typer.completion import completion_init  # type: ignore[attr-defined] # not in its list of names
-
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the end
         completion_init()
     # Nothing that is loaded is garbage, and looking for some takes a sixth of a short command's time.
     gc.set_threshold(50_000)
     try:
         load_plugins()
-        register()
         code = app(standalone_mode=False)
     except UserError as error:
         complain(error)
@@ -117,8 +91,6 @@ def main() -> None:
         if type(error).__name__ == "NoArgsIsHelpError":
             typer.echo(message)
         elif message or type(error).__name__ == "MissingParameter":
-            from gossamer.cli.usage_words import usage_error
-
             complain(usage_error(error, message))
         sys.exit(error.exit_code)
     sys.exit(code if isinstance(code, int) else 0)
@@ -127,12 +99,87 @@ def main() -> None:
 def complain(error: GossamerError) -> None:
     """One line on the error stream, as JSON for scripts that asked for it."""
     if "--json" in sys.argv:
-        from gossamer.cli import words
-
         code = error.code if isinstance(error, UserError) else "failed"
         hint = error.hint if isinstance(error, UserError) else ""
         message = error.message if isinstance(error, UserError) else str(error)
         told = {"code": code, "message": as_called(message), "hint": as_called(hint)}
-        typer.echo(words.json_text({"error": told}), err=True)
+        typer.echo(formatting.json_text({"error": told}), err=True)
     else:
         typer.echo(f"Error: {as_called(' '.join(str(error).split()))}", err=True)
+
+
+# What is said where these are missing, by the last word of the command and the name of the parameter.
+_MISSING: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("run", "name"): ("The job needs a name, so that you find it again.", 'Add one, such as --name "Acme Q1".'),
+    ("rename", "name"): (
+        "The new name is missing.",
+        "Write it behind the job: 'gossamer job rename last \"Acme Q2\"'.",
+    ),
+    ("login", "url"): ("Which server is meant?", "Give its address: 'gossamer login https://crawl.example.com'."),
+    ("explain", "url"): ("Which address is meant?", "Give it: 'gossamer explain https://example.com/about'."),
+}
+_EXPECTED = {
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_parsing": "a number",
+    "greater_than_equal": "a number",
+    "less_than_equal": "a number",
+}
+
+
+def usage_error(error: Any, message: str) -> UserError:
+    """The sentence and the next step for one of the command line's own exceptions."""
+    path = str(getattr(getattr(error, "ctx", None), "command_path", "gossamer"))
+    hint = f"See '{path} --help'."
+    param = getattr(error, "param", None)
+    if type(error).__name__ == "MissingParameter" and param is not None:
+        said = _missing(path, param)
+        if said:
+            return UserError("usage", said[0], hint=said[1])
+    value = _value(error, param) if param is not None else ""
+    return UserError("usage", value or _sentence(error, message), hint=hint)
+
+
+def _missing(path: str, param: Any) -> tuple[str, str] | None:
+    command = path.split()[-1]
+    if said := _MISSING.get((command, str(param.name))):
+        return said
+    if param.metavar == "ID" and str(param.name) == "job":
+        here = " ".join(["gossamer", *path.split()[-2:]])
+        return "Which job is meant?", f"Give its id, or '{here} last' for the newest: 'gossamer job list' shows all."
+    return None
+
+
+def _value(error: Any, param: Any) -> str:
+    """`--top-pages is 'abc', expected a whole number from 1 to 50,000`, of what the library refused; else nothing."""
+    details = getattr(error.__cause__, "errors", None)
+    if details is None:
+        return ""
+    wrong = details()[0]
+    given = wrong.get("input")
+    name = max(param.opts, key=len) if param.param_type_name == "option" else str(param.metavar or param.name.upper())
+    kind = _EXPECTED.get(str(wrong["type"]))
+    if kind is None or not isinstance(given, str):
+        said = str(wrong["msg"]).removeprefix("Value error, ").rstrip(".")
+        return f"{name}: {said}."
+    whole = getattr(param.type_descriptor, "annotation", None)
+    kind = "a whole number" if whole is int or str(whole).startswith("int") else kind
+    return f"{name} is {given!r}, expected {kind}{_range(param.min, param.max)}."
+
+
+def _range(least: float | None, most: float | None) -> str:
+    if least is not None and most is not None:
+        return f" from {least:,.0f} to {most:,.0f}"
+    if least is not None:
+        return f" of {least:,.0f} or more"
+    return f" of {most:,.0f} or less" if most is not None else ""
+
+
+def _sentence(error: Exception, message: str) -> str:
+    possible = getattr(error, "possibilities", None)
+    if possible:
+        return f"{message.rstrip('.')}. Did you mean {' or '.join(possible)}?"
+    format_message = getattr(error, "format_message", None)
+    text = str(format_message()) if format_message else message
+    text = text.replace(" requires an argument", " needs a value")
+    return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -1,21 +1,43 @@
-"""`--probe N`: a look at some homepages before a job is made. The only requests that a command makes by itself."""
+"""`--probe N`: look at some homepages before a job is made, from this machine or through a server."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from gossamer.assembly import App, open_kit
-from gossamer.cli import words
-from gossamer.cli.probe_words import ALL_MET, looked
-from gossamer.cli.session import say
+from gossamer.cli import formatting
+from gossamer.cli.runtime import say
+from gossamer.client import ClientError
+from gossamer.client.answers import Failure, JobStatus
 from gossamer.intake.estimate import Asked, not_known
+from gossamer.judge.experience import lesson
 from gossamer.model.estimate import Probed
 from gossamer.model.job import Target
+from gossamer.model.ladders import Mode
+from gossamer.model.page import Attempt
+from gossamer.model.trouble import Reason
 from gossamer.model.url import domain_of
+from gossamer.questions.submitting import Walk, unmet
 from gossamer.store import estimates
 from gossamer.work.probe import Probe, choose
 
+if TYPE_CHECKING:
+    from gossamer.cli.there import RemoteHome
 
-async def look_first(app: App, asked: Asked, number: int, *, quiet: bool) -> Probed | None:
+ALL_MET = "All domains were met before, so no homepage was looked at."
+
+
+def probed_sentence(found: Probed) -> str:
+    if not found.asked:
+        return "None of them could be looked at."
+    plain = found.asked - found.climbing - found.gone
+    parts = [f"{plain:,} can be read with a plain request", f"{found.climbing:,} need more than that"]
+    if found.gone:
+        parts.append(f"{found.gone:,} cannot be read at all")
+    return f"Looked at {formatting.several(found.asked, 'homepage')}: {', '.join(parts)}"
+
+
+async def probe_here(app: App, asked: Asked, number: int, *, quiet: bool) -> Probed | None:
     """What a plain request gets of so many of the job's sites; None if there is none to look at."""
     unknown = await not_known(app.database, asked)
     if not unknown:
@@ -26,10 +48,10 @@ async def look_first(app: App, asked: Asked, number: int, *, quiet: bool) -> Pro
         if not chosen:
             say("Another job is at work on all of these domains, so no homepage was looked at.", quiet=quiet)
             return None
-        say(f"Looking at {words.several(len(chosen), 'homepage')}...", quiet=quiet)
+        say(f"Looking at {formatting.several(len(chosen), 'homepage')}...", quiet=quiet)
         async with open_kit(app.settings, 1, app.clock, pool=2) as kit:
             found = await Probe(kit).look(chosen)
-    say(looked(found), quiet=quiet)
+    say(probed_sentence(found), quiet=quiet)
     return found if found.asked else None
 
 
@@ -51,3 +73,44 @@ async def _left_alone(app: App, targets: list[Target]) -> list[Target]:
     domains = sorted({domain_of(target.host) for target in targets})
     busy = await app.database.read(estimates.busy_domains, domains)
     return [target for target in targets if domain_of(target.host) not in busy]
+
+
+_PATIENCE = 600.0  # seconds
+
+_ONE_PAGE = {"formats": ["metadata"], "walk": {"max_pages": 1, "depth": 0}}
+
+
+async def probe_there(
+    home: "RemoteHome", walk: Walk, targets: Sequence[Target], number: int, *, quiet: bool
+) -> Probed | None:
+    """What a plain request of the server gets of so many of the job's sites; None if there is none to look at."""
+    unknown = set(await home.ask(unmet, walk, [target.given for target in targets]))
+    chosen = choose([target for target in targets if target.given in unknown], number)
+    if not chosen:
+        say(ALL_MET, quiet=quiet)
+        return None
+    homepages = formatting.several(len(chosen), "homepage")
+    say(f"Looking at {homepages}...", quiet=quiet)
+    client = home.client
+    domains = [target.given for target in chosen]
+    job = await client.submit(
+        "scrape", f"A look at {homepages}", params=_ONE_PAGE, domains=domains, mode=str(Mode.FREE_ONLY)
+    )
+    try:
+        over = await client.wait(job.id, patience=_PATIENCE)
+        found = _counted(over, [failure async for failure in client.errors(job.id, of="sites")])
+    finally:
+        with suppress(ClientError):  # then it stays in the list, as any other job
+            if not (await client.job(job.id)).is_over:
+                await client.cancel(job.id)
+            await client.delete(job.id)
+    say(probed_sentence(found), quiet=quiet)
+    return found if found.asked else None
+
+
+def _counted(job: JobStatus, failures: Sequence[Failure]) -> Probed:
+    """By what the sites that failed have failed of, as a look from here would. What has not ended is left out."""
+    reasons = [Reason[one.code.upper()] for one in failures if one.code.upper() in Reason.__members__]
+    climbing = sum(lesson(Attempt("direct", None, reason.name, 0, 0)) is False for reason in reasons)
+    sites = job.progress.sites
+    return Probed(sites.done + sites.partial + sites.failed, climbing, sites.failed - climbing)

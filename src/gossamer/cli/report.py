@@ -4,14 +4,25 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from gossamer.cli import words
+from gossamer.cli import formatting
 from gossamer.intake.control import Retried
+from gossamer.model.checkpoint import Checkpoint
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.sentences import PAUSES
 from gossamer.model.states import OVER, JobState, SiteState
 from gossamer.model.trouble import Reason, in_general
 from gossamer.store.sites import SiteSummary
+
+
+def checkpoint_line(checkpoint: Checkpoint | None, now: datetime) -> str:
+    """`Last checkpoint: 12:03:11, 2,400 of 5,000 domains; ...`, with its day if that was another one."""
+    if checkpoint is None:
+        return "Last checkpoint: none yet"
+    at, today = checkpoint.at.astimezone(), now.astimezone().date()
+    when = at.strftime("%H:%M:%S") if at.date() == today else at.strftime("%Y-%m-%d %H:%M:%S")
+    done = f"{checkpoint.sites_finished:,} of {checkpoint.sites_total:,} domains"
+    return f"Last checkpoint: {when}, {done}; nothing since then is lost either"
 
 
 def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
@@ -22,7 +33,7 @@ def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
         "name": job.name,
         "recipe": job.recipe,
         "state": str(job.state),
-        "shown_state": words.state_word(job, runner, progress),
+        "shown_state": formatting.state_word(job, runner, progress),
         "reason": job.reason,
         "domains": {
             "total": progress.sites_total,
@@ -40,14 +51,14 @@ def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
         },
         "matches": progress.records,
         "bytes_in": progress.bytes_in,
-        "domains_per_hour": round(words.per_hour(progress), 1),
+        "domains_per_hour": round(formatting.per_hour(progress), 1),
         "pages_per_minute": round(progress.pages_per_minute, 1) if job.state is JobState.RUNNING else 0.0,
         "eta_seconds": round(left.total_seconds()) if left is not None else None,
         "eta_is_least": left is not None and progress.left_is_least,
-        "last_activity": words.stamp(progress.last_activity),
-        "created_at": words.stamp(job.created_at),
-        "started_at": words.stamp(job.started_at),
-        "finished_at": words.stamp(job.finished_at),
+        "last_activity": formatting.stamp(progress.last_activity),
+        "created_at": formatting.stamp(job.created_at),
+        "started_at": formatting.stamp(job.started_at),
+        "finished_at": formatting.stamp(job.finished_at),
     }
 
 
@@ -58,19 +69,20 @@ def status_lines(
     identifier = short(job.id)
     lines = [
         f"{job.name} ({identifier})",
-        f"Status: {words.state_word(job, runner, progress).capitalize()}" + (f" - {job.reason}" if job.reason else ""),
-        f"Progress: {words.far(job, progress)}",
-        f"Domains: {words.outcome(progress)}",
+        f"Status: {formatting.state_word(job, runner, progress).capitalize()}"
+        + (f" - {job.reason}" if job.reason else ""),
+        f"Progress: {formatting.far(job, progress)}",
+        f"Domains: {formatting.outcome(progress)}",
         f"Pages: {progress.pages_done:,} read, {progress.pages_failed:,} failed, {progress.pages_skipped:,} skipped",
-        f"{'Results' if words.is_of_pages(job) else 'Matches'}: {progress.records:,}",
+        f"{'Results' if formatting.is_of_pages(job) else 'Matches'}: {progress.records:,}",
     ]
     if job.state is JobState.RUNNING and runner is not None:
-        lines.insert(3, f"Pages so far: {words.pages_far(progress)}, {progress.pages_per_minute:,.0f} pages/min")
-        lines.append(f"ETA: {words.remaining(progress)}")
+        lines.insert(3, f"Pages so far: {formatting.pages_far(progress)}, {progress.pages_per_minute:,.0f} pages/min")
+        lines.append(f"ETA: {formatting.remaining(progress)}")
         minutes = max(1, round(progress.window.total_seconds() / 60))
         span = f"{minutes} minutes" if minutes != 1 else "minute"
-        lines.append(f"Throughput: Averaging {words.per_hour(progress):,.0f} domains/hour over last {span}")
-    lines.append(f"Last activity: {words.ago(progress.last_activity, now)}")
+        lines.append(f"Throughput: Averaging {formatting.per_hour(progress):,.0f} domains/hour over last {span}")
+    lines.append(f"Last activity: {formatting.ago(progress.last_activity, now)}")
     lines += besides
     hint = next_step(job, runner)
     return [*lines, hint] if hint else lines
@@ -83,7 +95,7 @@ def failures_json(failed: Sequence[SiteSummary]) -> list[dict[str, Any]]:
             "reason": site.trouble.sentence if site.trouble else "",
             "http_status": site.trouble.http_status if site.trouble else None,
             "retries": site.retries,
-            "last_attempt": words.stamp(site.last_attempt_at),
+            "last_attempt": formatting.stamp(site.last_attempt_at),
         }
         for site in failed
     ]
@@ -109,7 +121,7 @@ def sites_json(found: Sequence[SiteSummary]) -> list[dict[str, Any]]:
             "size_source": site.size_source or None,
             "reason": site.trouble.sentence if site.trouble else "",
             "http_status": site.trouble.http_status if site.trouble else None,
-            "last_attempt": words.stamp(site.last_attempt_at),
+            "last_attempt": formatting.stamp(site.last_attempt_at),
         }
         for site in found
     ]
@@ -130,20 +142,20 @@ def count_in(progress: Progress, state: SiteState | None) -> int:
 
 
 def _outcome(job: Job, progress: Progress) -> str:
-    if words.is_of_pages(job):
-        return f"{words.several(progress.pages_done, 'page')} read, {progress.pages_failed:,} failed."
-    return (
-        f"{words.outcome(progress)}. {words.found(job, progress)}, {words.several(progress.pages_done, 'page')} read."
-    )
+    if formatting.is_of_pages(job):
+        return f"{formatting.several(progress.pages_done, 'page')} read, {progress.pages_failed:,} failed."
+    pages = formatting.several(progress.pages_done, "page")
+    return f"{formatting.outcome(progress)}. {formatting.found(job, progress)}, {pages} read."
 
 
 _AT_LIMIT = PAUSES["budget"].partition("(")[0]
+
 _LIMITS = {"residential": "--max-residential-mb", "MB of traffic": "--max-mb", "$": "--max-usd"}
 
 
 def next_step(job: Job, runner: int | None) -> str:
     identifier = short(job.id)
-    if words.state_word(job, runner) == words.NO_WORKER:
+    if formatting.state_word(job, runner) == formatting.NO_WORKER:
         return f"Go on with 'gossamer job resume {identifier}', or with all jobs: 'gossamer job resume --all'."
     match job.state:
         case JobState.PENDING if job.reason:
@@ -153,7 +165,7 @@ def next_step(job: Job, runner: int | None) -> str:
         case JobState.PAUSED | JobState.CANCELLED | JobState.FAILED:
             return _resume(job)
         case JobState.COMPLETED:
-            name = "pages.jsonl" if words.is_of_pages(job) else "results.csv"
+            name = "pages.jsonl" if formatting.is_of_pages(job) else "results.csv"
             return f"Get the table with 'gossamer job export {identifier} --output {name}'."
     return ""
 
@@ -185,7 +197,7 @@ def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]]) -> li
 
 
 def _which_failed(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]]) -> list[str]:
-    if words.is_of_pages(job):
+    if formatting.is_of_pages(job):
         return [f"Which ones failed, and why:\n  gossamer job errors {short(job.id)}"] if progress.pages_failed else []
     return _why_failed(progress, reasons)
 
@@ -203,7 +215,7 @@ def ending(
     match job.state:
         case JobState.COMPLETED:
             return [
-                f"{'Failed' if words.has_failed(job, progress) else 'Completed'}: {_outcome(job, progress)}",
+                f"{'Failed' if formatting.has_failed(job, progress) else 'Completed'}: {_outcome(job, progress)}",
                 *_error_report(job, progress),
                 *methods,
                 *_which_failed(job, progress, reasons),
@@ -211,21 +223,21 @@ def ending(
                 next_step(job, None),
             ]
         case JobState.PAUSED | JobState.PAUSING:
-            where = f"{str(job.state).capitalize()} at {words.far(job, progress)}."
+            where = f"{str(job.state).capitalize()} at {formatting.far(job, progress)}."
             return [" ".join(part for part in (where, job.reason, _resume(job)) if part), *costs]
         case JobState.CANCELLED:
-            finishing = f" {words.visits(busy)} still finishing." if busy else ""
-            return [f"Cancelled at {words.far(job, progress)}.{finishing} Results so far are kept."]
+            finishing = f" {formatting.visits(busy)} still finishing." if busy else ""
+            return [f"Cancelled at {formatting.far(job, progress)}.{finishing} Results so far are kept."]
         case JobState.FAILED:
             return [f"Failed: {job.reason}"]
         case JobState.ARCHIVED:
-            return [f"Archived at {words.far(job, progress)}. Its results were deleted."]
-    return [f"Left at {words.far(job, progress)}. Go on with 'gossamer job resume {identifier}'."]
+            return [f"Archived at {formatting.far(job, progress)}. Its results were deleted."]
+    return [f"Left at {formatting.far(job, progress)}. Go on with 'gossamer job resume {identifier}'."]
 
 
 def _error_report(job: Job, progress: Progress) -> list[str]:
     """The command that shows what the line before calls the error report."""
-    is_named = progress.sites_failed and not words.is_of_pages(job)
+    is_named = progress.sites_failed and not formatting.is_of_pages(job)
     return [f"Error report: gossamer job errors {short(job.id)}"] if is_named else []
 
 
@@ -240,20 +252,20 @@ def retried(done: Retried, progress: Progress, identifier: str, unfinished: int 
         if not final and not progress.pages_failed:
             return ["Nothing of this job failed, so there is nothing to try again."]
         return [f"Nothing to try again: what failed would come to the same. {rest}"]
-    tried = f"{words.several(done.sites, 'domain')}, {words.several(done.pages, 'page')}"
+    tried = f"{formatting.several(done.sites, 'domain')}, {formatting.several(done.pages, 'page')}"
     lines = [f"Trying again what failed: {tried}."]
     if unfinished:
-        lines.append(f"The job also goes on with what was still open: {words.several(unfinished, 'domain')}.")
+        lines.append(f"The job also goes on with what was still open: {formatting.several(unfinished, 'domain')}.")
     if final:
-        lines.append(f"Left alone, since it would come to the same: {words.several(final, 'domain')}. {rest}")
+        lines.append(f"Left alone, since it would come to the same: {formatting.several(final, 'domain')}. {rest}")
     return lines
 
 
 def left(job: Job, progress: Progress, runner: int | None) -> list[str]:
     """The last words of somebody who only watched, about a job that is not at an end."""
-    where = words.far(job, progress)
-    if words.state_word(job, runner) == words.NO_WORKER:
-        return [f"{words.NO_WORKER.capitalize()}, at {where}. {next_step(job, runner)}"]
+    where = formatting.far(job, progress)
+    if formatting.state_word(job, runner) == formatting.NO_WORKER:
+        return [f"{formatting.NO_WORKER.capitalize()}, at {where}. {next_step(job, runner)}"]
     if job.state is JobState.PENDING:
         return [job.reason or f"The job has not been started. {next_step(job, runner)}"]
     return [f"Left at {where}. The job goes on; look again with 'gossamer job watch {short(job.id)}'."]

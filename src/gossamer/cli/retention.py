@@ -1,82 +1,167 @@
-"""Deleting what is no longer wanted: `gossamer job delete`, `job forget`, `system retention`."""
+"""The commands that delete: each says what it would do before, and what it has done after."""
 
-import typer
+import sys
+from typing import Any
 
-from gossamer.cli.command_help import StrictCommand, command_group
-from gossamer.cli.views import JOB, JSON
+from rich.table import Table
+from rich.text import Text
 
-app = command_group()
-system = command_group()
+from gossamer.cli import formatting, prompts, retention_notice, tables
+from gossamer.cli.home import Home
+from gossamer.cli.runtime import say, say_json
+from gossamer.cli.traces import Trace
+from gossamer.errors import UserError
+from gossamer.model.ids import short
+from gossamer.model.states import JobState
+from gossamer.questions.jobs import deleted_at, standing
+from gossamer.questions.system import ahead, tidy
+from gossamer.retain.delete import refuse_at_work
+from gossamer.retain.retainer import NextStep, Outlook
 
-YES = typer.Option(False, "--yes", help="Do not ask: it is meant.")
-
-
-@app.command(cls=StrictCommand)
-def delete(job: str = JOB, yes: bool = YES, as_json: bool = JSON) -> None:
-    """Delete everything a job has found. That it was run, and how it ended, is kept.
-
-    Example:
-
-    \b
-        gossamer job delete 3f9a2c71
-    """
-    from gossamer.cli.deletion import delete_results
-    from gossamer.cli.session import run as run_command
-
-    run_command(lambda home: delete_results(home, job, yes=yes, as_json=as_json))
-
-
-@app.command(cls=StrictCommand)
-def forget(
-    url: str | None = typer.Option(None, "--url", metavar="URL", help="A page to forget.", show_default=False),
-    domain: str | None = typer.Option(
-        None, "--domain", metavar="DOMAIN", help="A domain to forget, with every name below it.", show_default=False
-    ),
-    job: str | None = typer.Option(None, "--job", metavar="ID", help="Only in this job.", show_default=False),
-    yes: bool = YES,
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be removed."),
-    as_json: bool = JSON,
-) -> None:
-    """Remove what all jobs have stored about a page or a domain, for instance because its owner asks.
-
-    Examples:
-
-    \b
-        gossamer job forget --url https://shop.example/about/team --dry-run
-
-        gossamer job forget --domain shop.example --yes
-    """
-    from gossamer.cli.deletion import forget_mentions
-    from gossamer.cli.session import run as run_command
-    from gossamer.errors import UserError
-
-    if (url is None) == (domain is None):
-        raise UserError("usage", "Give one --url, or one --domain.", hint="See 'gossamer job forget --help'.")
-    run_command(lambda home: forget_mentions(home, url, domain, job, yes=yes, dry_run=dry_run, as_json=as_json))
+_STEPS = {
+    NextStep.KEEP: "",
+    NextStep.HIDE: "hide",
+    NextStep.SHOW: "show again",
+    NextStep.DELETE: "delete",
+    NextStep.GO_ON: "go on deleting",
+}
 
 
-@system.command(cls=StrictCommand)
-def retention(
-    dry_run: bool = typer.Option(False, "--dry-run", help="Only what would be done now; nothing is changed."),
-    run: bool = typer.Option(False, "--run", help="Do now what is due. Otherwise whoever works the jobs does it."),
-    as_json: bool = JSON,
-) -> None:
-    """Which results are hidden, and when each job's results are hidden and deleted.
-
-    Examples:
-
-    \b
-        gossamer system retention
-
-        gossamer system retention --dry-run
-    """
-    from gossamer.cli.deletion import run_retention, show_retention
-    from gossamer.cli.session import run as run_command
-    from gossamer.errors import UserError
-
-    if run and dry_run:
-        raise UserError("usage", "Give --run or --dry-run, not both.", hint="See 'gossamer system retention --help'.")
-    if run:
-        run_command(lambda home: run_retention(home, as_json=as_json))
+async def delete_results(home: Home, text: str, *, yes: bool, as_json: bool) -> int:
+    now = await home.ask(standing, text)
+    job, progress = now.job, now.progress
+    refuse_at_work(job, "it cannot be deleted")
+    identifier = short(job.id)
+    found = f"{_matches(progress.records)} and {formatting.several(progress.pages_done, 'page')}"
+    question = f"Delete all of {job.name} ({identifier}): {found}?"
+    if job.state is not JobState.ARCHIVED and not _is_meant(question, yes=yes):
+        return 0
+    rows, left = await home.delete(job)
+    if as_json:
+        said = {"id": str(job.id), "short_id": identifier, "state": str(JobState.ARCHIVED)}
+        say_json({**said, "rows": rows, "files_left": left})
+    elif job.state is JobState.ARCHIVED and not rows:
+        at = await home.ask(deleted_at, str(job.id))
+        say(f"Nothing to do: job {identifier} was deleted already{f', on {retention_notice.date(at)}' if at else ''}.")
     else:
-        run_command(lambda home: show_retention(home, due_only=dry_run, as_json=as_json))
+        still = f"'gossamer job list --include-archived' still shows that job {identifier} was run."
+        say(f"Deleted {formatting.several(rows, 'row')}. {still}")
+    _say_left(left, quiet=as_json)
+    return 0
+
+
+async def forget_mentions(
+    home: Home, url: str | None, domain: str | None, text: str | None, *, yes: bool, dry_run: bool, as_json: bool
+) -> int:
+    traces = await home.traces(url, domain, text)
+    for one in traces.found:
+        say(_sentence(one), quiet=as_json)
+    removed, left = bool(traces.found), 0
+    if not dry_run:
+        await traces.refuse_at_work()
+        if traces.found and not _is_meant("Remove all of this for good?", yes=yes):
+            return 0
+        removed, left = await traces.remove()
+    if as_json:
+        forgotten = removed and not dry_run
+        say_json({"forgotten": forgotten, "jobs": [_as_json(one) for one in traces.found], "files_left": left})
+    elif not removed:
+        say("Nothing here names it.")
+    else:
+        say("Nothing was changed: this was a dry run." if dry_run else "Forgotten.")
+    _say_left(left, quiet=as_json)
+    return 0
+
+
+def _say_left(files: int, *, quiet: bool) -> None:
+    if files:
+        say(
+            f"{formatting.several(files, 'exported file')} could not be removed yet, because the storage does not "
+            "answer or another machine has them. They go as soon as jobs are worked there.",
+            quiet=quiet,
+        )
+
+
+async def show_retention(home: Home, *, due_only: bool, as_json: bool) -> int:
+    """All jobs with results and their dates; or only those with which something would be done now."""
+    found = await home.ask(ahead)
+    shown = [one for one in found if one.step is not NextStep.KEEP] if due_only else found
+    if as_json:
+        say_json([_outlook_json(one) for one in shown])
+        return 0
+    if not shown:
+        say("Nothing is due." if due_only else "No job has results to keep.")
+        return 0
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
+    for title in ("ID", "Name", "State", "Matches", "Hidden", "Deleted", "Due now"):
+        table.add_column(title, justify="right" if title == "Matches" else "left", no_wrap=title != "Name")
+    for one in shown:
+        job, hidden_at = one.job, one.job.hidden_at or one.hides_at
+        dates = (retention_notice.date(hidden_at), retention_notice.date(one.deletes_at))
+        table.add_row(short(job.id), Text(job.name), str(job.state), f"{job.records:,}", *dates, _STEPS[one.step])
+    tables.show(table)
+    if any(one.step is not NextStep.KEEP for one in shown):
+        say("What is due is done while jobs are worked, or now with 'gossamer system retention --run'.")
+    return 0
+
+
+async def run_retention(home: Home, *, as_json: bool) -> int:
+    tidied = await home.ask(tidy)
+    done, left = tidied.report, tidied.left
+    if as_json:
+        ids = {name: [str(one) for one in getattr(done, name)] for name in ("hidden", "shown", "deleted")}
+        say_json({**ids, "rows": done.rows, "files_left": left})
+        return 0
+    hidden, deleted = (formatting.several(len(some), "job") for some in (done.hidden, done.deleted))
+    say(f"Hidden: {hidden}. Deleted: {deleted}, {formatting.several(done.rows, 'row')}.")
+    if done.shown:
+        say(f"Shown again: {formatting.several(len(done.shown), 'job')}.")
+    _say_left(left, quiet=False)
+    return 0
+
+
+def _is_meant(question: str, *, yes: bool) -> bool:
+    """What cannot be undone is asked about; a script must have said it before."""
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise UserError(
+            "confirm.needed", "This cannot be undone, and nobody is here to ask.", hint="Repeat with --yes."
+        )
+    meant = prompts.confirm(question, err=True)
+    if not meant:
+        say("Nothing was changed.")
+    return meant
+
+
+def _sentence(one: Trace) -> str:
+    pages, mentions = formatting.several(one.pages, "page"), formatting.several(one.mentions, "mention")
+    return f"{one.name} ({short(one.job_id)}): {pages}, {_matches(one.records)}, {mentions} elsewhere"
+
+
+def _matches(count: int) -> str:
+    return f"{count:,} match{'' if count == 1 else 'es'}"
+
+
+def _as_json(one: Trace) -> dict[str, Any]:
+    return {
+        "id": str(one.job_id),
+        "short_id": short(one.job_id),
+        "pages": one.pages,
+        "matches": one.records,
+        "mentions": one.mentions,
+    }
+
+
+def _outlook_json(one: Outlook) -> dict[str, Any]:
+    return {
+        "id": str(one.job.id),
+        "short_id": short(one.job.id),
+        "name": one.job.name,
+        "state": str(one.job.state),
+        "matches": one.job.records,
+        "hidden_at": formatting.stamp(one.job.hidden_at),
+        "hides_at": formatting.stamp(one.hides_at),
+        "deletes_at": formatting.stamp(one.deletes_at),
+        "due": _STEPS[one.step] or None,
+    }

@@ -1,91 +1,192 @@
-"""`gossamer scrape`: single pages, one or many, without a server and without an account."""
+"""`gossamer scrape` at work: a job for the pages, followed to its end, and a line of JSON for each."""
 
+import sys
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+from uuid import UUID
 
+import orjson
 import typer
 
-from gossamer.cli.command_help import StrictCommand, command_group
-from gossamer.cli.limits import MAX_CREDITS, MAX_USD
-from gossamer.cli.views import PROCESSES
+from gossamer.cli import formatting, report
+from gossamer.cli.command_group import as_called
+from gossamer.cli.home import Home
+from gossamer.cli.main import FAILED
+from gossamer.cli.screen import QuietScreen, Screen, choose_screen
+from gossamer.errors import UserError
+from gossamer.export.write import write_file, write_stream
+from gossamer.intake.addresses import AddressList, read_address_file, read_addresses
+from gossamer.intake.scrape import scrape_request, with_usual_cap
+from gossamer.intake.textfile import name_of, read_text
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.money import Cap
+from gossamer.model.states import JobState, PageState
+from gossamer.questions.pages import scraped
+from gossamer.questions.submitting import house_rules
 
-if TYPE_CHECKING:
-    from gossamer.cli.home import Home
+_AT_ONCE = 50  # results in memory
 
-app = command_group()
+_EXPECTED_RULES = 'Expected JSON like {"title": "h1", "price": {"css": ".price", "type": "price"}}.'
 
 
-@app.command(cls=StrictCommand)
-def scrape(
-    urls: list[str] = typer.Argument(None, help="Addresses of pages.", metavar="[URL]...", show_default=False),
-    file: Path | None = typer.Option(
-        None,
-        "--file",
-        metavar="FILE",
-        help="More of them, one per line, CSV with a 'url' column or an Excel workbook; '-' reads standard input.",
-        show_default=False,
-    ),
-    formats: list[str] = typer.Option(
-        None,
-        "--format",
-        metavar="NAME,NAME,...",
-        help="What you want: html, raw, text, markdown, links, metadata, structured, extract, screenshot. "
-        "markdown if not given.",
-        show_default=False,
-    ),
-    extract: Path | None = typer.Option(
-        None, "--extract", metavar="RULES.json", help="Fields to take out of each page.", show_default=False
-    ),
-    whole_page: bool = typer.Option(
-        False, "--whole-page", help="Markdown of the whole page, with its menus, banners and footers."
-    ),
-    output: Path = typer.Option(Path("-"), "--output", help="Write this file; '-' for standard output."),
-    plain: bool = typer.Option(False, "--plain", help="Of one page in one format: only that, no JSON around it."),
-    mode: str | None = typer.Option(
-        None, "--mode", metavar="MODE", help="free-only, hybrid or premium-only, as for 'job run'.", show_default=False
-    ),
-    ladder: str | None = typer.Option(
-        None, "--ladder", metavar="RUNGS", help="Your own instead, like direct,scrapingbee-js.", show_default=False
-    ),
-    max_credits: int | None = MAX_CREDITS,
-    max_usd: float | None = MAX_USD,
-    name: str = typer.Option("", "--name", help="What the job is called in 'job list'.", show_default=False),
-    processes: int | None = PROCESSES,
-    detach: bool = typer.Option(False, "--detach", help="Work in the background; say only which job it is."),
-    as_json: bool = typer.Option(False, "--json", help="Errors in JSON too, and no progress."),
-) -> None:
-    """Fetch single pages, exactly those you name, and print what you want of each as a line of JSON.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was typed."""
 
-    Robots.txt is obeyed, and no site is asked more often than once a second, as in every job.
+    urls: tuple[str, ...]
+    file: Path | None
+    formats: tuple[str, ...]
+    extract: Path | None
+    mode: str | None
+    ladder: str | None
+    name: str
+    cap: Cap
+    only_main_content: bool = True
 
-    Examples:
+    def listed(self) -> AddressList:
+        if self.file is None:
+            return read_addresses(self.urls)
+        listed = read_address_file(self.file)
+        return read_addresses([*self.urls, *listed.urls]) if self.urls else listed
 
-    \b
-        gossamer scrape https://example.com/ --plain
 
-        gossamer scrape https://example.com/a https://example.com/b --format markdown,metadata
-
-        gossamer scrape --file urls.txt --extract rules.json --output pages.jsonl
-
-    The exit code is 0 if all pages were read, and 1 if some were not.
-    """
-    from gossamer.cli.scraping import Wanted, scrape_pages
-    from gossamer.cli.session import run as run_command
-    from gossamer.intake.limits import cap_of
-
-    wanted = Wanted(
-        tuple(urls or ()),
-        file,
-        tuple(part for text in formats or () for part in text.split(",") if part.strip()),
-        extract,
-        mode,
-        ladder,
-        name,
-        cap_of(max_credits, max_usd, None, None),
-        only_main_content=not whole_page,
+async def scrape_pages(
+    home: Home, wanted: Wanted, output: Path, *, plain: bool, processes: int | None, detach: bool, quiet: bool
+) -> int:
+    home.check()
+    house = await home.ask(house_rules)
+    listed = wanted.listed()
+    rules = _read_rules(wanted.extract) if wanted.extract else None
+    request = scrape_request(
+        listed,
+        house.rungs,
+        formats=wanted.formats,
+        rules=rules,
+        mode=wanted.mode,
+        ladder=wanted.ladder,
+        name=wanted.name,
+        cap=wanted.cap,
+        only_main_content=wanted.only_main_content,
     )
+    if plain:
+        _refuse_more_than_one(listed, request.params.get("formats") or ["markdown"])
+    many = len(listed.urls) > 1
+    if listed.duplicates:
+        _tell(f"Removed {formatting.several(listed.duplicates, 'duplicate')}.", quiet=quiet)
+    job = (await home.submit(with_usual_cap(request, Cap(house.max_credits)))).job
+    if many or detach:
+        _tell(f"Job {short(job.id)}: {formatting.several(len(listed.urls), 'page')}.", quiet=quiet)
+    if detach:
+        await home.let_work(processes)
+        _tell(f"It runs in the background. Look with 'gossamer job status {short(job.id)}'.", quiet=quiet)
+        return 0
+    screen: Screen = choose_screen(quiet=False, to_errors=True) if many and not quiet else QuietScreen()
+    job = await home.follow(job.id, screen, processes or min(len(listed.targets), house.processes))
+    if job.state is not JobState.COMPLETED:
+        for line in _unfinished(job):
+            _tell(line)
+        return report.exit_code(job)
+    counted = _Counted()
+    await _write(output, _plain(home, job.id, listed, counted) if plain else _lines(home, job.id, listed, counted))
+    if many or counted.failed:
+        _tell(_sentence(counted, output), quiet=quiet)
+    return FAILED if counted.failed else 0
 
-    async def work(home: "Home") -> int:
-        return await scrape_pages(home, wanted, output, plain=plain, processes=processes, detach=detach, quiet=as_json)
 
-    run_command(work)
+@dataclass(slots=True)
+class _Counted:
+    read: int = 0
+    failed: int = 0
+    why: str = ""
+
+
+async def _objects(home: Home, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[dict[str, Any]]:
+    """What came of each address, in the order they were given."""
+    for start in range(0, len(listed.urls), _AT_ONCE):
+        for page in await home.ask(scraped, str(job_id), list(listed.urls[start : start + _AT_ONCE])):
+            is_read = page["status"] == PageState.DONE
+            counted.read += is_read
+            counted.failed += not is_read
+            counted.why = counted.why or page["error"] or ""
+            yield page
+
+
+async def _lines(home: Home, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[bytes]:
+    async for one in _objects(home, job_id, listed, counted):
+        yield formatting.json_text(one).encode() + b"\n"
+
+
+async def _plain(home: Home, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[bytes]:
+    """The content alone: text as it is, what has parts as JSON."""
+    known = {"url", "status", "error", "reason", "http_status", "tries", "files", "final_url", "crawl_method"}
+    known |= {"timestamp", "content_type", "bytes", "title", "language"}
+    async for one in _objects(home, job_id, listed, counted):
+        for name, content in one.items():
+            if name in known or content is None:
+                continue
+            text = content if isinstance(content, str) else formatting.json_text(content, indent=True)
+            yield text.encode() + b"\n"
+
+
+async def _write(output: Path, chunks: AsyncIterator[bytes]) -> None:
+    if str(output) != "-":
+        await write_file(output, chunks)
+        return
+    # On a screen, what a page says must not steer the terminal.
+    await write_stream(sys.stdout.buffer, formatting.for_screen(chunks) if sys.stdout.isatty() else chunks)
+    sys.stdout.buffer.flush()
+
+
+def _read_rules(path: Path) -> Mapping[str, Any]:
+    text = read_text(path, "rules", _EXPECTED_RULES)
+    try:
+        rules = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise UserError(
+            "rules.invalid",
+            f"{name_of(path)}, line {error.lineno}: this is not JSON ({error.msg.partition(':')[0]}).",
+            hint=_EXPECTED_RULES,
+        ) from error
+    if not isinstance(rules, dict):
+        raise UserError("rules.invalid", f"{name_of(path)} holds no object of rules.", hint=_EXPECTED_RULES)
+    return rules
+
+
+def _refuse_more_than_one(listed: AddressList, formats: list[str]) -> None:
+    if len(listed.urls) > 1 or len(formats) > 1:
+        what = f"{formatting.several(len(listed.urls), 'page')} in {formatting.several(len(formats), 'format')}"
+        raise UserError(
+            "scrape.plain", f"--plain is for one page in one format, this is {what}.", hint="Leave --plain out."
+        )
+
+
+def _unfinished(job: Job) -> list[str]:
+    identifier = short(job.id)
+    if job.state in (JobState.CANCELLED, JobState.FAILED):
+        why = f": {job.reason}" if job.reason else ""
+        return [f"Job {identifier} was {job.state}{why}."]
+    return [
+        f"Job {identifier} is {job.state}. {job.reason}".rstrip(),
+        f"Go on with 'gossamer job resume {identifier}', "
+        f"then have all of it with 'gossamer job export {identifier} --output pages.jsonl'.",
+    ]
+
+
+def _sentence(counted: _Counted, output: Path) -> str:
+    place = "" if str(output) == "-" else f" Written to {output}."
+    if not counted.failed:
+        return f"{formatting.several(counted.read, 'page')} read.{place}"
+    total = counted.read + counted.failed
+    if total == 1:
+        return f"The page could not be read: {counted.why}."
+    pages = formatting.several(total, "page")
+    return f"{counted.read:,} of {pages} read, {counted.failed:,} failed ({counted.why}).{place}"
+
+
+def _tell(text: str, *, quiet: bool = False) -> None:
+    """On the error stream: the other one is for results."""
+    if not quiet:
+        typer.echo(as_called(formatting.printable(text)), err=True)

@@ -10,8 +10,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.cli import words
-from gossamer.cli.command_help import as_called
+from gossamer.cli import formatting
+from gossamer.cli.command_group import as_called
 from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import JobState
@@ -102,7 +102,7 @@ def draw(job: Job, progress: Progress, note: str) -> RenderableType:
     bar.add_column(no_wrap=True)
     done, total = progress.pages_ended, progress.pages_expected
     bar.add_row(
-        ProgressBar(total=max(total, 1), completed=done), Text(f"{words.percent(done, total) if total else 0}%")
+        ProgressBar(total=max(total, 1), completed=done), Text(f"{formatting.percent(done, total) if total else 0}%")
     )
     lines: list[RenderableType] = [
         head,
@@ -121,18 +121,18 @@ def _state(job: Job) -> tuple[str, str]:
 
 
 def _pace(progress: Progress) -> list[str]:
-    parts = [words.pages_far(progress), f"{progress.pages_per_minute:,.0f} pages/min"]
+    parts = [formatting.pages_far(progress), f"{progress.pages_per_minute:,.0f} pages/min"]
     if progress.left is not None:
-        parts.append(f"ETA {'at least ' if progress.left_is_least else ''}~{words.duration(progress.left)}")
+        parts.append(f"ETA {'at least ' if progress.left_is_least else ''}~{formatting.duration(progress.left)}")
     return parts
 
 
 def _outcome(job: Job, progress: Progress) -> list[str]:
-    pages = f"{words.several(progress.pages_failed, 'page')} failed"
-    if words.is_of_pages(job):
-        return [words.found(job, progress), pages]
-    domains = f"{words.several(progress.sites_failed, 'domain')} failed"
-    return [words.domains(progress), words.found(job, progress), domains, pages]
+    pages = f"{formatting.several(progress.pages_failed, 'page')} failed"
+    if formatting.is_of_pages(job):
+        return [formatting.found(job, progress), pages]
+    domains = f"{formatting.several(progress.sites_failed, 'domain')} failed"
+    return [formatting.domains(progress), formatting.found(job, progress), domains, pages]
 
 
 def choose_screen(*, quiet: bool, to_errors: bool = False) -> Screen:

@@ -9,20 +9,17 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import orjson
 import platformdirs
 import typer
 
-from gossamer.errors import GossamerError, UserError
+from gossamer.errors import UserError
 from gossamer.settings import Settings, read_settings
 
-if TYPE_CHECKING:
-    from gossamer.client import AsyncClient, ClientError, ProblemError
-
 LOCAL = "local"
+
 _HINT = "Log in with 'gossamer login URL', or set GOSSAMER_API_KEY."
 
 
@@ -36,10 +33,6 @@ class Login:
 
     def __repr__(self) -> str:
         return f"Login({self.url!r})"
-
-
-class SaidThere(UserError):
-    """What a server has said, by its own code."""
 
 
 def chosen(settings: Settings) -> Login | None:
@@ -131,44 +124,3 @@ def tell(login: Login) -> None:
     """On the error stream: what a command prints is the same wherever it looks."""
     if "--json" not in sys.argv:
         typer.echo(f"Server: {login.url}", err=True)
-
-
-def open_client(login: Login, settings: Settings) -> "AsyncClient":
-    from gossamer.client import AsyncClient
-
-    return AsyncClient(login.url, login.key, ca_file=settings.ca_file)
-
-
-_PARAMS = "#/body/params/"
-
-
-def _of_an_option(error: "ProblemError") -> SaidThere | None:
-    """What is wrong with a parameter of a recipe, by the option that it was given with."""
-    from gossamer.recipes.registry import flag_of
-
-    first = error.errors[0] if error.errors else {}
-    pointer = str(first.get("pointer", ""))
-    if not pointer.startswith(_PARAMS):
-        return None
-    option = flag_of(pointer.removeprefix(_PARAMS).partition("/")[0])
-    return SaidThere(error.code, f"{option}: {first['detail']}.", hint="See what it takes with --help.")
-
-
-def told(error: "ClientError", login: Login) -> GossamerError:
-    """What went wrong, as commands say it."""
-    from gossamer.client import BadKey, ProblemError, ServerError
-
-    if isinstance(error, BadKey):
-        hint = f"Log in again with 'gossamer login {login.url}'."
-        if login.is_from_settings:
-            hint = "It is the key in GOSSAMER_API_KEY: correct or unset that."
-        return UserError("remote.key", f"{login.url} does not accept the key: {error.detail}", hint=hint)
-    if isinstance(error, ProblemError) and not isinstance(error, ServerError):
-        return _of_an_option(error) or SaidThere(error.code, error.detail, hint=error.command_hint)
-    if isinstance(error, ProblemError):
-        request = f" (request {error.request_id})" if error.request_id else ""
-        return GossamerError(f"{login.url}: {error}{request}")
-    if "TLS" in str(error):
-        plain = login.url.replace("https://", "http://", 1)
-        return GossamerError(f"{error} If it is a server without TLS, its address is {plain}.")
-    return GossamerError(f"{error} Check the address and your connection, or use this machine with --local.")

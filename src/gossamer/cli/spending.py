@@ -1,28 +1,39 @@
-"""What all jobs together have spent, as people and scripts read it."""
+"""`gossamer system credits` and `job cost-report`: what providers, jobs and domains have cost."""
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from gossamer.cli import provider_books, tables, words
+from gossamer.cli import costs, formatting, tables
 from gossamer.cli.costs import spent_json
+from gossamer.cli.export import Asking
+from gossamer.cli.export_to_file import write_directly
 from gossamer.cli.home import Home
-from gossamer.cli.session import say, say_json
+from gossamer.cli.runtime import say, say_json
+from gossamer.export.bill_words import sum_of
+from gossamer.export.costs import COSTS
 from gossamer.ledger.methods import provider_name
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import ACCOUNT, MICROS, NOTHING, Amount, Budget, BudgetKey, Cap, Price, Scope, dollars, shown
+from gossamer.questions.found import spent
 from gossamer.questions.spending import Spending, spending
 from gossamer.store.charges import Expense
+
+if TYPE_CHECKING:
+    from gossamer.fetch.providers import Account
 
 
 async def show_spending(home: Home, limit: int, *, as_json: bool, ask: bool = True) -> int:
     """With `ask`, providers are asked what is left there; without, nobody is."""
     found = await home.ask(spending, ask=ask)
     if as_json:
-        say_json({**_as_json(found), "accounts": provider_books.as_json(found.books)})
+        say_json({**_as_json(found), "accounts": balances_json(found.books)})
         return 0
-    for line in (*_lines(found), *provider_books.lines(found.books)):
+    for line in (*_lines(found), *balance_lines(found.books)):
         say(line)
     if found.providers_month:
         say("")
@@ -91,7 +102,7 @@ def _jobs(by_job: Sequence[tuple[Job | None, UUID, Amount]]) -> Any:
     cells = [
         [
             short(job_id),
-            words.printable(job.name) if job else "",
+            formatting.printable(job.name) if job else "",
             str(job.state) if job else "",
             f"{amount.credits:,}",
             dollars(amount.micros),
@@ -136,4 +147,81 @@ def _budget_json(budget: Budget, cap: Cap, providers: Mapping[str, Expense]) -> 
             name: {"requests": one.requests, "assumed": one.assumed, **spent_json(one.amount)}
             for name, one in providers.items()
         },
+    }
+
+
+async def show_cost_report(
+    home: Home, text: str, limit: int, form: str | None, output: Path | None, *, as_json: bool
+) -> int:
+    """The dearest domains first, on a terminal; all of them, by domain, as CSV in a file or a pipe."""
+    piped = not as_json and not sys.stdout.isatty()
+    if form is not None or output or piped:
+        return await write_directly(home, text, Asking("costs", form), output or Path("-"), as_json=as_json)
+    found = await home.ask(spent, text, limit)
+    if as_json:
+        names = [column.name for column in COSTS.columns]
+        say_json([dict(zip(names, line, strict=True)) for line in found.rows])
+        return 0
+    cells = [
+        [str(line[0]), *(f"{number:,}" for number in line[1:-1]), dollars(round(float(line[-1] or 0) * MICROS))]
+        for line in found.rows
+    ]
+    titles = ["Domain", "Pages", "Direct", "Provider", "JS rendering", "Credits", "Cost"]
+    tables.show(tables.plain(titles, cells, right=titles[1:]))
+    more = " More of them: --limit." if found.total > limit else ""
+    say(f"{len(cells):,} of {formatting.several(found.total, 'domain')}, the dearest first.{more}")
+    say(f"In all: {sum_of(found.costs.budget.spent)}.")
+    for line in (*costs.method_lines(found.costs.bill, tables.width()), *costs.besides(found.costs.bill)):
+        say(line)
+    say(f"As a file:\n  gossamer job cost-report {short(found.job.id)} --output cost_report.csv")
+    return 0
+
+
+_RENEWING = {provider_name("scrapingbee")}  # the date of others is another one: of the beginning, or not described
+
+_SAID = {
+    "HTTP 401": "It does not accept the key (HTTP 401)",
+    "HTTP 403": "It does not accept the key (HTTP 403)",
+    "HTTP 429": "It was asked too often, try again in a minute (HTTP 429)",
+}
+
+Balances = Mapping[str, "Account | str"]
+"""By provider: its books, or why they cannot be read."""
+
+
+def balance_lines(told: Balances) -> list[str]:
+    """`Left at ScrapingBee: 982 of 1,000 credits, until 2026-12-01.`"""
+    return [_balance_line(provider_name(name), one) for name, one in told.items()]
+
+
+def _balance_line(name: str, one: "Account | str") -> str:
+    if isinstance(one, str):
+        return f"Left at {name}: not known ({_SAID.get(one, one)})."
+    if one.remaining is None:
+        return f"Left at {name}: not known (it does not say)."
+    of = f" of {one.limit:,}" if one.limit is not None else ""
+    renews = _day(one.renews) if name in _RENEWING else ""
+    return f"Left at {name}: {one.remaining:,}{of} credits{f', until {renews}' if renews else ''}."
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text[:10]).isoformat()
+    except ValueError:
+        return ""
+
+
+def balances_json(told: Balances) -> dict[str, Any]:
+    return {
+        name: {"error": one}
+        if isinstance(one, str)
+        else {
+            "remaining": one.remaining,
+            "used": one.used,
+            "limit": one.limit,
+            "at_once": one.at_once,
+            "running": one.running,
+            "error": None,
+        }
+        for name, one in told.items()
     }

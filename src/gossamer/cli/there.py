@@ -1,15 +1,21 @@
 """A home behind a server: the same questions go to it as JSON, and what is to be done is done by its own endpoints."""
 
+import asyncio
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from inspect import signature
-from typing import Concatenate, ParamSpec, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, get_type_hints
 from uuid import UUID
 
 from gossamer import __version__
-from gossamer.cli.home import Trace
+from gossamer.cli import formatting
+from gossamer.cli.lazy import lazy_module
+from gossamer.cli.login import explained, open_client
 from gossamer.cli.screen import Screen
-from gossamer.client import AsyncClient
-from gossamer.client.answers import Export, Forgotten
+from gossamer.cli.servers import Login, tell
+from gossamer.client import AsyncClient, ClientError, ServerError, TooManyRequests, Unreachable
+from gossamer.client.answers import Export
 from gossamer.errors import GossamerError, UserError
 from gossamer.export.make import Order
 from gossamer.intake.control import Retried
@@ -18,14 +24,37 @@ from gossamer.intake.submit import Submitted
 from gossamer.model.job import Job, JobRequest, Target
 from gossamer.model.ladders import Mode
 from gossamer.model.money import MEGABYTE, MICROS, Cap
+from gossamer.model.states import OVER, JobState
 from gossamer.model.webhook import Delivery
 from gossamer.questions import jobs
+from gossamer.questions.jobs import Standing, standing
 from gossamer.questions.submitting import Walk, foreseen
 from gossamer.questions.view import View
 from gossamer.questions.wire import Unreadable, pack, unpack
+from gossamer.settings import Settings
+
+if TYPE_CHECKING:
+    from gossamer.cli import probing, traces
+    from gossamer.cli.traces import Traces
+else:
+    # Only few commands need one of these.
+    probing = lazy_module("gossamer.cli.probing")
+    traces = lazy_module("gossamer.cli.traces")
 
 P = ParamSpec("P")
+
 T = TypeVar("T")
+
+
+@asynccontextmanager
+async def open_home(login: Login, settings: Settings) -> AsyncIterator["RemoteHome"]:
+    """The home behind a server. Errors of the client are raised as commands print them."""
+    tell(login)
+    async with open_client(login, settings) as client:
+        try:
+            yield RemoteHome(client)
+        except ClientError as error:
+            raise explained(error, login) from error
 
 
 class RemoteHome:
@@ -64,9 +93,7 @@ class RemoteHome:
     ) -> Forecast | None:
         probed = None
         if probe:
-            from gossamer.cli.probing_there import look_first
-
-            probed = await look_first(self, walk, targets, probe, quiet=quiet)
+            probed = await probing.probe_there(self, walk, targets, probe, quiet=quiet)
         return await self.ask(foreseen, walk, [target.given for target in targets], probed)
 
     async def submit(self, request: JobRequest) -> Submitted:
@@ -109,8 +136,6 @@ class RemoteHome:
         return Retried(done.sites, done.pages)
 
     async def follow(self, job_id: UUID, screen: Screen, processes: int | None) -> Job:
-        from gossamer.cli.follow_there import RemoteFollower
-
         return await RemoteFollower(self, job_id, screen).follow()
 
     async def let_work(self, processes: int | None) -> None:
@@ -167,25 +192,10 @@ class RemoteHome:
     async def delete(self, job: Job) -> tuple[int, int]:
         return (await self.client.delete(job.id)).rows, 0
 
-    async def traces(self, url: str | None, domain: str | None, job: str | None) -> "RemoteTraces":
+    async def traces(self, url: str | None, domain: str | None, job: str | None) -> "Traces":
         job_id = (await self.ask(jobs.find, job)).id if job else None
         found = await self.client.forget(url=url, domain=domain, job=job_id, dry_run=True)
-        return RemoteTraces(self.client, url, domain, job_id, found)
-
-
-class RemoteTraces:
-    def __init__(
-        self, client: AsyncClient, url: str | None, domain: str | None, job: UUID | None, found: Forgotten
-    ) -> None:
-        self._client, self._url, self._domain, self._job = client, url, domain, job
-        self.found = [Trace(UUID(one.job_id), one.name, one.pages, one.records, one.mentions) for one in found.jobs]
-
-    async def refuse_at_work(self) -> None:
-        """The server refuses it, before anything is removed."""
-
-    async def remove(self) -> tuple[bool, int]:
-        done = await self._client.forget(url=self._url, domain=self._domain, job=self._job)
-        return done.forgotten, 0
+        return traces.RemoteTraces(self.client, url, domain, job_id, found)
 
 
 def _limits(cap: Cap) -> dict[str, int | float]:
@@ -197,3 +207,78 @@ def _limits(cap: Cap) -> dict[str, int | float]:
         "max_residential_mb": None if cap.bytes is None else cap.bytes // MEGABYTE,
     }
     return {name: value for name, value in named.items() if value is not None}
+
+
+_PATIENCE = 600.0  # seconds for which a server that does not answer is waited for
+
+
+class RemoteFollower:
+    """As with a job that is worked here, the first Ctrl-C pauses it. The second one leaves."""
+
+    def __init__(self, home: "RemoteHome", job_id: UUID, screen: Screen) -> None:
+        self._home = home
+        self._job_id = job_id
+        self._screen = screen
+        self._interrupts = 0
+        self._left = asyncio.Event()
+        self._shown: Standing | None = None
+
+    async def follow(self) -> Job:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        for name in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(name, self._left.set)
+        try:
+            with self._screen:
+                return await self._watch()
+        finally:
+            for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                loop.remove_signal_handler(name)
+
+    def _interrupt(self) -> None:
+        self._interrupts += 1
+        if self._interrupts > 1:
+            self._left.set()
+
+    async def _watch(self) -> Job:
+        asked = False
+        while True:
+            now = await self._look()
+            self._screen.show(now.job, now.progress, self._note(now))
+            if now.job.state in OVER or now.job.state is JobState.PAUSED or self._left.is_set():
+                return now.job
+            if self._interrupts and not asked:
+                asked = True
+                with suppress(ClientError):  # it ended or was paused in this very moment: the next look shows it
+                    await self._home.pause(now.job)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._home.pace):
+                    await self._left.wait()
+
+    async def _look(self) -> Standing:
+        """How it stands. A server that does not answer is waited for: the job goes on without us."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _PATIENCE
+        while True:
+            try:
+                self._shown = await self._home.ask(standing, str(self._job_id))
+            except (Unreachable, ServerError, TooManyRequests) as error:
+                if self._shown is None or self._interrupts or self._left.is_set() or loop.time() > until:
+                    raise GossamerError(
+                        f"{error} The job goes on there, at the latest when the server is back: look again with "
+                        "'gossamer job list'."
+                    ) from error
+                note = "The server does not answer: waiting. The job goes on when it is back or before; Ctrl-C leaves."
+                self._screen.show(self._shown.job, self._shown.progress, note)
+                await asyncio.sleep(self._home.pace)
+            else:
+                return self._shown
+
+    def _note(self, now: Standing) -> str:
+        if now.job.state is JobState.PAUSING:
+            note = f"{now.job.reason} Pausing... {formatting.finishing(now.busy, now.paid)}. ".lstrip()
+            return note + "Ctrl-C leaves; nothing is lost either way."
+        if now.job.state is JobState.PENDING:
+            return now.job.reason or "It waits for another job of the account to end."
+        nobody = "Nobody works the jobs of this server at the moment." if now.runner is None else ""
+        return now.job.reason or nobody or f"Worked by {self._home.client.url}."

@@ -1,195 +1,221 @@
-"""`gossamer webhook`: who is told what happens to jobs, and what was sent to them."""
+"""`gossamer webhook`: webhooks and what was sent to them."""
 
-import typer
+import asyncio
+from datetime import timedelta
+from typing import Any
 
-from gossamer.cli.command_help import StrictCommand, command_group
-from gossamer.cli.views import JSON
+from rich.table import Table
+from rich.text import Text
 
-app = command_group(help="Tell other programs what happens to jobs.", no_args_is_help=True)
-
-ENDPOINT = typer.Argument(help="The webhook's id, as 'gossamer webhook list' shows it.", metavar="ID")
-
-
-@app.command(cls=StrictCommand)
-def add(
-    url: str = typer.Argument(help="Where messages are sent, by POST.", metavar="URL"),
-    events: str = typer.Option(
-        "", "--events", help="Only these, separated by commas; all but job.pages if not given.", metavar="NAME,NAME,..."
-    ),
-    as_json: bool = JSON,
-) -> None:
-    """Add a webhook. Its secret is shown now and never again.
-
-    Examples:
-
-    \b
-        gossamer webhook add https://example.com/hooks
-
-        gossamer webhook add https://example.com/hooks --events job.completed,job.failed,export.ready
-    """
-    from gossamer.cli.session import run as run_command
-    from gossamer.cli.webhook_work import add_endpoint
-
-    run_command(lambda home: add_endpoint(home, url, events, as_json=as_json))
+from gossamer.cli import formatting, tables
+from gossamer.cli.home import Home
+from gossamer.cli.main import FAILED
+from gossamer.cli.runtime import say, say_json
+from gossamer.deliver.webhooks import read_events
+from gossamer.errors import UserError
+from gossamer.model.ids import short
+from gossamer.model.webhook import Delivery, DeliveryState, Endpoint
+from gossamer.questions import webhooks
+from gossamer.settings.forms import parse_duration
 
 
-@app.command("list", cls=StrictCommand)
-def list_endpoints(as_json: bool = JSON) -> None:
-    """The webhooks there are, and how they do.
-
-    Example:
-
-    \b
-        gossamer webhook list
-    """
-    from gossamer.cli.session import run as run_command
-    from gossamer.cli.webhook_views import show_endpoints
-
-    run_command(lambda home: show_endpoints(home, as_json=as_json))
-
-
-@app.command("test", cls=StrictCommand)
-def try_endpoint(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
-    """Send a test message now, and say what came back.
-
-    Example:
-
-    \b
-        gossamer webhook test 3f9a2c71
-    """
-    from gossamer.cli.session import run as run_command
-    from gossamer.cli.webhook_work import send_test
-
-    run_command(lambda home: send_test(home, endpoint, as_json=as_json))
+async def show_endpoints(home: Home, *, as_json: bool) -> int:
+    found = await home.ask(webhooks.hooks)
+    if as_json:
+        say_json([endpoint_json(endpoint) for endpoint in found])
+        return 0
+    if not found:
+        say("No webhooks. Add one with 'gossamer webhook add https://example.com/hooks'.")
+        return 0
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("ID", "State", "URL", "Events", "How it does"):
+        table.add_column(title, no_wrap=title in ("ID", "State"), overflow="fold")
+    for endpoint in found:
+        events = ", ".join(sorted(endpoint.events)) or "all but job.pages"
+        table.add_row(short(endpoint.id), str(endpoint.state), Text(endpoint.url), events, Text(_health(endpoint)))
+    tables.show(table)
+    return 0
 
 
-@app.command(cls=StrictCommand)
-def deliveries(
-    endpoint: str = typer.Argument("", help="Only those of this webhook.", metavar="[ID]", show_default=False),
-    state: str = typer.Option("", "--state", help="Only such.", metavar="pending|delivered|failed"),
-    limit: int = typer.Option(20, min=1, max=1_000, help="Newest first, at most this many."),
-    as_json: bool = JSON,
-) -> None:
-    """What was sent and what came of it, for 30 days.
-
-    Examples:
-
-    \b
-        gossamer webhook deliveries
-
-        gossamer webhook deliveries 3f9a2c71 --state failed
-    """
-    from gossamer.cli.session import run as run_command
-    from gossamer.cli.webhook_views import show_deliveries
-
-    run_command(lambda home: show_deliveries(home, endpoint, state, limit, as_json=as_json))
+def _health(endpoint: Endpoint) -> str:
+    if endpoint.reason:
+        return endpoint.reason
+    if endpoint.failing_since is None:
+        return "well"
+    return f"{formatting.several(endpoint.failures, 'failure')} since {formatting.moment(endpoint.failing_since)[:19]}"
 
 
-@app.command(cls=StrictCommand)
-def replay(
-    delivery: str = typer.Argument(
-        "", help="The message's id, as 'gossamer webhook deliveries' shows it.", metavar="[MESSAGE]", show_default=False
-    ),
-    failed: str = typer.Option(
-        "", "--failed", help="All messages to this webhook that were given up.", metavar="ID", show_default=False
-    ),
-    as_json: bool = JSON,
-) -> None:
-    """Send a message once more, under the same id, whatever became of it.
+async def show_deliveries(home: Home, endpoint: str, state: str, limit: int, *, as_json: bool) -> int:
+    found = await home.ask(webhooks.hook_log, endpoint or None, _state(state) if state else None, limit)
+    if as_json:
+        say_json([delivery_json(one) for one in found])
+        return 0
+    if not found:
+        say("No messages.")
+        return 0
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("Message", "Webhook", "Event", "State", "When", "Tries", "What came back"):
+        table.add_column(title, no_wrap=title != "What came back", overflow="fold")
+    for one in found:
+        cells = (short(one.id), short(one.endpoint_id), str(one.type), str(one.state))
+        table.add_row(*cells, formatting.moment(one.created_at)[:19], str(len(one.attempts)), Text(outcome(one)))
+    tables.show(table)
+    return 0
 
-    Examples:
 
-    \b
-        gossamer webhook replay 81e0b6d4
+def _state(text: str) -> DeliveryState:
+    try:
+        return DeliveryState(text.strip().lower())
+    except ValueError:
+        states = ", ".join(DeliveryState)
+        raise UserError("usage", f"{text!r} is no state of a message.", hint=f"There are {states}.") from None
 
-        gossamer webhook replay --failed 3f9a2c71
-    """
-    from gossamer.cli.session import run as run_command
-    from gossamer.cli.webhook_work import replay_failed, replay_one
-    from gossamer.errors import UserError
 
-    if bool(delivery) == bool(failed):
-        raise UserError(
-            "usage", "Give one message, or a webhook with --failed.", hint="See 'gossamer webhook replay --help'."
+def outcome(one: Delivery) -> str:
+    """Of the last try, and what follows."""
+    if not one.attempts:
+        return "waits to be sent" if one.state is DeliveryState.PENDING else "was not sent"
+    last = one.attempts[-1]
+    said = last.error or f"HTTP {last.status}"
+    told = f"{said} in {formatting.seconds(last.milliseconds)}"
+    if one.state is DeliveryState.PENDING:
+        return f"{told}; again at {formatting.moment(one.due_at)[:19]}"
+    return f"{told}; given up" if one.state is DeliveryState.FAILED else told
+
+
+def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
+    return {
+        "id": str(endpoint.id),
+        "url": endpoint.url,
+        "events": sorted(endpoint.events),
+        "state": endpoint.state,
+        "reason": endpoint.reason,
+        "created_at": formatting.stamp(endpoint.created_at),
+        "failing_since": formatting.stamp(endpoint.failing_since),
+        "failures": endpoint.failures,
+    }
+
+
+def delivery_json(one: Delivery) -> dict[str, Any]:
+    return {
+        "id": str(one.id),
+        "message_id": one.message_id,
+        "webhook": str(one.endpoint_id),
+        "type": one.type,
+        "job": str(one.job_id) if one.job_id else None,
+        "state": one.state,
+        "created_at": formatting.stamp(one.created_at),
+        "due_at": formatting.stamp(one.due_at) if one.state is DeliveryState.PENDING else None,
+        "delivered_at": formatting.stamp(one.delivered_at),
+        "attempts": [
+            {
+                "at": formatting.stamp(tried.at),
+                "http_status": tried.status,
+                "took_ms": tried.milliseconds,
+                "error": tried.error,
+            }
+            for tried in one.attempts
+        ],
+    }
+
+
+_WAIT = 30.0  # seconds for one message, of which somebody else may be sending the one before
+
+_SAVE_IT = "Keep the secret: it is not shown again. The receiver checks every message with it."
+
+
+async def add_endpoint(home: Home, url: str, events: str, *, as_json: bool) -> int:
+    made = await home.ask(webhooks.add_hook, url, sorted(read_events(events.split(","))))
+    endpoint = made.endpoint
+    if as_json:
+        say_json({**endpoint_json(endpoint), "secret": made.secret})
+        return 0
+    say(f"Webhook {short(endpoint.id)} added: {endpoint.url}")
+    say(f"Secret: {made.secret}")
+    say(_SAVE_IT)
+    say(f"Try it with 'gossamer webhook test {short(endpoint.id)}'.")
+    return 0
+
+
+async def rotate_secret(home: Home, text: str, overlap: str, *, as_json: bool) -> int:
+    try:
+        time = parse_duration(overlap)
+    except ValueError:
+        raise UserError("usage", f"--overlap {overlap!r} is no time.", hint="Give something like 24h or 2d.") from None
+    assert isinstance(time, timedelta)  # noqa: S101 - of a text it makes nothing else
+    made = await home.ask(webhooks.rotate_hook, text, round(time.total_seconds()))
+    if as_json:
+        say_json({**endpoint_json(made.endpoint), "secret": made.secret})
+        return 0
+    say(f"Secret: {made.secret}")
+    say(_SAVE_IT)
+    say(
+        f"The one before stays valid for {formatting.duration(time)}." if time else "The one before is valid no longer."
+    )
+    return 0
+
+
+async def send_test(home: Home, text: str, *, as_json: bool) -> int:
+    return await _sent(home, await home.ask(webhooks.test_hook, text), as_json=as_json)
+
+
+async def replay_one(home: Home, text: str, *, as_json: bool) -> int:
+    return await _sent(home, await home.ask(webhooks.replay_message, text), as_json=as_json)
+
+
+async def _sent(home: Home, message: Delivery, *, as_json: bool) -> int:
+    """Now, by us or by whoever is faster; 0 if it has arrived."""
+    tries = len(message.attempts)
+    until = asyncio.get_running_loop().time() + _WAIT
+    while len(message.attempts) == tries and asyncio.get_running_loop().time() < until:
+        if not await home.send(message):
+            await asyncio.sleep(home.pace)
+        message = await home.ask(webhooks.message, str(message.id))
+    if as_json:
+        say_json(delivery_json(message))
+    else:
+        arrived = "Delivered" if message.state is DeliveryState.DELIVERED else "Not delivered"
+        say(f"{arrived}: {outcome(message)}. Message {short(message.id)}.")
+    return 0 if message.state is DeliveryState.DELIVERED else FAILED
+
+
+async def replay_failed(home: Home, text: str, *, as_json: bool) -> int:
+    again = await home.ask(webhooks.replay_given_up, text)
+    if as_json:
+        say_json({"replayed": again.messages})
+        return 0
+    nobody = "" if again.is_worked else "Nobody works here now: send them with 'gossamer webhook send'."
+    say(f"{formatting.several(again.messages, 'message')} will be sent once more. {nobody}".rstrip())
+    return 0
+
+
+async def send_due(home: Home, *, as_json: bool) -> int:
+    sent = await home.ask(webhooks.send_messages)
+    if as_json:
+        say_json({"tried": sent.tried, "waiting": sent.waiting})
+    else:
+        say(f"{formatting.several(sent.tried, 'message')} sent, {sent.waiting:,} waiting for another try.")
+    return 0
+
+
+async def switch(home: Home, text: str, *, on: bool, as_json: bool) -> int:
+    endpoint = await home.ask(webhooks.switch_hook, text, on)
+    if as_json:
+        say_json(endpoint_json(endpoint))
+    elif on:
+        say(
+            f"Webhook {short(endpoint.id)} is switched on. What was given up meanwhile is sent with "
+            f"'gossamer webhook replay --failed {short(endpoint.id)}'."
         )
-    work = replay_failed if failed else replay_one
-    run_command(lambda home: work(home, failed or delivery, as_json=as_json))
+    else:
+        say(f"Webhook {short(endpoint.id)} is switched off.")
+    return 0
 
 
-@app.command(cls=StrictCommand)
-def send(as_json: bool = JSON) -> None:
-    """Send now what is due. Whoever works a job does this all the time; without one, this command does.
-
-    Example:
-
-    \b
-        gossamer webhook send
-    """
-    from gossamer.cli.session import run as run_command
-    from gossamer.cli.webhook_work import send_due
-
-    run_command(lambda home: send_due(home, as_json=as_json))
-
-
-@app.command(cls=StrictCommand)
-def rotate(
-    endpoint: str = ENDPOINT,
-    overlap: str = typer.Option("24h", "--overlap", help="How long the present secret stays valid.", metavar="TIME"),
-    as_json: bool = JSON,
-) -> None:
-    """Give a webhook a new secret. For a while messages are signed with both.
-
-    Example:
-
-    \b
-        gossamer webhook rotate 3f9a2c71 --overlap 2d
-    """
-    from gossamer.cli.session import run as run_command
-    from gossamer.cli.webhook_work import rotate_secret
-
-    run_command(lambda home: rotate_secret(home, endpoint, overlap, as_json=as_json))
-
-
-@app.command(cls=StrictCommand)
-def enable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
-    """Switch a webhook on again.
-
-    Example:
-
-    \b
-        gossamer webhook enable 3f9a2c71
-    """
-    from gossamer.cli.session import run as run_command
-    from gossamer.cli.webhook_work import switch
-
-    run_command(lambda home: switch(home, endpoint, on=True, as_json=as_json))
-
-
-@app.command(cls=StrictCommand)
-def disable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
-    """Switch a webhook off. What happens meanwhile is not kept for it.
-
-    Example:
-
-    \b
-        gossamer webhook disable 3f9a2c71
-    """
-    from gossamer.cli.session import run as run_command
-    from gossamer.cli.webhook_work import switch
-
-    run_command(lambda home: switch(home, endpoint, on=False, as_json=as_json))
-
-
-@app.command(cls=StrictCommand)
-def remove(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
-    """Remove a webhook, with the log of what was sent to it.
-
-    Example:
-
-    \b
-        gossamer webhook remove 3f9a2c71
-    """
-    from gossamer.cli.session import run as run_command
-    from gossamer.cli.webhook_work import remove_endpoint
-
-    run_command(lambda home: remove_endpoint(home, endpoint, as_json=as_json))
+async def remove_endpoint(home: Home, text: str, *, as_json: bool) -> int:
+    endpoint = await home.ask(webhooks.remove_hook, text)
+    if as_json:
+        say_json(endpoint_json(endpoint))
+    else:
+        say(f"Webhook {short(endpoint.id)} removed, with the log of what was sent to it.")
+    return 0

@@ -1,0 +1,87 @@
+"""Groups of commands that load a command's module only when that command is typed.
+
+`commands/table.py` lists every command with the first sentence of its help, so the help of a group, the completion of
+names and the suggestion for a mistyped name load none of them.
+"""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+from typer.core import (  # type: ignore[attr-defined] # CompletionItem is not in its list of names
+    CompletionItem,
+    TyperCommand,
+    TyperGroup,
+)
+
+from gossamer.cli.commands.table import COMMANDS, Row
+
+NAMES = ("gossamer", "backlink-prospector")
+"""What the program may be called by. Sentences and help say the first; what is printed says the one that was typed."""
+
+_ROOT = "|".join(row.name for rows in COMMANDS[""].values() for row in rows)
+_NAMED = re.compile(rf"(?<![\w./-])(?<!-m )gossamer(?= (?:--[a-z]|-h\b|(?:{_ROOT})\b))")
+
+
+def as_called(text: str) -> str:
+    """Write commands in a text with the name the program was called by: `backlink-prospector job status 3f9a2c71`."""
+    name = Path(sys.argv[0]).name
+    return _NAMED.sub(name, text) if name in NAMES[1:] else text
+
+
+class LazyCommands(Mapping[str, Any]):
+    """The commands of a group by name; looking one up loads its module."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group
+        self._rows = {row.name: row for rows in COMMANDS[group].values() for row in rows}
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            self._loaded[name] = load(self._group, self._rows[name])
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+class CommandGroup(TyperGroup):
+    """A group of the table: its commands are listed by section, with the whole first sentence of their help."""
+
+    def __init__(self, *, path: str = "", **named: Any) -> None:
+        super().__init__(**named)
+        self.path = path
+        self.commands = cast("Any", LazyCommands(path))
+
+    def get_help(self, ctx: Any) -> str:
+        return as_called(super().get_help(ctx))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for title, rows in COMMANDS[self.path].items():
+            with formatter.section(title):
+                formatter.write_dl([(row.name, row.help) for row in rows])
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[CompletionItem]:
+        rows = (row for rows in COMMANDS[self.path].values() for row in rows if row.name.startswith(incomplete))
+        # Shells show a short form of the help, which the library makes.
+        names = [
+            CompletionItem(row.name, help=TyperCommand(row.name, help=row.help).get_short_help_str()) for row in rows
+        ]
+        # Not the next class: it would load every command to read its help.
+        return [*names, *super(TyperGroup, self).shell_complete(ctx, incomplete)]
+
+
+def load(group: str, row: Row) -> Any:
+    """Build the command or the group that a row of the table names."""
+    path = f"{group} {row.name}".strip()
+    if path in COMMANDS:
+        return CommandGroup(path=path, name=row.name, help=row.help, no_args_is_help=True, rich_markup_mode=None)
+    module, _, name = row.target.partition(":")
+    return getattr(import_module(f"gossamer.cli.commands.{module}"), name).build()

@@ -1,0 +1,130 @@
+"""`gossamer doctor`, `db` and `completion`: this machine and its database."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from typer.completion import get_completion_script  # type: ignore[attr-defined] # not in its list of names
+
+from gossamer.cli.command import command
+from gossamer.cli.completion import SHELLS
+from gossamer.cli.lazy import lazy_module
+from gossamer.cli.options import JSON
+from gossamer.errors import UserError
+
+if TYPE_CHECKING:
+    from gossamer.cli import backup, runtime
+    from gossamer.cli.doctor import examine
+    from gossamer.db import roles
+else:
+    backup = lazy_module("gossamer.cli.backup")
+    examine = lazy_module("gossamer.cli.doctor.examine")
+    roles = lazy_module("gossamer.db.roles")
+    runtime = lazy_module("gossamer.cli.runtime")
+
+
+@command("doctor")
+def run_doctor(as_json: bool = JSON) -> None:
+    """Look at the home, the database, the machine and the network, and say what to do about what is wrong.
+
+    Changes nothing. Ends with exit code 1 if something is broken; warnings alone end with 0.
+
+    Example:
+
+    \b
+        gossamer doctor
+    """
+
+    examine.show_health(as_json=as_json)
+
+
+@command("completion")
+def completion(
+    shell: str = typer.Argument(..., metavar="SHELL", help="bash, zsh or fish.", show_default=False),
+) -> None:
+    """Print a script that completes commands, options, choices and jobs in your shell.
+
+    Examples:
+
+        source <(gossamer completion bash)
+
+        gossamer completion bash > ~/.local/share/bash-completion/completions/gossamer
+
+        gossamer completion zsh > ~/.zfunc/_gossamer
+
+        gossamer completion fish > ~/.config/fish/completions/gossamer.fish
+
+    It is for the name under which the program was called: 'backlink-prospector completion bash' is for that name.
+    """
+
+    if shell not in SHELLS:
+        raise UserError("usage.shell", f"There is no completion for {shell!r}.", hint=f"Choose {', '.join(SHELLS)}.")
+    name = Path(sys.argv[0]).name
+    name = name if name in ("gossamer", "backlink-prospector") else "gossamer"
+    variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
+    typer.echo(get_completion_script(prog_name=name, complete_var=variable, shell=shell))
+
+
+@command("db upgrade")
+def upgrade(as_json: bool = JSON) -> None:
+    """Bring the database to this program's schema. Safe to run again.
+
+    The embedded SQLite file is upgraded by itself; a Postgres server is upgraded with this command:
+
+    \b
+        GOSSAMER_DATABASE_URL=postgresql://me@host/gossamer gossamer db upgrade
+    """
+
+    backup.upgrade_here(as_json=as_json)
+
+
+@command("db roles")
+def print_roles(
+    owner: str = typer.Option("gossamer_owner", "--owner", help="The role that owns the tables.", metavar="NAME"),
+    worker: str = typer.Option("gossamer_worker", "--worker", help="The role that works with them.", metavar="NAME"),
+    schema: str = typer.Option("public", "--schema", help="Where the tables are.", metavar="NAME"),
+) -> None:
+    """Print the SQL that makes two roles for Postgres: one to upgrade with, one to work with.
+
+    The one to work with can read and write rows, and change nothing else. Example:
+
+    \b
+        gossamer db roles | psql --single-transaction gossamer
+    """
+
+    runtime.say(roles.roles_sql(owner, worker, schema).rstrip())
+
+
+@command("db backup")
+def back_up(
+    file: Path = typer.Argument(help="The file to write.", metavar="FILE", show_default=False),
+    force: bool = typer.Option(False, "--force", help="Replace the file if it is there already."),
+    as_json: bool = JSON,
+) -> None:
+    """Write a copy of the embedded database, also while jobs run.
+
+    Example:
+
+    \b
+        gossamer db backup gossamer-monday.db
+    """
+
+    backup.back_up_here(file, force=force, as_json=as_json)
+
+
+@command("db restore")
+def restore(
+    file: Path = typer.Argument(help="What 'gossamer db backup' has written.", metavar="FILE", show_default=False),
+    yes: bool = typer.Option(False, "--yes", help="Do not ask."),
+    as_json: bool = JSON,
+) -> None:
+    """Put a copy back in the place of the embedded database. What was there is kept beside it.
+
+    Example:
+
+    \b
+        gossamer db restore gossamer-monday.db
+    """
+
+    backup.restore_here(file, yes=yes, as_json=as_json)

@@ -1,0 +1,410 @@
+"""`gossamer job`: start jobs, control them, remove what they found."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from gossamer.cli.command import command
+from gossamer.cli.lazy import lazy_module
+from gossamer.cli.options import (
+    DELETE_YES,
+    DETACH,
+    DOMAIN,
+    DOMAINS,
+    EXCLUDE_DOMAINS,
+    JOB,
+    JSON,
+    LADDER,
+    MAX_CREDITS,
+    MAX_MB,
+    MAX_PAGES,
+    MAX_RESIDENTIAL_MB,
+    MAX_USD,
+    MODE,
+    NO_AUTO_START,
+    NO_WAIT,
+    PROBE,
+    PROCESSES,
+    SKIP_INVALID,
+    START_YES,
+    TOP_PAGES,
+)
+from gossamer.errors import UserError
+from gossamer.model.money import Cap
+from gossamer.model.priority import Priority
+
+if TYPE_CHECKING:
+    from gossamer.cli import job_control, job_run, retention, runtime
+    from gossamer.cli.home import Home
+    from gossamer.intake import limits
+else:
+    job_control = lazy_module("gossamer.cli.job_control")
+    job_run = lazy_module("gossamer.cli.job_run")
+    limits = lazy_module("gossamer.intake.limits")
+    retention = lazy_module("gossamer.cli.retention")
+    runtime = lazy_module("gossamer.cli.runtime")
+
+
+@command("job run")
+def run(
+    name: str = typer.Option(..., "--name", help="What you call it.", show_default=False),
+    domains: Path | None = DOMAINS,
+    domain: list[str] | None = DOMAIN,
+    keywords: Path | None = typer.Option(
+        None,
+        "--keywords",
+        metavar="FILE",
+        help="TXT, one word or phrase per line, CSV or an Excel workbook; '-' reads standard input.",
+        show_default=False,
+    ),
+    keyword: list[str] | None = typer.Option(
+        None,
+        "--keyword",
+        metavar="WORD",
+        help="A word or phrase, or several separated by commas (double quotes keep one together). May be repeated.",
+        show_default=False,
+    ),
+    skip_invalid: bool = SKIP_INVALID,
+    case_sensitive: bool = typer.Option(False, "--case-sensitive", help="Capitals count: IT is not it."),
+    plurals: bool = typer.Option(
+        False, "--plurals", help="Plurals of a keyword count as it (English): 'lamp' is found in 'lamps'."
+    ),
+    snippet: int | None = typer.Option(
+        None,
+        "--snippet",
+        metavar="N",
+        min=0,
+        max=150,
+        help="Characters shown before and after a mention, at most. 150 if not given.",
+        show_default=False,
+    ),
+    client_domain: list[str] | None = typer.Option(
+        None, "--client-domain", metavar="DOMAIN", help="Whose links to look for. May be given several times."
+    ),
+    competitor_domain: list[str] | None = typer.Option(
+        None, "--competitor-domain", metavar="DOMAIN", help="A rival of the client. May be given several times."
+    ),
+    exclude_domains: Path | None = EXCLUDE_DOMAINS,
+    max_pages_per_domain: int = MAX_PAGES,
+    top_pages: int = TOP_PAGES,
+    depth: int = typer.Option(50, min=0, max=1000, help="Links followed from the homepage at most."),
+    include: list[str] | None = typer.Option(
+        None,
+        "--include",
+        metavar="PATTERN",
+        help="Read only such pages, like '/blog/*', and the homepage, which always is. May be given several times.",
+    ),
+    exclude: list[str] | None = typer.Option(
+        None, "--exclude", metavar="PATTERN", help="Read no such pages, like '*/tag/*'. May be given several times."
+    ),
+    mode: str | None = MODE,
+    ladder: str | None = LADDER,
+    priority: Priority = typer.Option(
+        Priority.NORMAL, metavar="high|normal|low", help="Its share beside other jobs: 4 to 2 to 1."
+    ),
+    max_concurrency: int | None = typer.Option(
+        None, "--max-concurrency", min=1, help="Sites of this job walked at a time, and so requests in flight, at most."
+    ),
+    max_credits: int | None = MAX_CREDITS,
+    max_usd: float | None = MAX_USD,
+    max_mb: int | None = MAX_MB,
+    max_residential_mb: int | None = MAX_RESIDENTIAL_MB,
+    probe: int | None = PROBE,
+    yes: bool = START_YES,
+    processes: int | None = PROCESSES,
+    no_auto_start: bool = NO_AUTO_START,
+    idempotency_key: str | None = typer.Option(
+        None, "--idempotency-key", metavar="KEY", help="The same request under the same key is the same job."
+    ),
+    detach: bool = DETACH,
+    as_json: bool = JSON,
+) -> None:
+    """Find the pages of many domains that mention your keywords, and whether they link to your client.
+
+    Examples:
+
+    \b
+        gossamer job run --name "Acme Q1" --domains domains.csv --keywords keywords.txt
+        gossamer job run --name "Acme Q1" --domains domains.csv --keywords keywords.txt --client-domain acme.com
+        gossamer job run --name "A look" --domain example.com --keyword CRM --keyword "sales pipeline"
+
+    Where it may cost something, an estimate is shown first. Ctrl-C pauses; 'gossamer job resume ID' goes on exactly
+    there.
+    """
+
+    params = {
+        "client_domains": client_domain or [],
+        "competitor_domains": competitor_domain or [],
+        "max_pages_per_domain": max_pages_per_domain,
+        "top_pages": top_pages,
+        "depth": depth,
+        "include": include or [],
+        "exclude": exclude or [],
+        # Only what somebody has said: a server of an earlier version knows none of these.
+        **({"case_sensitive": True} if case_sensitive else {}),
+        **({"plurals": True} if plurals else {}),
+        **({} if snippet is None else {"snippet": snippet}),
+    }
+    request = job_run.Request(
+        name,
+        job_run.Lists(
+            domains,
+            domain or (),
+            exclude_domains,
+            keywords,
+            keyword or (),
+            skip_invalid,
+            case_sensitive=case_sensitive,
+            plurals=plurals,
+        ),
+        params,
+        start=not no_auto_start,
+        submit_key=idempotency_key,
+        priority=priority,
+        at_once=max_concurrency,
+        cap=limits.cap_of(max_credits, max_usd, max_mb, max_residential_mb),
+        mode=mode,
+        ladder=ladder,
+        probe=probe,
+        yes=yes,
+    )
+
+    async def work(home: "Home") -> int:
+        return await job_run.run_job(home, request, processes=processes, detach=detach, as_json=as_json)
+
+    runtime.run(work)
+
+
+@command("job estimate")
+def estimate(
+    domains: Path | None = DOMAINS,
+    domain: list[str] | None = DOMAIN,
+    skip_invalid: bool = SKIP_INVALID,
+    exclude_domains: Path | None = EXCLUDE_DOMAINS,
+    max_pages_per_domain: int = MAX_PAGES,
+    top_pages: int = TOP_PAGES,
+    mode: str | None = MODE,
+    ladder: str | None = LADDER,
+    max_credits: int | None = MAX_CREDITS,
+    max_usd: float | None = MAX_USD,
+    probe: int | None = PROBE,
+    as_json: bool = JSON,
+) -> None:
+    """What a job would cost, by jobs like it and by what is known of its domains. No job is made.
+
+    Examples:
+
+    \b
+        gossamer job estimate --domains domains.csv
+
+        gossamer job estimate --domains domains.csv --mode premium-only
+
+        gossamer job estimate --domains domains.csv --probe 50
+    """
+
+    params = {"max_pages_per_domain": max_pages_per_domain, "top_pages": top_pages}
+    cap = limits.cap_of(max_credits, max_usd, None, None)
+    lists = job_run.Lists(domains, domain or (), exclude_domains, skip_invalid=skip_invalid)
+    runtime.run(lambda home: job_run.show_estimate(home, params, lists, cap, probe, mode, ladder, as_json=as_json))
+
+
+@command("job start")
+def start(
+    job: str = JOB,
+    yes: bool = START_YES,
+    processes: int | None = PROCESSES,
+    detach: bool = DETACH,
+    as_json: bool = JSON,
+) -> None:
+    """Start a job that was created with --no-auto-start.
+
+    Example:
+
+    \b
+        gossamer job start 3f9a2c71
+    """
+
+    runtime.run(
+        lambda home: job_control.start_job(home, job, processes=processes, detach=detach, as_json=as_json, yes=yes)
+    )
+
+
+@command("job pause")
+def pause(job: str = JOB, no_wait: bool = NO_WAIT, as_json: bool = JSON) -> None:
+    """Pause a job: requests in flight finish, nothing is lost.
+
+    Examples:
+
+    \b
+        gossamer job pause 3f9a2c71
+
+        gossamer job pause 3f9a2c71 --no-wait
+    """
+
+    runtime.run(lambda home: job_control.pause_job(home, job, wait=not no_wait, as_json=as_json))
+
+
+@command("job resume")
+def resume(
+    job: str | None = typer.Argument(None, help="The job's id, its name, or 'last'.", metavar="ID", show_default=False),
+    everything: bool = typer.Option(False, "--all", help="Go on with every job that should be running."),
+    max_credits: int | None = MAX_CREDITS,
+    max_usd: float | None = MAX_USD,
+    max_mb: int | None = MAX_MB,
+    max_residential_mb: int | None = MAX_RESIDENTIAL_MB,
+    processes: int | None = PROCESSES,
+    detach: bool = DETACH,
+    as_json: bool = JSON,
+) -> None:
+    """Go on with a paused, stopped or cancelled job, exactly where it was.
+
+    Examples:
+
+    \b
+        gossamer job resume 3f9a2c71
+
+        gossamer job resume 3f9a2c71 --max-credits 10000
+
+        gossamer job resume --all --detach
+    """
+
+    cap = limits.cap_of(max_credits, max_usd, max_mb, max_residential_mb)
+    if (job is None) != everything:
+        raise UserError("usage", "Give one job id, or --all.", hint="See 'gossamer job list' for the ids.")
+    if everything and cap != Cap():
+        raise UserError("usage", "Limits are those of one job.", hint="Give its id instead of --all.")
+
+    async def work(home: "Home") -> int:
+        if job is None:
+            return await job_control.resume_all(home, processes=processes, detach=detach, as_json=as_json)
+        return await job_control.resume_job(home, job, cap, processes=processes, detach=detach, as_json=as_json)
+
+    runtime.run(work)
+
+
+@command("job cancel")
+def cancel(job: str = JOB, no_wait: bool = NO_WAIT, as_json: bool = JSON) -> None:
+    """Cancel a job: requests in flight finish. Its results so far are kept, and it can still be resumed.
+
+    Examples:
+
+    \b
+        gossamer job cancel 3f9a2c71
+
+        gossamer job cancel 3f9a2c71 --no-wait
+    """
+
+    runtime.run(lambda home: job_control.cancel_job(home, job, wait=not no_wait, as_json=as_json))
+
+
+@command("job retry-failed")
+def retry_failed(
+    job: str = JOB, processes: int | None = PROCESSES, detach: bool = DETACH, as_json: bool = JSON
+) -> None:
+    """Try again what failed and may work by now. Nothing that was read is asked for again.
+
+    A job that was paused, cancelled or failed also goes on with what was still open.
+
+    Example:
+
+    \b
+        gossamer job retry-failed 3f9a2c71
+    """
+
+    runtime.run(lambda home: job_control.retry_job(home, job, processes=processes, detach=detach, as_json=as_json))
+
+
+@command("job rerun")
+def rerun(
+    job: str = JOB,
+    name: str = typer.Option(
+        "", "--name", help="Its name (default: the job's name with the next number).", show_default=False
+    ),
+    yes: bool = START_YES,
+    processes: int | None = PROCESSES,
+    no_auto_start: bool = NO_AUTO_START,
+    detach: bool = DETACH,
+    as_json: bool = JSON,
+) -> None:
+    """Run a job once more: a new job with the same domains or pages, options and limits.
+
+    Examples:
+
+    \b
+        gossamer job rerun 3f9a2c71
+
+        gossamer job rerun "Acme Q1" --name "Acme Q2"
+    """
+
+    async def work(home: "Home") -> int:
+        return await job_control.rerun_job(
+            home,
+            job,
+            name,
+            start=not no_auto_start,
+            processes=processes,
+            detach=detach,
+            as_json=as_json,
+            yes=yes,
+        )
+
+    runtime.run(work)
+
+
+@command("job rename")
+def rename(
+    job: str = JOB,
+    name: str = typer.Argument(help="Its new name.", metavar="NAME", show_default=False),
+    as_json: bool = JSON,
+) -> None:
+    """Give a job another name.
+
+    Example:
+
+    \b
+        gossamer job rename 3f9a2c71 "Acme Q1, second round"
+    """
+
+    runtime.run(lambda home: job_control.rename_job(home, job, name, as_json=as_json))
+
+
+@command("job delete")
+def delete(job: str = JOB, yes: bool = DELETE_YES, as_json: bool = JSON) -> None:
+    """Delete everything a job has found. That it was run, and how it ended, is kept.
+
+    Example:
+
+    \b
+        gossamer job delete 3f9a2c71
+    """
+
+    runtime.run(lambda home: retention.delete_results(home, job, yes=yes, as_json=as_json))
+
+
+@command("job forget")
+def forget(
+    url: str | None = typer.Option(None, "--url", metavar="URL", help="A page to forget.", show_default=False),
+    domain: str | None = typer.Option(
+        None, "--domain", metavar="DOMAIN", help="A domain to forget, with every name below it.", show_default=False
+    ),
+    job: str | None = typer.Option(None, "--job", metavar="ID", help="Only in this job.", show_default=False),
+    yes: bool = DELETE_YES,
+    dry_run: bool = typer.Option(False, "--dry-run", help="Only say what would be removed."),
+    as_json: bool = JSON,
+) -> None:
+    """Remove what all jobs have stored about a page or a domain, for instance because its owner asks.
+
+    Examples:
+
+    \b
+        gossamer job forget --url https://shop.example/about/team --dry-run
+
+        gossamer job forget --domain shop.example --yes
+    """
+
+    if (url is None) == (domain is None):
+        raise UserError("usage", "Give one --url, or one --domain.", hint="See 'gossamer job forget --help'.")
+    runtime.run(
+        lambda home: retention.forget_mentions(home, url, domain, job, yes=yes, dry_run=dry_run, as_json=as_json)
+    )

@@ -1,0 +1,1 @@
+"""The checks of `gossamer doctor`. They change nothing and leave nothing behind."""

@@ -1,0 +1,191 @@
+"""The parts of an explanation: each fact as a sentence, all of them as JSON."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from gossamer.cli import formatting
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.page import Attempt
+from gossamer.model.states import PageState, SiteState
+from gossamer.model.trouble import Reason
+from gossamer.store.history import PageHistory, SiteHistory
+from gossamer.work.explain import Explanation, Ruling
+
+
+def site(one: SiteHistory) -> str:
+    """`shop.example: failed: Could not connect; 0 pages read`."""
+    size = f" of {one.size:,} known from its {one.size_source}" if one.size and one.size_source else ""
+    pages = f"{one.pages_done:,} page{'' if one.pages_done == 1 else 's'} read{size}"
+    state = f"{one.state}: " if one.state is not SiteState.PARTIAL else ""  # the sentence says it
+    return f"{one.host}: {f'{state}{one.trouble.sentence}' if one.trouble else one.state}; {pages}"
+
+
+def found(one: Explanation, page: PageHistory) -> str:
+    clicks = f"depth {page.depth}"
+    if page.handed:
+        return f"behind a redirect from {page.found_on}, handed over to this site ({clicks})"
+    if one.from_sitemap:
+        return f"in the sitemap {page.found_on} ({clicks})"
+    if page.found_on:
+        return f"on {page.found_on} ({clicks})"
+    if one.site and not one.site.listed:
+        return f"as the way into a site met by a {one.site.given}"
+    return f"listed by you as {one.site.given}" if one.site else "listed by you"
+
+
+def ruling(one: Ruling) -> str:
+    """The decision, what it rests on, and how the file was come by."""
+    asked = f"asked {formatting.moment(_instant(one.asked_at))}" if one.asked_at is not None else ""
+    if one.allowed is None:
+        if not asked:
+            return f"not known: {one.file} was not asked for"
+        return (
+            f"not known: {one.file} could not be read ({f'HTTP {one.status}' if one.status else 'no answer'}, {asked})"
+        )
+    decision = "allowed" if one.allowed else "disallowed"
+    if one.line:
+        decision += f" by line {one.line.number}: {one.line.text}"
+    elif one.status is not None and not 200 <= one.status < 300:
+        delay = f"; Crawl-delay {one.delay:g} s" if one.delay else ""
+        known = asked or "known from another job"
+        return f"{decision}: robots.txt answered HTTP {one.status}, which counts as no rules{delay} ({known})"
+    else:
+        decision += ", no line speaks against it"
+    delay = f"; Crawl-delay {one.delay:g} s" if one.delay else ""
+    return f"{decision}{delay} (HTTP {one.status}, {asked or 'known from another job'})"
+
+
+_NO_WAIT = 10  # milliseconds: a shorter time before the request is not worth a word
+
+
+def attempt(one: Attempt) -> str:
+    """How a try went, how long its request took, and how long it waited before that."""
+    status = f"HTTP {one.status}" if one.status else ""
+    sentence = _reason(one) if one.reason else ""
+    outcome = sentence if sentence.startswith("HTTP ") else ", ".join(part for part in (status, sentence) if part)
+    requests = len(one.sent)
+    if not requests:
+        return f"{outcome or 'no answer'}; the page was not asked for"
+    took = formatting.seconds(one.milliseconds - one.waited)
+    waited = f" (waited {formatting.seconds(one.waited)} for its turn)" if one.waited >= _NO_WAIT else ""
+    if requests == 1:
+        return f"{outcome or 'no answer'} {'in' if one.status else 'after'} {took}{waited}"
+    hops = f"{requests - 1} redirect{'' if requests == 2 else 's'}"
+    return f"{outcome or 'no answer'}; {requests} requests ({hops}) in {took}{waited}"
+
+
+def verdict(page: PageHistory) -> str:
+    if page.state is PageState.DONE:
+        return f"done: read, {page.bytes_in:,} bytes"
+    return state(page)
+
+
+def state(page: PageHistory) -> str:
+    return f"{page.state}: {page.trouble.sentence}" if page.trouble else str(page.state)
+
+
+def record(data: Mapping[str, Any]) -> str:
+    """A match in one line; of a record of another kind, what it has of this."""
+    times = data.get("frequency")
+    facts = [f"{times:,} time{'' if times == 1 else 's'}" if isinstance(times, int) else ""]
+    facts += [str(data.get("position") or ""), str(data.get("verdict") or "")]
+    said = ", ".join(fact for fact in facts if fact)
+    snippet = formatting.around(str(data.get("context_snippet") or ""), str(data.get("keyword") or ""))
+    return f"{data.get('keyword')}: {said}" + (f': "{snippet}"' if snippet else "")
+
+
+def as_json(one: Explanation, job: Job) -> dict[str, Any]:
+    page = one.page
+    return {
+        "given": one.given,
+        "url": one.url,
+        "job": str(job.id),
+        "short_id": short(job.id),
+        "site": _site_json(one.site) if one.site else None,
+        "robots": _ruling_json(one.ruling) if one.ruling else None,
+        "page": _page_json(one, page) if page else None,
+        "why_not": [{"name": absence.name, "sentence": absence.sentence} for absence in one.absences],
+        "spellings": [_other_json(other) for other in one.spellings],
+        "same_as": one.same_as.url if one.same_as else None,
+        "also_at": [twin.url for twin in one.twins],
+        "handed_on": [_other_json(other) for other in one.handed_on],
+        "matches": list(one.records),
+    }
+
+
+def _site_json(one: SiteHistory) -> dict[str, Any]:
+    return {
+        "host": one.host,
+        "given": one.given,
+        "listed": one.listed,
+        "state": one.state,
+        "reason": one.trouble.sentence if one.trouble else "",
+        "pages_read": one.pages_done,
+        "estimated_size": one.size or None,
+        "size_source": one.size_source or None,
+    }
+
+
+def _ruling_json(one: Ruling) -> dict[str, Any]:
+    return {
+        "file": one.file,
+        "status": one.status,
+        "asked_at": _stamp(one.asked_at) if one.asked_at is not None else None,
+        "allowed": one.allowed,
+        "line": one.line.number if one.line else None,
+        "rule": one.line.text if one.line else None,
+        "crawl_delay": one.delay or None,
+    }
+
+
+def _page_json(one: Explanation, page: PageHistory) -> dict[str, Any]:
+    return {
+        "state": page.state,
+        "reason": page.trouble.sentence if page.trouble else "",
+        "reason_name": page.trouble.reason.name if page.trouble else None,
+        "http_status": page.http_status,
+        "found": found(one, page),
+        "found_on": page.found_on or None,
+        "from_sitemap": one.from_sitemap,
+        "depth": page.depth,
+        "rank": page.rank,
+        "handed_over": page.handed,
+        "bytes_in": page.bytes_in,
+        "due_at": formatting.stamp(page.due_at),
+        "settled_at": formatting.stamp(page.settled_at),
+        "attempts": [
+            {
+                "at": _stamp(tried.asked_at),
+                "rung": tried.rung,
+                "http_status": tried.status,
+                "reason": _reason(tried) if tried.reason else "",
+                "reason_name": tried.reason or None,
+                "took_ms": tried.milliseconds - tried.waited,
+                "waited_ms": tried.waited,
+                "requests_at": [_stamp(at) for at in tried.sent],
+            }
+            for tried in page.attempts
+        ],
+    }
+
+
+def _other_json(page: PageHistory) -> dict[str, Any]:
+    return {"url": page.url, "state": page.state, "reason": page.trouble.sentence if page.trouble else ""}
+
+
+def _reason(one: Attempt) -> str:
+    """A try keeps only the name of its reason; the rest of the sentence, but for a status, stands with the page."""
+    sentence = Reason[one.reason].sentence.replace("HTTP {detail}", f"HTTP {one.status}")
+    for rest in (" ({detail})", " after {detail}", " {detail}"):
+        sentence = sentence.removesuffix(rest)
+    return sentence
+
+
+def _instant(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def _stamp(milliseconds: int) -> str:
+    return _instant(milliseconds).strftime("%Y-%m-%dT%H:%M:%S.") + f"{milliseconds % 1000:03d}Z"

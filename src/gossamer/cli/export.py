@@ -1,0 +1,277 @@
+"""`gossamer job export`, `export-status`, `exports` and `export-cancel`: files of a job's results."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.cli import formatting, retention_notice, tables
+from gossamer.cli.export_to_file import write_directly, write_here
+from gossamer.cli.home import Home
+from gossamer.cli.main import FAILED
+from gossamer.cli.runtime import say, say_json
+from gossamer.errors import UserError
+from gossamer.export.asking import Wish
+from gossamer.export.formats import format_of_file, formats_named
+from gossamer.export.make import Order
+from gossamer.intake.exclusions import read_exclusions
+from gossamer.model.export import Export, ExportState
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.states import JobState
+from gossamer.questions.files import Exportable, File, Files, exportable, files
+from gossamer.questions.jobs import find
+from gossamer.recipes.base import Looks
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What `job export` was given."""
+
+    type: str
+    form: str | None
+    columns: tuple[str, ...] = ()
+    only: str = ""
+    bom: bool | None = None  # None: in a file that is written here for a person, and in no other
+    raw: bool = False
+    costs: bool = True
+    title: str = ""
+    client: str = ""
+    since: str = ""
+    exclude: Path | None = None
+
+    def orders(self, found: Exportable, output: Path | None) -> list[Order]:
+        """One per file."""
+        formats = formats_named(format_of_file(output or Path("results.csv")).name if self.form is None else self.form)
+        if output is not None and len(formats) > 1:
+            raise UserError(
+                "export.one_file", "--output is one file, and several formats are more.", hint="Give one --format."
+            )
+        self._refuse_what_means_nothing([one.name for one in formats])
+        # A file that is written here gets its mark here, wherever it is made.
+        looks = Looks(
+            bom=bool(self.bom) and output is None, raw=self.raw, costs=self.costs, title=self.title, client=self.client
+        )
+        excluded = read_exclusions(self.exclude) if self.exclude else frozenset()
+        return Wish(self.type, formats, self.columns, self.only, looks, found.since, excluded).orders(found.job)
+
+    def _refuse_what_means_nothing(self, formats: Sequence[str]) -> None:
+        if self.bom and "csv" not in formats:
+            raise UserError("export.bom", f"--bom is for csv, not for {' and '.join(formats)}.", hint="Leave it out.")
+        # The workbook of results has a sheet of prospects, and one of costs.
+        workbook = self.type in ("results", "prospects") and "xlsx" in formats
+        if not self.costs and not workbook:
+            raise UserError(
+                "export.costs",
+                f"--without-costs is about the workbook: {' and '.join(formats)} of {self.type} says nothing of them.",
+                hint="Leave it out, or give --format xlsx.",
+            )
+        if (self.title or self.client) and not workbook:
+            raise UserError(
+                "export.title",
+                f"--title and --client are about the workbook: {' and '.join(formats)} of {self.type} has neither.",
+                hint="Leave them out, or give --format xlsx.",
+            )
+        compared = self.type == "prospects" or (self.type == "results" and "xlsx" in formats)
+        if self.since and not compared:
+            raise UserError(
+                "export.since",
+                f"--since-job is about prospects: {' and '.join(formats)} of {self.type} says nothing of them.",
+                hint="Give --type prospects, or --format xlsx with --type results.",
+            )
+
+
+_LONGEST_LINE = 200
+
+
+def a_line(option: str, text: str) -> str:
+    """A title or a name: one line that can be printed."""
+    if len(text) > _LONGEST_LINE or not text.isprintable():
+        raise UserError(
+            "usage", f"{option} takes one line of at most {_LONGEST_LINE} characters.", hint="Give a shorter one."
+        )
+    return text.strip()
+
+
+async def export_files(
+    home: Home, text: str, asking: Asking, output: Path | None, *, wait: bool, detach: bool = False, as_json: bool
+) -> int:
+    if output is not None:
+        return await write_directly(home, text, asking, output, as_json=as_json, any_recipe=False)
+    found = await home.ask(exportable, text, asking.since)
+    # Somebody at this machine who has named nothing wants the file.
+    here = home.is_here and asking.form is None and not detach and not as_json and sys.stdout.isatty()
+    wait = wait or here
+    orders = asking.orders(found, None)
+    ids = await home.order_files(found.job, orders)
+    if wait:
+        await home.wait_for_files(found.job, ids)
+    else:
+        home.let_files_be_made()
+    made = await home.ask(files, str(found.job.id), ids)
+    failed = any(one.export.state is ExportState.FAILED for one in made.files)
+    # Where the file lies in the data folder is of no use to somebody who has it here.
+    if here and not failed and await write_here(home, orders[0], bom=asking.bom is not False):
+        code = 0
+    else:
+        code = _answer(home, made, waited=wait, as_json=as_json)
+    retention_notice.warn(made.end, as_json=as_json)
+    return code
+
+
+async def show_export_status(home: Home, text: str, *, wait: bool, as_json: bool) -> int:
+    found = await home.ask(files, text)
+    if wait:
+        await home.wait_for_files(found.job, [one.export.id for one in found.files if one.export.is_open])
+        found = await home.ask(files, str(found.job.id), [one.export.id for one in found.files])
+    if not found.files and not as_json:
+        say(no_files(found.job))
+        return 0
+    code = _answer(home, found, waited=True, as_json=as_json)
+    retention_notice.warn(found.end, as_json=as_json)
+    return code
+
+
+async def cancel_exports(home: Home, text: str, *, as_json: bool) -> int:
+    job = await home.ask(find, text)
+    cancelled = await home.cancel_files(job)
+    if as_json:
+        say_json({"id": str(job.id), "short_id": short(job.id), "cancelled": cancelled})
+    else:
+        said = f"Cancelled {formatting.several(cancelled, 'file')}." if cancelled else "No file is being made."
+        say(said)
+    return 0
+
+
+def _answer(home: Home, found: Files, *, waited: bool, as_json: bool) -> int:
+    failed = waited and any(one.export.state is ExportState.FAILED for one in found.files)
+    if as_json:
+        said = [file_json(one, home.reach(one.link)) for one in found.files]
+        say_json({"exports": said, **retention_notice.as_json(found.end)})
+        return FAILED if failed else 0
+    if waited:
+        for one in found.files:
+            for line in file_lines(one, home.reach(one.link), found.now, alone=found.runner is None):
+                say(line)
+    else:
+        say(
+            f"Export started. Check status in ~{_estimate(found)}. "
+            f"Run 'gossamer job export-status {short(found.job.id)}' to check progress."
+        )
+    return FAILED if failed else 0
+
+
+def _estimate(found: Files) -> str:
+    """How long it will take, by how many rows there are."""
+    minutes, seconds = divmod(max(5, found.records * len(found.files) // 40_000), 60)
+    return formatting.several(minutes + 1, "minute") if minutes else formatting.several(seconds, "second")
+
+
+async def list_files(home: Home, text: str, *, as_json: bool) -> int:
+    answer = await home.ask(files, text)
+    if as_json:
+        say_json([file_json(one, home.reach(one.link)) for one in answer.files])
+        return 0
+    found = [one.export for one in answer.files]
+    if not found:
+        say(no_files(answer.job))
+        return 0
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
+    for title in ("File", "State", "Rows", "Bytes", "Made", "Expires"):
+        table.add_column(title, justify="right" if title in ("Rows", "Bytes") else "left", no_wrap=title != "File")
+    for one in reversed(found):
+        size, rows = ("" if number is None else f"{number:,}" for number in (one.size, one.rows_done))
+        dates = (retention_notice.date(at) if at else "" for at in (one.finished_at, one.expires_at))
+        table.add_row(Text(one.name, overflow="fold"), file_state(one), rows, size, *dates)
+    tables.show(table)
+    return 0
+
+
+_TAKEN_UP = timedelta(seconds=10)  # after which a file should have been begun
+
+
+def no_files(job: Job) -> str:
+    """What is said of a job without files."""
+    if job.state is JobState.ARCHIVED:
+        return f"Job {short(job.id)} was deleted, and with it whatever files were made of it."
+    return f"No file was asked for yet: 'gossamer job export {short(job.id)} --format csv'."
+
+
+def file_state(export: Export) -> str:
+    """One or two words."""
+    if export.state is ExportState.DONE and not export.is_there:
+        return "expired"
+    if export.state is ExportState.RUNNING:
+        return f"running {formatting.percent(export.rows_done, export.rows_total)}%"
+    return str(export.state)
+
+
+def file_lines(file: File, link: str | None, now: datetime, *, alone: bool) -> list[str]:
+    """How it stands with one file, and where it is."""
+    export = file.export
+    identifier = short(export.job_id)
+    match export.state:
+        case ExportState.DONE:
+            return _ready(file, link, now)
+        case ExportState.RUNNING:
+            of = f"{export.rows_done:,} of {export.rows_total:,} rows"
+            return [f"{export.name}: {formatting.percent(export.rows_done, export.rows_total)}% ({of})"]
+        case ExportState.PENDING:
+            said = [f"{export.name}: waiting for its turn"]
+            if alone and now - export.created_at > _TAKEN_UP:
+                said.append(f"Nobody works here now: 'gossamer job export-status {identifier} --wait' makes it.")
+            return said
+        case ExportState.FAILED:
+            return [f"{export.name}: failed. {export.reason}"]
+        case ExportState.CANCELLED:
+            return [f"{export.name}: cancelled"]
+
+
+def _ready(file: File, link: str | None, now: datetime) -> list[str]:
+    export = file.export
+    if file.elsewhere:
+        return [f"{export.name}: ready on the home {export.home}, which made it"]
+    if link is None or export.expires_at is None:
+        return [f"{export.name}: no longer there. Make it anew with 'gossamer job export {short(export.job_id)}'."]
+    said = [f"Export ready: {link} (expires in {_left(export.expires_at - now)})"]
+    if link.startswith("file:") and file.shared:
+        said.append(f"For others, who need no key: {file.shared}")
+    if export.partial:
+        said.append("The job was not over when it was made: these are the results up to then.")
+    if export.spooled:
+        said.append("Object storage does not answer: the file is kept here and moved there later.")
+    return said
+
+
+def _left(time: timedelta) -> str:
+    hours = max(1, round(time.total_seconds() / 3600))
+    return formatting.several(round(hours / 24), "day") if hours >= 24 else formatting.several(hours, "hour")
+
+
+def file_json(file: File, link: str | None) -> dict[str, Any]:
+    export = file.export
+    return {
+        "id": str(export.id),
+        "job_id": str(export.job_id),
+        "type": export.type,
+        "format": export.format,
+        "name": export.name,
+        "state": file_state(export).partition(" ")[0],
+        "reason": export.reason,
+        "partial": export.partial,
+        "rows": export.rows_done,
+        "rows_total": export.rows_total,
+        "size_bytes": export.size,
+        "sha256": export.sha256,
+        "created_at": formatting.stamp(export.created_at),
+        "finished_at": formatting.stamp(export.finished_at),
+        "expires_at": formatting.stamp(export.expires_at),
+        "spooled": export.spooled,
+        "url": link,
+        "link": link if file.shared == file.link else file.shared,
+    }

@@ -1,0 +1,142 @@
+"""`job export --output`: one file, at the place a person has named, when the command returns."""
+
+import codecs
+import sys
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import typer
+
+from gossamer.cli import formatting, retention_notice
+from gossamer.cli.home import Home
+from gossamer.cli.runtime import say, say_json
+from gossamer.errors import UserError
+from gossamer.export.asking import file_name
+from gossamer.export.make import Order
+from gossamer.export.write import write_file, write_stream
+from gossamer.model.states import OVER
+from gossamer.questions.files import Exportable, exportable
+
+_NOUNS = {"results": "matches", "errors": "failed domains"}
+
+_OF_PAGES = {"results": "results", "errors": "failed pages"}
+
+
+class Asked(Protocol):
+    """What is to be in the file: `cli/export.py:Asking`."""
+
+    @property
+    def since(self) -> str: ...
+
+    @property
+    def bom(self) -> bool | None: ...
+
+    @property
+    def type(self) -> str: ...
+
+    def orders(self, found: Exportable, output: Path | None) -> list[Order]: ...
+
+
+async def write_directly(
+    home: Home, text: str, asking: Asked, output: Path, *, as_json: bool, any_recipe: bool = True
+) -> int:
+    found = await home.ask(exportable, text, asking.since, any_recipe=any_recipe)
+    (order,) = asking.orders(found, output)
+    if str(output) in ("", "."):
+        raise UserError("export.output", "--output names no file.", hint="For example --output results.csv.")
+    to_screen = str(output) == "-"
+    if to_screen and as_json:
+        raise UserError(
+            "usage", "--json has nothing to say when the export itself goes to standard output.", hint="Give one."
+        )
+    if to_screen and order.form.binary and sys.stdout.isatty():
+        raise UserError(
+            "export.binary",
+            f"A {order.form.name} file is nothing to look at on a screen.",
+            hint=f"Name a file, for example --output results.{order.form.name}.",
+        )
+    written = 0
+
+    def count(rows: int) -> None:
+        nonlocal written
+        written = rows
+
+    # Reports that a document promises are as it has them: only exports are made for spreadsheets.
+    bom = asking.bom if asking.bom is not None else not to_screen and not any_recipe
+    chunks = with_mark(home.write(order, count)) if bom and order.form.name == "csv" else home.write(order, count)
+    # An export always says how long its job is kept.
+    now = datetime.now(UTC) if any_recipe else None
+    if to_screen:
+        await write_stream(sys.stdout.buffer, formatting.for_screen(chunks) if sys.stdout.isatty() else chunks)
+        sys.stdout.buffer.flush()
+        retention_notice.tell(found.end, now)
+        return 0
+    size = await write_file(output, chunks)
+    partial = order.job.state not in OVER
+    if as_json:
+        answer = {"path": str(output), "type": order.table.name, "format": order.form.name, "rows": written}
+        say_json({**answer, "bytes": size, "partial": partial, **retention_notice.as_json(found.end)})
+        return 0
+    _say_written(order, written, output, size)
+    if partial:
+        say(f"The job is {order.job.state}: these are the results so far.")
+    retention_notice.tell(found.end, now)
+    return 0
+
+
+async def write_here(home: Home, order: Order, *, bom: bool) -> bool:
+    """Write the same file to the present folder, never over one that is there; False where that cannot be done."""
+    rows = 0
+
+    def count(done: int) -> None:
+        nonlocal rows
+        rows = done
+
+    chunks = home.write(order, count)
+    path: Path | None = None
+    try:
+        path = _free_place(Path(file_name(order)))
+        await write_file(path, with_mark(chunks) if bom else chunks)
+    except (OSError, UserError) as error:
+        if path:
+            path.unlink(missing_ok=True)
+        typer.echo(f"Not written to this folder as well: {getattr(error, 'strerror', None) or error}", err=True)
+        return False
+    if order.job.state not in OVER:
+        say(f"The job is {order.job.state}: these are the results so far.")
+    typer.secho(formatting.printable(_written(order, rows, path.absolute())), bold=True)
+    return True
+
+
+def _free_place(wanted: Path) -> Path:
+    """`results-3f9a2c71.csv`, or `results-3f9a2c71-2.csv` where that is taken; an empty file holds the place."""
+    path, number = wanted, 1
+    while True:
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            number += 1
+            path = wanted.with_stem(f"{wanted.stem}-{number}")
+        else:
+            return path
+
+
+async def with_mark(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """CSV with a byte order mark in front, by which Excel knows that it is UTF-8."""
+    yield codecs.BOM_UTF8
+    async for chunk in chunks:
+        yield chunk
+
+
+def _say_written(order: Order, written: int, output: Path, size: int) -> None:
+    say(f"{_written(order, written, output)} ({size:,} bytes)")
+
+
+def _written(order: Order, written: int, output: Path) -> str:
+    """`Wrote 1,266 matches to results.csv`"""
+    noun = (_OF_PAGES if formatting.is_of_pages(order.job) else _NOUNS).get(order.table.name, order.table.name)
+    if written == 1:
+        noun = "match" if noun == "matches" else noun.removesuffix("s")
+    return f"Wrote {written:,} {f'{order.only} ' if order.only else ''}{noun} to {output}"

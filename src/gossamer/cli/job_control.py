@@ -1,0 +1,216 @@
+"""The commands that change a job, and follow what comes of it."""
+
+import asyncio
+import time
+from dataclasses import replace
+from uuid import UUID
+
+from gossamer.cli import costs, estimates, formatting, report, tables
+from gossamer.cli.home import Home
+from gossamer.cli.runtime import say, say_json
+from gossamer.cli.screen import choose_screen
+from gossamer.intake.targets import TargetList
+from gossamer.model.ids import short
+from gossamer.model.job import JobRequest
+from gossamer.model.money import Cap
+from gossamer.model.states import JobState
+from gossamer.questions import jobs
+from gossamer.questions.jobs import Standing
+from gossamer.questions.status import ended
+from gossamer.questions.submitting import house_rules
+
+_LONGEST_CANCEL = 60.0  # seconds
+
+
+async def submit(home: Home, request: JobRequest, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    """Create the job, and work or watch it."""
+    submitted = await home.submit(request)
+    job = submitted.job
+    created = "created" if submitted.is_new else "was created before with this key"
+    say(f"Job {job.id} (short: {short(job.id)}) {created}", quiet=as_json)
+    now = await home.ask(jobs.standing, str(job.id))
+    hint = report.next_step(job, now.runner)
+    if not submitted.is_new and (job.state is not JobState.RUNNING or not request.start):
+        return await _answer(home, job.id, as_json, [f"It is {job.state}. {hint}".rstrip()])
+    if not request.start:
+        return await _answer(home, job.id, as_json, [hint])
+    return await _work(home, job.id, processes=processes, detach=detach, as_json=as_json)
+
+
+async def rerun_job(
+    home: Home,
+    text: str,
+    name: str,
+    *,
+    start: bool,
+    processes: int | None,
+    detach: bool,
+    as_json: bool,
+    yes: bool = False,
+) -> int:
+    """A new job like one there is: said what it will cost, created, and worked or watched."""
+    home.check()
+    house = await home.ask(house_rules)
+    former = await home.ask(jobs.find, text)
+    request = await home.ask(jobs.again, str(former.id), name)
+    count = formatting.several(len(request.targets), "site")
+    say(f"Running {former.name} ({short(former.id)}) again as {request.name}: {count}.", quiet=as_json)
+    said = None
+    if request.recipe == "prospect":
+        targets = TargetList(request.targets, len(request.targets), 0)
+        found = await estimates.foresee(home, estimates.walk_of(request.params), targets, None, quiet=as_json)
+        said = estimates.tell(found, request.params, request.cap, quiet=as_json)
+        if start:
+            estimates.agree(house, said, request.cap, yes=yes, quiet=as_json)
+    request = replace(request, start=start, estimate=said, usual_credits=house.max_credits)
+    return await submit(home, request, processes=processes, detach=detach, as_json=as_json)
+
+
+async def rename_job(home: Home, text: str, name: str, *, as_json: bool) -> int:
+    job = await home.ask(jobs.find, text)
+    await home.rename(job, name)
+    now = await home.ask(jobs.find, str(job.id))
+    return await _answer(home, job.id, as_json, [f"Job {short(job.id)} is called {now.name} now."])
+
+
+async def start_job(
+    home: Home, text: str, *, processes: int | None, detach: bool, as_json: bool, yes: bool = False
+) -> int:
+    job = await home.ask(jobs.find, text)
+    if job.state is JobState.PENDING:
+        found = await home.ask(ended, str(job.id))
+        for line in estimates.told_lines(found):
+            say(line, quiet=as_json)
+        house = await home.ask(house_rules)
+        estimates.agree(house, found.estimate, found.costs.budget.cap, yes=yes, quiet=as_json)
+    await home.start(job)
+    return await _work(home, job.id, processes=processes, detach=detach, as_json=as_json)
+
+
+async def resume_job(home: Home, text: str, cap: Cap, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    job = await home.ask(jobs.find, text)
+    await home.resume(job, cap)
+    return await _work(home, job.id, processes=processes, detach=detach, as_json=as_json)
+
+
+async def retry_job(home: Home, text: str, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    """Set a job going with what failed and what was still open; with nothing to try again it is only said so."""
+    now = await home.ask(jobs.standing, text)
+    job, before = now.job, now.progress
+    done = await home.retry_failed(job)
+    progress = (await home.ask(jobs.standing, str(job.id))).progress
+    unfinished = 0 if job.state is JobState.COMPLETED else before.sites_total - before.sites_finished
+    lines = report.retried(done, progress, short(job.id), unfinished)
+    if not done.sites and not done.pages:
+        return await _answer(home, job.id, as_json, lines)
+    for line in lines:
+        say(line, quiet=as_json)
+    return await _work(home, job.id, processes=processes, detach=detach, as_json=as_json)
+
+
+async def resume_all(home: Home, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    """Work every job that should be running; a pause somebody asked for is respected."""
+    running = await home.ask(jobs.running)
+    code = 0
+    if running:
+        home.check()
+        say("Going on with " + ", ".join(f"{job.name} ({short(job.id)})" for job in running), quiet=as_json)
+        if detach:
+            await home.let_work(processes)
+            say("They run in the background. Look with 'gossamer job list'.", quiet=as_json)
+        else:
+            code = max([await _follow(home, job.id, processes=processes, as_json=as_json) for job in running])
+    else:
+        say("No job is waiting to go on. Paused ones are resumed by their id: see 'gossamer job list'.", quiet=as_json)
+    if as_json:
+        found = [await home.ask(jobs.standing, str(job.id)) for job in running]
+        say_json([report.as_json(now.job, now.progress, _runner(now, begun=detach)) for now in found])
+    return code
+
+
+async def pause_job(home: Home, text: str, *, wait: bool = True, as_json: bool) -> int:
+    """Ask for a pause and wait until it is one."""
+    job = await home.ask(jobs.find, text)
+    await home.pause(job)
+    now = await _standing_still(home, job.id, "Pausing", wait=wait, as_json=as_json)
+    state = now.job.state
+    if state is JobState.PAUSED:
+        return await _answer(home, job.id, as_json, report.ending(now.job, now.progress))
+    if state is JobState.PAUSING and not wait:
+        return await _answer(home, job.id, as_json, [f"Pausing... {formatting.finishing(now.busy, now.paid)}"])
+    if state is JobState.PAUSING:
+        # Some visits are still marked as another home's, and that home is gone.
+        return await _answer(home, job.id, as_json, report.left(now.job, now.progress, None))
+    return await _answer(home, job.id, as_json, [f"The job is {state} by now."])
+
+
+async def cancel_job(home: Home, text: str, *, wait: bool = True, as_json: bool) -> int:
+    """Cancel a job and wait until nobody has a hand in it any more."""
+    job = await home.ask(jobs.find, text)
+    await home.cancel(job)
+    now = await _standing_still(home, job.id, "Cancelling", wait=wait, as_json=as_json)
+    if now.job.state is not JobState.CANCELLED:
+        return await _answer(home, job.id, as_json, [f"The job is {now.job.state} by now."])
+    return await _answer(home, job.id, as_json, report.ending(now.job, now.progress, busy=now.busy))
+
+
+async def _standing_still(home: Home, job_id: UUID, doing: str, *, wait: bool, as_json: bool) -> Standing:
+    """The job once no visit of it is in anybody's hands, or as it is if that is not waited for.
+
+    A pause is one only then, however long it takes. A cancelled job is cancelled: a minute is long enough for whoever
+    lives to hand back, and what others have left behind is nobody's to wait for.
+    """
+    said = ""
+    until = time.monotonic() + _LONGEST_CANCEL
+    while True:
+        now = await home.ask(jobs.standing, str(job_id))
+        pausing = now.job.state is JobState.PAUSING
+        if not pausing and (not now.busy or now.job.state is not JobState.CANCELLED):
+            return now
+        if now.runner is None and await home.let_rest():
+            return await home.ask(jobs.standing, str(job_id))
+        if not wait or (not pausing and time.monotonic() > until):
+            return now
+        sentence = f"{doing}... {formatting.finishing(now.busy, now.paid)}"
+        if sentence != said:
+            say(sentence, quiet=as_json)
+            said = sentence
+        await asyncio.sleep(home.pace)
+
+
+async def _work(home: Home, job_id: UUID, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    home.check()
+    if detach:
+        await home.let_work(processes)
+        watch = f"It runs in the background. Look with 'gossamer job status {short(job_id)}'."
+        return await _answer(home, job_id, as_json, [watch], begun=True)
+    code = await _follow(home, job_id, processes=processes, as_json=as_json)
+    await _answer(home, job_id, as_json, [])
+    return code
+
+
+async def _follow(home: Home, job_id: UUID, *, processes: int | None, as_json: bool) -> int:
+    """Work or watch a job to its end, and say how it ended."""
+    job = await home.follow(job_id, choose_screen(quiet=as_json), processes)
+    found = await home.ask(ended, str(job_id))
+    said = costs.ending_lines(found.costs) + estimates.told_lines(found)
+    read_with = costs.method_lines(found.costs.bill, tables.width())
+    for line in report.ending(job, found.progress, found.reasons, costs=said, methods=read_with):
+        say(line, quiet=as_json)
+    return report.exit_code(job)
+
+
+def _runner(now: Standing, *, begun: bool) -> int | None:
+    return 0 if begun and now.runner is None else now.runner
+
+
+async def _answer(home: Home, job_id: UUID, as_json: bool, lines: list[str], *, begun: bool = False) -> int:
+    """`begun`: a worker is on its way, though it may not be there yet."""
+    if as_json:
+        now, found = await home.ask(jobs.standing, str(job_id)), await home.ask(ended, str(job_id))
+        told = report.as_json(now.job, now.progress, _runner(now, begun=begun))
+        say_json({**told, "estimate": estimates.as_json(found.estimate)})
+    else:
+        for line in lines:
+            say(line)
+    return 0

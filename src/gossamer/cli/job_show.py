@@ -1,0 +1,288 @@
+"""`gossamer job list`, `status`, `sites` and `pages`: jobs and how they stand."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from rich.table import Table
+from rich.text import Text
+
+from gossamer.cli import costs, estimates, formatting, report, tables
+from gossamer.cli.costs import spent_json
+from gossamer.cli.home import Home
+from gossamer.cli.report import checkpoint_line
+from gossamer.cli.runtime import say, say_json
+from gossamer.cli.tables import fit, table
+from gossamer.errors import UserError
+from gossamer.model.alert import Alert
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+from gossamer.model.ladders import Mode
+from gossamer.model.money import dollars
+from gossamer.model.states import JobState, PageState, SiteState
+from gossamer.questions import jobs
+from gossamer.questions.history import pages
+from gossamer.questions.status import status
+from gossamer.recipes.registry import RECIPES
+from gossamer.retain.retainer import Outlook
+from gossamer.store.history import PageHistory
+from gossamer.store.sites import SiteSummary
+
+_NO_JOBS = "No jobs yet. Start one with 'gossamer job run --name N --domains F --keywords F'."
+
+_HIDDEN = "Scrapes of single pages are not listed: see 'gossamer job list --recipe scrape'."
+
+_ONLY_SCRAPES = f"No jobs but scrapes of single pages. {_HIDDEN.partition(': ')[2].capitalize()}"
+
+
+async def show_list(
+    home: Home, limit: int, *, archived: bool, recipe: str = "", state: str = "", name: str = "", as_json: bool
+) -> int:
+    known = job_state(state) if state else None
+    found = await home.ask(jobs.listing, limit, archived=archived, recipe=recipe, state=known, name=name)
+    runner, rows = found.runner, [(one.job, one.progress, one.spent) for one in found.jobs]
+    if as_json:
+        say_json([
+            {**report.as_json(job, progress, runner), "cost": spent_json(spent)} for job, progress, spent in rows
+        ])  # fmt: skip
+        return 0
+    if not rows:
+        none = "No such jobs." if recipe or state or name else _NO_JOBS
+        say(_ONLY_SCRAPES if found.hides else none)
+        return 0
+    # What was scraped are no matches.
+    found_title = "Results" if any(formatting.is_of_pages(job) for job, _, _ in rows) else "Matches"
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
+    for title in ("ID", "Name", "State"):
+        table.add_column(title, no_wrap=title == "ID", overflow="fold")
+    for title in ("Domains", found_title, "Cost"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("Date", no_wrap=True)
+    for job, progress, spent in rows:
+        note = " (Results deleted)" if job.state is JobState.ARCHIVED else ""
+        table.add_row(
+            short(job.id),
+            Text(job.name),
+            formatting.state_word(job, runner, progress) + note,
+            f"{progress.sites_finished:,}/{progress.sites_total:,}",
+            f"{progress.records:,}",
+            dollars(spent.micros),
+            formatting.day(job.created_at),
+        )
+    tables.show(table)
+    if any(formatting.state_word(job, runner) == formatting.NO_WORKER for job, _, _ in rows):
+        say("Go on with all stopped jobs: 'gossamer job resume --all'.")
+    if found.hides:
+        say(_HIDDEN)
+    return 0
+
+
+async def show_sites(home: Home, text: str, state: str, limit: int, *, as_json: bool) -> int:
+    wanted = _site_state(state) if state else None
+    answer = await home.ask(jobs.domains, text, wanted, limit)
+    found = answer.sites
+    if as_json:
+        say_json(report.sites_json(found))
+        return 0
+    if not found:
+        say(f"No domain is {state}." if state else "No domains.")
+        return 0
+    tables.show(domains_table(found, tables.width()))
+    total = report.count_in(answer.progress, wanted)
+    more = " More of them: --limit." if len(found) < total else ""
+    say(f"{len(found):,} of {total:,} {f'{state} ' if state else ''}domains.{more}")
+    return 0
+
+
+def job_state(text: str) -> JobState:
+    known = [str(state) for state in JobState]
+    if text not in known:
+        raise UserError(
+            "job.unknown_state", f"{text!r} is not a state of a job.", hint=f"Use one of {', '.join(known)}."
+        )
+    return JobState(text)
+
+
+def _site_state(text: str) -> SiteState:
+    known = [str(state) for state in SiteState]
+    if text not in known:
+        raise UserError("sites.state", f"{text!r} is no state of a domain.", hint=f"Use one of {', '.join(known)}.")
+    return SiteState(text)
+
+
+_FAILED_TOLD = 10  # failed domains, to people
+
+
+async def show_status(home: Home, text: str, *, as_json: bool) -> int:
+    found = await home.ask(status, text)
+    job, progress, spent = found.ended.job, found.ended.progress, found.ended.costs
+    if as_json:
+        say_json({
+            **report.as_json(job, progress, found.runner),
+            "cost": costs.as_json(spent),
+            "estimate": estimates.as_json(found.ended.estimate),
+            "params": dict(job.params),
+            "pages_by_method": costs.pages_by_method(spent.bill),
+            "results_until": formatting.stamp(found.outlook.deletes_at) if found.outlook else None,
+            "alerts": [{"kind": str(alert.kind), "sentence": alert.sentence} for alert in found.alerts],
+            "failed_domains": report.failures_json(found.failed),
+        })  # fmt: skip
+        return 0
+    besides = [
+        *costs.status_lines(spent),
+        *estimates.told_lines(found.ended),
+        *_wanted(job),
+        *costs.method_lines(spent.bill, tables.width()),
+        checkpoint_line(found.checkpoint, found.now),
+        *_kept(found.outlook),
+        *_alerts(job, found.alerts),
+    ]
+    for line in report.status_lines(job, progress, found.runner, found.now, besides):
+        say(line)
+    for line in report.failure_lines(found.failed[:_FAILED_TOLD], progress.sites_failed, short(job.id)):
+        say(line)
+    return 0
+
+
+def _wanted(job: Job) -> Iterator[str]:
+    recipe = RECIPES.get(job.recipe)
+    if recipe:
+        return asked_for(job.params, recipe.params, job.at_once)
+    return iter([f"Recipe: {job.recipe}, which this program does not know. Go on with the program that created it."])
+
+
+_OFF = {"only_main_content": "--whole-page"}  # options that turn something off
+
+
+def asked_for(params: Mapping[str, Any], kind: type[BaseModel], at_once: int | None = None) -> Iterator[str]:
+    """What is looked for, and the options that are not as they usually are."""
+    client = ", ".join(params.get("client_domains", ()))
+    wanted = formatting.several(len(params.get("keywords", ())), "keyword")
+    if "formats" in params:
+        fields = f" ({formatting.several(len(params['extract']), 'field')})" if params.get("extract") else ""
+        yield f"Wants: {', '.join(params['formats'])}{fields}"
+    else:
+        yield f"Looks for: {wanted}" + (f", links to {client}" if client else "")
+    options: list[str] = []
+    for name, field in kind.model_fields.items():
+        value = params.get(name)
+        if (
+            name in ("keywords", "client_domains", "mode", "ladder", "formats", "extract", "lines_skipped")
+            or value is None
+            or value == field.get_default(call_default_factory=True)
+        ):
+            continue
+        option = "--" + name.replace("_", "-").removesuffix("s" if name.endswith("domains") else "")
+        if isinstance(value, bool):
+            options.append(option if value else _OFF.get(name, option))
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            options += [option, shlex.quote(str(one))]
+    if at_once is not None:
+        options += ["--max-concurrency", str(at_once)]
+    if options:
+        yield f"With: {' '.join(options)}"
+    if ladder := params.get("ladder"):
+        mode = "" if params["mode"] == Mode.OWN else f" ({params['mode']})"
+        yield f"Fetches with: {', then '.join(ladder)}{mode}"
+
+
+def _kept(outlook: Outlook | None) -> Iterator[str]:
+    if outlook is None:
+        return
+    if outlook.job.state is JobState.ARCHIVED:
+        yield "Retention: results deleted"
+    elif outlook.job.hidden_at:
+        yield f"Retention: results hidden, and deleted on {formatting.day(outlook.deletes_at)}"
+    else:
+        hidden, deleted = formatting.day(outlook.hides_at), formatting.day(outlook.deletes_at)
+        yield f"Retention: results kept until {hidden}, deleted on {deleted}"
+
+
+def _alerts(job: Job, fired: Sequence[Alert]) -> Iterator[str]:
+    """What the status line does not say already."""
+    said = (alert.sentence for alert in fired if alert.sentence != job.reason)
+    return (sentence if sentence.startswith(("Alert:", "Warning:")) else f"Alert: {sentence}" for sentence in said)
+
+
+_AT_A_TIME = 1_000
+
+
+async def show_pages(home: Home, text: str, state: str, site: str, limit: int, *, as_json: bool) -> int:
+    wanted = _page_state(state) if state else None
+    found: list[PageHistory] = []
+    while True:
+        # A step at a time: there may be a million.
+        step, after = min(limit - len(found), _AT_A_TIME), found[-1].key.hex() if found else ""
+        some = await home.ask(pages, text, wanted, site, after, step)
+        found += some.pages
+        if len(some.pages) < step or len(found) >= limit:
+            break
+    if as_json:
+        say_json([_page_json(page) for page in found])
+        return 0
+    if not found:
+        say(f"No page{f' of {some.host}' if some.host else ''} is {state}." if state else "No pages yet.")
+        return 0
+    tables.show(pages_table(found, tables.width()))
+    more = " There may be more: --limit." if len(found) == limit else ""
+    say(f"{formatting.several(len(found), f'{state} page' if state else 'page')}.{more}")
+    if any(page.state is PageState.FAILED for page in found):
+        say(f"One of them in detail: 'gossamer explain URL --job {short(some.job.id)}'.")
+    return 0
+
+
+def _page_state(text: str) -> PageState:
+    known = [str(state) for state in PageState if state is not PageState.CLIMBING]
+    if text not in known:
+        raise UserError("pages.state", f"{text!r} is no state of a page.", hint=f"Use one of {', '.join(known)}.")
+    return PageState(text)
+
+
+def _page_json(page: PageHistory) -> dict[str, Any]:
+    return {
+        "url": page.url,
+        "state": str(page.state),
+        "reason": page.trouble.sentence if page.trouble else "",
+        "reason_name": page.trouble.reason.name if page.trouble else None,
+        "http_status": page.http_status,
+        "tries": formatting.tries(page.attempts),
+        "depth": page.depth,
+        "found_on": page.found_on or None,
+        "due_at": formatting.stamp(page.due_at),
+        "settled_at": formatting.stamp(page.settled_at),
+    }
+
+
+def domains_table(found: Sequence[SiteSummary], room: int) -> Table:
+    """A job's domains: how far each came, how large it is and what says so, and why it ended as it did."""
+    titles = ["Domain", "State", "Read", "Size", "From", "Reason"]
+    cells = [
+        [
+            site.host,
+            str(site.state),
+            f"{site.pages_done:,}",
+            f"{site.size:,}" if site.size else "",
+            site.size_source,
+            site.trouble.sentence if site.trouble else "",
+        ]
+        for site in found
+    ]
+    widths = fit(titles, cells, [40, 7, 7, 9, 7, 80], [12, 7, 4, 4, 4, 10], room)
+    return table(titles, cells, widths, right=("Read", "Size"))
+
+
+def pages_table(found: Sequence[PageHistory], room: int) -> Table:
+    """A job's pages: what became of each, after how many tries, and why."""
+    titles = ["Page", "State", "Tries", "Reason"]
+    cells = [
+        [
+            page.url,
+            str(page.state),
+            f"{formatting.tries(page.attempts):,}",
+            page.trouble.sentence if page.trouble else "",
+        ]
+        for page in found
+    ]
+    return table(titles, cells, fit(titles, cells, [100, 7, 5, 80], [20, 7, 5, 10], room), right=("Tries",))

@@ -1,0 +1,105 @@
+"""`gossamer job forget`: what is stored about a page or a domain, here or on a server, and its removal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from gossamer.assembly import App
+from gossamer.blobs.seam import BlobsAway
+from gossamer.client import AsyncClient
+from gossamer.client.answers import Forgotten
+from gossamer.intake import control
+from gossamer.model.job import Job
+from gossamer.model.record import RecordKind
+from gossamer.retain.delete import refuse_at_work
+from gossamer.retain.files import FileSweeper
+from gossamer.retain.mention import Mention
+from gossamer.store import jobs
+from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job, forget_robots
+from gossamer.work.mentioned import domain_named, page_named
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What one job has stored about a page or a domain."""
+
+    job_id: UUID
+    name: str
+    pages: int
+    records: int
+    mentions: int  # rows that only name it
+
+
+class Traces(Protocol):
+    """What is stored about a page or a domain in all jobs, or in one."""
+
+    @property
+    def found(self) -> Sequence[Trace]: ...
+
+    async def refuse_at_work(self) -> None:
+        """Say so, before anybody is asked, where a job is at work in which nothing can be forgotten."""
+        ...
+
+    async def remove(self) -> tuple[bool, int]:
+        """For good: whether there was anything, and how many files are left for later."""
+        ...
+
+
+async def find_traces(app: App, url: str | None, domain: str | None, job: str | None) -> "LocalTraces":
+    mention = page_named(url) if url is not None else domain_named(domain or "")
+    if job is None:
+        wanted = await app.database.read(jobs.in_states, *MAY_HAVE_FOUND)
+    else:
+        wanted = [await control.find_job(app.database, job)]
+    looked = [await find_mentions(app.database, one, _kinds(app, one), mention) for one in wanted]
+    return LocalTraces(app, mention, [one for one in looked if one])
+
+
+def _kinds(app: App, job: Job) -> tuple[RecordKind, ...]:
+    """What is known of the job's tables: nothing, if it comes from a program that knew another recipe."""
+    recipe = app.recipes.get(job.recipe)
+    return recipe.kinds if recipe else ()
+
+
+class LocalTraces:
+    def __init__(self, app: App, mention: Mention, rows: list[Found]) -> None:
+        self._app, self._mention, self._rows = app, mention, rows
+        self.found = [Trace(one.job.id, one.job.name, len(one.pages), one.records, one.mentions) for one in rows]
+
+    async def refuse_at_work(self) -> None:
+        for one in self._rows:
+            refuse_at_work(one.job, "nothing can be forgotten in it")
+
+    async def remove(self) -> tuple[bool, int]:
+        for one in self._rows:
+            await forget_in_job(self._app.database, one, self._mention)
+        answers = await forget_robots(self._app.database, self._mention)
+        left = await remove_files(self._app, *(one.job for one in self._rows))
+        return bool(self._rows or answers), left
+
+
+async def remove_files(app: App, *of_jobs: Job) -> int:
+    """Files that shall not be had any longer, exported ones and those of single pages; how many are left for later."""
+    pages, left = app.page_files(), 0
+    for job in of_jobs:
+        try:
+            await pages.forget(job.id)
+        except BlobsAway:
+            left += 1
+    return left + await FileSweeper(app.database, app.shelf(), pages).remove_now()
+
+
+class RemoteTraces:
+    def __init__(
+        self, client: AsyncClient, url: str | None, domain: str | None, job: UUID | None, found: Forgotten
+    ) -> None:
+        self._client, self._url, self._domain, self._job = client, url, domain, job
+        self.found = [Trace(UUID(one.job_id), one.name, one.pages, one.records, one.mentions) for one in found.jobs]
+
+    async def refuse_at_work(self) -> None:
+        """The server refuses it, before anything is removed."""
+
+    async def remove(self) -> tuple[bool, int]:
+        done = await self._client.forget(url=self._url, domain=self._domain, job=self._job)
+        return done.forgotten, 0
