@@ -24,6 +24,7 @@ _ALL_MARKS = MARKS + WIDGETS
 _AUTOMATON = BytesAhoCorasick([*(mark.text for mark in _ALL_MARKS), *PARKING], implementation=Implementation.DFA)
 # What is not markup for words: styles, scripts, drawings, comments, and pictures written into the page.
 _STYLES = re.compile(rb"<style\b.*?(?:</style|\Z)|<svg\b.*?(?:</svg|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
+_SCRIPTS = re.compile(rb"<script\b.*?(?:</script|\Z)", re.IGNORECASE | re.DOTALL)
 _NO_MARKUP = re.compile(rb"<script\b.*?(?:</script|\Z)|\bdata:[a-z/+.-]+[;,][^\s\"')>]*", re.IGNORECASE | re.DOTALL)
 _SHAPE_HEADER = re.compile(r"x-[a-z0-9]{8}-[abcdfz]")
 _CHALLENGE_HEADERS = (
@@ -86,9 +87,13 @@ def without_styles(body: bytes) -> bytes:
     return body if len(body) <= TINY_PAGE else _STYLES.sub(b"", body[:_LONGEST_STYLED])
 
 
-def is_tiny(body: bytes) -> bool:
-    """Whether a page has no more markup than one needs that only asks or refuses, however large it is."""
-    return len(body) < TINY_PAGE or len(_NO_MARKUP.sub(b"", without_styles(body))) < TINY_PAGE
+def is_tiny(markup: bytes) -> bool:
+    """Whether a page has no more markup than one needs that only asks or refuses, given what `without_styles` left."""
+    if len(markup) < TINY_PAGE:
+        return True
+    # Where no picture is written into the page, its scripts are found in a quarter of the time.
+    removed = _NO_MARKUP if b"data:" in markup.lower() else _SCRIPTS
+    return len(removed.sub(b"", markup)) < TINY_PAGE
 
 
 def traces_in(body: bytes, most: int = PREFIX) -> frozenset[int]:

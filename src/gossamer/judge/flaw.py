@@ -6,6 +6,7 @@ pages or Cloudflare is not. That also keeps this nearly free for most pages.
 
 from gossamer.judge.blocks import (
     LONG_PREFIX,
+    PREFIX,
     TINY_PAGE,
     is_tiny,
     marks_among,
@@ -53,9 +54,11 @@ def find_flaw(doc: Document) -> Trouble | None:
     length = len(doc.text)
     # Who shows so many ways on does not stand in the way, but may be for sale.
     is_suspect = length <= SHORT or (length <= _LONGEST_BLOCK and len(doc.links) <= _MANY_LINKS)
-    traces = _traces_of(doc) if is_suspect else _NO_TRACES
+    says_little = length < _FEW_WORDS
+    markup = without_styles(doc.body) if says_little else doc.body
+    traces = traces_in(markup, LONG_PREFIX if says_little else PREFIX) if is_suspect else _NO_TRACES
     if stopped is None and length <= _LONGEST_BLOCK:
-        stopped = _find_block(doc, traces)
+        stopped = _find_block(doc, traces, tiny=says_little and is_tiny(markup))
     if stopped is not None:
         return Trouble(stopped.reason, stopped.vendor, doc.status)
     if length > _LONG:
@@ -64,8 +67,7 @@ def find_flaw(doc: Document) -> Trouble | None:
     return parked or find_placeholder(doc) or find_login(doc) or find_soft_404(doc) or find_hollow(doc)
 
 
-def _find_block(doc: Document, traces: frozenset[int]) -> Verdict | None:
-    tiny = len(doc.text) < _FEW_WORDS and is_tiny(doc.body)
+def _find_block(doc: Document, traces: frozenset[int], *, tiny: bool) -> Verdict | None:
     named = named_by_title(doc.title, weak=tiny)
     if named is not None:
         return named
@@ -75,10 +77,6 @@ def _find_block(doc: Document, traces: frozenset[int]) -> Verdict | None:
         if _counts(mark, doc, tiny=tiny):
             return mark.verdict
     return _find_speech(doc, tiny=tiny) if len(doc.links) <= _FEW_LINKS else None
-
-
-def _traces_of(doc: Document) -> frozenset[int]:
-    return traces_in(without_styles(doc.body), LONG_PREFIX) if len(doc.text) < _FEW_WORDS else traces_in(doc.body)
 
 
 def _find_speech(doc: Document, *, tiny: bool) -> Verdict | None:
@@ -116,7 +114,7 @@ def _counts(mark: Mark, doc: Document, *, tiny: bool) -> bool:
 def _is_bare(doc: Document) -> bool:
     """Whether a page is small even with its scripts, or says next to nothing: scripts of any page have weak marks."""
     if _says_next_to_nothing(doc):
-        return is_tiny(doc.body)
+        return is_tiny(without_styles(doc.body))
     return len(doc.text) < _FEW_WORDS and len(without_styles(doc.body)) < TINY_PAGE
 
 

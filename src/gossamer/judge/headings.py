@@ -12,8 +12,9 @@ from gossamer.model.document import Document
 _SEPARATORS = re.compile(r"\s*[|•·»›«‹—–:]\s*|\s+-+\s+")
 _FEW = 3  # headings of one rank that may say what a page is
 _EDGES = " .!?…'\"“”()[]"
-_APOSTROPHES = re.compile("[’‘ʼ´`]")
-_PUNCTUATION = re.compile("[\\s!-&(-/:-@\\[-`{-~…“”„«»‹›–—·•¡¿]+")
+# How `words_of` spells what is no letter or digit: apostrophes alike, other punctuation as spaces.
+_BEYOND_ASCII = {**dict.fromkeys("’‘ʼ´", "'"), **dict.fromkeys("…“”„«»‹›–—·•¡¿", " ")}
+_ASCII = bytes.maketrans(b'`!"#$%&()*+,-./:;<=>?@[\\]^_{|}~', b"'" + b" " * 30)
 
 
 def title_parts(doc: Document) -> tuple[str, ...]:
@@ -52,4 +53,10 @@ def plain(text: str) -> str:
 
 def words_of(text: str) -> str:
     """Lower case and without any punctuation but apostrophes, of which there is one kind."""
-    return _PUNCTUATION.sub(" ", _APOSTROPHES.sub("'", text.lower())).strip(" '")
+    spelled = text.lower()
+    if not spelled.isascii():
+        for mark, plain_one in _BEYOND_ASCII.items():
+            spelled = spelled.replace(mark, plain_one)
+    # Bytes are translated many times as fast as characters, and no letter beyond ASCII has one of these in it.
+    spelled = spelled.encode("utf-8", "surrogatepass").translate(_ASCII).decode("utf-8", "surrogatepass")
+    return " ".join(spelled.split()).strip(" '")

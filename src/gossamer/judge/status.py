@@ -102,6 +102,6 @@ def _title_of(body: bytes) -> str:
 
 def _named_by_marks(response: Response, body: bytes) -> Verdict | None:
     # Error pages in a site's usual frame may carry its forms and their widgets; a small refusal with one is asking.
-    asks = response.status == 403 and is_tiny(response.body)
+    asks = response.status == 403 and is_tiny(without_styles(response.body))
     marks = marks_among(traces_in(body), response.headers)
     return next((mark.verdict for mark in marks if asks or mark not in WIDGETS), None)
