@@ -16,7 +16,7 @@ from gossamer.clock import Clock, SystemClock
 from gossamer.fetch import Accept, Before, Fetcher, FetchError, Sink
 from gossamer.fetch.connect_to import ConnectRule
 from gossamer.fetch.http import HttpRung
-from gossamer.model.fetching import Response
+from gossamer.model.fetching import Request, Response
 from gossamer.model.ladders import RUNGS
 from gossamer.model.trouble import Trouble
 from gossamer.work.kit import OpenRung
@@ -64,6 +64,7 @@ class _Scripted:
         truncate: bool = False,
         sink: Sink | None = None,
         before: Before | None = None,
+        request: Request | None = None,
     ) -> Response:
         if before is not None:
             await before()

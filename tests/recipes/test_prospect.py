@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from gossamer.model.endings import is_binary
 from gossamer.model.page import Page
+from gossamer.model.recipe import Bound
 from gossamer.model.record import Record
-from gossamer.recipe import Bound
 from gossamer.recipes.prospect import MATCH, PROSPECT
 from gossamer.recipes.prospect.params import ProspectParams
 from tests.parse.answers import URL, read
@@ -207,11 +207,6 @@ def test_the_policy_carries_the_limits() -> None:
     assert (bound().policy().top_pages, bound().policy().include, bound().policy().exclude) == (50, (), ())
     assert list(bound().seeds()) == []
     assert bound().accept(Page.at(URL), read("x")) is None
-
-
-def test_there_is_nothing_to_merge_at_the_end() -> None:
-    record = Record("match", (URL, "CRM"), {"url": URL})
-    assert list(bound().finish("match", [[record], [], [record, record]])) == [record, record]
 
 
 def test_keywords_are_tidied_and_distinct() -> None:

@@ -60,9 +60,11 @@ def _add_since_0017(rows: Rows, revision: str) -> None:
         _add(rows["minutes"], requests=3, failed=1, writes=2, write_ms=40)
     if revision >= "0019":
         rows["cluster_settings"] = [{"name": "domain_rate", "value": "1.0", "host": "one", "at": BEGAN}]
+    if revision >= "0020":
+        _add(rows["jobs"], names_pages=False, in_pages=False, whole_up_to=500, top_pages=50)
 
 
-FILLED = tuple(f"{number:04}" for number in range(1, 20))
+FILLED = tuple(f"{number:04}" for number in range(1, 21))
 """The revisions `rows_of` knows. A new revision makes the one before it a former one: add what it keeps above."""
 
 

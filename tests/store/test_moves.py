@@ -70,7 +70,7 @@ async def test_a_site_that_is_opened_again_forgets_why_it_ended(database: AnyDat
     await database.write(walk_all)
     await database.write(sites.close, [sites.Closing(site_id, SiteState.FAILED, "DNS", retries=2)])
     assert await database.write(sites.reopen, [site_id], "retried", who="user") == {site_id}
-    await database.write(sites.want_whole, site_id)
+    await database.write(sites.want_whole, [site_id])
     (summary,) = await database.read(sites.summaries, job.id)
     assert (summary.state, summary.trouble, summary.retries) == (SiteState.OPEN, None, 0)
     last = (await database.read(events.of_job, job.id))[-1]

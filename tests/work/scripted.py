@@ -2,10 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from gossamer.assembly import open_kit
@@ -29,13 +30,23 @@ class Asked(NamedTuple):
     path: str
     cookie: str
     at: float
+    method: str = "GET"
+    headers: Mapping[str, str] = MappingProxyType({})
+    body: bytes = b""
 
 
 class Site:
     """Answers by a function of host and path, and remembers who asked for what."""
 
-    def __init__(self, answer: Answer, slow: dict[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        slow: dict[str, float] | None = None,
+        data: "Callable[[Asked], tuple[int, dict[str, str], str] | None] | None" = None,
+    ) -> None:
+        """`data` is asked first, and answers with nothing what it leaves to `answer`."""
         self._answer = answer
+        self._data = data
         self._slow = slow or {}
         self.asked: list[Asked] = []
 
@@ -44,10 +55,13 @@ class Site:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 first, *lines = head.decode("latin-1").split("\r\n")
                 said = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
-                asked = Asked(said["host"], first.split(" ")[1], said.get("cookie", ""), time.monotonic())
+                sent = await reader.readexactly(int(said.get("content-length", 0)))
+                method, path, _ = first.split(" ")
+                asked = Asked(said["host"], path, said.get("cookie", ""), time.monotonic(), method, said, sent)
                 self.asked.append(asked)
                 await asyncio.sleep(self._slow.get(asked.host, 0))
-                status, headers, body = self._answer(asked.host, asked.path)
+                found = self._data(asked) if self._data else None
+                status, headers, body = found or self._answer(asked.host, asked.path)
                 headers = {"content-type": "text/html", "content-length": str(len(body)), **headers}
                 lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
                 writer.write(f"HTTP/1.1 {status} x\r\n{''.join(lines)}\r\n{body}".encode())
@@ -64,10 +78,10 @@ class Site:
 
 
 @asynccontextmanager
-async def kit_for(home: Path, site: Site, rate: float = 500) -> AsyncIterator[Kit]:
+async def kit_for(home: Path, site: Site, rate: float = 500, **more: Any) -> AsyncIterator[Kit]:
     server = await asyncio.start_server(site, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    settings = Settings(home=home, domain_rate=rate, connect_to=f"*.test=127.0.0.1:{port}")
+    settings = Settings(home=home, domain_rate=rate, connect_to=f"*.test=127.0.0.1:{port}", **more)
     try:
         async with open_kit(settings, 1) as kit:
             await kit.database.write(upgrade)

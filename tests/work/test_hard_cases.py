@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from gossamer.model.job import CrawlPolicy
+from gossamer.model.page import FIRST_STEP
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import Reason
 from gossamer.recipes.prospect import PROSPECT
@@ -86,8 +87,8 @@ async def test_robots_txt_on_another_domain_is_not_asked_from_here(tmp_path: Pat
 class Hurried(BoundProspect):
     """Prospecting with a visit's time limit of a second."""
 
-    def policy(self) -> CrawlPolicy:
-        return replace(super().policy(), visit_time=timedelta(seconds=1))
+    def policy(self, step: str = FIRST_STEP) -> CrawlPolicy:
+        return replace(super().policy(step), visit_time=timedelta(seconds=1))
 
 
 async def test_a_visit_whose_time_is_over_keeps_what_it_has_and_says_so(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
         settings.scraperapi_key,
         settings.firecrawl_key,
     )
-    secrets += [key.get_secret_value() for key in keys if key]
+    secrets += [key.get_secret_value() for key in (*keys, *settings.secrets.values()) if key]
     if stream is not None:
         configure(settings.log_format, settings.log_level, stream=stream, secrets=secrets)
         return

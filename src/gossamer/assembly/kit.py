@@ -135,6 +135,7 @@ async def open_kit(
                 way_out=way_out,
                 treasurer=treasurer,
                 limits=limits,
+                secrets={name: secret.get_secret_value() for name, secret in settings.secrets.items()},
                 files=page_files(settings, clock),
                 lanes=rooms,
                 files_of="" if settings.storage_url else home_name(settings.home),

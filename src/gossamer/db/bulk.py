@@ -21,7 +21,6 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Executable,
-    LargeBinary,
     Select,
     Table,
     bindparam,
@@ -41,6 +40,7 @@ _Prepared = tuple[str, Callable[[Row], tuple[Any, ...]], tuple[tuple[int, Callab
 
 
 _MOST_TOGETHER = 512  # rows in one statement
+_MOST_VALUES = 32_000  # in one statement of SQLite, whose own limit is 32,766
 _WORTH_A_STATEMENT = 3  # if no more than one row in so many is there for nothing
 
 
@@ -78,6 +78,26 @@ class BulkStatement:
             return _run_together(tx, sql, self._tail, values)
         return int(tx.run_raw(sql + self._tail, values).rowcount)
 
+    def run_as_one(self, tx: Tx, rows: Sequence[Row]) -> int:
+        """As `run`; SQLite does all of them in one statement, up to its limit of values, and keeps none ready.
+
+        For what is seldom done, and with thousands of rows.
+        """
+        if not self._together or tx.dialect.row_locks or len(rows) < 2:
+            return self.run(tx, rows)
+        sql, values_of, processors = self._prepared.get(tx.dialect.name) or self._prepare(tx)
+        columns: list[Sequence[Any]] = list(zip(*map(values_of, rows), strict=True))
+        for place, process in processors:
+            columns[place] = _processed(columns[place], process)
+        values = list(zip(*columns, strict=True))
+        most = _MOST_VALUES // len(columns)
+        changed = 0
+        for start in range(0, len(values), most):
+            some = values[start : start + most]
+            spelled = _spell(sql, self._tail, len(some))
+            changed += tx.run_raw(spelled, tuple(chain.from_iterable(some))).rowcount
+        return changed
+
     def _prepare(self, tx: Tx) -> _Prepared:
         dialect = tx.conn.dialect
         compiled = self._statement.compile(dialect=dialect)  # type: ignore[attr-defined]
@@ -114,6 +134,10 @@ def powers_of_two(rows: Sequence[T], *, repeats: bool) -> Iterator[Sequence[T]]:
 
 @cache
 def _spelled(sql: str, tail: str, number: int) -> str:
+    return _spell(sql, tail, number)
+
+
+def _spell(sql: str, tail: str, number: int) -> str:
     """The statement for so many rows: an INSERT with as many lists of values, an UPDATE by a table of values."""
     if sql.startswith("INSERT"):
         head, _, values = sql.partition(" VALUES ")
@@ -173,28 +197,35 @@ def read(found: str, readers: Sequence[Callable[[Any], Any]]) -> list[Any]:
     return list(zip(*(map(read_one, column) for read_one, column in zip(readers, columns, strict=False)), strict=True))
 
 
-_LONGEST = 1_024  # keys in one question
+_LONGEST = 8_192  # keys in one question
 
 
 class KeyQuery:
-    """Columns of the rows that have one of the keys, and all of the other values (`job_id`, ...) as well."""
+    """Columns of the rows that have one of the keys, and all of the other values (`job_id`, ...) as well.
 
-    def __init__(self, table: Table, columns: Sequence[Column[Any]], given: Sequence[str]) -> None:
+    `by` is the column of the keys, where that is not called `key`.
+    """
+
+    def __init__(
+        self, table: Table, columns: Sequence[Column[Any]], given: Sequence[str], by: Column[Any] | None = None
+    ) -> None:
         self._table = table
+        self._by = table.c.key if by is None else by
         self._columns = columns
         self._given = given
         self._listed = ""
+        self._turn: Callable[[Any], Any] = as_it_is
         self._processors: list[Callable[[Any], Any]] = []
         self._readers: list[Callable[[Any], Any]] = []
         fixed = [table.c[name] == bindparam(name, type_=table.c[name].type) for name in given]
         wanted = (
-            func.unnest(bindparam("keys", type_=ARRAY(LargeBinary))).table_valued("key").render_derived(name="wanted")
+            func.unnest(bindparam("keys", type_=ARRAY(self._by.type))).table_valued("key").render_derived(name="wanted")
         )
         # The offset keeps the inner question what it is: one about a single key.
-        each = select(*columns).where(*fixed, table.c.key == wanted.c.key).offset(0).lateral()
+        each = select(*columns).where(*fixed, self._by == wanted.c.key).offset(0).lateral()
         self._each: Select[Any] = select(*each.c).select_from(wanted.join(each, true()))
 
-    def rows(self, tx: Tx, given: Mapping[str, Any], keys: Sequence[bytes]) -> Sequence[Any]:
+    def rows(self, tx: Tx, given: Mapping[str, Any], keys: Sequence[Any]) -> Sequence[Any]:
         if tx.dialect.row_locks:
             return tx.rows(self._each, {**given, "keys": list(keys)})
         if not self._listed:
@@ -203,6 +234,8 @@ class KeyQuery:
         found: list[Any] = []
         for start in range(0, len(keys), _LONGEST):
             some = list(keys[start : start + _LONGEST])
+            if self._turn is not as_it_is:
+                some = list(map(self._turn, some))
             # Filled up to the next power of two with the last key, which finds nothing more.
             length = 1 << (len(some) - 1).bit_length()
             sql = f"{self._listed} IN ({'?,' * (length - 1)}?)"
@@ -213,9 +246,10 @@ class KeyQuery:
 
     def _prepare(self, tx: Tx) -> None:
         columns = ", ".join(f"hex({one.name})" if is_bytes(one.type) else one.name for one in self._columns)
-        fixed = " AND ".join(f"{name} = ?" for name in self._given)
+        fixed = "".join(f"{name} = ? AND " for name in self._given)
         dialect = tx.conn.dialect
         self._processors = [processor(self._table.c[name].type, dialect) for name in self._given]
         self._readers = [reader(column, dialect) for column in self._columns]
         rows = f"SELECT json_group_array(json_array({columns})) FROM {self._table.name}"  # noqa: S608 - our own names
-        self._listed = f"{rows} WHERE {fixed} AND key"
+        self._turn = processor(self._by.type, dialect)
+        self._listed = f"{rows} WHERE {fixed}{self._by.name}"

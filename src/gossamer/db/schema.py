@@ -17,7 +17,7 @@ from gossamer.db.transactions import SQLITE, Tx
 from gossamer.errors import UserError
 
 # Known without reading the migrations, so that a command on an up-to-date database does not load Alembic.
-HEAD = "0020"
+HEAD = "0021"
 _KNOWS_WORKERS = "0005"  # the first revision in which workers are rows
 
 _SCRIPTS = Path(__file__).parent / "migrations"

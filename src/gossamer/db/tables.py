@@ -86,6 +86,8 @@ sites = Table(
     Column("finished_at", Instant),
     Column("size_source", String(8), nullable=False, server_default=""),  # what says how large it is: sitemap or links
     Column("errands", Json, nullable=False, server_default="[]"),  # requests for robots.txt and sitemaps
+    Column("step", String(24)),  # of the follow that opened it; nothing where it was given, or met by a redirect
+    Column("before", String(8)),  # how it had ended, while it is open only for what is asked for last
     UniqueConstraint("job_id", "host"),
     Index(None, "job_id", "state"),
 )
@@ -139,6 +141,10 @@ pages = Table(
     Column("bytes_in", Integer, nullable=False),
     Column("settled_at", Instant),
     Column("links", Blob),  # where it leads on its site: what the next level is chosen from
+    # Only of pages that a recipe has asked for; nothing in all others.
+    Column("step", String(24)),
+    Column("request", Blob),  # how it is asked for, and by what it differs from others at its address
+    Column("carry", Json),  # facts from the page that led here
     sqlite_with_rowid=False,
 )
 
@@ -154,6 +160,27 @@ records = Table(
     Column("page_key", Blob, nullable=False),
     Column("data", Json, nullable=False),
     Column("created_at", Instant, nullable=False),
+    Column("generation", SmallInteger),  # of the conclusion that wrote it; nothing for what a page has yielded
+)
+
+# Of jobs whose recipe has something to say when the walk is over. A job without a row is walking, or has nothing.
+conclusions = Table(
+    "conclusions",
+    metadata,
+    Column("job_id", Id, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True),
+    Column("phase", String(12), nullable=False),
+    Column("generation", SmallInteger, nullable=False),  # raised whenever something is tried again
+    Column("baseline_id", Id),  # the job it is compared with
+    Column("comparable", Boolean, nullable=False),  # whether later jobs may be compared with it
+    Column("cursor", Text, nullable=False),  # how far it is, as its recipe says
+    Column("note", Text, nullable=False),  # what it does, for people
+    Column("done", BigInteger, nullable=False),
+    Column("total", BigInteger, nullable=False),
+    Column("tries", SmallInteger, nullable=False),  # that ended without a step forward
+    Column("lease", Id),
+    Column("lease_until", Instant),
+    Column("worker", Text),
+    Index(None, "phase"),
 )
 
 # Sixteen rows per job, so that many processes can add at the same time.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from wreq import Client, Http1Options, Proxy
+from wreq import Client, Http1Options, Method, Proxy
 from wreq import Response as Arrived
 from wreq.cookie import Jar
 from wreq.dns import DnsOptions
@@ -41,10 +41,11 @@ from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.identity import Identity, pick
 from gossamer.fetch.outage import Answers, Outage
 from gossamer.fetch.rung import Accept, Before, Sink
-from gossamer.model.fetching import DIRECT, Response
+from gossamer.model.fetching import DIRECT, Request, Response
 from gossamer.model.trouble import Reason, Trouble
 
 _CLIENTS = 4
+_METHODS = {"GET": Method.GET, "HEAD": Method.HEAD, "POST": Method.POST, "PUT": Method.PUT}
 _PROXY_WANTS_CREDENTIALS = 407
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
@@ -130,6 +131,7 @@ class HttpSession:
         truncate: bool = False,
         sink: Sink | None = None,
         before: Before | None = None,
+        request: Request | None = None,
     ) -> Response:
         """One request; see Fetcher. The time limit covers the look-up, the connection and the last byte of the body."""
         if self._closed:
@@ -144,7 +146,8 @@ class HttpSession:
         if before is not None:
             await before()
         try:
-            status, headers, body = await self._exchange(clearance, left, BodyLimit(max_bytes, truncate), accept, sink)
+            limit = BodyLimit(max_bytes, truncate)
+            status, headers, body = await self._exchange(clearance, left, limit, accept, sink, request)
         except CLIENT_ERRORS as error:
             took = timedelta(seconds=clock.monotonic() - started)
             passed = timeout if took >= timeout else min(timeout, self._rung.read_timeout)
@@ -172,12 +175,26 @@ class HttpSession:
             raise FetchError(Trouble(Reason.TIMEOUT, spell_seconds(timeout))) from None
 
     async def _exchange(
-        self, clearance: Clearance, timeout: timedelta, limit: BodyLimit, accept: Accept | None, sink: Sink | None
+        self,
+        clearance: Clearance,
+        timeout: timedelta,
+        limit: BodyLimit,
+        accept: Accept | None,
+        sink: Sink | None,
+        request: Request | None,
     ) -> tuple[int, dict[str, str], bytes]:
         way, began = self._way_for(clearance), self._rung.clock.monotonic()
         claimed = {"Host": clearance.authority} if clearance.authority else {}
         # The client's own time limit covers the body too, and costs nothing beside a timer of the event loop.
-        async with way.client.get(clearance.send, headers=claimed, timeout=timeout) as arrived:
+        if request is None:
+            asking = way.client.get(clearance.send, headers=claimed, timeout=timeout)
+        else:
+            method, headers = _METHODS[request.method], {**request.headers, **claimed}
+            if request.body:
+                asking = way.client.request(method, clearance.send, headers=headers, timeout=timeout, body=request.body)
+            else:
+                asking = way.client.request(method, clearance.send, headers=headers, timeout=timeout)
+        async with asking as arrived:
             status = arrived.status.as_int()
             _check_far_end(arrived, status, way, self._rung.outage)
             self._rung.answers.note(clearance, began)

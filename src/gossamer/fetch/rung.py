@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Protocol
 
-from gossamer.model.fetching import Response
+from gossamer.model.fetching import Request, Response
 
 Accept = Callable[[int, Mapping[str, str]], bool]
 """Asked once the status and the headers are there: is the body wanted?"""
@@ -30,12 +30,15 @@ class Fetcher(Protocol):
         truncate: bool = False,
         sink: Sink | None = None,
         before: Before | None = None,
+        request: Request | None = None,
     ) -> Response:
-        """Exactly one request. A redirect comes back as a Response with its Location: the caller decides about the hop.
+        """Exactly one request, a plain GET unless `request` says otherwise. A redirect comes back as a Response with
+        its Location: the caller decides about the hop.
 
         Raises FetchError when no whole answer arrived in `timeout`, or one of more than `max_bytes` after
         decompression; with `truncate` the first `max_bytes` of it are the answer instead. A body that `accept` refuses
         is left with the server and comes back empty; so does one of status 200 that went into `sink`.
+        A way out that can only ask for pages refuses any other `request` with a FetchError, and sends nothing.
         What `before` raises is raised: what a request costs is put aside in it, so that every way out has to await it.
         """
         ...

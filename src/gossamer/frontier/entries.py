@@ -19,9 +19,9 @@ class Entries:
         self._last: Trouble | None = None
         self._not_reached: Trouble | None = None  # of the first spelling at which nobody was
 
-    def met(self, url: str, handed: int) -> None:
-        """A page of the site exists. One that another site passed on is no way in, unless it is an entry."""
-        self.entered = self.entered or not handed or url in self._visit.entries
+    def met(self, url: str, apart: bool) -> None:
+        """A page of the site exists. One that is no part of the walk is no way in, unless it is an entry."""
+        self.entered = self.entered or not apart or url in self._visit.entries
         if url in self._visit.entries:
             self._tried.add(url)
 

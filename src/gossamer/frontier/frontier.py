@@ -7,7 +7,7 @@ pages are, wherever they were read. A visit in another lane walks what it was gi
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from gossamer.frontier.candidates import Candidates
@@ -63,7 +63,8 @@ class Frontier:
         self._queue: deque[Page] = deque()
         self._parked: list[Page] = []
         self._level = Level()
-        self._passed_on: dict[str, Level] = {}  # of pages that other sites passed on, each by itself
+        self._passed_on: dict[str, Level] = {}  # of pages that are no part of the walk, each by itself
+        self._steps: Counter[str] = Counter()  # of pages that the recipe has asked for
         self._identities: set[bytes] = set()
         self._keys: set[bytes] = set()
         self._chosen = 0
@@ -79,20 +80,27 @@ class Frontier:
         self._candidates = Candidates(visit.host, scope_of(policy), policy, self._notes)
         self.sitemaps = SitemapQueue(visit.host, self._candidates, self._notes)
         for known in ended:
-            self._remember(known.url, known.key, known.rank, known.handed)
+            self._remember(known.url, known.key, known.rank, known.is_apart)
+            if known.step:
+                self._steps[known.step] += 1
             self._recall(known)
         for page in waiting:
-            self._remember(page.url, page.key, page.rank, page.handed)
+            self._expect(page)
             self._put(page)
         for page in elsewhere:
-            self._remember(page.url, page.key, page.rank, page.handed)
+            self._expect(page)
             self._elsewhere += 1
 
-    def _remember(self, url: str, key: bytes, rank: int, handed: int) -> None:
+    def _expect(self, page: Page) -> None:
+        self._remember(page.url, page.key, page.rank, page.is_apart)
+        if page.request:
+            self._steps[page.step] += 1
+
+    def _remember(self, url: str, key: bytes, rank: int, apart: bool) -> None:
         self._candidates.seen(url)
         self._keys.add(key)
-        self._entries.met(url, handed)
-        if not handed:
+        self._entries.met(url, apart)
+        if not apart:
             # A page another site passed on comes when it comes: it must not move this site's own walk.
             self._chosen += 1
             self._ranked = max(self._ranked, rank + 1)
@@ -107,8 +115,8 @@ class Frontier:
         if known.identity is not None:
             self._identities.add(known.identity)
         # What a passed-on page leads to is taken again, which changes nothing: its rank does not tell that it was.
-        if known.links and (known.handed or known.rank >= self._notes.as_of):
-            self._level_of(known.url, known.handed).recall(known.rank, known.url, known.depth, known.links)
+        if known.links and (known.is_apart or known.rank >= self._notes.as_of):
+            self._level_of(known.url, known.is_apart).recall(known.rank, known.url, known.depth, known.links)
         if known.reason == Reason.PARTIAL_TIME.name:
             self._out_of_time = Trouble(Reason.PARTIAL_TIME, known.detail)
         if known.state is not PageState.SKIPPED or known.http_status is not None:  # the site has answered, or was asked
@@ -119,7 +127,7 @@ class Frontier:
             self.skipped_rungs.failed(known.rung, Reason[known.reason], max(1, known.tries))
         if known.reason and self._entries.decides(known.depth):
             trouble = Trouble(Reason[known.reason], known.detail, known.http_status)
-            self._judge(known.url, trouble, known.tries, known.handed)
+            self._judge(known.url, trouble, known.tries, known.is_apart)
 
     def _put(self, page: Page) -> None:
         if page.due_at is None:
@@ -154,6 +162,11 @@ class Frontier:
         self._elsewhere += 1
 
     @property
+    def steps(self) -> Iterable[str]:
+        """Those of pages that the recipe has asked for."""
+        return self._steps.keys()
+
+    @property
     def is_over(self) -> bool:
         """Whether the site has no page left that waits, in this lane or another, and it is ours to say what follows."""
         return self._conducts and not (self._queue or self._parked or self._elsewhere)
@@ -173,6 +186,7 @@ class Frontier:
         """Whether it is time for them: the site has shown that it is one, and nothing beyond its entry is chosen."""
         over = self.is_over
         further = self._visit.whole and self._policy.depth > 0 and self._policy.pages_per_site > 1
+        further = further and not self._visit.before
         return over and further and self.home is not None and not self.sitemaps.over
 
     @property
@@ -193,7 +207,7 @@ class Frontier:
 
     def deepen(self) -> tuple[Page, ...]:
         """When a level is over: the pages of the next, or nothing if the walk is."""
-        if not self.is_over or not self._visit.whole:
+        if not self.is_over or not self._visit.whole or self._visit.before:
             return ()
         if not self._entries.entered:
             return self._add(self._entries.first())
@@ -231,7 +245,7 @@ class Frontier:
     def _add(self, pages: list[Page]) -> tuple[Page, ...]:
         placed = [(page, self._first_rung(page)) for page in pages]
         for at, (page, rung) in enumerate(placed):
-            self._remember(page.url, page.key, page.rank, page.handed)
+            self._remember(page.url, page.key, page.rank, page.is_apart)
             if rung is not DIRECT:
                 pages[at] = page = page._replace(rung=rung.name)
             if rung.lane == self._visit.lane:
@@ -239,6 +253,28 @@ class Frontier:
             else:
                 self._elsewhere += 1
         return tuple(pages)
+
+    def ask(
+        self, pages: Iterable[Page], policy: Callable[[str], CrawlPolicy], *, here: bool = True
+    ) -> tuple[Page, ...]:
+        """Take pages of the site that its recipe asks for, in this lane or in others; those of them that are new and
+        within the limits."""
+        taken = []
+        for page in pages:
+            limits = policy(page.step)
+            if page.key in self._keys:
+                continue
+            if page.depth > limits.depth or self._steps[page.step] >= limits.pages_per_site:
+                self._notes.cut += 1
+                self._notes.changed = True
+                continue
+            self._expect(page)
+            if here:
+                self._queue.append(page)
+            else:
+                self._elsewhere += 1
+            taken.append(page)
+        return tuple(taken)
 
     def _first_rung(self, page: Page) -> Rung:
         """Where a new page begins: at what is known to work here, but for a few that see whether less would do."""
@@ -253,12 +289,12 @@ class Frontier:
         """
         if not self._conducts:
             return written_out(links)
-        return self._level_of(page.url, page.handed).add(page.rank, page.url, page.depth, links)
+        return self._level_of(page.url, page.is_apart).add(page.rank, page.url, page.depth, links)
 
-    def _level_of(self, url: str, handed: int) -> Level:
+    def _level_of(self, url: str, apart: bool) -> Level:
         """Where a page's links are kept. One that was passed on comes at a time that means nothing: it belongs to no
         level, and its links lead somewhere but count for nothing."""
-        return self._passed_on.setdefault(url, Level(weight=0)) if handed else self._level
+        return self._passed_on.setdefault(url, Level(weight=0)) if apart else self._level
 
     def has_read(self, identity: bytes) -> bool:
         """Whether another page of this site already is what this one turned out to be."""
@@ -290,16 +326,16 @@ class Frontier:
         self._spending.failed(page.rung, trouble.reason)
         if not self._entries.decides(page.depth):
             return ()
-        self._judge(page.url, trouble, page.tries, page.handed)
-        return self._add(self._entries.instead_of(page, trouble, self._ranked))
+        self._judge(page.url, trouble, page.tries, page.is_apart)
+        return () if page.request else self._add(self._entries.instead_of(page, trouble, self._ranked))
 
     def has_other_entry(self, page: Page, trouble: Trouble) -> bool:
         """Whether a way in that failed need not be tried again, since there is another."""
-        return page.depth == 0 and bool(self._entries.others(page, trouble))
+        return page.depth == 0 and page.request is None and bool(self._entries.others(page, trouble))
 
-    def _judge(self, url: str, trouble: Trouble, tries: int, handed: int) -> None:
+    def _judge(self, url: str, trouble: Trouble, tries: int, apart: bool) -> None:
         self._entries.judge(url, trouble, tries)
-        if not handed and self._visit.whole and self._entries.leads_nowhere(trouble):
+        if not apart and self._visit.whole and self._entries.leads_nowhere(trouble):
             self._chosen -= 1  # an address without an answer is not one of the site's pages
 
     # Ending
@@ -339,11 +375,8 @@ class Frontier:
             return (SiteState.DONE if moved else SiteState.FAILED), verdict
         if self._out_of_time:
             return SiteState.PARTIAL, self._out_of_time
-        if self._visit.whole and self._candidates.any_left:
-            counted = f"{self._done:,} of at least {self.size:,} pages"
-            return SiteState.PARTIAL, Trouble(
-                Reason.PARTIAL_PAGES, f"large site: {counted}" if self._notes.large else counted
-            )
+        if left := self._left_out():
+            return SiteState.PARTIAL, Trouble(Reason.PARTIAL_PAGES, left)
         if Reason.NEVER_VISIT in self._away or self._is_noticed():
             reason, times = self._away.most_common(1)[0]
             why = Trouble(reason).sentence.partition(" (")[0]
@@ -353,6 +386,13 @@ class Frontier:
             detail = f"{self._notes.trap}, {self._done:,} pages read"
             return SiteState.PARTIAL, Trouble(Reason.PARTIAL_TRAP, detail)
         return SiteState.DONE, None
+
+    def _left_out(self) -> str:
+        """How much of the site was read, where there is more that nothing stood in the way of."""
+        if self._visit.whole and self._candidates.any_left:
+            counted = f"{self._done:,} of at least {self.size:,} pages"
+            return f"large site: {counted}" if self._notes.large else counted
+        return f"{self._done:,} pages, {self._notes.cut:,} more than the recipe reads" if self._notes.cut else ""
 
     def _is_noticed(self) -> bool:
         """Whether so many pages failed for reasons that are not theirs that the site must not be called read."""

@@ -42,6 +42,7 @@ class Notes:
     calendars: dict[str, int] = field(default_factory=dict)  # addresses accepted, by shape
     trapped: int = 0  # addresses refused because there is no end to them
     trap: str = ""  # the first of them
+    cut: int = 0  # pages that the recipe has asked for beyond its own limits
     changed: bool = False
 
     def see(self, url: str, in_links: int, priority: float, depth: int, found_on: str, most: int) -> bool:
@@ -88,6 +89,7 @@ class Notes:
             "calendars": self.calendars,
             "trapped": self.trapped,
             "trap": self.trap,
+            **({"cut": self.cut} if self.cut else {}),
         }
         return zlib.compress(orjson.dumps(kept), 1)
 

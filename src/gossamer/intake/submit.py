@@ -1,6 +1,6 @@
 """From a request to rows: everything is written in one transaction, or nothing is."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Protocol
@@ -15,17 +15,19 @@ from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake.quota import admit
 from gossamer.intake.typed_id import SHORTEST, looks_like_id
+from gossamer.model.asked import asked_page, rung_named
 from gossamer.model.fetching import HOME_LANE, Rung
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy, Extent, Given, Job, JobRequest, Target
 from gossamer.model.money import Cap
 from gossamer.model.priority import Priority
+from gossamer.model.recipe import Bound
 from gossamer.model.record import Follow
 from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
 from gossamer.model.url import domain_of, site_of_url
-from gossamer.recipe import Bound
-from gossamer.store import budgets, estimates, given_pages, jobs, queue, sites, usage, visits
+from gossamer.store import budgets, estimates, given_pages, jobs, openings, queue, sites, usage, visits
+from gossamer.store.openings import Opening
 from gossamer.store.visit_transitions import Moving
 
 LAST = "last"
@@ -64,6 +66,15 @@ class Submitted:
     visit: UUID | None = None  # its only one, leased already for the seat that was offered
 
 
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a new job begins with, by its recipe."""
+
+    first: Rung
+    extent: Extent
+    asked: Sequence[Opening]  # pages that its parameters ask for
+
+
 async def submit(database: Database, recipes: Mapping[str, Submittable], request: JobRequest) -> Job:
     """Check the request against its recipe and create the job with its sites, running unless asked to wait."""
     return (await submit_once(database, recipes, request)).job
@@ -83,9 +94,11 @@ async def submit_once(
     recipe = recipes[request.recipe]
     params = recipe.read(request.params)
     bound = recipe.bind(params)
-    targets = _with_seeds(request.targets, bound.seeds())
+    seeds = list(bound.seeds())
+    targets = _with_seeds(request.targets, [seed for seed in seeds if seed.is_link])
+    asked = [_asked(bound, seed) for seed in seeds if not seed.is_link]
     policy = bound.policy()
-    first, extent = policy.ladder.first, _extent(recipe, policy)
+    plan = _Plan(policy.ladder.first, _extent(recipe, policy), asked)
     request = replace(request, name=name, params=params.model_dump(mode="json"), targets=targets)
     write = database.write_untold if seat else database.write
     # Without defaults: a program that knows one parameter more is asked for the same.
@@ -93,10 +106,10 @@ async def submit_once(
     if policy.at_once:
         request = replace(request, at_once=min(policy.at_once, request.at_once or policy.at_once))
     if not request.submit_key:
-        return await write(_create, request, extent, first, seat)
+        return await write(_create, request, plan, seat)
     # The job that has the key may be one that is walked at once, and that nobody was told of so far.
     try:
-        made = await write(_create_once, request, extent, first, seat, digest)
+        made = await write(_create_once, request, plan, seat, digest)
     except UserError as error:
         if error.code == "job.key_taken":
             await database.flush()
@@ -168,12 +181,17 @@ def _with_seeds(targets: tuple[Target, ...], seeds: Iterable[Follow]) -> tuple[T
     return tuple(sites.values())
 
 
-def _create_once(
-    tx: Tx, request: JobRequest, extent: Extent, first: Rung, seat: Seat | None, digest: bytes
-) -> Submitted:
+def _asked(bound: Bound, seed: Follow) -> Opening:
+    """A page that the parameters ask for. Its site is one of the job's, and no person has listed it."""
+    policy = bound.policy(seed.step)
+    page = asked_page(seed, policy, "", 0)
+    return Opening(page, site_of_url(page.url), rung_named(page.rung, policy).lane, given=f"asked for as {seed.step}")
+
+
+def _create_once(tx: Tx, request: JobRequest, plan: _Plan, seat: Seat | None, digest: bytes) -> Submitted:
     earlier = jobs.submitted_under(tx, request.account, request.submit_key)
     if earlier is None:
-        made = _create(tx, request, extent, first, seat)
+        made = _create(tx, request, plan, seat)
         jobs.keep_submit_key(tx, made.job.id, request.submit_key, digest)
         return made
     if earlier.digest != digest:
@@ -187,7 +205,7 @@ def _create_once(
     return Submitted(_present(tx, earlier.job_id), is_new=False)
 
 
-def _create(tx: Tx, request: JobRequest, extent: Extent, first: Rung, seat: Seat | None) -> Submitted:
+def _create(tx: Tx, request: JobRequest, plan: _Plan, seat: Seat | None) -> Submitted:
     # Those of the command line are asked for by nobody else, and none of them waits for another.
     begins = admit(tx, request.account, request.bill) if request.bill else True
     # A scrape of one site adds a single visit, for which somebody may be waiting.
@@ -205,10 +223,12 @@ def _create(tx: Tx, request: JobRequest, extent: Extent, first: Rung, seat: Seat
         account,
         request.at_once,
         sum(len(target.pages) for target in request.targets),
-        extent,
+        plan.extent,
     )
     created = sites.create_many(tx, job.id, request.targets)
-    given_pages.give_pages(tx, job.id, request.targets, created, first)
+    given_pages.give_pages(tx, job.id, request.targets, created, plan.first)
+    if plan.asked:
+        openings.open_pages(tx, job.id, plan.asked)
     budgets.open_job(tx, job.id, request.limit)
     jobs.keep_provider_keys(tx, job.id, request.sealed_keys)
     if request.estimate:
@@ -223,7 +243,7 @@ def _create(tx: Tx, request: JobRequest, extent: Extent, first: Rung, seat: Seat
     if request.start and begins:
         jobs.move(tx, job.id, JobState.RUNNING, who="submit", account=account, is_new=True)
         job = replace(job, state=JobState.RUNNING, started_at=tx.now)
-        if seat and len(created) == 1 and first.lane == HOME_LANE:
+        if seat and len(created) == 1 and not plan.asked and plan.first.lane == HOME_LANE:
             visit = _seated(tx, Moving(created[0][1], job.id, created[0][0], None), request.targets[0].host, seat)
     return Submitted(job, visit=visit)
 

@@ -2,6 +2,6 @@
 
 from gossamer.judge.flaw import find_flaw
 from gossamer.judge.next_step import Climb, Fail, Retry, next_step
-from gossamer.judge.status import find_trouble
+from gossamer.judge.status import find_refusal, find_trouble
 
-__all__ = ["Climb", "Fail", "Retry", "find_flaw", "find_trouble", "next_step"]
+__all__ = ["Climb", "Fail", "Retry", "find_flaw", "find_refusal", "find_trouble", "next_step"]

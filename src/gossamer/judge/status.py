@@ -40,6 +40,16 @@ def find_trouble(response: Response) -> Trouble | None:
     return None if 200 <= status < 300 else _by_status(response)
 
 
+def find_refusal(response: Response) -> Trouble | None:
+    """What is wrong with an answer that is data and no page: only its status says so."""
+    status = response.status
+    if status in _BY_STATUS:
+        return Trouble(_BY_STATUS[status], http_status=status)
+    if status == 401:
+        return Trouble(Reason.LOGIN, "HTTP 401", status)
+    return None if 200 <= status < 300 else _by_status(response)
+
+
 def _asks_for_password(response: Response) -> Trouble:
     """A login, unless a challenge has left its own marks and nobody asks for a password."""
     if not response.header("www-authenticate"):

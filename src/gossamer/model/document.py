@@ -36,4 +36,5 @@ class Document:
     landmarks: Any = field(repr=False, compare=False)  # the parser's nodes of headings, menus, headers and footers
     body: bytes = field(default=b"", repr=False, compare=False)  # as it arrived: what the tree no longer shows
     screenshot: bytes = field(default=b"", repr=False, compare=False)  # where the rung has taken one
+    data: Any = field(default=None, repr=False, compare=False)  # of an answer that is JSON
     fields: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)  # by the job's extraction rules

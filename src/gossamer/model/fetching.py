@@ -1,7 +1,7 @@
 """One way to fetch, the order of ways, and what arrived."""
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ class Rung:
     timeout: timedelta = timedelta(seconds=15)
     renders: bool = False  # it runs the scripts of a page
     paid: bool = False  # a provider's, who asks from addresses of its own
+    json: bool = False  # what it brings is data and no page
 
     @property
     def is_plain(self) -> bool:
@@ -68,6 +69,15 @@ class Ladder:
 
     def named(self, name: str) -> Rung:
         return next(rung for rung in self.rungs if rung.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is sent besides an address, where that is more than a plain GET. It may hold secrets: never log it."""
+
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: bytes = field(default=b"", repr=False)
 
 
 class Response(NamedTuple):

@@ -28,8 +28,10 @@ class CrawlPolicy:
     include: tuple[str, ...] = ()  # patterns of path and query; nothing: everything
     exclude: tuple[str, ...] = ()
     visit_time: timedelta = timedelta(minutes=30)
-    as_given: bool = False  # every address is a result of its own, whatever page it turns out to be
+    as_given: bool = False  # the pages were listed, and each is a result of its own
+    per_address: bool = False  # every address is a page of its own, whatever other address it says to be the same as
     any_kind: bool = False  # also what is no web page
+    json: bool = False  # answers are data: no page is looked for in them, and the recipe alone judges them
     timeout: timedelta | None = None  # of a direct request; None: the operator's
     at_once: int | None = None  # sites walked at a time at most, whatever the job asks for
 

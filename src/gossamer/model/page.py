@@ -1,13 +1,17 @@
 """One URL of a job and where it stands; one site; one visit: what a worker holds while it walks."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import orjson
+
 from gossamer.model.fetching import DIRECT
 from gossamer.model.money import ACCOUNT
-from gossamer.model.states import PageState
+from gossamer.model.states import PageState, SiteState
 from gossamer.model.url import url_key
 
 
@@ -44,6 +48,44 @@ class Errand(NamedTuple):
     status: int  # 0: no answer
 
 
+FIRST_STEP = "page"
+"""The step of ordinary pages: those that were given, and those that links lead to."""
+
+NOTHING_CARRIED: Mapping[str, Any] = MappingProxyType({})
+
+
+SECRET = "{secret}"  # noqa: S105 - stands for one
+"""What stands in a header for the secret that is named beside it."""
+
+
+class PageRequest(NamedTuple):
+    """How a page is asked for that a recipe has asked for itself. An ordinary page has none."""
+
+    method: str = "GET"
+    headers: tuple[tuple[str, str], ...] = ()  # `{secret}` in a value stands for the secret that `credential` names
+    body: bytes = b""
+    credential: str = ""
+    identity: str = ""  # tells requests to one address apart
+    only: bool = False  # its rung and no other
+    last: bool = False  # asked for when the walk was over: nothing it yields is followed
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is sent besides the address."""
+        return self.method == "GET" and not (self.headers or self.body or self.credential)
+
+    def pack(self) -> bytes:
+        """As its row keeps it."""
+        said = [self.method, self.headers, self.credential, self.identity, self.only, self.last]
+        return orjson.dumps(said) + b"\n" + self.body
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> "PageRequest":
+        said, _, body = packed.partition(b"\n")
+        method, headers, credential, identity, only, last = orjson.loads(said)
+        return cls(method, tuple((name, value) for name, value in headers), body, credential, identity, only, last)
+
+
 class Page(NamedTuple):
     """One URL of a job."""
 
@@ -57,6 +99,14 @@ class Page(NamedTuple):
     found_on: str = ""
     rank: int = 0  # place among all that were chosen of its site; of listed pages the place in the whole list
     handed: int = 0  # how many sites passed it on; 0: found on its own
+    step: str = FIRST_STEP  # whose policy it is read by
+    request: PageRequest | None = None  # of a page that a recipe has asked for
+    carry: Mapping[str, Any] = NOTHING_CARRIED  # facts from the page that led here, for the recipe
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it is no part of the walk of its site: it was passed on by another site, or asked for by a recipe."""
+        return self.handed > 0 or self.request is not None
 
     @classmethod
     def at(cls, url: str, depth: int = 0, *, found_on: str = "", rank: int = 0, handed: int = 0) -> "Page":
@@ -103,3 +153,4 @@ class Visit:
     robots: dict[str, Any]
     errands: tuple[Errand, ...] = ()
     account: str = ACCOUNT  # whose money it spends
+    before: SiteState | None = None  # how its site had ended, where it is open only for what is asked for last

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from gossamer.model.page import FIRST_STEP, NOTHING_CARRIED
+
 Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
 
 # C0 but for tabs and line ends, DEL, C1: what steers a terminal, and what nobody can see.
@@ -54,10 +56,29 @@ class Record(NamedTuple):
 
 
 class Follow(NamedTuple):
-    """An address worth visiting next, in this site or another one of the job."""
+    """An address worth visiting next, on this site or another one of the job.
+
+    One of the first step without anything else said is a link like any other: on the same site it is weighed against
+    all other links, on another site it opens that site, which is then walked. Any other is asked for in any case.
+    """
 
     url: str
-    step: str = "page"
+    step: str = FIRST_STEP
+    rung: str = ""  # this one only; nothing: as the policy of the step says
+    method: str = "GET"
+    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = ()  # `{secret}` in a value stands for the secret that `credential` names
+    credential: str = ""  # the name of a secret: of a key that came with the job, or of GOSSAMER_SECRETS
+    carry: Mapping[str, "Value"] = NOTHING_CARRIED  # facts for the harvest of the page, 4 KB at most
+    identity: str = ""  # tells requests to one address apart: each is a page of its own
+
+    @property
+    def is_link(self) -> bool:
+        """Whether nothing is said but where it leads."""
+        return self[1:] == _LINK
+
+
+_LINK = Follow("")[1:]
 
 
 class PageFile(NamedTuple):

@@ -58,6 +58,7 @@ class Reason(Enum):
     BAD_REDIRECT = ("Redirect without a usable address", Cure.NONE)
 
     NOT_HTML = ("Not a web page ({detail})", Cure.NONE)
+    NOT_JSON = ("Not an answer in JSON ({detail})", Cure.WAIT)
     EMPTY = ("Empty page", Cure.CLIMB)
     HOLLOW = ("Page needs JavaScript", Cure.CLIMB)
     BLOCKED = ("Blocked by bot protection ({detail})", Cure.CLIMB)

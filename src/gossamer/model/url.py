@@ -162,10 +162,14 @@ def site_of_url(url: str) -> str:
     return site_of(host_of(url))
 
 
-def url_key(url: str) -> bytes:
-    """Identity of a page inside a job: 4 bytes of its site (so that a site's rows lie together), 8 of the address."""
+def url_key(url: str, identity: str = "") -> bytes:
+    """Identity of a page inside a job: 4 bytes of its site (so that a site's rows lie together), 8 of the address.
+
+    `identity` tells requests to one address apart.
+    """
     site = blake2b(site_of_url(url).encode(), digest_size=4).digest()
-    return site + blake2b(url.encode(), digest_size=8).digest()
+    what = f"{url}\0{identity}" if identity else url
+    return site + blake2b(what.encode(), digest_size=8).digest()
 
 
 def shard_of(domain: str) -> int:

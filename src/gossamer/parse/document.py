@@ -1,7 +1,10 @@
 """Second stop of a fetched page: from a Response to a Document, or to the reason why it cannot be read."""
 
+import json
 import re
+from typing import Any
 
+import orjson
 from turbohtml import Document as Tree
 from turbohtml import escape, parse
 
@@ -94,6 +97,57 @@ def bare_document(response: Response) -> Document:
         landmarks=find_landmarks(tree, []),
         body=response.body,
     )
+
+
+def json_document(response: Response) -> Document | Trouble:
+    """An answer that is data. It has no text, no links and no tree."""
+    try:
+        data = _read_json(response)
+    except ValueError:
+        return Trouble(Reason.NOT_JSON, response.content_type or "without a type", response.status)
+    return Document(
+        requested=response.requested,
+        url=response.url,
+        status=response.status,
+        rung=response.rung,
+        fetched_at=response.fetched_at,
+        content_type=response.content_type,
+        title="",
+        text="",
+        links=(),
+        canonical=None,
+        language="",
+        nofollow=False,
+        refresh=None,
+        size=len(response.body),
+        headers=response.headers,
+        tree=None,
+        landmarks=None,
+        body=response.body,
+        data=data,
+    )
+
+
+def _read_json(response: Response) -> Any:
+    body = response.body
+    if b"\\u0000" not in body:
+        try:
+            return orjson.loads(body)
+        except orjson.JSONDecodeError:
+            pass  # not UTF-8, perhaps, or half a character
+    return _storable(json.loads(decode(body, response.header("content-type"))))
+
+
+def _storable(value: Any) -> Any:
+    """Without the characters that databases do not keep."""
+    match value:
+        case str():
+            return value.replace("\0", "").encode("utf-8", "ignore").decode()
+        case list():
+            return [_storable(one) for one in value]
+        case dict():
+            return {_storable(name): _storable(one) for name, one in value.items()}
+    return value
 
 
 def is_text(content_type: str) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gossamer.db.database import Database
     from gossamer.ledger.prices import PriceList
-    from gossamer.recipe import Bound
+    from gossamer.model.recipe import Bound
 
 T = TypeVar("T")
 

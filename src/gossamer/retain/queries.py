@@ -187,7 +187,7 @@ def _delete(tx: Tx, table: Table, job_id: UUID, most: int, *, whole: bool) -> in
     if table is deliveries:
         wanted &= table.c.state != DeliveryState.PENDING  # what is still to be told goes from the log later
     if table is t.sites and not whole:
-        wanted &= ~table.c.listed  # what a person listed stays
+        wanted &= ~table.c.listed | table.c.step.is_not(None)  # what a person listed stays
     key = list(table.primary_key)
     some = select(*key).where(wanted).limit(most)
     return tx.run(delete(table).where(table.c.job_id == job_id, tuple_(*key).in_(some))).rowcount
@@ -301,7 +301,15 @@ def sites_naming(tx: Tx, job_id: UUID, text: str) -> list[NamingSite]:
     query = select(t.sites).where(t.sites.c.job_id == job_id, _any(t.sites, ("host", "given", "detail"), text))
     return [
         NamingSite(
-            row.id, row.host, row.given, row.listed, row.whole, row.detail, row.robots, bytes(row.notes), row.errands
+            row.id,
+            row.host,
+            row.given,
+            row.listed and row.step is None,
+            row.whole,
+            row.detail,
+            row.robots,
+            bytes(row.notes),
+            row.errands,
         )
         for row in tx.run(query.order_by(t.sites.c.id))
     ]

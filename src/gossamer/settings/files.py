@@ -112,7 +112,7 @@ def secret_path() -> Path | None:
 
 def secret_values(names: Collection[str]) -> dict[str, Any]:
     """What the file of secrets says; nothing but `names` may stand there. Keys of providers may not stand elsewhere."""
-    misplaced = sorted(PROVIDER_KEYS & toml_values().keys())
+    misplaced = sorted((PROVIDER_KEYS | {"secrets"}) & toml_values().keys())
     if misplaced:
         raise UserError(
             "settings.misplaced",

@@ -164,6 +164,19 @@ def a_host(value: object) -> object:
     return value
 
 
+_SECRET_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+
+
+def _secrets(value: object) -> dict[str, str]:
+    given = value if isinstance(value, dict) else dict(text.partition("=")[::2] for text in _listed(value))
+    spelled = {name: one.get_secret_value() if isinstance(one, SecretStr) else one for name, one in given.items()}
+    secrets = {str(name).strip(): str(secret).strip() for name, secret in spelled.items()}
+    for name, secret in secrets.items():
+        if _SECRET_NAME.fullmatch(name) is None or _KEY.fullmatch(secret) is None:
+            raise ValueError("not a secret with its name")
+    return secrets
+
+
 def _rates(value: object) -> dict[str, float]:
     from gossamer.model.url import domain_of  # only where somebody names domains: commands stay quick
 
@@ -282,6 +295,7 @@ def setting(meaning: str, expected: str, **limits: Any) -> Any:
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_networks)]
 Servers = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_servers)]
+Secrets = Annotated[dict[str, SecretStr], NoDecode, BeforeValidator(_secrets)]
 Rates = Annotated[dict[str, float], NoDecode, BeforeValidator(_rates)]
 Prices = Annotated[dict[str, dict[str, float]], NoDecode, BeforeValidator(_prices)]
 DeskLimits = Annotated[dict[DeskKind, int], NoDecode, BeforeValidator(_limits)]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, BeforeValidator, SecretStr
 
-from gossamer.settings.forms import Part, a_host, a_key, a_listener, a_storage, an_endpoint, folder, setting
+from gossamer.settings.forms import Part, Secrets, a_host, a_key, a_listener, a_storage, an_endpoint, folder, setting
 
 
 class Outside(Part):
@@ -38,6 +38,11 @@ class Outside(Part):
         "File of keys and passwords: the same names as in gossamer.toml, for secrets only",
         "a TOML file that only you may read",
         default=None,
+    )
+    secrets: Secrets = setting(
+        "Secrets that recipes of your own name in what they send",
+        "names and keys such as maps=KEY,directory=KEY",
+        default={},
     )
     scrapingbee_key: Annotated[SecretStr, BeforeValidator(a_key)] | None = setting(
         "Key to ScrapingBee", "a key without spaces", default=None

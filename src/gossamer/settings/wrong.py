@@ -20,6 +20,7 @@ SECRET = frozenset(
         "database_url",
         "proxy",
         "redis_url",
+        "secrets",
         "storage_access_key",
         "storage_secret_key",
         *PROVIDER_KEYS,

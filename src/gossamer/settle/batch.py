@@ -7,8 +7,10 @@ from gossamer.model.experience import Experience
 from gossamer.model.money import Charge
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState
+from gossamer.model.url import site_of_url, url_key
 from gossamer.settle.step import Finished, HandBack, HandOver, Packable, PageStep, Rested, Step
 from gossamer.store.lanes import Place
+from gossamer.store.openings import Opening
 from gossamer.store.pages import Settled
 from gossamer.store.records import NewRecord, place
 from gossamer.store.robots import RobotsAnswer
@@ -23,7 +25,7 @@ class VisitWork:
     visit: Visit
     chosen: dict[bytes, Page] = field(default_factory=dict)
     pages: dict[bytes, PageStep] = field(default_factory=dict)
-    handed: list[HandOver] = field(default_factory=list)
+    openings: list[Opening] = field(default_factory=list)
     notes: Packable | None = None
     answers: list[RobotsAnswer] = field(default_factory=list)
     site: SiteChange = field(default_factory=SiteChange)
@@ -40,7 +42,8 @@ class VisitWork:
             self.chosen.update((page.key, page) for page in step.chosen)
         if step.lane and step.lane != self.visit.lane:
             self._send(step)
-        self.handed.extend(step.handed)
+        if step.handed or step.opened:
+            self.openings += [*map(as_opening, step.handed), *step.opened]
         self.charges.extend(step.charges)
         self.change.walked += step.walked
         self.ending = step.ending or self.ending
@@ -96,6 +99,16 @@ def as_settled(step: PageStep) -> Settled:
         bytes_in=step.bytes_in,
         links=step.links,
     )
+
+
+def as_opening(handed: HandOver) -> Opening:
+    """A page that another site has passed on."""
+    page = Page.at(handed.url, 0 if handed.entry else handed.depth, found_on=handed.found_on, handed=handed.times)
+    if handed.of and handed.of.request:
+        request = handed.of.request
+        key = url_key(handed.url, request.identity)
+        page = page._replace(key=key, step=handed.of.step, request=request, carry=handed.of.carry)
+    return Opening(page.on(handed.rung), site_of_url(handed.url), handed.lane, whole=handed.entry)
 
 
 def gather(steps: list[Step]) -> dict[UUID, VisitWork]:

@@ -1,25 +1,35 @@
 """The only place where outcomes become rows. Locks in one order: sites, visits, pages, records, counters, budgets."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 from uuid import UUID
 
 from gossamer.db.transactions import Tx
-from gossamer.model.fetching import HOME_LANE
-from gossamer.model.job import Target
-from gossamer.model.page import Page
 from gossamer.model.states import PAGE_MOVES, PageState, SiteState, VisitState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.model.url import origin_of, site_of_url
 from gossamer.settle.batch import VisitWork, experiences, gather
 from gossamer.settle.climbs import Climbs
-from gossamer.settle.step import Finished, HandBack, HandOver, Rested, Step
-from gossamer.store import charges, counters, events, lanes, pages, reclaim, records, robots, rung_stats, sites, visits
+from gossamer.settle.step import Finished, HandBack, Rested, Step
+from gossamer.store import (
+    charges,
+    counters,
+    events,
+    lanes,
+    openings,
+    pages,
+    reclaim,
+    records,
+    robots,
+    rung_stats,
+    sites,
+    visits,
+)
 from gossamer.store.counters import OF_PAGE, OF_SITE, Change
 from gossamer.store.events import Event
-from gossamer.store.sites import Closing, SiteChange, SiteRow
+from gossamer.store.openings import Met, Opening
+from gossamer.store.sites import Closing, SiteRow
 from gossamer.store.visit_transitions import Ending, end
 
 # A page that waits for another try has moved nowhere, but its attempts are written.
@@ -53,10 +63,11 @@ def commit(
     that earlier batches of this process took to be written: how long this one takes is known when it is over.
     """
     works = gather(steps)
-    hosts = _meet_sites(tx, _still_ours(tx, works, lambda work: bool(work.handed)))
-    locked = sites.lock(tx, [*{work.visit.site_id for work in works.values()}, *hosts.values()])
+    met = _meet_sites(tx, _still_ours(tx, works, lambda work: bool(work.openings)))
+    met_sites = [site_id for of_job in met.values() for site_id in of_job.known]
+    locked = sites.lock(tx, [*{work.visit.site_id for work in works.values()}, *met_sites])
     climbs = Climbs.meet(tx, _still_ours(tx, works, lambda work: bool(work.lanes)))
-    leases = visits.leases(tx, [*works, *climbs.visits.values(), *_woken(tx, works, hosts.values())], held=True)
+    leases = visits.leases(tx, [*works, *climbs.visits.values(), *_woken(tx, works, met.values())], held=True)
     done = Committed()
     held: list[VisitWork] = []
     for work in works.values():
@@ -70,7 +81,7 @@ def commit(
         by_job[work.visit.job_id].append(work)
     for job_id, job_works in by_job.items():
         _write_pages(tx, job_id, job_works, changes[job_id], climbs)
-        _hand_over(tx, job_id, job_works, hosts, locked, changes[job_id])
+        _pass_on(tx, job_id, job_works, met, locked, changes[job_id])
         changes[job_id].requests += sum(work.requests for work in job_works)
         changes[job_id].failed += sum(work.failed for work in job_works)
         fresh = [new for work in job_works for new in work.new_records()]
@@ -121,13 +132,13 @@ def _still_ours(tx: Tx, works: dict[UUID, VisitWork], makes: Callable[[VisitWork
     return [work for visit_id, work in making.items() if leases.get(visit_id) == work.visit.lease]
 
 
-def _woken(tx: Tx, works: dict[UUID, VisitWork], takers: Iterable[UUID]) -> list[UUID]:
+def _woken(tx: Tx, works: dict[UUID, VisitWork], met: Iterable[Met]) -> list[UUID]:
     """Visits that others of the batch may wake: those of sites that get pages, and of sites that rest in one lane.
 
     They are locked with the others, by id: whoever holds one of them may want one of ours next.
     """
     resting = {work.visit.site_id for work in works.values() if isinstance(work.ending, Rested)}
-    woken = {*takers, *resting}
+    woken = {*resting, *(site_id for of_job in met for site_id in of_job.known)}
     return visits.of_sites(tx, woken) if woken else []
 
 
@@ -179,61 +190,25 @@ def _count_page(work: VisitWork, change: Change, was: PageState | None, state: P
         work.site.pages_done += state is PageState.DONE
 
 
-def _meet_sites(tx: Tx, works: Iterable[VisitWork]) -> dict[tuple[UUID, str], UUID]:
-    """The sites pages are handed over to, made where the job has not met them yet."""
-    wanted: dict[UUID, dict[str, HandOver]] = defaultdict(dict)
+def _meet_sites(tx: Tx, works: Iterable[VisitWork]) -> dict[UUID, Met]:
+    """The sites pages go to, by job, made where the job has not met them yet."""
+    wanted: dict[UUID, list[Opening]] = defaultdict(list)
     for work in works:
-        for handed in work.handed:
-            host = site_of_url(handed.url)
-            known = wanted[work.visit.job_id].get(host)
-            if known is None or handed.entry:
-                wanted[work.visit.job_id][host] = handed
-    found: dict[tuple[UUID, str], UUID] = {}
-    for job_id, by_host in wanted.items():
-        present = sites.by_host(tx, job_id, list(by_host))
-        for host, handed in by_host.items():
-            if host not in present:
-                target = Target(host, (origin_of(handed.url) + "/",), f"redirect from {handed.found_on}")
-                sites.create_many(tx, job_id, [target], listed=False, whole=handed.entry)
-        present = sites.by_host(tx, job_id, list(by_host))
-        found.update(((job_id, host), site_id) for host, site_id in present.items())
-    return found
+        wanted[work.visit.job_id].extend(work.openings)
+    return {job_id: openings.meet(tx, job_id, some) for job_id, some in sorted(wanted.items())}
 
 
-def _hand_over(
+def _pass_on(
     tx: Tx,
     job_id: UUID,
     works: list[VisitWork],
-    hosts: dict[tuple[UUID, str], UUID],
+    met: Mapping[UUID, Met],
     locked: dict[UUID, SiteRow],
     change: Change,
 ) -> None:
-    """Give pages to the sites they belong to, and wake those that thought they were done."""
-    for handed in (handed for work in works for handed in work.handed):
-        site = locked[hosts[job_id, site_of_url(handed.url)]]
-        depth = 0 if handed.entry else handed.depth
-        page = Page.at(handed.url, depth, found_on=handed.found_on, handed=handed.times).on(handed.rung)
-        known = bool(pages.states(tx, job_id, [page.key]))
-        if known and not (handed.entry and not site.whole):
-            continue
-        lane = HOME_LANE if known else handed.lane
-        if lane != HOME_LANE:
-            lanes.meet(tx, [(site.id, lane)])
-        visit_id = visits.reopen(tx, site.id, lane)
-        if site.state is not SiteState.OPEN:
-            if site.listed:
-                name = OF_SITE[site.state]
-                setattr(change, name, getattr(change, name) - 1)
-            sites.reopen(tx, [site.id])
-        if handed.entry and not site.whole:
-            sites.want_whole(tx, site.id)
-        locked[site.id] = replace(site, state=SiteState.OPEN, whole=site.whole or handed.entry)
-        if known:
-            continue  # somebody passed the page on before; what is new is that the site is wanted whole
-        pages.choose(tx, [pages.chosen_row(job_id, site.id, visit_id, page)])
-        sites.apply(tx, {site.id: SiteChange(open_pages=1)})
-        visits.apply(tx, {visit_id: visits.VisitChange(open_pages=1)})
-        change.pages_open += 1
+    """Give pages to the sites they belong to."""
+    if passed := [opening for work in works for opening in work.openings]:
+        locked |= openings.place(tx, job_id, passed, met[job_id], locked, change)
 
 
 def _end_visits(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, Change]) -> None:

@@ -194,7 +194,7 @@ class Settler:
             return Committed(lost={step.visit.lease})
         trouble = Trouble(Reason.INTERNAL, f"{type(error).__name__} while storing")
         page = step.page._replace(state=PageState.FAILED, trouble=trouble, records=())
-        bare = replace(step, page=page, facts=None, chosen=(), handed=())
+        bare = replace(step, page=page, facts=None, chosen=(), handed=(), opened=())
         return await self._write([bare])
 
     async def _write(self, steps: list[Step]) -> Committed:
@@ -223,7 +223,7 @@ def is_long(steps: list[Step]) -> bool:
     Pages that were only chosen need no place: of a list of addresses there may be many thousands at once. A page may
     have hundreds of records, or a record be as long as the page.
     """
-    rows = sum(len(step.chosen) for step in steps)
+    rows = sum(len(step.chosen) + 3 * len(step.opened) for step in steps)
     size = 0
     for step in steps:
         if step.page and step.page.records:

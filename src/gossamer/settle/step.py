@@ -11,6 +11,7 @@ from gossamer.model.page import Errand, Page, Visit
 from gossamer.model.record import Record
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Trouble
+from gossamer.store.openings import Opening
 from gossamer.store.robots import RobotsAnswer
 
 
@@ -38,6 +39,7 @@ class HandOver:
     times: int = 1  # hand-overs behind it, this one included: a chain of them must end
     rung: str = DIRECT.name  # it begins with, as all pages of the job do
     lane: str = HOME_LANE  # and that rung's lane
+    of: Page | None = None  # the page it was, where a recipe has asked for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class Step:
     page: PageStep | None = None
     chosen: tuple[Page, ...] = ()
     handed: tuple[HandOver, ...] = ()
+    opened: tuple[Opening, ...] = ()  # of other sites, or of other lanes of this one
     facts: SiteFacts | None = None
     ending: HandBack | Finished | Rested | None = None
     lesson: bool | None = None  # whether the page's rung got what there was, for a job that has several

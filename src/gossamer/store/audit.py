@@ -343,7 +343,7 @@ def _about_others(*, over_by_force: bool) -> tuple[tuple[str, ...], CompoundSele
         "unfit visits": named(sites.c.host).select_from(mine).where(ended, ~_TO_WALK, ~_FITS),
         "double pages": named(pages.c.url, func.count() - 1)
         .where(pages.c.job_id == JOB)
-        .group_by(pages.c.url)
+        .group_by(pages.c.url, pages.c.request)
         .having(func.count() > 1),
     }
     return tuple(wrong), together(*(select(few(what, query).subquery()) for what, query in wrong.items()))

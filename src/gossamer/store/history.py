@@ -72,7 +72,7 @@ def site(tx: Tx, job_id: UUID, host: str) -> SiteHistory | None:
         domain=row.domain,
         given=row.given,
         entries=tuple(row.entries),
-        listed=row.listed,
+        listed=row.listed and row.step is None,
         whole=row.whole,
         state=SiteState(row.state),
         trouble=_trouble(row),

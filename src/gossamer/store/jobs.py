@@ -292,6 +292,11 @@ def complete(tx: Tx, identifier: UUID, why: str = "") -> bool:
     return not tx.run(_ANY_OPEN, {"job": identifier}).scalar() and move(tx, identifier, JobState.COMPLETED, why)
 
 
+def count_sites(tx: Tx, identifier: UUID, more: int) -> None:
+    """So many more sites are part of a job than it was given. The caller holds the job."""
+    tx.run(_THIS.values(sites_total=jobs.c.sites_total + bindparam("b_more")), {"b_id": identifier, "b_more": more})
+
+
 _OPEN_SITE = exists().where(sites.c.job_id == jobs.c.id, sites.c.state == SiteState.OPEN)
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import bindparam, func, select, update
 
+from gossamer.db.bulk import KeyQuery
 from gossamer.db.tables import alerts, events, jobs, sites, visits
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
@@ -21,15 +22,13 @@ _OVER = (VisitState.DONE, VisitState.FAILED)
 Place = tuple[UUID, str]
 """A site and a lane: where a page may be."""
 
-_OF_SITES = select(visits.c.id, visits.c.site_id, visits.c.lane).where(
-    visits.c.site_id.in_(bindparam("ids", expanding=True))
-)
+_OF_SITES = KeyQuery(visits, [visits.c.id, visits.c.site_id, visits.c.lane], [], by=visits.c.site_id)
 
 
 def meet(tx: Tx, places: Collection[Place]) -> dict[Place, UUID]:
     """The visits of sites in these lanes; new ones have nothing to do yet. The caller has locked the sites."""
-    ids = {"ids": sorted({site_id for site_id, _ in places})}
-    found = {(row.site_id, row.lane): row.id for row in tx.run(_OF_SITES, ids)}
+    wanted = sorted({site_id for site_id, _ in places})
+    found = {(site_id, lane): visit_id for visit_id, site_id, lane in _OF_SITES.rows(tx, {}, wanted)}
     missing = sorted(set(places) - set(found))
     if missing:
         homes = tx.run(select(visits).where(visits.c.id.in_([found[site_id, HOME_LANE] for site_id, _ in missing])))

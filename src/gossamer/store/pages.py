@@ -12,7 +12,7 @@ from gossamer.db.bulk import BulkStatement, KeyQuery
 from gossamer.db.tables import pages, visits
 from gossamer.db.transactions import Tx
 from gossamer.model.fetching import DIRECT
-from gossamer.model.page import ASKED_AGAIN, Attempt, Page
+from gossamer.model.page import ASKED_AGAIN, Attempt, Page, PageRequest
 from gossamer.model.states import PageState
 
 _UNTIL = b"\xff" * 8
@@ -35,6 +35,12 @@ class Known:
     rank: int = 0
     links: bytes = b""
     rung: str = DIRECT.name
+    step: str | None = None  # where a recipe has asked for it
+
+    @property
+    def is_apart(self) -> bool:
+        """As of a page: no part of the walk of its site."""
+        return self.handed > 0 or self.step is not None
 
 
 class Settled(NamedTuple):
@@ -97,6 +103,7 @@ def of_visit(tx: Tx, job_id: UUID, visit_id: UUID, prefix: bytes) -> PagesOfVisi
                     row.rank,
                     bytes(row.links or b""),
                     row.rung,
+                    row.step,
                 )
             )
     return PagesOfVisit(waiting, ended, elsewhere)
@@ -154,40 +161,59 @@ def settle(tx: Tx, job_id: UUID, settled: Sequence[Settled]) -> None:
     _SETTLE.run(tx, [_change(job_id, one, tx.now) for one in settled])
 
 
-# What is the same for every page that has only been chosen is part of the statement.
-_CHOOSE = BulkStatement(
-    insert(pages).values(
+_ASKED = ("step", "request", "carry")  # not even named in the statements for ordinary pages
+
+
+def _choosing(*more: str) -> BulkStatement:
+    # What is the same for every page that has only been chosen is part of the statement.
+    names = ("job_id", "site_id", "visit_id", "key", "url", "depth", "rank", "handed", "found_on", "rung", *more)
+    statement = insert(pages).values(
         state=literal_column(f"'{PageState.PENDING}'"),
         reason=literal_column("''"),
         detail=literal_column("''"),
         attempts=literal_column("'[]'"),
         bytes_in=literal_column("0"),
-        **{
-            name: bindparam(name)
-            for name in ("job_id", "site_id", "visit_id", "key", "url", "depth", "rank", "handed", "found_on", "rung")
-        },
-    ),
-    together=True,
-)
+        **{name: bindparam(name, type_=pages.c[name].type) for name in names},
+    )
+    return BulkStatement(statement, together=True)
+
+
+_CHOOSE, _CHOOSE_ASKED = _choosing(), _choosing(*_ASKED)
 
 
 def choose(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
     """Pages that were chosen and not asked for yet."""
-    _CHOOSE.run(tx, rows)
+    _run_apart(tx, _CHOOSE, _CHOOSE_ASKED, rows)
 
 
-_INSERT = BulkStatement(
-    insert(pages).values({column.name: bindparam(column.name) for column in pages.c}), together=True
-)
+def open_many(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
+    """As `choose`, in a number of statements that does not depend on how many there are."""
+    ours = [row for row in rows if "step" in row]
+    _CHOOSE.run_as_one(tx, [row for row in rows if "step" not in row])
+    _CHOOSE_ASKED.run_as_one(tx, ours)
+
+
+def _inserting(*without: str) -> BulkStatement:
+    names = [column.name for column in pages.c if column.name not in without]
+    return BulkStatement(insert(pages).values({name: bindparam(name) for name in names}), together=True)
+
+
+_INSERT, _INSERT_ASKED = _inserting(*_ASKED), _inserting()
 
 
 def insert_new(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
     """Pages met for the first time that have an outcome already."""
-    _INSERT.run(tx, rows)
+    _run_apart(tx, _INSERT, _INSERT_ASKED, rows)
+
+
+def _run_apart(tx: Tx, ordinary: BulkStatement, asked: BulkStatement, rows: Sequence[Mapping[str, Any]]) -> None:
+    ours = [row for row in rows if "step" in row]
+    ordinary.run(tx, [row for row in rows if "step" not in row] if ours else rows)
+    asked.run(tx, ours)
 
 
 def chosen_row(job_id: UUID, site_id: UUID, visit_id: UUID, page: Page) -> dict[str, Any]:
-    return {
+    row: dict[str, Any] = {
         "job_id": job_id,
         "site_id": site_id,
         "visit_id": visit_id,
@@ -199,6 +225,9 @@ def chosen_row(job_id: UUID, site_id: UUID, visit_id: UUID, page: Page) -> dict[
         "found_on": page.found_on,
         "rung": page.rung,
     }
+    if page.request is not None:
+        row |= {"step": page.step, "request": page.request.pack(), "carry": dict(page.carry) or None}
+    return row
 
 
 def new_row(job_id: UUID, site_id: UUID, visit_id: UUID, outcome: Settled, now: datetime) -> dict[str, Any]:
@@ -239,7 +268,7 @@ def _change(job_id: UUID, outcome: Settled, now: datetime) -> dict[str, Any]:
 
 
 def _page(row: Any) -> Page:
-    return Page(
+    page = Page(
         url=row.url,
         key=bytes(row.key),
         depth=row.depth,
@@ -254,3 +283,6 @@ def _page(row: Any) -> Page:
         rank=row.rank,
         handed=row.handed,
     )
+    if row.step is None:
+        return page
+    return page._replace(step=row.step, request=PageRequest.unpack(bytes(row.request)), carry=row.carry or {})

@@ -47,7 +47,9 @@ def _digest(text: str) -> bytes:
 
 _PRESENT = KeyQuery(records, [records.c.key], ["job_id", "kind"])
 _ADD = BulkStatement(
-    insert(records).values({column.name: bindparam(column.name) for column in records.c}),
+    insert(records).values(
+        {column.name: bindparam(column.name) for column in records.c if column.name != "generation"}
+    ),
     " ON CONFLICT (job_id, kind, key) DO NOTHING",
     together=True,
 )

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import Text, bindparam, case, cast, exists, func, insert, literal_column, select, update
 
-from gossamer.db.bulk import BulkQuery, BulkStatement, in_order
+from gossamer.db.bulk import BulkQuery, BulkStatement, KeyQuery, in_order
 from gossamer.db.tables import jobs, pages, sites, visits
 from gossamer.db.transactions import Tx
 from gossamer.model.ids import new_id
@@ -130,9 +130,11 @@ def create_many(
     return created
 
 
+_BY_HOST = KeyQuery(sites, [sites.c.host, sites.c.id], ["job_id"], by=sites.c.host)
+
+
 def by_host(tx: Tx, job_id: UUID, hosts: Sequence[str]) -> dict[str, UUID]:
-    query = select(sites.c.host, sites.c.id).where(sites.c.job_id == job_id, sites.c.host.in_(hosts))
-    return {row.host: row.id for row in tx.run(query)}
+    return dict(_BY_HOST.rows(tx, {"job_id": job_id}, hosts)) if hosts else {}
 
 
 _LOCK = BulkQuery(
@@ -229,9 +231,10 @@ class Given(NamedTuple):
 
 
 def given(tx: Tx, job_id: UUID) -> list[Given]:
-    """The listed sites of a job in their order."""
+    """The sites of a job that a person listed, in their order; not those that its recipe has opened."""
     columns = (sites.c.id, sites.c.host, sites.c.given, sites.c.entries)
-    query = select(*columns).where(sites.c.job_id == job_id, sites.c.listed).order_by(sites.c.id)
+    listed = (sites.c.job_id == job_id) & sites.c.listed & sites.c.step.is_(None)
+    query = select(*columns).where(listed).order_by(sites.c.id)
     return [Given(row.id, row.host, row.given, tuple(row.entries)) for row in tx.run(query)]
 
 
@@ -382,18 +385,32 @@ def close(tx: Tx, closings: Sequence[Closing]) -> set[UUID]:
     return free
 
 
-_ANEW = {"reason": "", "detail": "", "http_status": None, "retries": 0, "finished_at": None}
+_ANEW = {"reason": "", "detail": "", "http_status": None, "retries": 0, "finished_at": None, "before": None}
+# How it has ended stays, and so it ends again.
+_FOR_A_MOMENT = {"before": sites.c.state, "finished_at": None}
 
 
-def reopen(tx: Tx, ids: Collection[UUID], why: str = "a page was handed over to it", *, who: str = "") -> set[UUID]:
-    """Let sites that have ended go on, each with its event; those of them that had not are left as they are."""
+def reopen(
+    tx: Tx,
+    ids: Collection[UUID],
+    why: str = "a page was handed over to it",
+    *,
+    who: str = "",
+    last: bool = False,
+) -> set[UUID]:
+    """Let sites that have ended go on, each with its event; those of them that had not are left as they are.
+
+    `last`: only with pages that are asked for when the walk is over.
+    """
     over = sites.c.id.in_(ids) & sites.c.state.in_(origins(SITE_MOVES, SiteState.OPEN))
-    opened = update(sites).where(over).values(state=SiteState.OPEN, **_ANEW).returning(sites.c.id, sites.c.job_id)
+    changed = _FOR_A_MOMENT if last else _ANEW
+    opened = update(sites).where(over).values(state=SiteState.OPEN, **changed).returning(sites.c.id, sites.c.job_id)
     found = sorted(tx.rows(opened, {})) if ids else []
     events.add_many(tx, [(job_id, Event(tx.now, "site.open", who, why, site_id)) for site_id, job_id in found])
     return {site_id for site_id, _ in found}
 
 
-def want_whole(tx: Tx, site_id: UUID) -> None:
-    """It was only known by pages handed over to it; all of it is wanted from now on."""
-    tx.run(update(sites).where(sites.c.id == site_id).values(whole=True))
+def want_whole(tx: Tx, ids: Collection[UUID]) -> None:
+    """They were only known by single pages; all of them is wanted from now on."""
+    if ids:
+        tx.run(update(sites).where(sites.c.id.in_(ids)).values(whole=True))

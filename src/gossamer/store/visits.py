@@ -12,11 +12,11 @@ from gossamer.db.tables import jobs, sites, visits
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
 from gossamer.model.page import Errand, Visit
-from gossamer.model.states import JobState, VisitState
+from gossamer.model.states import JobState, SiteState, VisitState
 from gossamer.store import alerts, lanes
 from gossamer.store.visit_transitions import TOLD_ANEW, Moving, may_become, moving, tell
 
-_SITE_COLUMNS = ("host", "entries", "whole", "not_before", "notes", "robots", "errands")
+_SITE_COLUMNS = ("host", "entries", "whole", "not_before", "notes", "robots", "errands", "before")
 _LOAD = (
     select(visits, jobs.c.account_id, *(sites.c[name] for name in _SITE_COLUMNS))
     .join(sites, sites.c.id == visits.c.site_id)
@@ -47,6 +47,7 @@ def load_leased(tx: Tx, ids: Collection[UUID]) -> list[Visit]:
             robots=dict(row.robots),
             errands=tuple(Errand(*errand) for errand in row.errands),
             account=row.account_id,
+            before=SiteState(row.before) if row.before else None,
         )
         for row in rows
     ]

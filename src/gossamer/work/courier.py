@@ -12,7 +12,7 @@ from gossamer.fetch import Accept, Fetcher, FetchError, ProviderBusy, ProviderUn
 from gossamer.gate import Gate, pass_gate
 from gossamer.judge.next_step import LONGEST_POLITE_WAIT
 from gossamer.judge.retry_after import seconds_asked
-from gossamer.model.fetching import DIRECT, Response, Rung
+from gossamer.model.fetching import DIRECT, Request, Response, Rung
 from gossamer.model.money import Refusal, Reservation, Why
 from gossamer.model.page import Errand
 from gossamer.model.trouble import Reason
@@ -110,10 +110,16 @@ class Courier:
     _ways: dict[str, _Way] = field(default_factory=dict)
 
     def get(
-        self, url: str, max_bytes: int, *, rung: Rung = DIRECT, accept: Accept | None = None
+        self,
+        url: str,
+        max_bytes: int,
+        *,
+        rung: Rung = DIRECT,
+        accept: Accept | None = None,
+        request: Request | None = None,
     ) -> Awaitable[Response]:
         """One request for a page, no redirect followed. A body that `accept` refuses is not taken."""
-        return self._ask(url, max_bytes, accept, None, self.sent, rung)
+        return self._ask(url, max_bytes, accept, None, self.sent, rung, request=request)
 
     async def admit(self, url: str) -> None:
         """Raise FetchError if the address may not be contacted, on whatever rung."""
@@ -144,6 +150,7 @@ class Courier:
         rung: Rung,
         *,
         truncate: bool = False,
+        request: Request | None = None,
     ) -> Response:
         """One request, unless there is no network; one that fails for want of it is no try of the page."""
         if self.way_out.is_away:
@@ -152,7 +159,7 @@ class Courier:
         self.way_out.in_flight += 1
         try:
             try:
-                return await self._request(url, max_bytes, accept, sink, sent, rung, truncate=truncate)
+                return await self._request(url, max_bytes, accept, sink, sent, rung, request, truncate=truncate)
             finally:
                 self.way_out.in_flight -= 1
         except FetchError as error:
@@ -172,6 +179,7 @@ class Courier:
         sink: Sink | None,
         sent: list[int],
         rung: Rung,
+        request: Request | None,
         *,
         truncate: bool = False,
     ) -> Response:
@@ -209,6 +217,7 @@ class Courier:
                     truncate=truncate,
                     sink=sink,
                     before=None if rung is DIRECT else before,
+                    request=request,
                 )
                 cost = _cost_of(response, rung, reserved)
                 return response

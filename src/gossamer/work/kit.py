@@ -78,6 +78,7 @@ class Kit:
     lanes: Mapping[str, int]  # visits walked at the same time by this process, per lane
     desk_rules: Mapping[DeskKind, DeskRule] = field(default_factory=lambda: DESK_RULES)
     credits: Mapping[str, int] = field(default_factory=dict)  # account credits of a page, by what has read it
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)  # that recipes name in what they send
     files_of: str = ""  # the home that keeps the files of jobs that end; "" for object storage
 
     def open_session(self, rung: str, seed: int) -> Fetcher:

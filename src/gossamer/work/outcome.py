@@ -1,5 +1,6 @@
 """What becomes of a page that was tried: what the frontier learns from it, and the step that will be written."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
@@ -8,16 +9,18 @@ from gossamer.clock import Clock
 from gossamer.frontier.frontier import Frontier
 from gossamer.judge import Climb, Fail, Retry, next_step
 from gossamer.judge.next_step import LONGEST_WAIT
+from gossamer.model.asked import asked_page, lane_of, rung_named
 from gossamer.model.document import Document
 from gossamer.model.fetching import Ladder, Rung
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
-from gossamer.model.record import Harvest
+from gossamer.model.recipe import Bound
+from gossamer.model.record import Follow, Harvest
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.model.url import is_homepage, site_of_url, url_key
-from gossamer.recipe import Bound
+from gossamer.model.url import is_homepage, normalise, site_of_url, url_key
 from gossamer.settle.step import HandOver, PageStep, Step
+from gossamer.store.openings import Opening, entry_of
 from gossamer.telemetry import get_logger
 from gossamer.work.courier import MOST_HOPS
 from gossamer.work.memory import SiteMemory
@@ -30,6 +33,17 @@ Outcome = Document | Moved | Trouble
 """What one try comes to: a page that was read, a page of another site, or the reason why there is none."""
 
 
+class Follows(NamedTuple):
+    """What a recipe says of where a page leads, besides its plain links."""
+
+    links: list[str]  # on the same site, weighed against all others
+    asked: list[Page]  # of the same site and lane
+    opened: list[Opening]
+
+
+_NOWHERE = Follows([], [], [])
+
+
 class Gathered(NamedTuple):
     """What is left of a page that was read: which page it is, and what it yields. The page itself, with its tree, is
     far too large to be kept until there is room for what was found on it."""
@@ -38,6 +52,7 @@ class Gathered(NamedTuple):
     size: int
     identity: bytes
     harvest: Harvest
+    follows: "Follows"
 
 
 log = get_logger(__name__)
@@ -53,27 +68,58 @@ class Outcomes:
         memory: SiteMemory,
         bound: Bound,
         policy: CrawlPolicy,
+        policy_of: Callable[[str], CrawlPolicy],
         clock: Clock,
         jitter: float,
     ) -> None:
+        """`policy` is that of ordinary pages, `policy_of` that of each step."""
         self._visit = visit
         self._frontier = frontier
         self._memory = memory
         self._bound = bound
         self._policy = policy
+        self._policy_of = policy_of
         self._clock = clock
         self._jitter = jitter
 
     def gather(self, page: Page, doc: Document) -> Gathered | Trouble:
         """What a page yields, or why it yields nothing. The frontier learns of neither before the step is made."""
-        identity = page.key if self._policy.as_given else _identity(page, doc, self._visit, self._frontier.front)
+        identity = page.key if self._is_by_itself(page) else _identity(page, doc, self._visit, self._frontier.front)
         if self._frontier.has_read(identity):
             same = doc.url if doc.url != page.url else doc.canonical or doc.url
             return Trouble(Reason.SAME_AS, same, doc.status)
         try:
-            return Gathered(doc.status, doc.size, identity, self._bound.harvest(page, doc))
+            harvest = self._bound.harvest(page, doc)
+            follows = self._follows(page, harvest.follows) if harvest.follows else _NOWHERE
+            return Gathered(doc.status, doc.size, identity, harvest, follows)
         except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
             return our_mistake(page, error, doc.status)
+
+    def _is_by_itself(self, page: Page) -> bool:
+        """Whether its address, and what was asked there, is all that makes it the page it is."""
+        said = page.request
+        if said is None:
+            return self._policy.per_address
+        return bool(said.identity) or not said.is_plain or self._policy_of(page.step).per_address
+
+    def _follows(self, page: Page, follows: Iterable[Follow]) -> Follows:
+        """Where a page leads. Raises ValueError for what cannot be asked for."""
+        found = Follows([], [], [])
+        for follow in () if page.request and page.request.last else follows:
+            if not follow.is_link:
+                policy = self._policy_of(follow.step)
+                asked = asked_page(follow, policy, page.url, page.depth + 1)
+                lane = lane_of(asked, policy)
+                host = site_of_url(asked.url)
+                if lane == self._visit.lane and host == self._visit.host:
+                    found.asked.append(asked)
+                elif asked.depth <= policy.depth:
+                    found.opened.append(Opening(asked, host, lane, f"asked for by {page.url}"))
+            elif (url := normalise(follow.url)) and site_of_url(url) != self._visit.host:
+                found.opened.append(entry_of(url, page.url))
+            else:
+                found.links.append(follow.url)
+        return found
 
     def step(self, page: Page, outcome: Gathered | Moved | Trouble) -> Step:
         match outcome:
@@ -98,9 +144,9 @@ class Outcomes:
         return self.skip(page, trouble, trouble.http_status)
 
     def _harvest(self, page: Page, gathered: Gathered) -> Step:
-        status, size, identity, harvest = gathered
+        status, size, identity, harvest, follows = gathered
         self._frontier.done(page, identity)
-        follows = [follow.url for follow in harvest.follows] if harvest.follows else []
+        last = page.request is not None and page.request.last
         ended = PageStep(
             page,
             PageState.DONE,
@@ -108,20 +154,30 @@ class Outcomes:
             identity=identity,
             records=harvest.records,
             bytes_in=size,
-            links=self._frontier.found(page, [*follows, *harvest.links]),
+            links=None if last else self._frontier.found(page, [*follows.links, *harvest.links]),
         )
-        return Step(self._visit, ended, facts=self._memory.facts())
+        if follows is _NOWHERE:
+            return Step(self._visit, ended, facts=self._memory.facts())
+        chosen = self._frontier.ask(follows.asked, self._policy_of)
+        # Of this site only what is new: its level is not over before that has ended.
+        ours = [opening.page for opening in follows.opened if opening.host == self._visit.host]
+        new = {page.key for page in self._frontier.ask(ours, self._policy_of, here=False)} if ours else ()
+        opened = tuple(one for one in follows.opened if one.host != self._visit.host or one.page.key in new)
+        return Step(self._visit, ended, chosen=chosen, opened=opened, facts=self._memory.facts())
 
     def _hand_over(self, page: Page, moved: Moved) -> Step:
         if page.handed >= MOST_HOPS:
             return self._end(page, PageState.FAILED, Trouble(Reason.REDIRECT_LOOP, http_status=moved.status))
         trouble = Trouble(Reason.MOVED, site_of_url(moved.url), moved.status)
         self._frontier.failed(page, trouble)
-        first = self._policy.ladder.first
+        ended = PageStep(page, PageState.SKIPPED, trouble, moved.status, identity=url_key(moved.url))
+        if page.request and page.request.last:
+            return Step(self._visit, ended, facts=self._memory.facts())
+        first = rung_named(page.rung, self._policy) if page.request else self._policy.ladder.first
         # Of a site that is not walked itself only the page is wanted, wherever that is.
         entry = page.depth == 0 and self._visit.whole
-        handed = HandOver(moved.url, page.depth, entry, page.url, page.handed + 1, first.name, first.lane)
-        ended = PageStep(page, PageState.SKIPPED, trouble, moved.status, identity=url_key(moved.url))
+        of = page if page.request else None
+        handed = HandOver(moved.url, page.depth, entry, page.url, page.handed + 1, first.name, first.lane, of)
         return Step(self._visit, ended, facts=self._memory.facts(), handed=(handed,))
 
     def _meet_trouble(self, page: Page, trouble: Trouble) -> Step:
@@ -150,7 +206,15 @@ class Outcomes:
 
     def _ladder_of(self, page: Page) -> Ladder:
         """The job's ladder without what this site is no longer tried with."""
-        return self._policy.ladder.without(self._frontier.skipped_rungs.names - {page.rung})
+        return self.ladder(page).without(self._frontier.skipped_rungs.names - {page.rung})
+
+    def ladder(self, page: Page) -> Ladder:
+        """The rungs that are tried for a page."""
+        if page.request is None:
+            return self._policy.ladder
+        policy = self._policy_of(page.step)
+        rung = rung_named(page.rung, policy)
+        return Ladder((rung,)) if page.request.only or rung not in policy.ladder.rungs else policy.ladder
 
     def _climb(self, page: Page, rung: Rung, trouble: Trouble) -> Step:
         """Only ever upwards, so nothing goes round in circles. Its tries on the new rung begin at none."""

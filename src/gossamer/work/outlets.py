@@ -6,8 +6,9 @@ from uuid import UUID
 
 from gossamer.access.sealing import BrokenSeal
 from gossamer.fetch import Fetcher, FetchError, ProviderUnusable
-from gossamer.model.fetching import Rung
+from gossamer.model.fetching import Request, Rung
 from gossamer.model.job import CrawlPolicy
+from gossamer.model.page import SECRET, PageRequest
 from gossamer.model.rungs import KEYED_BY_JOB, provider_of
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store import jobs
@@ -24,6 +25,7 @@ class Outlets:
     kit: Kit
     whose: str
     keys: Mapping[str, str | None] = field(default_factory=dict, repr=False)  # by provider; None: it cannot be read
+    _secrets: dict[str, str] = field(default_factory=dict, repr=False)  # by the names that requests have for them
 
     def open(self, rung: Rung, seed: int) -> Fetcher:
         provider = provider_of(rung.name)
@@ -41,6 +43,28 @@ class Outlets:
     def resting(self, rung: str) -> ProviderUnusable | None:
         key = self.keys.get(provider_of(rung))
         return self.kit.own_ways.resting(rung, self.whose, key) if key else self.kit.resting(rung)
+
+    async def request_of(self, said: PageRequest) -> Request:
+        """What is sent for a page, with the secret it names. Raises FetchError where there is no such secret."""
+        secret = await self._secret(said.credential) if said.credential else ""
+        headers = {name: value.replace(SECRET, secret) for name, value in said.headers}
+        if secret and not any(SECRET in value for _, value in said.headers):
+            headers["Authorization"] = f"Bearer {secret}"
+        return Request(said.method, headers, said.body)
+
+    async def _secret(self, name: str) -> str:
+        """Of a key that came with the job, else of the operator's."""
+        if name not in self._secrets:
+            account, sealed = await self.kit.database.read(jobs.provider_keys, UUID(self.whose))
+            try:
+                own = self.kit.own_ways.open_seal(sealed[name], account, name) if name in sealed else ""
+            except BrokenSeal:
+                log.error("job.key_unreadable", provider=name)
+                raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"the key {name}, which cannot be read here")) from None
+            if not (found := own or self.kit.secrets.get(name, "")):
+                raise FetchError(Trouble(Reason.NOT_CONFIGURED, f"the secret {name}, which GOSSAMER_SECRETS lacks"))
+            self._secrets[name] = found
+        return self._secrets[name]
 
 
 async def outlets_of(kit: Kit, job_id: UUID, policy: CrawlPolicy) -> Outlets:

@@ -112,7 +112,7 @@ class Probe:
         seen = Seen.GONE
         while waiting:
             page = waiting.pop()
-            entries.met(page.url, 0)
+            entries.met(page.url, apart=False)
             trouble = await self._read(page.url, courier, redirects)
             if trouble is None:
                 return Seen.PLAIN

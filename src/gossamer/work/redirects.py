@@ -30,8 +30,13 @@ class Redirects:
         self._courier = courier
         self._robots = robots
 
-    async def follow(self, url: str, ask: Callable[[str], Awaitable[Response]]) -> Response | Moved | Trouble:
-        """What `ask` answers at the end of the way. Raises FetchError, Interrupted and TooEarly as `ask` does."""
+    async def follow(
+        self, url: str, ask: Callable[[str], Awaitable[Response]], *, led: bool = True
+    ) -> Response | Moved | Trouble:
+        """What `ask` answers at the end of the way. Raises FetchError, Interrupted and TooEarly as `ask` does.
+
+        Not `led`: what is sent is for nobody but this address, and a redirect is the end of it.
+        """
         hops: list[str] = []
         asked: set[str] = set()
         cookies = False
@@ -50,7 +55,7 @@ class Redirects:
                 refused = await self._forbidden(response.url) if response.url != url else None
                 return refused or (response if len(hops) == 1 else _at_the_end(response, hops))
             target = as_told(response.location, url) if response.location else None
-            if target is None:
+            if target is None or not led:
                 return Trouble(Reason.BAD_REDIRECT, http_status=response.status)
             if site_of_url(target) != self._host:
                 return await self._moved(normalise(target) or target, response.status)

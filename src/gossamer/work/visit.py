@@ -33,20 +33,20 @@ from gossamer.clock import milliseconds
 from gossamer.fetch import FetchError
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.spending import MOST_IN_VAIN
-from gossamer.judge import find_flaw, find_trouble
+from gossamer.judge import find_flaw, find_refusal, find_trouble
 from gossamer.judge.experience import has_failed, lesson
 from gossamer.ledger.methods import provider_name
 from gossamer.model.document import Document
-from gossamer.model.fetching import DIRECT, Response, Rung
+from gossamer.model.fetching import DIRECT, RUNGS, Request, Response, Rung
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.page import Attempt, Page
+from gossamer.model.page import Attempt, Page, PageRequest
+from gossamer.model.recipe import Bound
 from gossamer.model.rungs import OWN_SERVERS, provider_of
 from gossamer.model.sentences import rendering_sentence
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.parse import bare_document, parse_document
+from gossamer.parse import bare_document, json_document, parse_document
 from gossamer.parse.kind import wants_body
-from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import Finished, HandBack, PageStep, Rested, Step
 from gossamer.telemetry import get_logger
@@ -81,6 +81,8 @@ class Walk:
         redirects: Redirects,
         bound: Bound,
         policy: CrawlPolicy,
+        policy_of: Callable[[str], CrawlPolicy],
+        request_of: Callable[[PageRequest], Awaitable[Request]],
         settler: Settler,
         sightings: Sightings,
         mistakes: Mistakes,
@@ -92,6 +94,8 @@ class Walk:
         extraction: Extraction,
         rules: RuleSet | None,
     ) -> None:
+        """`policy` is that of ordinary pages, `policy_of` that of each step. `request_of` finds the secrets that pages
+        name."""
         self._hold = hold
         self._visit = hold.visit
         self._frontier = frontier
@@ -100,10 +104,12 @@ class Walk:
         self._sitemaps = SitemapDesk(courier, robots, redirects, courier.clock)
         self._bound = bound
         self._policy = policy
+        self._policy_of = policy_of
+        self._request_of = request_of
         self._rungs = {rung.name: rung for rung in policy.ladder.rungs}
         self._learns = len(self._rungs) > 1
         self._memory = SiteMemory(self._visit, frontier, robots, courier)
-        self._outcomes = Outcomes(self._visit, frontier, self._memory, bound, policy, courier.clock, jitter)
+        self._outcomes = Outcomes(self._visit, frontier, self._memory, bound, policy, policy_of, courier.clock, jitter)
         self._settler = settler
         self._sightings = sightings
         self._mistakes = mistakes
@@ -115,7 +121,8 @@ class Walk:
         self._clock = courier.clock
         self._max_page_bytes = max_page_bytes
         self._began = self._marked = self._clock.monotonic()
-        self._left = (policy.visit_time - self._visit.walked).total_seconds()  # of its time, when the slice begins
+        times = [policy.visit_time, *(policy_of(step).visit_time for step in frontier.steps)]
+        self._left = (max(times) - self._visit.walked).total_seconds()  # of its time, when the slice begins
 
     async def slice(self, others_wait: bool) -> None:
         """Walk until there is nothing left, nothing due soon, or no more time."""
@@ -225,11 +232,12 @@ class Walk:
         if futile := self._futile(rung):
             return futile
         try:
-            response = await self._redirects.follow(page.url, partial(self._ask, rung))
+            response = await self._answer(page, rung)
         except NoProvider as none:
+            ladder = self._outcomes.ladder(page)
             # A server of the operator's own is an offer: no job waits for it that has another way.
-            is_offer = rung.name in OWN_SERVERS and rung.name != self._policy.ladder.first.name
-            if is_offer or self._policy.ladder.beyond(rung.name):
+            is_offer = rung.name in OWN_SERVERS and rung.name != ladder.first.name
+            if is_offer or ladder.beyond(rung.name):
                 return none.error.trouble
             self._providers.note(self._visit.job_id, none.error.provider, none.error.trouble, heard=none.error.heard)
             raise
@@ -241,6 +249,11 @@ class Walk:
             return await self._read(page, response)
         except Exception as error:  # noqa: BLE001 - logged whole and kept with the page
             return our_mistake(page, error, response.status)
+
+    def _answer(self, page: Page, rung: Rung) -> Awaitable[Response | Moved | Trouble]:
+        if page.request is not None:
+            return self._ask_as_told(page, page.request, rung)
+        return self._redirects.follow(page.url, partial(self._ask, rung))
 
     def _futile(self, rung: Rung) -> Trouble | None:
         """Why a site is not asked on a rung any more, if it is not."""
@@ -264,34 +277,57 @@ class Walk:
         accept = None if self._policy.any_kind else wants_body
         return self._courier.get(url, self._max_page_bytes, rung=rung, accept=accept)
 
+    async def _ask_as_told(self, page: Page, said: PageRequest, rung: Rung) -> Response | Moved | Trouble:
+        """A page that its recipe asked for. Redirects are only followed if nothing is sent but an address."""
+        policy = self._policy_of(page.step)
+        accept = None if policy.any_kind or policy.json or rung.json else wants_body
+        usual, self._courier.timeout = self._courier.timeout, policy.timeout or self._courier.timeout
+        try:
+            request = None if said.is_plain else await self._request_of(said)
+
+            def ask(url: str) -> Awaitable[Response]:
+                return self._courier.get(url, self._max_page_bytes, rung=rung, accept=accept, request=request)
+
+            return await self._redirects.follow(page.url, ask, led=said.is_plain)
+        finally:
+            self._courier.timeout = usual
+
     def _rung(self, page: Page) -> Rung:
         """A page of a job that was created before it had a ladder is asked for directly."""
-        return self._rungs.get(page.rung, DIRECT)
+        return self._rungs.get(page.rung) or RUNGS.get(page.rung, DIRECT)
 
     async def _read(self, page: Page, response: Response) -> Document | Trouble:
+        policy = self._policy if page.request is None else self._policy_of(page.step)
+        if policy.json or self._rung(page).json:
+            return self._read_data(page, response)
         trouble = find_trouble(response)
         if trouble:
             return trouble  # at once: it may ask that nobody comes for a while
         await self._let_others_catch_up()
-        read = self._parse(response)
+        read = self._parse(response, policy)
         if isinstance(read, Trouble):
             return read
-        if self._rules:
+        if self._rules and page.request is None:
             found = self._rules.here(read)
             if found is None:
                 del read  # its tree is too large to be kept while it waits for its turn
                 found = await self._extraction.fields(self._rules, response)
-                read = self._parse(response)
+                read = self._parse(response, policy)
             if isinstance(found, Trouble) or isinstance(read, Trouble):
                 return found if isinstance(found, Trouble) else read
             read = replace(read, fields=found)
         return self._bound.accept(page, read) or read
 
-    def _parse(self, response: Response) -> Document | Trouble:
+    def _read_data(self, page: Page, response: Response) -> Document | Trouble:
+        """An answer that is no page: what it is worth only the recipe can say."""
+        read = find_refusal(response) or json_document(response)
+        return read if isinstance(read, Trouble) else self._bound.accept(page, read) or read
+
+    def _parse(self, response: Response, policy: CrawlPolicy) -> Document | Trouble:
         read = parse_document(response)
         if not isinstance(read, Trouble):
             return find_flaw(read) or read
-        return bare_document(response) if self._policy.any_kind and read.reason is Reason.NOT_HTML else read
+        return bare_document(response) if policy.any_kind and read.reason is Reason.NOT_HTML else read
 
     # Ending a slice
 

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from uuid import UUID
 
 from gossamer.db.transactions import Tx
@@ -16,9 +16,9 @@ from gossamer.model.breaker import SITE
 from gossamer.model.fetching import Rung
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy, Job
-from gossamer.model.page import Page, Visit
+from gossamer.model.page import FIRST_STEP, Page, Visit
+from gossamer.model.recipe import Bound
 from gossamer.model.url import origin_of, url_key
-from gossamer.recipe import Bound
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import HandBack, Step
 from gossamer.store import budgets, jobs, pages, reclaim, robots, rung_stats, visits
@@ -91,7 +91,8 @@ class _Bound:
     """A job as this process walks it."""
 
     recipe: Bound
-    policy: CrawlPolicy
+    policy: CrawlPolicy  # of the first step
+    policy_of: Callable[[str], CrawlPolicy]
     outlets: Outlets
     rules: RuleSet | None
 
@@ -166,6 +167,8 @@ class Walks:
                 Redirects(visit.host, courier, desk),
                 recipe,
                 policy,
+                bound_to.policy_of,
+                outlets.request_of,
                 self._settler,
                 self._brake.sightings(visit.job_id),
                 self._mistakes,
@@ -236,9 +239,10 @@ class Walks:
         try:
             recipe = self._kit.recipes[job.recipe]
             ready = recipe.bind(recipe.params.model_validate(job.params))
-            policy, rules = ready.policy(), ready.rules()
+            policy_of = cache(ready.policy)
+            policy, rules = policy_of(FIRST_STEP), ready.rules()
         except Exception as error:
             raise UnusableJob(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
         accounts = await self._kit.database.read(budgets.accounts_of, [job_id]) if rules else {}
         rule_set = RuleSet(rules, accounts.get(job_id, "")) if rules else None
-        return _Bound(ready, policy, await outlets_of(self._kit, job_id, policy), rule_set)
+        return _Bound(ready, policy, policy_of, await outlets_of(self._kit, job_id, policy), rule_set)

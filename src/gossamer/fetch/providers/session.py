@@ -21,7 +21,7 @@ from gossamer.fetch.providers.reading import failed
 from gossamer.fetch.providers.seam import Head, Provider, Told
 from gossamer.fetch.providers.seats import NoSeat
 from gossamer.fetch.rung import Accept, Before, Sink
-from gossamer.model.fetching import Response
+from gossamer.model.fetching import Request, Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import normalise, site_of_url
 from gossamer.telemetry import get_logger
@@ -69,6 +69,7 @@ class ProviderSession:
         truncate: bool = False,
         sink: Sink | None = None,
         before: Before | None = None,
+        request: Request | None = None,
     ) -> Response:
         """One call; see Fetcher. A call that is refused because others run is a ProviderBusy, and no try of the page.
 
@@ -76,6 +77,10 @@ class ProviderSession:
         """
         if self._closed:
             raise RuntimeError("this session is closed")
+        if request is not None:
+            unable = FetchError(Trouble(Reason.NOT_CONFIGURED, f"{self._rung} fetches pages and sends nothing"))
+            unable.credits = 0
+            raise unable
         try:
             await self.admit(url)
         except FetchError as error:

@@ -1,10 +1,8 @@
 """The `prospect` recipe at work: from a page to its matches and to where it leads on the same site."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
 
 from gossamer.analyze.backlinks import BacklinkFinder, count_outbound
 from gossamer.analyze.dates import page_date
@@ -12,16 +10,16 @@ from gossamer.analyze.keywords import KeywordMatcher
 from gossamer.analyze.places import places_of
 from gossamer.model.document import Document
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.page import Page
-from gossamer.model.record import Follow, Harvest, Record, Value
-from gossamer.model.trouble import Trouble
+from gossamer.model.page import FIRST_STEP, Page
+from gossamer.model.recipe import Bound
+from gossamer.model.record import Harvest, Record, Value
 from gossamer.model.url import site_of_url
 from gossamer.recipes.common import links_within
 from gossamer.recipes.prospect import MATCH
 from gossamer.recipes.prospect.params import ProspectParams
 
 
-class BoundProspect:
+class BoundProspect(Bound):
     """Prospecting for one job's keywords and client."""
 
     def __init__(self, params: ProspectParams) -> None:
@@ -42,27 +40,11 @@ class BoundProspect:
             else None
         )
 
-    def seeds(self) -> Iterable[Follow]:
-        """Nothing beyond the job's own domains."""
-        return ()
-
-    def policy(self) -> CrawlPolicy:
+    def policy(self, step: str = FIRST_STEP) -> CrawlPolicy:
         return self._policy
-
-    def rules(self) -> Mapping[str, Any]:
-        """No fields are extracted."""
-        return {}
-
-    def accept(self, page: Page, doc: Document) -> Trouble | None:
-        """Any page that can be read may mention a keyword."""
-        return None
 
     def harvest(self, page: Page, doc: Document) -> Harvest:
         return Harvest(records=self._records(doc), links=links_within(doc))
-
-    def finish(self, kind: str, groups: Iterable[Sequence[Record]]) -> Iterable[Record]:
-        """A match is found on one page only, so there is nothing to merge: the first of each group stands."""
-        return (group[0] for group in groups if group)
 
     def _records(self, doc: Document) -> tuple[Record, ...]:
         mentions = self._matcher.matches_in_tidy(doc.title, doc.text)

@@ -1,6 +1,6 @@
 """The `scrape` recipe at work: from a page to one record with the wanted formats, and to the files that go with it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, timedelta
 from typing import Any
 
@@ -11,8 +11,9 @@ from gossamer.analyze.plain_rules import are_plain
 from gossamer.analyze.rules import extract, missing, read_rules
 from gossamer.model.document import Document
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.page import Page
-from gossamer.model.record import Follow, Harvest, PageFile, Record, Value, presentable, without_controls
+from gossamer.model.page import FIRST_STEP, Page
+from gossamer.model.recipe import Bound
+from gossamer.model.record import Harvest, PageFile, Record, Value, presentable, without_controls
 from gossamer.model.scrape import EXTRACT, SCREENSHOT
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.parse.decode import decode
@@ -28,7 +29,7 @@ _HTTP_TIME = timedelta(seconds=30)
 _VISIT_TIME = timedelta(days=7)  # a list of one site takes as long as politeness wants; the job has a limit of its own
 
 
-class BoundScrape:
+class BoundScrape(Bound):
     """Scraping with one job's formats and rules."""
 
     def __init__(self, params: ScrapeParams) -> None:
@@ -46,17 +47,14 @@ class BoundScrape:
             exclude=tuple(walk.exclude),
             visit_time=_VISIT_TIME,
             as_given=not self._walks,
+            per_address=not self._walks,
             any_kind="raw" in self._formats and not self._walks,
             timeout=_HTTP_TIME,
             # Their pages wait for each other, each with its body in memory and in the place of another page.
             at_once=None if are_plain(self._rules) else _AT_ONCE,
         )
 
-    def seeds(self) -> Iterable[Follow]:
-        """Nothing beyond the addresses and sites that were listed."""
-        return ()
-
-    def policy(self) -> CrawlPolicy:
+    def policy(self, step: str = FIRST_STEP) -> CrawlPolicy:
         return self._policy
 
     def rules(self) -> Mapping[str, Any]:
@@ -103,10 +101,6 @@ class BoundScrape:
 
     def _fields(self, doc: Document) -> Mapping[str, Value]:
         return extract(self._rules, doc) if doc.fields is None else doc.fields
-
-    def finish(self, kind: str, groups: Iterable[Sequence[Record]]) -> Iterable[Record]:
-        """Every address has one record of its own."""
-        return (group[0] for group in groups if group)
 
 
 def _is_page(doc: Document) -> bool:
