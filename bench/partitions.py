@@ -22,7 +22,6 @@ from gossamer.clock import SystemClock
 from gossamer.db.database import PostgresDatabase
 from gossamer.db.schema import upgrade
 from gossamer.db.transactions import Tx
-from gossamer.export import queries as export_queries
 from gossamer.model.job import Target
 from gossamer.model.page import Page, Visit
 from gossamer.model.record import Record
@@ -30,7 +29,7 @@ from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.recipes.prospect import MATCH
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, PageStep, Step
-from gossamer.store import jobs, sites, visits
+from gossamer.store import jobs, result_rows, sites, visits
 from tests.chaos.postgres import postgres_server
 
 MONTHS, HOSTS = 7, 50_000  # of the full measure: 10,150,000 rows
@@ -168,11 +167,11 @@ async def _select(url: str, past: Past) -> tuple[int, float]:
 
 
 async def _export(database: PostgresDatabase, job_id: UUID) -> int:
-    places = await database.read(export_queries.site_places, job_id)
+    places = await database.read(result_rows.site_places, job_id)
     found, start = 0, 0
     while start < len(places):
         some = places[start : start + 1_000]
-        lists = await database.read(export_queries.records_of_sites, job_id, MATCH.name, some, _ENOUGH, _LARGE)
+        lists = await database.read(result_rows.records_of_sites, job_id, MATCH.name, some, _ENOUGH, _LARGE)
         found += sum(len(orjson.loads(written)) for written in lists)
         start += len(lists)
     return found

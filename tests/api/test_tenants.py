@@ -117,10 +117,10 @@ ASKING = {"tenant": {"submit_once", "FileSweeper"}, "tenant_webhooks": set[str](
 TALKING = {"read", "glance", "read_together", "write", "write_one", "write_untold"}
 # What stands before an account is known, or beside all of them. Whoever adds to it should know why.
 BESIDE = {
-    "caller": {"keys.holder", "keys.used", "users.login"},
-    "login": {"users.by_email", "users.begin", "users.renew", "users.end"},
-    "live": {"listings.last_event", "_look"},
-    "streams": {"owned.job"},
+    "caller": {"account_queries.key_holder", "account_queries.note_key_use", "account_queries.get_login"},
+    "login": {f"account_queries.{name}" for name in ("user_by_email", "begin_login", "renew_login", "end_login")},
+    "live": {"events.last_event", "_look"},
+    "streams": {"account_jobs.job"},
     "vitals": {"database_time", "labour"},
     "housekeeping": {
         *("usage.ended", "usage.close", "usage.waiting", "let_in", "_forget_old", "usage.set_month_anew"),

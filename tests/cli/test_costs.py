@@ -24,7 +24,6 @@ from gossamer.db.tables_money import budgets as rows
 from gossamer.errors import UserError
 from gossamer.export.asking import order_of, request_of
 from gossamer.export.bill import Bill, Method
-from gossamer.export.queries import Rendered
 from gossamer.intake import control
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.alert import AlertKind
@@ -42,6 +41,7 @@ from gossamer.settings import Settings
 from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import budgets, counters, exports, jobs, rung_stats
 from gossamer.store.jobs import pause_automatically
+from gossamer.store.result_rows import Rendered
 from gossamer.work.audit import audit
 from tests.jobs import settle, state_of
 from tests.ledger.purse import make_capped

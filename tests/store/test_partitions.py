@@ -18,13 +18,12 @@ from gossamer.db.migrations.partitioning import partition
 from gossamer.db.schema import upgrade, upgrade_database
 from gossamer.db.tables import pages
 from gossamer.db.transactions import Tx
-from gossamer.export import queries as export_queries
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import new_id
 from gossamer.retain import queries as retention_queries
 from gossamer.retain.classes import Terms
 from gossamer.retain.retainer import Retainer
-from gossamer.store import alerts, events, jobs
+from gossamer.store import alerts, events, jobs, result_rows
 from gossamer.work.months import Months
 from tests.partitioned import Unbound, unbound, watch
 from tests.retain.finished import finished_job, rows_of
@@ -322,7 +321,7 @@ async def test_such_a_question_cannot_be_asked_unnoticed(
 
 
 def test_what_the_driver_is_asked_says_its_job_too() -> None:
-    query = " ".join(export_queries._OF_SITES.split())
+    query = " ".join(result_rows._OF_SITES.split())
     assert query.count("FROM records r WHERE r.job_id = $1") == query.count("FROM records") == 2
 
 
@@ -333,11 +332,11 @@ async def test_a_question_reads_one_partition(server: PostgresDatabase) -> None:
         rows = tx.conn.exec_driver_sql(f"EXPLAIN {sql}", values).scalars()
         return "\n".join(rows)
 
-    places = await server.read(export_queries.site_places, job.id)
+    places = await server.read(result_rows.site_places, job.id)
     lows = [place.prefix for place in places]
     highs = [low + b"\xff" * 16 for low in lows]
     said = await server.read(
-        plan, export_queries._OF_SITES, job.id, "match", lows, highs, [place.id for place in places], 2_500, 10_000
+        plan, result_rows._OF_SITES, job.id, "match", lows, highs, [place.id for place in places], 2_500, 10_000
     )
     assert f"records_{month()}" in said
     assert "records_default" not in said

@@ -17,14 +17,13 @@ from gossamer.db.tables import pages, records
 from gossamer.db.tables_money import charges
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
-from gossamer.export import queries as export_queries
 from gossamer.frontier.spending import MOST_IN_VAIN
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settings import Settings
-from gossamer.store import budgets, jobs, reservations, sites
+from gossamer.store import budgets, jobs, reservations, result_rows, sites
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
 from gossamer_sandbox.stand_ins import Script, scripted
@@ -105,11 +104,11 @@ async def test_the_rows_are_the_same_whichever_lane_got_the_pages(
         job_id = await run_job(kit, ladder)
         assert await kit.database.read(found, job_id) == whole[0]
         assert await kit.database.read(walked, job_id) == whole[1]
-        by_rung = await kit.database.read(export_queries.pages_by_rung, job_id)
+        by_rung = await kit.database.read(result_rows.pages_by_rung, job_id)
         if "direct" in ladder:
             assert list(by_rung) == list(ladder)
             assert all(pages > 5 for pages in by_rung.values())
-            first, *_ = await kit.database.read(export_queries.rendered_pages, job_id, 5)
+            first, *_ = await kit.database.read(result_rows.rendered_pages, job_id, 5)
             assert 0 < first.rendered <= first.read
         else:
             assert list(by_rung) == [ladder[0]]
@@ -172,7 +171,7 @@ async def test_money_is_put_aside_around_a_paid_request_and_around_no_other(tmp_
         # The script did not say what it cost, so it is the worst.
         assert await kit.database.read(spent, job_id) == (5, [(name, 5, True)])
         assert not await kit.database.read(reservations.any_left)
-        assert await kit.database.read(export_queries.pages_by_rung, job_id) == {name: 1}
+        assert await kit.database.read(result_rows.pages_by_rung, job_id) == {name: 1}
 
 
 async def test_what_was_paid_for_is_booked_whatever_the_answer_led_to(tmp_path: Path) -> None:

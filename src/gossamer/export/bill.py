@@ -7,16 +7,15 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.db.transactions import Tx
-from gossamer.export import queries
-from gossamer.export.queries import Rendered, SitePlace
 from gossamer.ledger.methods import by_dearness, provider_name
 from gossamer.ledger.prices import PriceList
 from gossamer.model.fetching import DIRECT
 from gossamer.model.job import Job, Progress
 from gossamer.model.ladders import RUNGS, Mode, premium_rung
 from gossamer.model.money import NOTHING, Amount
-from gossamer.store import charges
+from gossamer.store import charges, result_rows
 from gossamer.store.charges import Expense
+from gossamer.store.result_rows import Rendered, SitePlace
 
 _TOLD = 5  # domains that needed a browser
 _ORDER = {rung: at for at, rung in enumerate(RUNGS)}
@@ -96,11 +95,11 @@ def read_bill(tx: Tx, job: Job, prices: PriceList, progress: Progress, without: 
     could_cost = bool(expenses) or any(prices.of(name) for name in ladder)
     if not ladder and not expenses:
         return Bill(could_cost)
-    pages = queries.pages_by_rung(tx, job.id, left_out)
+    pages = result_rows.pages_by_rung(tx, job.id, left_out)
     rungs = sorted({*pages, *expenses}, key=lambda rung: _place(rung, prices))
     made = tuple(_method(rung, pages.get(rung, 0), expenses.get(rung)) for rung in rungs)
     hosts = {place.host for place in without}
-    found = [one for one in queries.rendered_pages(tx, job.id, _TOLD + 1 + len(hosts)) if one.host not in hosts]
+    found = [one for one in result_rows.rendered_pages(tx, job.id, _TOLD + 1 + len(hosts)) if one.host not in hosts]
     return Bill(
         could_cost,
         made,

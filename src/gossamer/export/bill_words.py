@@ -1,10 +1,10 @@
 """A bill in words: the sentences that the terminal, the report page and the workbook share."""
 
 from gossamer.export.bill import Bill, Saving
-from gossamer.export.queries import Rendered
 from gossamer.ledger.methods import method_name
 from gossamer.model.money import Amount, dollars, shown
 from gossamer.model.sentences import rendering_sentence
+from gossamer.store.result_rows import Rendered
 
 
 def sum_of(amount: Amount) -> str:

@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from gossamer.db.database import Database
-from gossamer.export import queries
-from gossamer.export.queries import SitePlace
 from gossamer.ledger.methods import Kind, kind_of
 from gossamer.model.money import MICROS, NOTHING, Amount
 from gossamer.model.url import is_covered
 from gossamer.recipes.base import AT_ONCE, Asked, Cell, Column, Line, Lines, Table
-from gossamer.store import charges
+from gossamer.store import charges, result_rows
+from gossamer.store.result_rows import SitePlace
 
 Sent = Counter[tuple[UUID, Kind]]
 
@@ -20,7 +19,7 @@ async def lines(database: Database, asked: Asked) -> Lines:
     """By domain: all of them, since also what was free is worth knowing."""
     sent = await _sent(database, asked.job.id)
     spent = await database.read(charges.by_site, asked.job.id)
-    places = await database.read(queries.site_places, asked.job.id)
+    places = await database.read(result_rows.site_places, asked.job.id)
     for start in range(0, len(places), AT_ONCE):
         some = [place for place in places[start : start + AT_ONCE] if not is_covered(place.host, asked.excluded)]
         yield [_line(place, sent, spent.get(place.id, NOTHING), asked) for place in some]
@@ -30,7 +29,7 @@ async def _sent(database: Database, job_id: UUID) -> Sent:
     sent: Sent = Counter()
     after: bytes | None = b""
     while after is not None:
-        found, after = await database.read(queries.requests_of_sites, job_id, after, AT_ONCE)
+        found, after = await database.read(result_rows.requests_of_sites, job_id, after, AT_ONCE)
         for (site_id, rung), count in found.items():
             sent[site_id, kind_of(rung)] += count
     return sent
@@ -55,7 +54,7 @@ def by_cost(line: Line) -> tuple[float, int, str]:
 
 
 async def count(database: Database, asked: Asked) -> int:
-    return len(await database.read(queries.site_places, asked.job.id))
+    return len(await database.read(result_rows.site_places, asked.job.id))
 
 
 COSTS = Table(

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.export import queries, results
+from gossamer.export import results
 from gossamer.export.bill import Bill, read_bill
 from gossamer.export.evidence import EVIDENCE
 from gossamer.export.prospects import Ranked, Ranking
@@ -19,7 +19,7 @@ from gossamer.model.states import OVER, PageState, SiteState
 from gossamer.model.trouble import Reason
 from gossamer.model.url import is_covered
 from gossamer.recipes.base import Asked, Line
-from gossamer.store import counters, sites
+from gossamer.store import counters, result_rows, sites
 
 VERDICTS = ("unlinked", "links-elsewhere", "nofollow", "linked", "own-site")
 
@@ -123,7 +123,7 @@ Besides = tuple[datetime, Progress, list[tuple[Reason, int]], tuple[tuple[str, i
 
 
 def _besides(tx: Tx, asked: Asked) -> Besides:
-    places = queries.site_places(tx, asked.job.id)
+    places = result_rows.site_places(tx, asked.job.id)
     progress, reasons = counters.progress(tx, asked.job.id), sites.failure_reasons(tx, asked.job.id)
     left_out = [place for place in places if is_covered(place.host, asked.excluded)]
     if left_out:
@@ -141,7 +141,7 @@ def _without(tx: Tx, job_id: UUID, whole: Progress, hosts: set[str]) -> tuple[Pr
     """A job as if it had never had these sites: no number tells of what is not in the sheets."""
     ends = sites.endings(tx, job_id)
     gone = Counter(state for host, state, _ in ends if host in hosts)
-    pages, size = queries.pages_of(tx, job_id, sorted(hosts))
+    pages, size = result_rows.pages_of(tx, job_id, sorted(hosts))
     seen = replace(
         whole,
         sites_total=whole.sites_total - gone.total(),

@@ -5,13 +5,12 @@ from typing import Any
 
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.export import queries
 from gossamer.export.moments import iso
 from gossamer.model.page import ASKED_AGAIN
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import is_covered, site_of_url
 from gossamer.recipes.base import AT_ONCE, Asked, Column, Line, Lines, Table
-from gossamer.store import counters
+from gossamer.store import counters, result_rows
 
 
 async def lines(database: Database, asked: Asked) -> Lines:
@@ -25,7 +24,7 @@ async def lines(database: Database, asked: Asked) -> Lines:
 
 def _step(tx: Tx, asked: Asked, after: bytes) -> tuple[list[Line], bytes | None]:
     """Finished lines, and where to go on. Made here, in the reading thread, so that no loop waits."""
-    found = queries.pages_after(tx, asked.job.id, after, AT_ONCE)
+    found = result_rows.pages_after(tx, asked.job.id, after, AT_ONCE)
     at = [_PLACES[column.name] for column in asked.columns]
     pick = itemgetter(*at) if len(at) > 1 else lambda line: (line[at[0]],)
     made = [pick(line) for line in map(_line, found) if not (asked.excluded and is_covered(line[0], asked.excluded))]

@@ -14,13 +14,13 @@ import orjson
 
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.export import queries, results
+from gossamer.export import results
 from gossamer.export.evidence import EVIDENCE, Evidence
 from gossamer.export.scoring import TENTHS, points_of
 from gossamer.model.job import Job
 from gossamer.recipes.base import AT_ONCE, Asked, Cell, Column, Line, Lines, Looks, Table
 from gossamer.recipes.prospect import MATCH
-from gossamer.store import counters
+from gossamer.store import counters, result_rows
 
 UNLINKED, NEW = "unlinked", "new"
 
@@ -160,8 +160,8 @@ class Ranking:
 def _besides(
     tx: Tx, job_id: UUID, since: UUID | None, hosts: Sequence[str]
 ) -> tuple[Mapping[str, int], set[str] | None]:
-    before = queries.with_records(tx, since, MATCH.name, hosts) if since else None
-    return queries.pages_failed(tx, job_id, hosts), before
+    before = result_rows.with_records(tx, since, MATCH.name, hosts) if since else None
+    return result_rows.pages_failed(tx, job_id, hosts), before
 
 
 def _kept(one: Evidence, pages_failed: int, before: set[str] | None) -> _Kept:

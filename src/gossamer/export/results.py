@@ -17,13 +17,12 @@ import orjson
 
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.export import queries
-from gossamer.export.queries import SitePlace
 from gossamer.export.whole_site import BEFORE, WHOLE_SITE, complete
 from gossamer.model.url import is_covered
 from gossamer.recipes.base import AT_ONCE, Asked, Line, Lines, Looks, Table
 from gossamer.recipes.prospect import MATCH
-from gossamer.store import counters, records
+from gossamer.store import counters, records, result_rows
+from gossamer.store.result_rows import SitePlace
 
 UNLINKED = "unlinked"
 
@@ -38,7 +37,7 @@ Row = dict[str, Any]
 
 async def lines(database: Database, asked: Asked) -> Lines:
     """All lines of a job. Each step is a short read of its own."""
-    places = await database.read(queries.site_places, asked.job.id)
+    places = await database.read(result_rows.site_places, asked.job.id)
     if asked.excluded:
         places = [place for place in places if not is_covered(place.host, asked.excluded)]
     if asked.domains:
@@ -56,14 +55,14 @@ async def lines(database: Database, asked: Asked) -> Lines:
 class _Found:
     """Rows of some sites as they came."""
 
-    written: list[queries.Written]  # all of a site together; none at all: the first one is too large for that
+    written: list[result_rows.Written]  # all of a site together; none at all: the first one is too large for that
     pages_read: Mapping[UUID, int]
 
 
 def _read(tx: Tx, asked: Asked, wanted: Sequence[SitePlace]) -> _Found:
-    found = queries.records_of_sites(tx, asked.job.id, MATCH.name, wanted, ENOUGH, LARGE)
+    found = result_rows.records_of_sites(tx, asked.job.id, MATCH.name, wanted, ENOUGH, LARGE)
     # After the rows, so that there is never a match on more pages than were read.
-    pages_read = queries.pages_read(tx, wanted[: len(found)]) if _is_of_whole_site(asked) else {}
+    pages_read = result_rows.pages_read(tx, wanted[: len(found)]) if _is_of_whole_site(asked) else {}
     return _Found(found, pages_read)
 
 
@@ -147,13 +146,13 @@ async def _large_site(database: Database, asked: Asked, place: SitePlace) -> Lin
     shared: dict[str, str] = {}  # an address is there once for each keyword, and a keyword once for each page
     after = b""
     while True:
-        some = await database.read(queries.records_named, asked.job.id, MATCH.name, place, order, after, AT_ONCE)
+        some = await database.read(result_rows.records_named, asked.job.id, MATCH.name, place, order, after, AT_ONCE)
         keyword_pages.update(row[1 + order.index("keyword")] for row in some)
         keyed.extend((*(shared.setdefault(text, text) for text in row[1:]), row[0]) for row in some)
         if len(some) < AT_ONCE:
             break
         after = some[-1][0]
-    pages_read = (await database.read(queries.pages_read, [place])).get(place.id, 0)
+    pages_read = (await database.read(result_rows.pages_read, [place])).get(place.id, 0)
     del shared
     keyed.sort()
     keys: list[bytes] = [row[-1] for row in keyed]

@@ -125,7 +125,7 @@ def found(tx: Tx, job_id: UUID, kind: str, after: bytes, limit: int) -> list[Fou
 
 
 def failed_pages(tx: Tx, job_id: UUID, after: bytes, limit: int) -> Failures:
-    """By key. Of pages that a person has named, `scraped.failed_after` says more."""
+    """By key. Of pages that a person has named, `given_pages.failed_after` says more."""
     wanted = (pages.c.job_id == job_id) & (pages.c.state == PageState.FAILED) & (pages.c.key > after)
     columns = (pages.c.key, pages.c.url, pages.c.reason, pages.c.detail, pages.c.http_status)
     rows = tx.run(select(*columns).where(wanted).order_by(pages.c.key).limit(limit + 1))

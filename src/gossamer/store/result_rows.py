@@ -1,4 +1,4 @@
-"""Queries of exports: pages, records and sites for files, a step at a time."""
+"""Rows of a job's results for tables and files: pages, records and sites, a step at a time."""
 
 from collections import Counter
 from collections.abc import Sequence
