@@ -19,6 +19,8 @@ _EXACT = tuple(
         (r"\b20\d\d-\d\d-\d\d\b", "<date   >"),
         (r"\(20\d\d-\d\d\)", "(<month>)"),
         (r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d\b", "<day >"),
+        # With its year where that is another one than today's.
+        (r"\b(until|on) <(?:day|date) +>", r"\1 <date>"),
         (r"\b[\d,.]+ (?:s|min|h|ms|seconds|minutes) ago\b", "<ago>"),
         (r"\b(?:just now|a moment ago)\b", "<ago>"),
         (r"\b127\.0\.0\.1:\d+|\blocalhost:\d+", "<address>"),
@@ -28,18 +30,22 @@ _EXACT = tuple(
         (r"\b\d+\.\d+ s\b", "<duration>"),
         (r"\b[0-9a-f]{64}\b", "<sha256>"),
         (r"\b[0-9a-f]{32}\b", "<random>"),
-        (r"/[0-9a-f]{8}/", "/<short>/"),
         (r"\bhome-[0-9a-f]{8}(?:/\d+-\d+)?\b", "<process>"),
         (r"\bprocess \d+\b", "process <pid>"),
         (r"\brevision \d{4}\b", "revision <head>"),
-        (r"\bgsk_\w+", "<key>"),
-        (r"\bwhsec_[\w+/=]+", "<secret>"),
+        # Where is chance, for jobs that are quicker than polite.
+        (r"smallest gap <duration>\s+\([\w.-]+\);\s+", "smallest gap <duration> (<domain>); "),
+        (r"\bgsk_[\w-]+", "<key>"),
+        (r"\bwhsec_[\w+/=-]+", "<secret>"),
+        (r"\bmsg_[0-9a-f]{32}\b", "<message>"),
+        (r"\bexpires=\d+", "expires=<seconds>"),
+        (r"\b[0-9a-f]{8}\b", "<short >"),
     )
 )
 
-# Figures of speed and moments in JSON.
+# Figures of speed and the like in JSON, by their names.
 _MEASURED = re.compile(
-    r"(?:.*_per_(?:hour|minute)|.*_seconds|.*_ms|seconds|duration|elapsed|last_activity|error_rate|bytes_free|pid|smallest_gap_domain)$"
+    r"(?:.*_per_(?:hour|minute)|.*_seconds|.*_ms|seconds|ms|duration|last_activity|error_rate|smallest_gap_domain|next_cursor)$"
 )
 
 
@@ -93,9 +99,9 @@ def squeeze(text: str) -> str:
     return "\n".join(re.sub(r"(?<=\S) {2,}", "  ", line).rstrip() for line in text.split("\n"))
 
 
-def one_progress_line(text: str) -> str:
-    """A live display without a terminal prints a line now and then: how many is a matter of time."""
-    return re.sub(r"(?m)(?:^\d[\d,]*/[\d,]+ domains \(\d+%\), .*\n)+", "<progress>\n", text)
+def without_progress(text: str) -> str:
+    """Without the lines a live display prints where there is no terminal: how many is a matter of time."""
+    return re.sub(r"(?m)^\d.* pages/min.*\n", "", text)
 
 
 # --- the level of facts ---

@@ -9,6 +9,7 @@ from typing import Any
 from gossamer import __version__
 from tests.api.described import description
 from tests.golden.demo import demo
+from tests.golden.story import story
 from tests.golden.takes import Take, transcript
 from tests.stories.program import Terminal
 
@@ -47,4 +48,4 @@ def _parts(value: Any, where: str) -> Iterator[tuple[str, Any]]:
         yield from _parts(inner, f"{where} {name}" if where.startswith("#/paths/") else f"{where}/{name.lstrip('/')}")
 
 
-PLAYS: Mapping[str, Callable[[Path], Files]] = {"help": help_texts, "openapi": openapi, "demo": demo}
+PLAYS: Mapping[str, Callable[[Path], Files]] = {"help": help_texts, "openapi": openapi, "demo": demo, "story": story}

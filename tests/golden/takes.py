@@ -1,9 +1,10 @@
 """A take: one command or request and all it said, normalised, as a transcript shows it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from subprocess import CompletedProcess
 
-from tests.golden.normal import Normal, one_progress_line, squeeze
+from tests.golden.normal import Normal, squeeze, without_progress
 from tests.stories.program import Terminal
 
 WIDTH = "120"
@@ -38,10 +39,13 @@ class Stage:
 
     def command(self, *arguments: str, ragged: bool = False) -> Take:
         """Run a command. `ragged`: its columns are as wide as something that was measured."""
-        done = self.terminal.type(*arguments, check=False)
+        return self.taken(arguments, self.terminal.type(*arguments, check=False), ragged=ragged)
+
+    def taken(self, arguments: Sequence[str], done: "CompletedProcess[str]", *, ragged: bool = False) -> Take:
+        """What a command has said, as a take."""
         as_json = "--json" in arguments
         out, err = (
-            self.normal.json(text) if as_json else self.normal.text(one_progress_line(text))
+            self.normal.json(text) if as_json else self.normal.text(without_progress(text))
             for text in (done.stdout, done.stderr)
         )
         if ragged:
