@@ -11,18 +11,18 @@ import pytest
 
 from gossamer import plugins
 from gossamer.errors import UserError
-from gossamer.model.ladders import RUNGS
 from gossamer.model.registry import Registry, registry_of
+from gossamer.model.rungs import RUNGS
 from gossamer.plugins import load_plugins
 from gossamer.settings import Settings, read_settings
 
 MODULE = """
 from datetime import timedelta
-from gossamer.model.fetching import Rung
+from gossamer.model.rungs import Lane, Rung
 
-ONE = Rung("one", "http", timeout=timedelta(seconds=7))
-OTHER = Rung("other", "http")
-TAKEN = Rung("stealth", "stealth")
+ONE = Rung("one", Lane.HTTP, timeout=timedelta(seconds=7))
+OTHER = Rung("other", Lane.HTTP)
+TAKEN = Rung("stealth", Lane.STEALTH)
 NUMBER = 5
 """
 

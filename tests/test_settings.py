@@ -466,11 +466,9 @@ def test_secrets_may_stand_in_a_file_of_their_own(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("GOSSAMER_SECRETS_FILE", str(secrets))
     monkeypatch.setenv("GOSSAMER_FIRECRAWL_KEY", "from-outside")
     settings, unknown = read_settings()
-    assert settings.scrapingbee_key is not None
-    assert settings.firecrawl_key is not None
     assert settings.database_url is not None
-    assert settings.scrapingbee_key.get_secret_value() == "from-the-file"
-    assert settings.firecrawl_key.get_secret_value() == "from-outside"
+    assert settings.plain("scrapingbee_key") == "from-the-file"
+    assert settings.plain("firecrawl_key") == "from-outside"
     assert settings.database_url.get_secret_value() == SECRET
     assert unknown == []
 
@@ -482,8 +480,7 @@ def test_the_file_of_secrets_may_be_named_in_the_file_of_settings(tmp_path: Path
     home.mkdir()
     (home / "gossamer.toml").write_text(f'secrets_file = "{secrets}"\n')
     settings = Settings()
-    assert settings.scraperapi_key is not None
-    assert settings.scraperapi_key.get_secret_value() == "from-the-file"
+    assert settings.plain("scraperapi_key") == "from-the-file"
 
 
 def test_a_key_in_the_file_of_settings_is_refused_unseen() -> None:
@@ -523,7 +520,7 @@ def test_a_file_of_secrets_that_cannot_be_used_is_named_and_not_shown(
 @pytest.mark.parametrize("variable", ["GOSSAMER_FLARESOLVERR_URL", "FLARESOLVERR_URL"])
 def test_flaresolverr_is_named_in_either_spelling(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable, "http://127.0.0.1:8191/")
-    assert Settings().flaresolverr_url == "http://127.0.0.1:8191"
+    assert Settings().plain("flaresolverr_url") == "http://127.0.0.1:8191"
 
 
 @pytest.mark.parametrize(

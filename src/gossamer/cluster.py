@@ -19,7 +19,7 @@ from gossamer.db.transactions import Tx
 from gossamer.deliver.alerts import LogChannel, Post
 from gossamer.errors import UserError
 from gossamer.issuing.issuer import Issuer
-from gossamer.model.ladders import RUNGS
+from gossamer.model.rungs import RUNGS, Lane
 from gossamer.model.worker import Worker
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
@@ -34,7 +34,7 @@ from gossamer.work.keeper import NEARLY_ALL, RUNNER, RUNNER_KEPT, Duties, Keeper
 from gossamer.work.member import CLUSTER, Member
 from gossamer.work.outage import DatabaseWatch
 
-LANES = ("http", "browser", "stealth", "desk")
+LANES = tuple(Lane)
 
 _POOL = 4  # connections of a process at most,
 _RENEWER = 1  # and one that renews its leases
@@ -159,10 +159,10 @@ def read_lanes(text: str, concurrency: int) -> dict[str, int]:
             f"--concurrency {concurrency} leaves nothing for some of the lanes {text!r}.",
             hint="Raise it, or leave out a lane.",
         )
-    if given.get("desk", 0) is None:
-        alone = not any(slots is None for name, slots in given.items() if name != "desk")
+    if given.get(Lane.DESK, 0) is None:
+        alone = not any(slots is None for name, slots in given.items() if name != Lane.DESK)
         desk = left if alone else max(1, left // 20)
-        given["desk"], left = desk, left - desk
+        given[Lane.DESK], left = desk, left - desk
     sharing = [name for name, slots in given.items() if slots is None]
     shares = {name: left // len(sharing) + (at < left % len(sharing)) for at, name in enumerate(sharing)}
     return {name: shares[name] if slots is None else slots for name, slots in given.items()}
@@ -170,7 +170,7 @@ def read_lanes(text: str, concurrency: int) -> dict[str, int]:
 
 def check_lanes(settings: Settings, lanes: Collection[str]) -> None:
     """Refuse a lane for which nothing here can fetch."""
-    here = (*lanes_here(settings), "desk")
+    here = (*lanes_here(settings), Lane.DESK)
     for lane in lanes:
         if lane not in here:
             needed = " or ".join(rung.name for rung in RUNGS.values() if rung.lane == lane)
@@ -233,7 +233,7 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, LANES)
         commands = [(sys.executable, "-P", "-m", "gossamer.worker", *_arguments(part, pool)) for part in dealt]
         holder = f"{host}/{os.getpid()}"
-        desk = app.desk(app.database, holder, lanes.get("desk", 1))
+        desk = app.desk(app.database, holder, lanes.get(Lane.DESK, 1))
         issuer = Issuer(app.database, dispatcher, app.clock, holder, settings.max_concurrency, settings.job_concurrency)
         duties = _duties(app, desk, app.desk(closing, holder))
         log.info("cluster.started", host=host, processes=len(dealt), lanes=dict(lanes), pool=pool)
@@ -245,8 +245,8 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
                 Keeper(app.database, closing, app.clock, holder, issuer, duties),
                 dispatcher,
                 FileSweeper(app.database, app.shelf(), app.page_files()),
-                (lambda: app.exporter("cluster", desk)) if "desk" in lanes else None,
-                (lambda: app.sender("cluster")) if "desk" in lanes else None,
+                (lambda: app.exporter("cluster", desk)) if Lane.DESK in lanes else None,
+                (lambda: app.sender("cluster")) if Lane.DESK in lanes else None,
                 desk,
                 DatabaseWatch(app.database, app.clock, duties.post, host),
                 app.storage_watch(host),
@@ -283,7 +283,7 @@ async def open_member(
     room = sum(lanes.values())
     async with open_kit(settings, 1, pool=pool) as kit:
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, tuple(lanes))
-        walked = {lane: slots for lane, slots in lanes.items() if lane != "desk"}
+        walked = {lane: slots for lane, slots in lanes.items() if lane != Lane.DESK}
         kit = replace(kit, dispatcher=dispatcher, lanes=walked, files_of="")
         await dispatcher.listen(room)
         now = kit.clock.now()

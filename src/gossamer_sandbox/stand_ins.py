@@ -17,7 +17,7 @@ from gossamer.fetch import Accept, Before, Fetcher, FetchError, Sink
 from gossamer.fetch.connect_to import ConnectRule
 from gossamer.fetch.http import HttpRung
 from gossamer.model.fetching import Request, Response
-from gossamer.model.ladders import RUNGS
+from gossamer.model.rungs import RUNGS
 from gossamer.model.trouble import Trouble
 from gossamer.work.kit import OpenRung
 

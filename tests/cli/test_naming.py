@@ -17,10 +17,10 @@ from gossamer.intake import control
 from gossamer.intake.again import next_name
 from gossamer.intake.scrape import RECIPE
 from gossamer.intake.submit import submit
-from gossamer.model.fetching import DIRECT
 from gossamer.model.ids import short
 from gossamer.model.job import Extent, Job, JobRequest, Target
 from gossamer.model.page import Page
+from gossamer.model.rungs import DIRECT
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.registry import RECIPES

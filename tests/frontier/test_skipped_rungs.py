@@ -1,8 +1,8 @@
 """A free rung that fails twice in a row on a site is not used for the rest of it."""
 
 from gossamer.frontier.spending import SkippedRungs
-from gossamer.model.fetching import DIRECT, Ladder
-from gossamer.model.ladders import RUNGS
+from gossamer.model.ladders import Ladder
+from gossamer.model.rungs import DIRECT, RUNGS
 from gossamer.model.trouble import Reason
 
 OWN = "flaresolverr"

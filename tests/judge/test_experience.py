@@ -4,9 +4,9 @@ import pytest
 
 from gossamer.judge.experience import begin_with, is_probe, lesson
 from gossamer.model.experience import Experience
-from gossamer.model.fetching import Ladder
-from gossamer.model.ladders import RUNGS
+from gossamer.model.ladders import Ladder
 from gossamer.model.page import Attempt
+from gossamer.model.rungs import RUNGS
 from gossamer.model.url import url_key
 
 LADDER = Ladder(tuple(RUNGS[name] for name in ("direct", "stealth", "scrapingbee-standard", "scrapingbee-js")))

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from gossamer.judge import Climb, Fail, Retry, next_step
 from gossamer.judge.next_step import in_words
-from gossamer.model.fetching import DIRECT, Ladder, Rung
-from gossamer.model.ladders import RUNGS
+from gossamer.model.ladders import Ladder
 from gossamer.model.page import Attempt, Page
+from gossamer.model.rungs import DIRECT, RUNGS, Lane, Rung
 from gossamer.model.trouble import Cure, Reason, Trouble
 
 NOW = datetime(2026, 5, 6, 7, 8, 9, tzinfo=UTC)
-BROWSER = Rung("browser", "browser", renders=True)
+BROWSER = Rung("browser", Lane.BROWSER, renders=True)
 ALONE = Ladder((DIRECT,))
 TALL = Ladder((DIRECT, BROWSER))
 
@@ -49,14 +49,14 @@ def test_jitter_adds_up_to_a_quarter() -> None:
 
 
 def test_backing_off_never_takes_longer_than_half_a_minute() -> None:
-    patient = Ladder((Rung("direct", "http", retries=40),))
+    patient = Ladder((Rung("direct", Lane.HTTP, retries=40),))
     waits = [seconds(next_step(page(tries), patient, BUSY, NOW, 1)) for tries in range(1, 41)]
     assert waits == sorted(waits)
     assert max(waits) == 30
 
 
 def test_a_rung_without_retries_fails_at_once() -> None:
-    assert next_step(page(1), Ladder((Rung("direct", "http", retries=0),)), BUSY, NOW, 0) == Fail(BUSY)
+    assert next_step(page(1), Ladder((Rung("direct", Lane.HTTP, retries=0),)), BUSY, NOW, 0) == Fail(BUSY)
 
 
 def test_what_waiting_may_cure_is_retried_once_and_then_climbs() -> None:

@@ -19,7 +19,7 @@ from tests.jobs import claim_all, make_job
 PRICES = PriceList(
     {
         "cheap": Price("cheap", "bee", 1, {"ok": 1}),
-        "dear": Price("dear", "bee", 25, {"ok": 25}, renders=True),
+        "dear": Price("dear", "bee", 25, {"ok": 25}),
         "residential": Price("residential", "proxies", 0, micros_per_gigabyte=8_000_000),
     }
 )

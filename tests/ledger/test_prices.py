@@ -3,9 +3,10 @@
 import pytest
 
 from gossamer.errors import UserError
-from gossamer.ledger.methods import breakdown, kind_of, method_name
-from gossamer.ledger.prices import USUAL, OwnPrice, PriceList, price_list
+from gossamer.export.bill_words import breakdown
+from gossamer.ledger.prices import OwnPrice, PriceList, price_list, usual_prices
 from gossamer.model.money import Amount, Cap, Price, dollars, shown
+from gossamer.model.rungs import kind_of, label_of
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ from gossamer.model.money import Amount, Cap, Price, dollars, shown
     ],
 )
 def test_the_table_says_what_the_providers_say(rung: str, usual: int, worst: int) -> None:
-    price = USUAL[rung]
+    price = usual_prices()[rung]
     assert (price.usual, price.worst, price.by_outcome["failed"]) == (usual, worst, 0)
 
 
@@ -72,13 +73,13 @@ def test_sums_as_people_read_them() -> None:
 
 
 def test_methods_as_people_read_them() -> None:
-    assert [method_name(rung) for rung in ("direct", "browser", "scrapingbee-js", "scrapingbee-premium-js")] == [
+    assert [label_of(rung) for rung in ("direct", "browser", "scrapingbee-js", "scrapingbee-premium-js")] == [
         "Direct (free)",
         "Browser (free)",
         "ScrapingBee (JS rendering)",
         "ScrapingBee (premium, JS rendering)",
     ]
-    assert [method_name(rung) for rung in ("scraperapi", "firecrawl", "residential")] == [
+    assert [label_of(rung) for rung in ("scraperapi", "firecrawl", "residential")] == [
         "ScraperAPI (standard)",
         "Firecrawl",
         "Residential",

@@ -9,9 +9,9 @@ from gossamer.assembly import open_kit, sealer
 from gossamer.db.schema import upgrade
 from gossamer.fetch import FetchError
 from gossamer.intake.submit import submit
-from gossamer.model.fetching import DIRECT, Ladder
 from gossamer.model.job import CrawlPolicy, JobRequest, Target
-from gossamer.model.ladders import RUNGS
+from gossamer.model.ladders import Ladder
+from gossamer.model.rungs import DIRECT, RUNGS
 from gossamer.model.trouble import Reason
 from gossamer.retain import queries as retention_queries
 from gossamer.settings import Settings

@@ -26,8 +26,8 @@ from gossamer.model.alert import AlertKind
 from gossamer.model.breaker import Rule
 from gossamer.model.ids import short
 from gossamer.model.job import JobRequest, Target
-from gossamer.model.ladders import RUNGS
 from gossamer.model.money import Cap
+from gossamer.model.rungs import RUNGS
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings

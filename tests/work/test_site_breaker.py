@@ -16,10 +16,10 @@ from gossamer.gate import NOW
 from gossamer.gate.breakers import MemoryBreakers
 from gossamer.intake.submit import submit
 from gossamer.model.breaker import SITE, Rule
-from gossamer.model.fetching import DIRECT, Ladder
 from gossamer.model.job import JobRequest, Target
-from gossamer.model.ladders import RUNGS
+from gossamer.model.ladders import Ladder
 from gossamer.model.page import Attempt, Page
+from gossamer.model.rungs import DIRECT, RUNGS
 from gossamer.model.states import JobState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settings import Settings

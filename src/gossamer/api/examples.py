@@ -6,6 +6,8 @@ The tests hold each of them against its schema, and find every operation that ha
 from collections.abc import Mapping
 from typing import Any
 
+from gossamer.model.rungs import DIRECT
+
 _ID = "0192f3a1-7b2c-7d4e-8f5a-6b7c8d9e0f1a"
 _OTHER = "0192f3a1-9c3d-7e5f-9a6b-7c8d9e0f1a2b"
 _AT, _LATER, _WEEK = "2026-11-16T21:04:11Z", "2026-11-16T21:09:42Z", "2026-11-23T21:09:42Z"
@@ -263,7 +265,7 @@ SHAPES: Mapping[str, Any] = {
     "Resumed": {"id": _ID, "state": "running", "waiting": False},
     "RetriedView": {"id": _ID, "state": "running", "sites": 5, "pages": 61},
     "ScrapeAnswer": {"success": True, "data": _DOCUMENT},
-    "Scraped": {**_SCRAPED_PAGE, "job_id": _ID, "final_url": _PAGE, "method": "direct", "credits": 1},
+    "Scraped": {**_SCRAPED_PAGE, "job_id": _ID, "final_url": _PAGE, "method": DIRECT.name, "credits": 1},
     "SingleStatus": {**_URL_STATUS, "job_id": _ID},
     "SitemapJob": _SITEMAP_JOB,
     "Started": {"success": True, "id": _ID, "url": f"https://crawl.example.com/firecrawl/v2/crawl/{_ID}"},

@@ -26,6 +26,7 @@ from gossamer.intake.submit import check_key
 from gossamer.model.fields import Strict
 from gossamer.model.job import Job, JobRequest
 from gossamer.model.money import Scope
+from gossamer.model.rungs import DIRECT
 from gossamer.model.states import OVER, JobState, PageState
 from gossamer.model.trouble import Reason
 from gossamer.work.scrape_answers import page_answer, whole_answer
@@ -151,7 +152,7 @@ class PageView(BaseModel):
 class Scraped(PageView):
     job_id: str
     final_url: str
-    method: str = Field(description="What has read it.", examples=["direct"])
+    method: str = Field(description="What has read it.", examples=[DIRECT.name])
     credits: int = Field(description="Account credits that it took.")
 
 
@@ -166,7 +167,7 @@ class Meta(BaseModel):
     content_type: str
     bytes: int
     timestamp: str
-    method: str = Field(description="What has read it.", examples=["direct"])
+    method: str = Field(description="What has read it.", examples=[DIRECT.name])
     tries: int
     credits: int = Field(description="Account credits that it took.")
     job_id: str

@@ -27,7 +27,7 @@ from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
 from gossamer.intake.limits import cap_of
 from gossamer.model.job import Job
 from gossamer.model.money import MEGABYTE
-from gossamer.model.rungs import OWN_SERVERS
+from gossamer.model.rungs import DIRECT, FIRECRAWL, RUNGS
 from gossamer.model.states import OVER, JobState
 from gossamer.store.account_jobs import NotTheirs
 from gossamer.work.listed_pages import Listed
@@ -35,7 +35,6 @@ from gossamer.work.listed_pages import Listed
 router = APIRouter(prefix="/api/jobs", tags=["sitemap jobs"], route_class=ReadAgain)
 
 DOOR = "sitemap"  # by which these jobs are told from others
-FIRECRAWL = "firecrawl"
 _READING = "sitemap-files"
 _UNKNOWN = "Job not found"
 _PATIENCE = 60.0  # seconds that all files of a sitemap may take together
@@ -134,7 +133,7 @@ async def create(body: NewSitemapJob, tenant: Spender, parts: GivenParts) -> Sit
     options = body.options
     # Before a sitemap is read, which may take a minute.
     sealed = _sealed(options, tenant, parts)
-    if options.enable_firecrawl and FIRECRAWL not in (*parts.app.rungs, *sealed):
+    if options.enable_firecrawl and FIRECRAWL.name not in (*parts.app.rungs, *sealed):
         raise UserError(
             "keys.missing",
             "enable_firecrawl needs a key to Firecrawl, and neither the request nor this server has one.",
@@ -154,8 +153,8 @@ async def create(body: NewSitemapJob, tenant: Spender, parts: GivenParts) -> Sit
         raise UserError("sitemap.missing", "Either sitemap_url or sitemap_urls required", hint="Give one of them.")
     listed = await parts.heavy.run(tenant.id, len(urls), lambda: read_addresses(urls))
     name = options.domain or listed.targets[0].host
-    own = [name for name in parts.app.rungs if name in OWN_SERVERS]
-    ladder = ",".join(["direct", *own, "firecrawl"]) if options.enable_firecrawl else None
+    own = [name for name in parts.app.rungs if RUNGS[name].is_own_server]
+    ladder = ",".join([DIRECT.name, *own, FIRECRAWL.name]) if options.enable_firecrawl else None
     wanted = Wanted(formats=["metadata"], ladder=ladder)
     request = replace(wanted.request(listed, parts, name, None, sealed), sealed_keys=sealed)
     cap = cap_of(request.cap.credits, None, options.traffic_budget_mb, options.residential_limit_mb)
@@ -173,7 +172,7 @@ def _sealed(options: Options, tenant: Tenant, parts: Parts) -> dict[str, bytes]:
         raise UserError(
             "keys.unusable", "options.firecrawl_api_key is no key.", hint="A key has no spaces and plain letters only."
         )
-    return {FIRECRAWL: parts.app.seal_key(given, tenant.id, FIRECRAWL)}
+    return {FIRECRAWL.name: parts.app.seal_key(given, tenant.id, FIRECRAWL.name)}
 
 
 async def _pages_of(tenant: Tenant, parts: Parts, address: str, most: int) -> list[str]:

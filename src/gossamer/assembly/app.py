@@ -21,7 +21,7 @@ from gossamer.assembly.kept import (
 )
 from gossamer.assembly.lights import require_redis
 from gossamer.assembly.money import caps_of, prices_of
-from gossamer.assembly.ways import check_way_back, never_send, open_poster, rungs_here
+from gossamer.assembly.ways import check_openers, check_way_back, never_send, open_poster, rungs_here
 from gossamer.clock import SteadyClock
 from gossamer.db.database import Database, PostgresDatabase, SqliteDatabase, open_database
 from gossamer.db.schema import ready_database
@@ -116,6 +116,7 @@ class App:
         if self.settings.redis_url:
             require_redis()
         rungs_here(self.settings)
+        check_openers(self.settings)
         check_way_back(self.settings)
         self.never_visit()
         if self.settings.never_send:

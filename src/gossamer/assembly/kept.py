@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
-from urllib.parse import unquote, urlsplit
 
 from gossamer.access.sealing import Sealer
 from gossamer.clock import SteadyClock
@@ -88,19 +87,7 @@ def log_path(settings: Settings) -> Path:
 
 def start_log(settings: Settings, *, stream: TextIO | None = None) -> None:
     """Send the log to a stream, or to the home's file; no secret of the settings appears in it."""
-    kept = (settings.database_url, settings.proxy, settings.redis_url, settings.broker_url)
-    passwords = [urlsplit(secret.get_secret_value()).password or "" for secret in kept if secret]
-    secrets = [spelling for password in passwords for spelling in (password, unquote(password))]
-    keys = (
-        settings.admin_token,
-        settings.api_key,
-        settings.api_secret,
-        settings.storage_secret_key,
-        settings.scrapingbee_key,
-        settings.scraperapi_key,
-        settings.firecrawl_key,
-    )
-    secrets += [key.get_secret_value() for key in (*keys, *settings.secrets.values()) if key]
+    secrets = settings.hidden_values()
     if stream is not None:
         configure(settings.log_format, settings.log_level, stream=stream, secrets=secrets)
         return

@@ -1,9 +1,8 @@
 """What a working process needs, put together."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager, nullcontext
 from datetime import timedelta
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -12,20 +11,21 @@ from gossamer.assembly.app import desk_rules_of
 from gossamer.assembly.kept import agree, database_url, page_files
 from gossamer.assembly.lights import open_gate
 from gossamer.assembly.money import caps_of, prices_of
-from gossamer.assembly.ways import forward_proxy, lanes_here, own_ways, provider_desk, provider_rungs
+from gossamer.assembly.ways import forward_proxy, lanes_here, own_ways, provider_desk, rungs_here
 from gossamer.clock import SteadyClock
 from gossamer.db.database import PostgresDatabase, SqliteDatabase, open_database
 from gossamer.model.account import credit_prices
-from gossamer.model.fetching import DIRECT, HOME_LANE
-from gossamer.model.ladders import RUNGS
-from gossamer.model.rungs import provider_of
+from gossamer.model.registry import resolve
+from gossamer.model.rungs import HOME_LANE, RUNGS, Rung
 from gossamer.recipes.registry import RECIPES
 from gossamer.settings import Settings
 from gossamer.work.home import home_name
 
 if TYPE_CHECKING:
     from gossamer.fetch import Fetcher
-    from gossamer.work.kit import Kit
+    from gossamer.fetch.http import HttpRung
+    from gossamer.fetch.rung import MakeSession, RungOpener
+    from gossamer.work.kit import Kit, Limits, OpenRung
 
 _OF_OTHER_LANES = 8  # visits at a time of one process: what renders pages takes memory
 
@@ -53,7 +53,7 @@ async def open_kit(
     from gossamer.fetch.providers import open_provider
     from gossamer.fetch.resolve import Resolver
     from gossamer.ledger.treasurer import Treasurer
-    from gossamer.work.kit import Kit, Limits, OpenRung
+    from gossamer.work.kit import Kit, OpenRung
     from gossamer.work.way_out import WayOut
 
     clock = clock or SteadyClock()
@@ -82,31 +82,15 @@ async def open_kit(
         trust=read_trust(settings.ca_file) if settings.ca_file else None,
         proxy=proxy,
     )
-    opened = {DIRECT.name: OpenRung(DIRECT, rung.session)}
-    if settings.test_rungs:
-        # Loaded by name: what is shipped for tests is no part of what works.
-        stand_in = import_module("gossamer_sandbox.stand_ins").stand_in
-        for name, place in settings.test_rungs.items():
-            opened[name] = OpenRung(RUNGS[name], stand_in(name, place, rung))
-    # Those of tests stand in for providers too.
-    offered = [name for name in provider_rungs(settings) if name not in opened]
+    opened = _stand_ins(settings, rung)
+    # Those of tests take the place of what is set up.
+    offered = [row for name, row in rungs_here(settings).items() if name not in opened]
     wanted = -(-settings.max_concurrency // shards)
-    browses = any(provider_of(name) == "flaresolverr" for name in offered)
+    browses = any(row.provider and row.provider.is_browser for row in offered)
     sockets = raise_open_files() - (2 * ProxyLimits().connections if browses else 0)
     home = max(1, min(wanted, capacity(sockets)))
     rooms = {lane: home if lane == HOME_LANE else min(home, _OF_OTHER_LANES) for lane in lanes_here(settings)}
-    limits = Limits(
-        spacing=timedelta(seconds=1 / settings.domain_rate),
-        timeout=settings.http_timeout,
-        max_page_bytes=settings.max_page_bytes,
-        lease=settings.lease,
-        settle_patience=settings.settle_patience,
-        proxy_patience=settings.proxy_patience,
-        provider_patience=settings.provider_patience,
-        checkpoint_visits=settings.checkpoint_visits,
-        per_job=settings.job_concurrency,
-        named_spacing={domain: timedelta(seconds=1 / rate) for domain, rate in settings.domain_rates.items()},
-    )
+    limits = _limits(settings)
     treasurer = Treasurer(database, clock, prices_of(settings), caps_of(settings))
     try:
         await agree(clock, database)
@@ -114,8 +98,9 @@ async def open_kit(
             lights = await stack.enter_async_context(open_gate(settings, clock, database))
             forward = await stack.enter_async_context(forward_proxy(settings, guard)) if browses else None
             desk = provider_desk(settings, clock, lights.gate, uuid4().hex, lights.breakers, forward)
-            for name in offered:
-                opened[name] = OpenRung(RUNGS[name], _through(partial(open_provider, name, desk, guard)))
+            for row in offered:
+                opening = _open_rung(row, rung, settings, lambda name: open_provider(name, desk, guard))
+                opened[row.name] = OpenRung(row, await stack.enter_async_context(opening))
             asked = (guard, rung.answers, resolver.is_there, lights.gate, limits.spacing_of)
             way_out = await stack.enter_async_context(aclosing(WayOut(clock, *asked, proxy)))
             yield Kit(
@@ -148,6 +133,41 @@ async def open_kit(
         await database.close()
 
 
-def _through(provider: "Callable[[], Fetcher]") -> "Callable[[int], Fetcher]":
-    """Which browser a visit is does not matter to somebody else's machines."""
-    return lambda _: provider()
+def _limits(settings: Settings) -> "Limits":
+    from gossamer.work.kit import Limits
+
+    return Limits(
+        spacing=timedelta(seconds=1 / settings.domain_rate),
+        timeout=settings.http_timeout,
+        max_page_bytes=settings.max_page_bytes,
+        lease=settings.lease,
+        settle_patience=settings.settle_patience,
+        proxy_patience=settings.proxy_patience,
+        provider_patience=settings.provider_patience,
+        checkpoint_visits=settings.checkpoint_visits,
+        per_job=settings.job_concurrency,
+        named_spacing={domain: timedelta(seconds=1 / rate) for domain, rate in settings.domain_rates.items()},
+    )
+
+
+def _stand_ins(settings: Settings, direct: "HttpRung") -> "dict[str, OpenRung]":
+    """Servers that tests put in the place of rungs."""
+    from gossamer.work.kit import OpenRung
+
+    if not settings.test_rungs:
+        return {}
+    # Loaded by name: what is shipped for tests is no part of what works.
+    stand_in = import_module("gossamer_sandbox.stand_ins").stand_in
+    return {name: OpenRung(RUNGS[name], stand_in(name, place, direct)) for name, place in settings.test_rungs.items()}
+
+
+def _open_rung(
+    row: Rung, direct: "HttpRung", settings: Settings, open_provider: "Callable[[str], Fetcher]"
+) -> AbstractAsyncContextManager["MakeSession"]:
+    from gossamer.fetch.rung import Tools
+
+    if row.provider:
+        # Which identity a visit has does not matter to machines of others.
+        return nullcontext(lambda _: open_provider(row.name))
+    opener: RungOpener = resolve(row.opener)
+    return opener(Tools(direct, {one.name: settings.plain(one.name) for one in row.settings}))

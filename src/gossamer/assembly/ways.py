@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ipaddress import ip_address
 from socket import gethostname
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from gossamer.access.sealing import purpose_of
@@ -12,9 +12,8 @@ from gossamer.assembly.kept import sealer
 from gossamer.assembly.money import prices_of
 from gossamer.clock import SteadyClock
 from gossamer.errors import UserError
-from gossamer.model.fetching import DIRECT, Rung
-from gossamer.model.ladders import RUNGS
-from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
+from gossamer.model.registry import resolve
+from gossamer.model.rungs import DIRECT, RUNGS, Rung, RungSetting, providers
 from gossamer.settings import Settings
 from gossamer.settings.forms import listener_of
 
@@ -38,8 +37,29 @@ def rungs_here(settings: Settings) -> dict[str, Rung]:
             f"GOSSAMER_TEST_RUNGS has {(unknown + outside)[0]!r}, expected a rung and an address of this machine.",
             hint="It is for tests: elsewhere than on this machine an address must be in GOSSAMER_ALLOW_NETWORKS.",
         )
-    usable = {DIRECT.name, *settings.test_rungs, *provider_rungs(settings)}
-    return {name: rung for name, rung in RUNGS.items() if name in usable}
+    return {name: rung for name, rung in RUNGS.items() if name in settings.test_rungs or _is_set_up(rung, settings)}
+
+
+def _is_set_up(rung: Rung, settings: Settings) -> bool:
+    """Whether there is code for it, and every setting it cannot do without."""
+    return rung.can_open and all(settings.plain(one.name) for one in rung.settings if one.is_required)
+
+
+def check_openers(settings: Settings) -> None:
+    """Refuse a rung whose code cannot be found: those of plug-ins are not known to be there."""
+    for name, rung in rungs_here(settings).items():
+        opener = rung.provider.opener if rung.provider else rung.opener
+        if name in settings.test_rungs or opener.startswith("gossamer."):
+            continue
+        try:
+            resolve(opener)
+        except Exception as error:  # code of others may raise anything
+            said = " ".join(str(error).split())
+            raise UserError(
+                "plugins.opener",
+                f"The rung {name} cannot be opened: {opener!r} is not there ({type(error).__name__}: {said}).",
+                hint="Correct the opener in its row: module:function.",
+            ) from error
 
 
 def _is_ours(place: str, settings: Settings) -> bool:
@@ -54,13 +74,7 @@ def lanes_here(settings: Settings) -> tuple[str, ...]:
 
 def provider_rungs(settings: Settings) -> tuple[str, ...]:
     """The names of the providers' rungs that are set up here; what speaks to them is not loaded for that."""
-    given = {
-        "scrapingbee": settings.scrapingbee_key,
-        "scraperapi": settings.scraperapi_key,
-        "flaresolverr": settings.flaresolverr_url,
-        "firecrawl": settings.firecrawl_key,
-    }
-    return tuple(rung for rung in PROVIDER_RUNGS if given[provider_of(rung)])
+    return tuple(name for name, rung in RUNGS.items() if rung.provider and _is_set_up(rung, settings))
 
 
 def provider_desk(
@@ -73,21 +87,20 @@ def provider_desk(
 ) -> "ProviderDesk":
     """The providers of this installation; `holder` tells this process from the others that share its places.
 
-    Without `forward`, accounts can be asked for, and no page of FlareSolverr.
+    Without `forward`, accounts can be asked for, and no page of a browser.
     """
     from gossamer.fetch.http import read_trust
     from gossamer.fetch.providers import Access, ProviderDesk
 
-    keys = {
-        "scrapingbee": (settings.scrapingbee_key, settings.scrapingbee_url),
-        "scraperapi": (settings.scraperapi_key, settings.scraperapi_url),
-        "firecrawl": (settings.firecrawl_key, settings.firecrawl_url),
-    }
     worst = {rung: price.worst for rung, price in prices_of(settings).prices.items()}
+
+    def given(one: RungSetting | None) -> Any:
+        return settings.plain(one.name) if one else None
+
     access = {
-        name: Access(key.get_secret_value() if key else "", url or "", worst=worst) for name, (key, url) in keys.items()
+        name: Access(given(one.key) or "", given(one.address) or "", given(one.concurrency), worst)
+        for name, one in providers().items()
     }
-    access["flaresolverr"] = Access(url=settings.flaresolverr_url or "", at_once=settings.flaresolverr_concurrency)
     return ProviderDesk(
         access,
         clock,
@@ -142,18 +155,19 @@ def forward_proxy(settings: Settings, guard: "Guard") -> "ForwardProxy":
 
 
 def check_way_back(settings: Settings) -> None:
-    """Refuse a FlareSolverr on another machine that could not reach the proxy it has to go out through."""
+    """Refuse a browser on another machine that could not reach the proxy it has to go out through."""
     address = ip_address(listener_of(settings.forward_proxy_listen)[0])
-    host = urlsplit(settings.flaresolverr_url or "//localhost").hostname or ""
-    if not address.is_loopback or host == "localhost" or _is_loopback(host):
-        return
-    raise UserError(
-        "forward_proxy.out_of_reach",
-        f"FlareSolverr at {settings.flaresolverr_url} could not reach the forward proxy it has to go out through, "
-        f"which listens on {address}.",
-        hint="Set GOSSAMER_FORWARD_PROXY_LISTEN to an address it reaches, such as 0.0.0.0. "
-        "See docs/howto/use-a-provider.md.",
-    )
+    for one in providers().values():
+        where = settings.plain(one.address.name) if one.is_browser and one.address else None
+        host = urlsplit(where or "//localhost").hostname or ""
+        if address.is_loopback and host != "localhost" and not _is_loopback(host):
+            raise UserError(
+                "forward_proxy.out_of_reach",
+                f"{one.title} at {where} could not reach the forward proxy it has to go out through, "
+                f"which listens on {address}.",
+                hint="Set GOSSAMER_FORWARD_PROXY_LISTEN to an address it reaches, such as 0.0.0.0. "
+                "See docs/howto/use-a-provider.md.",
+            )
 
 
 def _is_loopback(host: str) -> bool:

@@ -5,10 +5,17 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from gossamer.export.bill import Bill, Saving
-from gossamer.export.bill_words import assumed_sentence, percent, rendering_sentences, saved_words, used_sentences
+from gossamer.export.bill_words import (
+    assumed_sentence,
+    breakdown,
+    percent,
+    rendering_sentences,
+    saved_words,
+    used_sentences,
+)
 from gossamer.intake.limits import OPTIONS
-from gossamer.ledger.methods import breakdown, method_name
 from gossamer.model.money import MEGABYTE, MICROS, Amount, dollars, shown
+from gossamer.model.rungs import label_of
 from gossamer.questions.costs import Costs
 
 
@@ -59,7 +66,7 @@ def as_json(costs: Costs) -> dict[str, Any]:
         "methods": [
             {
                 "method": one.rung,
-                "name": method_name(one.rung),
+                "name": label_of(one.rung),
                 "provider": one.provider or None,
                 "pages": one.pages,
                 "requests": one.requests,
@@ -123,7 +130,7 @@ def _table(bill: Bill) -> list[list[str]]:
         pages = [f"{one.pages:,}", percent(one.pages / bill.pages) if bill.pages else ""]
         share = one.amount.micros / bill.spent.micros if bill.spent.micros else 0.0
         money = [f"{one.amount.credits:,}", dollars(one.amount.micros), percent(share)] if paid else []
-        cells.append([method_name(one.rung), *pages, *money])
+        cells.append([label_of(one.rung), *pages, *money])
     return cells
 
 

@@ -12,11 +12,10 @@ from gossamer.cli.home import Home
 from gossamer.cli.runtime import say
 from gossamer.intake.estimate import Forecast
 from gossamer.intake.targets import TargetList
-from gossamer.ledger.methods import provider_name
 from gossamer.model.estimate import Estimate
-from gossamer.model.ladders import RUNGS, Mode
+from gossamer.model.ladders import Mode
 from gossamer.model.money import MICROS, Cap, dollars, shown
-from gossamer.model.rungs import OWN_SERVERS, provider_of
+from gossamer.model.rungs import RUNGS, provider_of, provider_title
 from gossamer.model.states import JobState
 from gossamer.questions.costs import Ended
 from gossamer.questions.submitting import House, Walk
@@ -57,7 +56,7 @@ def tell(found: Forecast | None, params: Mapping[str, Any], cap: Cap, *, quiet: 
 def lines(found: Forecast, mode: Mode, cap: Cap) -> Iterator[str]:
     """`Estimated 2,000-8,000 ScrapingBee credits ($20-$80) based on hybrid mode and historical data`, and the rest."""
     said = found.estimate
-    providers = dict.fromkeys(provider_name(rung.partition("-")[0]) for rung in _paid(said))
+    providers = dict.fromkeys(provider_title(provider_of(rung)) for rung in _paid(said))
     yield f"Estimated {_credits(said, ' and '.join(providers))} based on {_basis(said, mode)}"
     if own := _own_servers(said.like.ladder):
         yield f"What cannot be had directly goes through your {own} first (free)"
@@ -77,7 +76,7 @@ def lines(found: Forecast, mode: Mode, cap: Cap) -> Iterator[str]:
 
 
 def _own_servers(ladder: Iterable[str]) -> str:
-    return " and ".join(provider_name(provider_of(name)) for name in ladder if name in OWN_SERVERS)
+    return " and ".join(provider_title(provider_of(name)) for name in ladder if RUNGS[name].is_own_server)
 
 
 def _record(found: Forecast) -> str:
@@ -112,7 +111,7 @@ def _from_to_dollars(low: int, high: int) -> str:
 
 
 def _paid(said: Estimate) -> list[str]:
-    return [rung for rung in said.like.ladder if RUNGS[rung].paid]
+    return [rung for rung in said.like.ladder if RUNGS[rung].is_paid]
 
 
 def _limit(cap: Cap, said: Estimate) -> int | None:

@@ -15,6 +15,7 @@ from gossamer.model.estimate import Probed
 from gossamer.model.job import Target
 from gossamer.model.ladders import Mode
 from gossamer.model.page import Attempt
+from gossamer.model.rungs import DIRECT
 from gossamer.model.trouble import Reason
 from gossamer.model.url import domain_of
 from gossamer.questions.submitting import Walk, unmet
@@ -111,6 +112,6 @@ async def probe_there(
 def _counted(job: JobStatus, failures: Sequence[Failure]) -> Probed:
     """By what the sites that failed have failed of, as a look from here would. What has not ended is left out."""
     reasons = [Reason[one.code.upper()] for one in failures if one.code.upper() in Reason.__members__]
-    climbing = sum(lesson(Attempt("direct", None, reason.name, 0, 0)) is False for reason in reasons)
+    climbing = sum(lesson(Attempt(DIRECT.name, None, reason.name, 0, 0)) is False for reason in reasons)
     sites = job.progress.sites
     return Probed(sites.done + sites.partial + sites.failed, climbing, sites.failed - climbing)

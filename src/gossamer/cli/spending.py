@@ -15,10 +15,10 @@ from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
 from gossamer.export.bill_words import sum_of
 from gossamer.export.costs import COSTS
-from gossamer.ledger.methods import provider_name
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import ACCOUNT, MICROS, NOTHING, Amount, Budget, BudgetKey, Cap, Price, Scope, dollars, shown
+from gossamer.model.rungs import provider_title, providers
 from gossamer.questions.found import spent
 from gossamer.questions.spending import Spending, spending
 from gossamer.store.charges import Expense
@@ -81,7 +81,7 @@ def _providers(found: Spending) -> Any:
     for provider, month in found.providers_month.items():
         today = found.providers_today.get(provider, Expense("", provider, 0, NOTHING, 0))
         figures = [f(one) for one in (today, month) for f in (_requests, _credits, _cost)]
-        cells.append([provider_name(provider), *figures])
+        cells.append([provider_title(provider), *figures])
     return tables.plain(titles, cells, right=titles[1:])
 
 
@@ -177,8 +177,6 @@ async def show_cost_report(
     return 0
 
 
-_RENEWING = {provider_name("scrapingbee")}  # the date of others is another one: of the beginning, or not described
-
 _SAID = {
     "HTTP 401": "It does not accept the key (HTTP 401)",
     "HTTP 403": "It does not accept the key (HTTP 403)",
@@ -191,16 +189,17 @@ Balances = Mapping[str, "Account | str"]
 
 def balance_lines(told: Balances) -> list[str]:
     """`Left at ScrapingBee: 982 of 1,000 credits, until 2026-12-01.`"""
-    return [_balance_line(provider_name(name), one) for name, one in told.items()]
+    return [_balance_line(name, one) for name, one in told.items()]
 
 
-def _balance_line(name: str, one: "Account | str") -> str:
+def _balance_line(provider: str, one: "Account | str") -> str:
+    name, row = provider_title(provider), providers().get(provider)
     if isinstance(one, str):
         return f"Left at {name}: not known ({_SAID.get(one, one)})."
     if one.remaining is None:
         return f"Left at {name}: not known (it does not say)."
     of = f" of {one.limit:,}" if one.limit is not None else ""
-    renews = _day(one.renews) if name in _RENEWING else ""
+    renews = _day(one.renews) if row and row.names_renewal else ""
     return f"Left at {name}: {one.remaining:,}{of} credits{f', until {renews}' if renews else ''}."
 
 

@@ -12,6 +12,7 @@ from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
 from gossamer.model.alert import Alert
 from gossamer.model.ids import short
+from gossamer.model.rungs import Lane
 from gossamer.model.worker import Worker
 from gossamer.questions import system
 from gossamer.questions.system import WINDOW, Figures, Workers
@@ -170,7 +171,7 @@ def _show_desks(found: Sequence[BackgroundLine]) -> None:
 
 def _desk_line(one: BackgroundLine) -> dict[str, object]:
     return {
-        "lane": "desk",
+        "lane": Lane.DESK,
         "job": None,
         "name": one.kind,
         "priority": one.priority,

@@ -9,6 +9,7 @@ import typer
 from gossamer.assembly import lanes_here, start_log
 from gossamer.cli.command_group import as_called
 from gossamer.cluster import check, check_lanes, open_instance, read_lanes
+from gossamer.model.rungs import Lane
 from gossamer.settings import idle_variables, not_a_setting, read_settings
 
 
@@ -19,7 +20,7 @@ def run_worker(lanes: str | None, concurrency: int, processes: int) -> None:
     for sentence in idle_variables(settings):
         typer.echo(f"Note: {as_called(sentence)}", err=True)
     check(settings)
-    dealt = read_lanes(lanes or ",".join((*lanes_here(settings), "desk")), concurrency)
+    dealt = read_lanes(lanes or ",".join((*lanes_here(settings), Lane.DESK)), concurrency)
     check_lanes(settings, dealt)
     start_log(settings, stream=sys.stderr)
 

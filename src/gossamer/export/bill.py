@@ -7,18 +7,16 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.db.transactions import Tx
-from gossamer.ledger.methods import by_dearness, provider_name
 from gossamer.ledger.prices import PriceList
-from gossamer.model.fetching import DIRECT
 from gossamer.model.job import Job, Progress
-from gossamer.model.ladders import RUNGS, Mode, premium_rung
+from gossamer.model.ladders import Mode, premium_rung
 from gossamer.model.money import NOTHING, Amount
+from gossamer.model.rungs import DIRECT, RUNGS, by_usual_cost, provider_title
 from gossamer.store import charges, result_rows
 from gossamer.store.charges import Expense
 from gossamer.store.result_rows import Rendered, SitePlace
 
 _TOLD = 5  # domains that needed a browser
-_ORDER = {rung: at for at, rung in enumerate(RUNGS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ class Bill:
         sums: dict[str, Amount] = defaultdict(lambda: NOTHING)
         for one in self.methods:
             if one.amount:
-                sums[provider_name(one.provider)] += one.amount
+                sums[provider_title(one.provider)] += one.amount
         return dict(sorted(sums.items(), key=lambda one: (-one[1].micros, one[0])))
 
 
@@ -121,7 +119,8 @@ def _expenses(tx: Tx, job_id: UUID, left_out: Sequence[UUID]) -> dict[str, Expen
 def _place(rung: str, prices: PriceList) -> tuple[int, int, str]:
     """What is free comes first, as ladders have it."""
     price = prices.of(rung)
-    return price.usual if price else 0, _ORDER.get(rung, len(_ORDER)), rung
+    known = list(RUNGS)
+    return price.usual if price else 0, known.index(rung) if rung in RUNGS else len(known), rung
 
 
 def _method(rung: str, pages: int, spent: Expense | None) -> Method:
@@ -136,7 +135,7 @@ def _domains(
     dearness = {rung: price.usual for rung, price in prices.prices.items()}
     found = charges.dearest_rungs(tx, job_id, dearness, frozenset(left_out))
     free = progress.sites_done + progress.sites_partial - found.total()
-    return {**({DIRECT.name: free} if free > 0 else {}), **{rung: found[rung] for rung in by_dearness(found)}}
+    return {**({DIRECT.name: free} if free > 0 else {}), **{rung: found[rung] for rung in by_usual_cost(found)}}
 
 
 def saving_of(params: Mapping[str, Any], made: Sequence[Method], prices: PriceList) -> Saving | None:

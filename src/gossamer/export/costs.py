@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from gossamer.db.database import Database
-from gossamer.ledger.methods import Kind, kind_of
 from gossamer.model.money import MICROS, NOTHING, Amount
+from gossamer.model.rungs import RequestKind, kind_of
 from gossamer.model.url import is_covered
 from gossamer.recipes.base import AT_ONCE, Asked, Cell, Column, Line, Lines, Table
 from gossamer.store import charges, result_rows
 from gossamer.store.result_rows import SitePlace
 
-Sent = Counter[tuple[UUID, Kind]]
+Sent = Counter[tuple[UUID, RequestKind]]
 
 
 async def lines(database: Database, asked: Asked) -> Lines:
@@ -39,9 +39,9 @@ def _line(place: SitePlace, sent: Sent, spent: Amount, asked: Asked) -> Line:
     cells: Mapping[str, Cell] = {
         "domain": place.host,
         "urls_crawled": place.pages_read,
-        "direct_requests": sent[place.id, "direct"],
-        "scrapingbee_requests": sent[place.id, "provider"],
-        "js_rendering_requests": sent[place.id, "rendered"],
+        "direct_requests": sent[place.id, RequestKind.DIRECT],
+        "scrapingbee_requests": sent[place.id, RequestKind.PROVIDER],
+        "js_rendering_requests": sent[place.id, RequestKind.RENDERED],
         "total_credits": spent.credits,
         "estimated_cost_usd": spent.micros / MICROS,
     }

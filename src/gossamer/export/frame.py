@@ -18,6 +18,7 @@ from xlsxwriter.worksheet import Worksheet
 from gossamer.export.readable import format_of, verdict_words
 from gossamer.export.sheet import escaped, letters
 from gossamer.export.xlsx import MOST_ROWS
+from gossamer.model.rungs import providers
 from gossamer.recipes.base import Column
 
 INK, ACCENT, PALE, RULE = "#1F2933", "#1F5673", "#EAF1F5", "#C9D3DA"
@@ -44,7 +45,7 @@ _WIDTH_OF = {
 }
 _PAPER = 180  # characters that can be read beside each other on a sheet of paper
 _NUMBERS = ("number", "decimal", "money")
-_SPELLED = {"url": "URL", "urls": "URLs", "http": "HTTP", "js": "JS", "usd": "USD", "scrapingbee": "ScrapingBee"}
+_SPELLED = {"url": "URL", "urls": "URLs", "http": "HTTP", "js": "JS", "usd": "USD"}
 
 # How much a verdict asks to be acted upon, at a glance.
 _VERDICT_COLOURS = {
@@ -66,7 +67,8 @@ _FILTERED = re.compile(r'<autoFilter ref="A1:([A-Z]+)\d+"/>')
 
 def heading(column: Column) -> str:
     """`context_snippet` as people read it: `Context snippet`."""
-    words = [_SPELLED.get(word, word) for word in column.name.split("_")]
+    spelled = _SPELLED | {one.name: one.title for one in providers().values()}
+    words = [spelled.get(word, word) for word in column.name.split("_")]
     return words[0][:1].upper() + words[0][1:] + "".join(f" {word}" for word in words[1:])
 
 

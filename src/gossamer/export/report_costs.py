@@ -4,8 +4,8 @@ from html import escape
 
 from gossamer.export.bill import Bill, Method
 from gossamer.export.bill_words import assumed_sentence, percent, rendering_sentences, saved_words, used_sentences
-from gossamer.ledger.methods import method_name
 from gossamer.model.money import dollars
+from gossamer.model.rungs import label_of
 
 _HEAD = (
     '<th>Method</th><th class="number">Pages</th><th class="number">Share of pages</th>'
@@ -39,7 +39,7 @@ def _table(bill: Bill) -> str:
 def _row(one: Method, bill: Bill) -> str:
     share = one.amount.micros / bill.spent.micros if bill.spent.micros else None
     pages = one.pages / bill.pages if bill.pages else 0.0
-    cells = _cells(method_name(one.rung), one.pages, pages, one.amount.credits, one.amount.micros, share)
+    cells = _cells(label_of(one.rung), one.pages, pages, one.amount.credits, one.amount.micros, share)
     return f"<tr>{cells}</tr>"
 
 

@@ -12,6 +12,8 @@ import asyncio
 import re
 import ssl
 from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -40,8 +42,9 @@ from gossamer.fetch.errors import (
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.identity import Identity, pick
 from gossamer.fetch.outage import Answers, Outage
-from gossamer.fetch.rung import Accept, Before, Sink
-from gossamer.model.fetching import DIRECT, Request, Response
+from gossamer.fetch.rung import Accept, Before, MakeSession, Sink, Tools
+from gossamer.model.fetching import Request, Response
+from gossamer.model.rungs import DIRECT
 from gossamer.model.trouble import Reason, Trouble
 
 _CLIENTS = 4
@@ -92,6 +95,12 @@ class HttpRung:
     def session(self, seed: int) -> "HttpSession":
         """A way out for one visit; the seed decides which browser it is."""
         return HttpSession(self, pick(seed))
+
+
+@asynccontextmanager
+async def open_direct(tools: Tools) -> AsyncIterator[MakeSession]:
+    """The opener of the rung: what its sessions share is there already."""
+    yield tools.direct.session
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,19 @@
-"""The seam every way of fetching has: what a visit holds while it asks for one page after another."""
+"""The seam every way of fetching has: what a visit holds while it asks for one page after another.
+
+A rung without a provider names a function here as its `opener`: called once per process, it opens what the sessions of
+all visits share, and gives what makes one session for a seed.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from gossamer.model.fetching import Request, Response
+
+if TYPE_CHECKING:
+    from gossamer.fetch.http import HttpRung
 
 Accept = Callable[[int, Mapping[str, str]], bool]
 """Asked once the status and the headers are there: is the body wanted?"""
@@ -50,3 +59,17 @@ class Fetcher(Protocol):
     async def close(self) -> None:
         """Give back every connection. Safe to call twice; a fetch afterwards is a programming error."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a process opens its rungs with."""
+
+    direct: "HttpRung"  # with the guard and the clock of the process
+    settings: Mapping[str, Any]  # those that the rung's row names; secrets as plain text
+
+
+MakeSession: TypeAlias = Callable[[int], Fetcher]
+"""A session for one visit; the seed picks its identity."""
+
+RungOpener: TypeAlias = Callable[[Tools], AbstractAsyncContextManager[MakeSession]]

@@ -18,9 +18,9 @@ from gossamer.frontier.scope import scope_of
 from gossamer.frontier.sitemaps import SitemapQueue
 from gossamer.frontier.spending import SkippedRungs, Spending
 from gossamer.judge.experience import is_probe
-from gossamer.model.fetching import DIRECT, HOME_LANE, Rung
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
+from gossamer.model.rungs import DIRECT, HOME_LANE, Rung
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store.pages import Known

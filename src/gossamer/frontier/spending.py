@@ -1,7 +1,6 @@
 """What a site is no longer tried with: rungs that were paid for in vain, and free ones that keep failing there."""
 
-from gossamer.model.fetching import Ladder
-from gossamer.model.rungs import OWN_SERVERS
+from gossamer.model.ladders import Ladder
 from gossamer.model.trouble import Cure, Reason
 
 MOST_IN_VAIN = 3
@@ -12,7 +11,7 @@ class Spending:
     """What came of the paid requests to one site in one job, from its rows and since."""
 
     def __init__(self, ladder: Ladder) -> None:
-        self._paid = frozenset(rung.name for rung in ladder.rungs if rung.paid)
+        self._paid = frozenset(rung.name for rung in ladder.rungs if rung.is_paid)
         self._in_vain = 0
         self._worth_it = False
 
@@ -33,7 +32,7 @@ class SkippedRungs:
 
     def __init__(self, ladder: Ladder) -> None:
         # One that a job begins with is all it has.
-        self._failures = {rung.name: 0 for rung in ladder.rungs[1:] if rung.name in OWN_SERVERS}
+        self._failures = {rung.name: 0 for rung in ladder.rungs[1:] if rung.is_own_server}
         self.names: frozenset[str] = frozenset()
 
     def worked(self, rung: str) -> None:

@@ -100,7 +100,7 @@ def _met(tx: Tx, asked: Asked, like: Comparable) -> _Met:
         domains = {host: domain for host, domain in domains.items() if host in own}
     experiences = estimates.experiences(tx, sorted(set(domains.values())))
     # Where a provider is asked from the start, the size of a site is all there is to know.
-    met = [host for host, domain in domains.items() if domain in experiences or asked.policy.ladder.first.paid]
+    met = [host for host, domain in domains.items() if domain in experiences or asked.policy.ladder.first.is_paid]
     sizes = estimates.sizes(tx, list(similar), sorted(met))
     pages = estimates.pages_per_site(tx, asked.account)
     most = max(like.pages_per_site, like.top_pages)

@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from gossamer.errors import UserError
-from gossamer.model.fetching import DIRECT
 from gossamer.model.fields import meant
-from gossamer.model.ladders import RUNGS, Mode, names_of
+from gossamer.model.ladders import Mode, names_of
+from gossamer.model.rungs import DIRECT, RUNGS
 
 _ALIASES = {"smart-hybrid": Mode.HYBRID}
 _NAMED = (Mode.FREE_ONLY, Mode.HYBRID, Mode.PREMIUM_ONLY)

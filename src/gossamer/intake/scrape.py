@@ -18,9 +18,10 @@ from gossamer.intake.addresses import AddressList
 from gossamer.intake.ladders import choose_ladder
 from gossamer.model.fields import meant
 from gossamer.model.job import JobRequest
-from gossamer.model.ladders import RUNGS, Mode
+from gossamer.model.ladders import Mode
 from gossamer.model.money import Cap
 from gossamer.model.priority import Priority
+from gossamer.model.rungs import RUNGS
 from gossamer.model.scrape import EXTRACT, FORMATS, SCREENSHOT, SHOOTING_LANES
 
 RECIPE = "scrape"

@@ -16,13 +16,13 @@ from gossamer.errors import UserError
 from gossamer.intake.quota import admit
 from gossamer.intake.typed_id import SHORTEST, looks_like_id
 from gossamer.model.asked import asked_page, rung_named
-from gossamer.model.fetching import HOME_LANE, Rung
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy, Extent, Given, Job, JobRequest, Target
 from gossamer.model.money import Cap
 from gossamer.model.priority import Priority
 from gossamer.model.recipe import Bound
 from gossamer.model.record import Follow
+from gossamer.model.rungs import HOME_LANE, Rung
 from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
 from gossamer.model.url import domain_of, site_of_url

@@ -17,7 +17,7 @@ from gossamer.db.transactions import Tx
 from gossamer.dispatch import Dispatcher, Nudge
 from gossamer.issuing.deal import SPARE, Share, deal
 from gossamer.model.alert import AlertKind
-from gossamer.model.fetching import HOME_LANE
+from gossamer.model.rungs import HOME_LANE
 from gossamer.model.sentences import ALERTS
 from gossamer.model.worker import SILENT_AFTER
 from gossamer.store import alerts, jobs, queue, reclaim, visits, workers

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from gossamer.model.experience import Experience
-from gossamer.model.fetching import Ladder, Rung
+from gossamer.model.ladders import Ladder
 from gossamer.model.page import Attempt
+from gossamer.model.rungs import Rung
 from gossamer.model.trouble import PROVIDERS_OWN, Cure, Reason
 
 ENOUGH = 5  # tries before anything is concluded
@@ -50,7 +51,7 @@ def begin_with(ladder: Ladder, known: Mapping[str, Experience]) -> Rung:
             break
         if seen.rate > WORKS:
             return rung
-        if not rung.paid and seen.rate >= FUTILE:
+        if not rung.is_paid and seen.rate >= FUTILE:
             break
     return ladder.first
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
-from gossamer.model.fetching import Ladder, Rung
+from gossamer.model.ladders import Ladder
 from gossamer.model.page import Page
+from gossamer.model.rungs import Rung
 from gossamer.model.trouble import PROVIDERS_OWN, Cure, Reason, Trouble
 
 LONGEST_BACKOFF = 30.0  # seconds, unless the server asks for more

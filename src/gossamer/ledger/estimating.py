@@ -17,7 +17,7 @@ from gossamer.judge.experience import begin_with
 from gossamer.ledger.prices import PriceList
 from gossamer.model.estimate import Comparable, Estimate, Past, Probed
 from gossamer.model.experience import Experience
-from gossamer.model.fetching import Ladder
+from gossamer.model.ladders import Ladder
 from gossamer.model.money import Price
 
 ENOUGH = 3  # similar jobs from which on an estimate is held against what came of it
@@ -66,7 +66,7 @@ class Known:
 
 def cost_of_page(ladder: Ladder, met: Mapping[str, Experience], prices: PriceList) -> float | None:
     """Credits for a page of a domain, by what was met there; None where that does not say."""
-    free_first = not ladder.first.paid
+    free_first = not ladder.first.is_paid
     if free_first and not any(met.get(rung.name) for rung in ladder.rungs):
         return None
     begin = begin_with(ladder, met)
@@ -75,7 +75,7 @@ def cost_of_page(ladder: Ladder, met: Mapping[str, Experience], prices: PriceLis
         seen = met.get(rung.name, Experience())
         # Never quite certain; but the pages of a site are mostly alike, so a few say much.
         works = (seen.wins + 0.25) / (seen.tries + 0.5) if seen.tries else _WORKS
-        price = prices.of(rung.name) if rung.paid else None
+        price = prices.of(rung.name) if rung.is_paid else None
         if price:
             cost += left * (works * price.usual + (1 - works) * price.by_outcome.get("failed", price.worst))
         left *= 1 - works
@@ -143,7 +143,7 @@ def _from_nothing(
     read = (pages / 2, pages * 2) if pages else _PAGES
     pages_of_site = Guess.between(min(read[0], most / 2), min(read[1], most))
     page = Guess.between(min(usual), sum(usual) * (1.2 if len(usual) == 1 else 1))
-    sites = _STANDING if ladder.first.paid else _CLIMBING
+    sites = _STANDING if ladder.first.is_paid else _CLIMBING
     return (sites.seen(*looked) if looked else sites) * pages_of_site * page
 
 
@@ -166,7 +166,7 @@ def _from_past(past: Sequence[Past], looked: tuple[int, int] | None) -> Guess:
 
 def _hits(probed: Probed, ladder: Ladder) -> tuple[int, int]:
     """Sites that will cost something, of those that were looked at."""
-    return (probed.asked - probed.gone if ladder.first.paid else probed.climbing), probed.asked
+    return (probed.asked - probed.gone if ladder.first.is_paid else probed.climbing), probed.asked
 
 
 def _corrected(expected: float, sites: int, unknown: int, past: Sequence[Past], rate: Guess) -> tuple[float, float]:
@@ -211,7 +211,7 @@ def _tail(freedom: int) -> float:
 
 def prices_of(ladder: Ladder, prices: PriceList) -> list[Price]:
     """Of its rungs that take credits. An operator may say of one that it takes none, or give a price to one of ours."""
-    paid = (prices.of(rung.name) for rung in ladder.rungs if rung.paid)
+    paid = (prices.of(rung.name) for rung in ladder.rungs if rung.is_paid)
     return [price for price in paid if price and price.usual]
 
 

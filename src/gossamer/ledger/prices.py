@@ -1,6 +1,6 @@
-"""What each rung costs: one table, the operator's own figures over ours, with the day they were read.
+"""What a request on each rung costs here: the table of rungs, with the operator's own figures over it.
 
-A rung that is not in it costs nothing and never touches the ledger.
+A rung without a price costs nothing and never touches the ledger.
 """
 
 from collections.abc import Mapping
@@ -9,43 +9,16 @@ from datetime import date
 
 from gossamer.errors import UserError
 from gossamer.model.money import MICROS, Price
-
-READ = date(2026, 8, 21)
-"""When the providers' own price lists were last read."""
-
-# ScraperAPI adds the class of the domain (30 at most) and 10 for each bot protection it gets past to the price of the
-# way, and does not say how: its worst price is the sum with one of those, and it is told to refuse what is dearer. Both
-# providers charge a page that is not there, and nothing for their own failures.
-_CLASS = 30
-_PROTECTION = 10
+from gossamer.model.rungs import PRICES_READ, RUNGS, provider_of
 
 
-def _scrapingbee(kind: str, cost: int, *, renders: bool = False) -> Price:
-    by_outcome = {"ok": cost, "404": cost, "429": cost, "failed": 0}
-    return Price(f"scrapingbee-{kind}", "scrapingbee", cost, by_outcome, renders=renders)
-
-
-def _scraperapi(name: str, cost: int, *, renders: bool = False) -> Price:
-    by_outcome = {"ok": cost, "404": cost, "failed": 0}
-    return Price(name, "scraperapi", cost + _CLASS + _PROTECTION, by_outcome, renders=renders)
-
-
-_KNOWN = (
-    _scrapingbee("standard", 1),
-    _scrapingbee("js", 5, renders=True),
-    _scrapingbee("premium", 10),
-    _scrapingbee("premium-js", 25, renders=True),
-    _scrapingbee("stealth", 75, renders=True),
-    _scraperapi("scraperapi", 1),
-    _scraperapi("scraperapi-js", 10, renders=True),
-    _scraperapi("scraperapi-premium", 10),
-    _scraperapi("scraperapi-premium-js", 25, renders=True),
-    _scraperapi("scraperapi-ultra", 30),
-    _scraperapi("scraperapi-ultra-js", 75, renders=True),
-    # Charged whatever the site answers; a better proxy, which it may choose by itself, costs five.
-    Price("firecrawl", "firecrawl", 5, {"ok": 1, "404": 1, "403": 1, "failed": 0}, renders=True),
-)
-USUAL: Mapping[str, Price] = {price.rung: price for price in _KNOWN}
+def usual_prices() -> dict[str, Price]:
+    """What the table of rungs says, by rung."""
+    return {
+        rung.name: Price(rung.name, provider_of(rung.name) or rung.name, rung.cost.worst, rung.cost.by_outcome)
+        for rung in RUNGS.values()
+        if rung.cost
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +34,8 @@ class OwnPrice:
 class PriceList:
     """The prices in force."""
 
-    prices: Mapping[str, Price] = field(default_factory=lambda: USUAL)
-    read: date = READ
+    prices: Mapping[str, Price] = field(default_factory=usual_prices)
+    read: date = PRICES_READ
 
     def of(self, rung: str) -> Price | None:
         """None: it costs nothing."""
@@ -82,9 +55,9 @@ def price_list(usd_per_credit: float, own: Mapping[str, OwnPrice], read: date | 
 
     A rung the table does not have is theirs alone: `residential`, paid by its traffic, is one.
     """
-    prices = {rung: replace(price, micros_per_credit=_micros(usd_per_credit)) for rung, price in USUAL.items()}
+    prices = {rung: replace(price, micros_per_credit=_micros(usd_per_credit)) for rung, price in usual_prices().items()}
     for rung, said in own.items():
-        price = prices.get(rung) or Price(rung, rung.partition("-")[0], 0, {}, _micros(usd_per_credit))
+        price = prices.get(rung) or Price(rung, provider_of(rung) or rung, 0, {}, _micros(usd_per_credit))
         if said.worst is not None:
             price = replace(price, worst=said.worst)
         if said.usd_per_credit is not None:
@@ -92,7 +65,7 @@ def price_list(usd_per_credit: float, own: Mapping[str, OwnPrice], read: date | 
         if said.usd_per_gigabyte is not None:
             price = replace(price, micros_per_gigabyte=_micros(said.usd_per_gigabyte))
         prices[rung] = price
-    return PriceList(prices, read or READ)
+    return PriceList(prices, read or PRICES_READ)
 
 
 def _micros(usd: float) -> int:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from gossamer.model.money import ACCOUNT as DEFAULT
-from gossamer.model.rungs import PROVIDER_RUNGS
+from gossamer.model.rungs import RUNGS
 
 __all__ = ["DEFAULT", "Account", "ApiKey", "Bill", "Quota", "Right", "User", "credit_prices"]
 
@@ -26,8 +26,7 @@ class Right(StrEnum):
 
 def credit_prices(own: Mapping[str, int]) -> Mapping[str, int]:
     """Account credits of a page, by the rung that has read it."""
-    ours = {"direct": 1, "browser": 5, "stealth": 10, "flaresolverr": 5}
-    return {**dict.fromkeys(PROVIDER_RUNGS, 10), **ours, **own}
+    return {**{rung.name: rung.account_credits for rung in RUNGS.values()}, **own}
 
 
 @dataclass(frozen=True, slots=True)

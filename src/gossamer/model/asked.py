@@ -4,10 +4,10 @@ import re
 
 import orjson
 
-from gossamer.model.fetching import RUNGS, Rung
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import SECRET, Page, PageRequest
 from gossamer.model.record import Follow
+from gossamer.model.rungs import RUNGS, Rung
 from gossamer.model.url import as_told, normalise, url_key
 
 MOST_CARRIED = 4_096  # bytes of a page's facts

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from gossamer.model.account import DEFAULT, Bill
 from gossamer.model.estimate import Estimate
-from gossamer.model.fetching import Ladder
+from gossamer.model.ladders import Ladder
 from gossamer.model.money import Cap
 from gossamer.model.priority import Priority
 from gossamer.model.states import JobState

@@ -135,7 +135,6 @@ class Price:
     by_outcome: Mapping[str, int] = field(default_factory=dict)  # credits, for estimates: `ok`, `404`, `failed`
     micros_per_credit: int = 10_000
     micros_per_gigabyte: int = 0
-    renders: bool = False  # runs the page's JavaScript
 
     @property
     def usual(self) -> int:

@@ -9,8 +9,8 @@ from uuid import UUID
 
 import orjson
 
-from gossamer.model.fetching import DIRECT
 from gossamer.model.money import ACCOUNT
+from gossamer.model.rungs import DIRECT
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.url import url_key
 

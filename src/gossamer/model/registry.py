@@ -1,6 +1,8 @@
 """Values of one type by name: those the program ships with, and those that plug-ins add."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
 
@@ -52,3 +54,10 @@ _registries: dict[type, Registry[Any]] = {}
 def registry_of(value: object) -> Registry[Any] | None:
     """The registry for values of this type; None where plug-ins cannot add such values."""
     return next((registry for of, registry in _registries.items() if isinstance(value, of)), None)
+
+
+@cache
+def resolve(reference: str) -> Any:
+    """What `module:name` stands for; rows name code that way, so that nothing of it is loaded with the table."""
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)

@@ -1,5 +1,7 @@
 """What can be had of a page."""
 
+from gossamer.model.rungs import Lane
+
 FORMATS = ("html", "raw", "text", "markdown", "links", "metadata", "structured", "extract", "screenshot")
 """All there are, by the names people ask for them."""
 
@@ -8,5 +10,5 @@ EXTRACT, SCREENSHOT = "extract", "screenshot"
 IN_FILES = ("html", "raw", "screenshot")
 """Those that are kept in files, for a day. The others are part of the record."""
 
-SHOOTING_LANES = frozenset({"browser", "stealth"})
+SHOOTING_LANES = frozenset({Lane.BROWSER, Lane.STEALTH})
 """Where pages are shown, so that a picture can be taken."""

@@ -14,8 +14,9 @@ from gossamer.intake.targets import MAX_TARGETS
 from gossamer.ledger.prices import PriceList
 from gossamer.model.estimate import Probed
 from gossamer.model.job import CrawlPolicy, Target
-from gossamer.model.ladders import RUNGS, Mode, ladder_of
+from gossamer.model.ladders import Mode, ladder_of
 from gossamer.model.money import Scope
+from gossamer.model.rungs import RUNGS
 from gossamer.questions.limits import Many
 from gossamer.questions.view import View
 

@@ -12,6 +12,7 @@ from gossamer.intake import dead_letters as intake
 from gossamer.model.alert import Alert
 from gossamer.model.experience import Experience
 from gossamer.model.ids import short
+from gossamer.model.rungs import FLARESOLVERR
 from gossamer.model.states import JobState
 from gossamer.model.worker import Worker
 from gossamer.questions.limits import Few, Text
@@ -104,7 +105,7 @@ async def figures(view: View) -> Figures:
         await database.read(pace.done_lately, WINDOW),
         {short(job): speed for job, speed in (await database.read(pace.sites_per_minute, WINDOW)).items()},
         await database.read(queue.calls_since, WINDOW),
-        await database.read(rung_stats.overall, "flaresolverr"),
+        await database.read(rung_stats.overall, FLARESOLVERR.name),
         await database.read(queue.jobs_by_state),
         await database.read(worker_rows.waiting),
         await database.read(rows.server),

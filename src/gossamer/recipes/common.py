@@ -6,9 +6,9 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from gossamer.model.document import Document
-from gossamer.model.fetching import Ladder
 from gossamer.model.fields import Strict
-from gossamer.model.ladders import RUNGS, Mode, ladder_of
+from gossamer.model.ladders import Ladder, Mode, ladder_of
+from gossamer.model.rungs import RUNGS
 from gossamer.model.url import site_of_url
 
 

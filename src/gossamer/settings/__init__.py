@@ -7,8 +7,9 @@
 import os
 import tomllib
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -24,12 +25,16 @@ from gossamer.settings.money import Money
 from gossamer.settings.outside import Outside
 from gossamer.settings.places import Places
 from gossamer.settings.reading import Reading
+from gossamer.settings.rungs import add_rung_settings
 from gossamer.settings.serving import Serving
 from gossamer.settings.strange import WITHOUT_EFFECT, idle_names, passed_over
 from gossamer.settings.working import Working
-from gossamer.settings.wrong import SECRET, wrong_value
+from gossamer.settings.wrong import secret_names, wrong_value
 
 __all__ = ["PREFIX", "TOML_NAME", "WITHOUT_EFFECT", "Settings", "idle_variables", "read_settings"]
+
+
+_NAMES = ("storage_access_key",)  # with a secret, and none by itself
 
 
 # The last is read first: by that order values are checked, and the reference is written.
@@ -43,11 +48,12 @@ class Settings(Reading, Serving, Outside, Money, Working, Places, BaseSettings):
         frozen=True,
         populate_by_name=True,
         hide_input_in_errors=True,
-        defer_build=False,
+        defer_build=True,  # until the settings of rungs are there
     )
 
     def __init__(self, **given: Any) -> None:
         try:
+            add_rung_settings(Settings)
             super().__init__(**given)
         except ValidationError as error:
             problem = wrong_value(error, given, Settings.model_fields)
@@ -62,6 +68,24 @@ class Settings(Reading, Serving, Outside, Money, Working, Places, BaseSettings):
         # Raised out here so that it carries no cause: pydantic's own error holds the secret our message leaves out.
         raise problem
 
+    def plain(self, name: str) -> Any:
+        """The value of a setting, a secret as text: for those that only the table of rungs names."""
+        value = getattr(self, name)
+        return value.get_secret_value() if isinstance(value, SecretStr) else value
+
+    def hidden_values(self) -> list[str]:
+        """What must not appear in a log: keys, and of an address its password."""
+        shown = {self.plain(name) for name in _NAMES}
+        keys = [value for name in secret_names(type(self).model_fields) for value in self._values(name)]
+        passwords = [urlsplit(key).password or "" for key in keys if "://" in key]
+        hidden = [key for key in keys if "://" not in key and key not in shown]
+        return [*hidden, *(spelling for password in passwords for spelling in (password, unquote(password)))]
+
+    def _values(self, name: str) -> list[str]:
+        value = getattr(self, name)
+        found = value.values() if isinstance(value, dict) else (value,)
+        return [one.get_secret_value() for one in found if one]
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -71,7 +95,7 @@ class Settings(Reading, Serving, Outside, Money, Working, Places, BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        secrets = secret_values(SECRET)
+        secrets = secret_values(secret_names(settings_cls.model_fields))
         if isinstance(env_settings, EnvSettingsSource) and isinstance(init_settings, InitSettingsSource):
             left_out = passed_over(init_settings.init_kwargs, secrets)
             kept = {name: value for name, value in env_settings.env_vars.items() if name.upper() not in left_out}
@@ -82,6 +106,9 @@ class Settings(Reading, Serving, Outside, Money, Working, Places, BaseSettings):
             InitSettingsSource(settings_cls, init_kwargs=secrets),
             InitSettingsSource(settings_cls, init_kwargs=toml_values()),
         )
+
+
+add_rung_settings(Settings)
 
 
 def read_settings() -> tuple[Settings, list[str]]:

@@ -8,23 +8,32 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.errors import UserError
+from gossamer.model.rungs import Form, all_settings
 from gossamer.settings.forms import default_home
 
 PREFIX = "GOSSAMER_"
 TOML_NAME = "gossamer.toml"
 
-# What costs money when it is lost. The file of all settings is copied, shown and committed too easily for these.
-PROVIDER_KEYS = frozenset({"firecrawl_key", "scraperapi_key", "scrapingbee_key"})
-
-# What says where requests go, whom they pass, and which files are written. A working folder may be anybody's work, such
-# as a repository that was cloned: there it would be enough to run a command to send everything elsewhere.
-NOT_HERE = frozenset(
+_NOT_HERE = frozenset(
     {
         *("allow_networks", "api_trusted_proxies", "ca_file", "connect_to", "dns_servers", "log_file", "proxy"),
-        *("firecrawl_url", "flaresolverr_url", "scraperapi_url", "scrapingbee_url", "test_rungs"),
-        *("forward_proxy_listen", "forward_proxy_name", "remote", "secrets_file"),
+        *("forward_proxy_listen", "forward_proxy_name", "remote", "secrets_file", "test_rungs"),
     }
 )
+
+
+def not_here() -> frozenset[str]:
+    """What says where requests go, whom they pass, and which files are written.
+
+    A working folder may be anybody's work, such as a repository that was cloned: there it would be enough to run a
+    command to send everything elsewhere.
+    """
+    return _NOT_HERE | {one.name for one in all_settings() if one.form is Form.ADDRESS}
+
+
+def provider_keys() -> frozenset[str]:
+    """What costs money when it is lost: the file of all settings is copied, shown and committed too easily for it."""
+    return frozenset(one.name for one in all_settings() if one.is_secret)
 
 
 def toml_path() -> Path:
@@ -54,7 +63,7 @@ def toml_values() -> dict[str, Any]:
             f"{path} holds plugins, which stand in the environment only: they are code that is run.",
             hint=f"Set {PREFIX}PLUGINS instead.",
         )
-    if here and (elsewhere := sorted(NOT_HERE & values.keys())):
+    if here and (elsewhere := sorted(not_here() & values.keys())):
         raise UserError(
             "settings.not_here",
             f"{path} holds {elsewhere[0]}, which a gossamer.toml in a working folder may not set.",
@@ -112,7 +121,7 @@ def secret_path() -> Path | None:
 
 def secret_values(names: Collection[str]) -> dict[str, Any]:
     """What the file of secrets says; nothing but `names` may stand there. Keys of providers may not stand elsewhere."""
-    misplaced = sorted((PROVIDER_KEYS | {"secrets"}) & toml_values().keys())
+    misplaced = sorted((provider_keys() | {"secrets"}) & toml_values().keys())
     if misplaced:
         raise UserError(
             "settings.misplaced",

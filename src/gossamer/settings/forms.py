@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_settings import NoDecode
 
 from gossamer.model.desk import DeskKind
+from gossamer.model.rungs import PAID_BY_TRAFFIC, RUNGS
 
 T = TypeVar("T")
 
@@ -190,7 +191,6 @@ def _rates(value: object) -> dict[str, float]:
 
 
 _PRICE = re.compile(r"(?:(?P<worst>\d+)(?:@(?P<usd>\d*\.?\d+))?|(?P<gigabyte>\d*\.?\d+)/GB)", re.IGNORECASE)
-_PAID_BY_TRAFFIC = "residential"
 _PRICE_PARTS = ("worst", "usd_per_credit", "usd_per_gigabyte")
 
 
@@ -202,7 +202,7 @@ def _prices(value: object) -> dict[str, dict[str, float]]:
                 raise ValueError("not prices")
             if any(isinstance(part, bool) or not isinstance(part, int | float) or part < 0 for part in parts.values()):
                 raise ValueError("not a price")
-        return _of_rungs({str(rung): dict(parts) for rung, parts in value.items()}, _PAID_BY_TRAFFIC)
+        return _of_rungs({str(rung): dict(parts) for rung, parts in value.items()}, PAID_BY_TRAFFIC)
     found = {}
     for text in _listed(value):
         rung, _, price = text.partition("=")
@@ -211,13 +211,11 @@ def _prices(value: object) -> dict[str, dict[str, float]]:
             raise ValueError("not a price")
         said = zip(_PRICE_PARTS, match.group("worst", "usd", "gigabyte"), strict=True)
         found[rung.strip()] = {name: float(part) for name, part in said if part is not None}
-    return _of_rungs(found, _PAID_BY_TRAFFIC)
+    return _of_rungs(found, PAID_BY_TRAFFIC)
 
 
 def _of_rungs(found: dict[str, T], *others: str) -> dict[str, T]:
     """What is said of rungs, if all of them exist: a price under a misspelled name would never be used."""
-    from gossamer.model.ladders import RUNGS  # only where somebody names rungs: commands stay quick
-
     if not found.keys() <= {*RUNGS, *others}:
         raise ValueError("not a rung")
     return found

@@ -1,11 +1,12 @@
-"""What others run for us: object storage, and providers that fetch pages."""
+"""What others run for us: object storage, and providers that fetch pages. Keys and addresses of those come from the
+table of rungs."""
 
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AliasChoices, BeforeValidator, SecretStr
 
-from gossamer.settings.forms import Part, Secrets, a_host, a_key, a_listener, a_storage, an_endpoint, folder, setting
+from gossamer.settings.forms import Part, Secrets, a_host, a_listener, a_storage, an_endpoint, folder, setting
 
 
 class Outside(Part):
@@ -44,40 +45,7 @@ class Outside(Part):
         "names and keys such as maps=KEY,directory=KEY",
         default={},
     )
-    scrapingbee_key: Annotated[SecretStr, BeforeValidator(a_key)] | None = setting(
-        "Key to ScrapingBee", "a key without spaces", default=None
-    )
-    scrapingbee_url: Annotated[str, BeforeValidator(an_endpoint)] | None = setting(
-        "Server of ScrapingBee, where it is not its own",
-        "an address such as http://127.0.0.1:8910/api/v1",
-        default=None,
-    )
-    scraperapi_key: Annotated[SecretStr, BeforeValidator(a_key)] | None = setting(
-        "Key to ScraperAPI", "a key without spaces", default=None
-    )
-    scraperapi_url: Annotated[str, BeforeValidator(an_endpoint)] | None = setting(
-        "Server of ScraperAPI, where it is not its own", "an address such as http://127.0.0.1:8911", default=None
-    )
-    firecrawl_key: Annotated[SecretStr, BeforeValidator(a_key)] | None = setting(
-        "Key to Firecrawl", "a key without spaces", default=None
-    )
-    firecrawl_url: Annotated[str, BeforeValidator(an_endpoint)] | None = setting(
-        "Server of Firecrawl with the version of its interface, where it is not its own",
-        "an address such as https://firecrawl.example.com/v2",
-        default=None,
-    )
-    flaresolverr_url: Annotated[str, BeforeValidator(an_endpoint)] | None = setting(
-        "Your FlareSolverr",
-        "an address such as http://127.0.0.1:8191",
-        default=None,
-        validation_alias=AliasChoices("GOSSAMER_FLARESOLVERR_URL", "FLARESOLVERR_URL"),
-    )
-    flaresolverr_concurrency: int = setting(
-        "Pages your FlareSolverr loads at once, each in a browser of its own",
-        "a whole number above 0",
-        default=4,
-        gt=0,
-    )
+    # Here come those of rungs: see settings/rungs.py.
     forward_proxy_listen: Annotated[str, BeforeValidator(a_listener)] = setting(
         "Where the forward proxy listens that your FlareSolverr goes out through; only this machine can reach it as "
         "long as it is loopback. With a range of ports each working process takes one of them",

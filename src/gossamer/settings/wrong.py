@@ -1,40 +1,33 @@
 """A value that cannot be used, in one line: what somebody wrote, where, and what is expected there."""
 
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, get_args
 
-from pydantic import AliasChoices, ValidationError
+from pydantic import AliasChoices, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from gossamer.errors import UserError
-from gossamer.settings.files import PREFIX, PROVIDER_KEYS, secret_path, secret_values, toml_path, toml_values
+from gossamer.settings.files import PREFIX, secret_path, secret_values, toml_path, toml_values
 from gossamer.settings.strange import passed_over
 
-SECRET = frozenset(
-    {
-        "admin_token",
-        "api_key",
-        "api_secret",
-        "broker_url",
-        "database_url",
-        "proxy",
-        "redis_url",
-        "secrets",
-        "storage_access_key",
-        "storage_secret_key",
-        *PROVIDER_KEYS,
-    }
-)
-"""Never shown, not even when they are wrong; what GOSSAMER_SECRETS_FILE may hold."""
+
+def secret_names(fields: Mapping[str, FieldInfo]) -> list[str]:
+    """Never shown, not even when they are wrong; what GOSSAMER_SECRETS_FILE may hold."""
+    return sorted(name for name, field in fields.items() if _is_secret(field.annotation))
+
+
+def _is_secret(form: Any) -> bool:
+    return form is SecretStr or any(_is_secret(part) for part in get_args(form))
 
 
 def wrong_value(error: ValidationError, given: Mapping[str, Any], fields: Mapping[str, FieldInfo]) -> UserError:
     where = str(error.errors(include_url=False, include_context=False, include_input=False)[0]["loc"][0])
     own_names = _own_names(fields)
     name = own_names.get(where, where)
-    spelling, found = _origin(name, given, own_names)
-    state = "cannot be used" if name in SECRET else f"is {_shown(found)}"
+    secrets = secret_names(fields)
+    spelling, found = _origin(name, given, own_names, secrets)
+    state = "cannot be used" if name in secrets else f"is {_shown(found)}"
     return UserError("settings.invalid", f"{spelling} {state}, expected {_expected(fields[name])}.")
 
 
@@ -48,18 +41,20 @@ def _own_names(fields: Mapping[str, FieldInfo]) -> dict[str, str]:
     }
 
 
-def _origin(name: str, given: Mapping[str, Any], own_names: Mapping[str, str]) -> tuple[str, object]:
+def _origin(
+    name: str, given: Mapping[str, Any], own_names: Mapping[str, str], secrets: Collection[str]
+) -> tuple[str, object]:
     """The name and the value as the person wrote them, which is what they will look for."""
     if name in given:
         return name, given[name]
-    left_out = passed_over(given, secret_values(SECRET))
+    left_out = passed_over(given, secret_values(secrets))
     others = [other for other, setting in own_names.items() if setting == name and other not in left_out]
     for variable in (f"{PREFIX}{name.upper()}", *others):
         if value := os.environ.get(variable):
             return variable, value
-    secrets = secret_path()
-    if secrets is not None and name in secret_values(SECRET):
-        return f"{name} in {secrets}", None
+    file = secret_path()
+    if file is not None and name in secret_values(secrets):
+        return f"{name} in {file}", None
     return f"{name} in {toml_path()}", toml_values().get(name)
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-from gossamer.model.fetching import DIRECT, HOME_LANE
 from gossamer.model.money import Charge
 from gossamer.model.page import Errand, Page, Visit
 from gossamer.model.record import Record
+from gossamer.model.rungs import DIRECT, HOME_LANE
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Trouble
 from gossamer.store.openings import Opening

@@ -11,6 +11,7 @@ from gossamer.db.tables import exports, jobs
 from gossamer.db.transactions import Tx
 from gossamer.model.export import OPEN, Export, ExportRequest, ExportState
 from gossamer.model.ids import new_id
+from gossamer.model.rungs import Lane
 from gossamer.model.states import JobState
 from gossamer.store import outbox, workers
 
@@ -78,7 +79,7 @@ def any_unmade(tx: Tx, home: str) -> bool:
     """Whether a file waits that only this home can make, or one for anybody while no worker there is makes files."""
     waits = select(exports.c.home).where(exports.c.state == ExportState.PENDING, exports.c.home.in_(("", home)))
     homes = set(tx.run(waits.distinct()).scalars())
-    return home in homes or ("" in homes and not any("desk" in room for room in workers.rooms(tx).values()))
+    return home in homes or ("" in homes and not any(Lane.DESK in room for room in workers.rooms(tx).values()))
 
 
 def left_behind(tx: Tx, home: str) -> list[Export]:

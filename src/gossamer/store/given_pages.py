@@ -8,9 +8,9 @@ from typing import Any
 from uuid import UUID
 
 from gossamer.db.transactions import Tx
-from gossamer.model.fetching import HOME_LANE, Rung
 from gossamer.model.job import Target
 from gossamer.model.page import ASKED_AGAIN, Page
+from gossamer.model.rungs import HOME_LANE, Rung
 from gossamer.model.states import PageState
 from gossamer.model.trouble import NO_WAY_IN, Reason, Trouble
 from gossamer.model.url import url_key

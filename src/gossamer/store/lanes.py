@@ -11,8 +11,8 @@ from gossamer.db.bulk import KeyQuery
 from gossamer.db.tables import alerts, events, jobs, sites, visits
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
-from gossamer.model.fetching import HOME_LANE
 from gossamer.model.ids import new_id
+from gossamer.model.rungs import HOME_LANE
 from gossamer.model.states import JobState, VisitState
 from gossamer.store.visit_transitions import Moving, moving, tell
 

@@ -17,9 +17,9 @@ from gossamer.db.tables import sites as site_rows
 from gossamer.db.tables import visits as visit_rows
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
-from gossamer.model.fetching import HOME_LANE
 from gossamer.model.ids import new_id
 from gossamer.model.page import Page
+from gossamer.model.rungs import HOME_LANE
 from gossamer.model.states import SiteState, VisitState
 from gossamer.model.url import domain_of, origin_of, shard_of, site_of_url
 from gossamer.store import alerts, counters, jobs, lanes, pages, sites, visits
@@ -124,7 +124,7 @@ def place(
     places = {(met.sites[opening.host], opening.lane) for opening in fresh.values()}
     places |= {(site_id, HOME_LANE) for site_id in whole - {site_id for site_id, _ in places}}
     homes = {(site_id, lane) for site_id, lane in places if lane == HOME_LANE and site_id in met.homes}
-    visit_of = {(site_id, HOME_LANE): met.homes[site_id] for site_id, _ in homes}
+    visit_of: dict[tuple[UUID, str], UUID] = {(site_id, HOME_LANE): met.homes[site_id] for site_id, _ in homes}
     if elsewhere := places - homes:
         visit_of |= lanes.meet(tx, elsewhere)
     # Visits of new sites are ready as they are, but for those in other lanes.

@@ -11,8 +11,8 @@ from sqlalchemy import bindparam, insert, literal_column, select, update
 from gossamer.db.bulk import BulkStatement, KeyQuery
 from gossamer.db.tables import pages, visits
 from gossamer.db.transactions import Tx
-from gossamer.model.fetching import DIRECT
 from gossamer.model.page import ASKED_AGAIN, Attempt, Page, PageRequest
+from gossamer.model.rungs import DIRECT
 from gossamer.model.states import PageState
 
 _UNTIL = b"\xff" * 8

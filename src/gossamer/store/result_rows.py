@@ -11,8 +11,8 @@ from sqlalchemy.util import await_only
 
 from gossamer.db.tables import pages, records, sites
 from gossamer.db.transactions import Tx
-from gossamer.model.ladders import RUNGS
 from gossamer.model.page import ASKED_AGAIN, Attempt
+from gossamer.model.rungs import RUNGS
 from gossamer.model.states import PageState
 from gossamer.model.url import url_key
 from gossamer.store import sites as site_store
@@ -274,7 +274,6 @@ def requests_of_sites(tx: Tx, job_id: UUID, after: bytes, limit: int) -> tuple[R
 
 
 _AT_ONCE = 1_000  # sites
-_RENDERING = [rung.name for rung in RUNGS.values() if rung.renders]
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,12 +293,13 @@ def pages_by_rung(tx: Tx, job_id: UUID, without: Sequence[UUID] = ()) -> dict[st
     some = query.where(pages.c.site_id.in_(bindparam("ids", expanding=True)))
     for start in range(0, len(without), _AT_ONCE):
         found -= Counter({row.rung: int(row.pages) for row in tx.run(some, {"ids": without[start : start + _AT_ONCE]})})
-    return {name: found[name] for name in RUNGS if found[name]}
+    return {name: found[name] for name in (*RUNGS, *sorted(found.keys() - RUNGS.keys())) if found[name]}
 
 
 def rendered_pages(tx: Tx, job_id: UUID, limit: int) -> list[Rendered]:
     """The sites with most such pages first."""
-    done = (pages.c.job_id == job_id) & (pages.c.state == PageState.DONE) & pages.c.rung.in_(_RENDERING)
+    rendering = [rung.name for rung in RUNGS.values() if rung.renders]
+    done = (pages.c.job_id == job_id) & (pages.c.state == PageState.DONE) & pages.c.rung.in_(rendering)
     counted = select(pages.c.site_id, func.count().label("pages")).where(done).group_by(pages.c.site_id).subquery()
     query = (
         select(sites.c.host, counted.c.pages, sites.c.pages_done)

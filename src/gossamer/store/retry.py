@@ -14,8 +14,8 @@ from gossamer.db.tables import pages, sites, visits
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
 from gossamer.model.checkpoint import CheckpointCause
-from gossamer.model.fetching import HOME_LANE
 from gossamer.model.page import ASKED_AGAIN, Attempt, Errand
+from gossamer.model.rungs import HOME_LANE
 from gossamer.model.states import PageState, SiteState, VisitState
 from gossamer.model.trouble import NO_WAY_IN, NOT_REACHED, NOT_THERE, Cure, Reason
 from gossamer.model.url import url_key

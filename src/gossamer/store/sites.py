@@ -14,6 +14,7 @@ from gossamer.db.tables import jobs, pages, sites, visits
 from gossamer.db.transactions import Tx
 from gossamer.model.ids import new_id
 from gossamer.model.job import Target
+from gossamer.model.rungs import HOME_LANE
 from gossamer.model.states import SITE_MOVES, JobState, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import domain_of, shard_of
@@ -78,7 +79,7 @@ _CREATE_SITE = insert(sites).values(
     **{name: bindparam(name) for name in ("open_pages", "size", "size_source")},
 )
 _CREATE_VISIT = insert(visits).values(
-    lane=literal_column("'http'"),
+    lane=literal_column(f"'{HOME_LANE}'"),
     state=literal_column(f"'{VisitState.READY}'"),
     deaths=literal_column("0"),
     walked_ms=literal_column("0"),

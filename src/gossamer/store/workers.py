@@ -21,7 +21,9 @@ _COLUMNS = tuple(workers.c[name] for name in ("id", "host", "pid", "lanes", "ver
 def beat(tx: Tx, worker: Worker) -> None:
     """It lives, and has this much room. The database says when that was."""
     row = {name: getattr(worker, name) for name in ("id", "host", "pid", "version")}
-    fresh = tx.dialect.insert(workers).values(**row, lanes=dict(worker.lanes), started_at=tx.now, beat_at=tx.now)
+    fresh = tx.dialect.insert(workers).values(
+        **row, lanes={str(lane): slots for lane, slots in worker.lanes.items()}, started_at=tx.now, beat_at=tx.now
+    )
     said = {name: fresh.excluded[name] for name in ("lanes", "beat_at")}
     tx.run(fresh.on_conflict_do_update(index_elements=["id"], set_=said))
 

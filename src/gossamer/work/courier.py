@@ -12,9 +12,10 @@ from gossamer.fetch import Accept, Fetcher, FetchError, ProviderBusy, ProviderUn
 from gossamer.gate import Gate, pass_gate
 from gossamer.judge.next_step import LONGEST_POLITE_WAIT
 from gossamer.judge.retry_after import seconds_asked
-from gossamer.model.fetching import DIRECT, Request, Response, Rung
+from gossamer.model.fetching import Request, Response
 from gossamer.model.money import Refusal, Reservation, Why
 from gossamer.model.page import Errand
+from gossamer.model.rungs import DIRECT, Rung
 from gossamer.model.trouble import Reason
 from gossamer.model.url import domain_of, host_of, origin_of
 from gossamer.work.governor import STRAINED, Governor
@@ -163,7 +164,7 @@ class Courier:
             finally:
                 self.way_out.in_flight -= 1
         except FetchError as error:
-            if rung.paid or error.trouble.reason not in SUSPICIOUS or not await self.way_out.is_ours(url, began):
+            if rung.is_paid or error.trouble.reason not in SUSPICIOUS or not await self.way_out.is_ours(url, began):
                 raise
             if sent is self.sent:
                 # What was sent for a page that counts as not tried may have arrived all the same.
@@ -199,7 +200,7 @@ class Courier:
             async def before() -> None:
                 nonlocal reserved, browsed
                 reserved = await self._put_aside(rung, url)
-                browsed = not rung.paid
+                browsed = not rung.is_paid
                 sent[-1] = self.clock.milliseconds()
 
             def on_head(status: int, headers: Mapping[str, str]) -> bool:
@@ -259,7 +260,7 @@ class Courier:
         """
         if not self._is_wanted():
             raise Interrupted
-        if not rung.paid:
+        if not rung.is_paid:
             return None
         granted = await self.purse.put_aside(rung, url)
         if isinstance(granted, Refusal):
@@ -322,7 +323,7 @@ def _rest_asked(rung: Rung, status: int, headers: Mapping[str, str], clock: Cloc
 
 
 def _cost_of(response: Response, rung: Rung, reserved: Reservation | None) -> int | None:
-    if rung.paid and reserved is None:
+    if rung.is_paid and reserved is None:
         raise RuntimeError(f"nothing was put aside for a page that {rung.name} was asked for")
     return response.credits
 

@@ -13,7 +13,7 @@ from gossamer.fetch.outage import Outage
 from gossamer.gate import Breakers, Gate
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule
-from gossamer.model.fetching import Rung
+from gossamer.model.rungs import Rung
 from gossamer.recipes.base import Recipe
 from gossamer.work.way_out import WayOut
 

@@ -16,6 +16,7 @@ from gossamer.db.transactions import Tx
 from gossamer.dispatch import Nudge
 from gossamer.issuing.deal import anything_ready
 from gossamer.issuing.issuer import NUDGED_BY
+from gossamer.model.rungs import Lane
 from gossamer.model.worker import Worker
 from gossamer.settle.step import HandBack, Step
 from gossamer.store import workers
@@ -68,7 +69,7 @@ class Member(Shard):
         """Our row as it should be now: a process that slows down has less room, one without a network none."""
         row, none = self._row, self._way_out.is_away
         room: Mapping[str, int] = {
-            lane: 0 if none and lane != "desk" else self._brake.room(slots) for lane, slots in row.lanes.items()
+            lane: 0 if none and lane != Lane.DESK else self._brake.room(slots) for lane, slots in row.lanes.items()
         }
         return Worker(row.id, row.host, row.pid, room, row.version, row.started_at, row.beat_at)
 
@@ -131,4 +132,4 @@ class Member(Shard):
 def _any_room(tx: Tx, but: str) -> bool:
     """Whether any other worker that lives walks visits."""
     others = (room for worker, room in workers.rooms(tx).items() if worker != but)
-    return any(slots for room in others for lane, slots in room.items() if lane != "desk")
+    return any(slots for room in others for lane, slots in room.items() if lane != Lane.DESK)

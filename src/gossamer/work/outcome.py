@@ -11,11 +11,12 @@ from gossamer.judge import Climb, Fail, Retry, next_step
 from gossamer.judge.next_step import LONGEST_WAIT
 from gossamer.model.asked import asked_page, lane_of, rung_named
 from gossamer.model.document import Document
-from gossamer.model.fetching import Ladder, Rung
 from gossamer.model.job import CrawlPolicy
+from gossamer.model.ladders import Ladder
 from gossamer.model.page import Page, Visit
 from gossamer.model.recipe import Bound
 from gossamer.model.record import Follow, Harvest
+from gossamer.model.rungs import Rung
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import is_homepage, normalise, site_of_url, url_key
@@ -193,7 +194,7 @@ class Outcomes:
                 waiting = page.due(at)
                 self._frontier.park(waiting)
                 return self._ended(waiting, PageState.PENDING, trouble)
-            case Climb(rung) if rung.paid and not self._frontier.is_worth_paying:
+            case Climb(rung) if rung.is_paid and not self._frontier.is_worth_paying:
                 return self._end(page, PageState.FAILED, trouble)
             case Climb(rung):
                 return self._climb(page, rung, trouble)

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from gossamer.access.sealing import BrokenSeal
 from gossamer.fetch import Fetcher, FetchError, ProviderUnusable
-from gossamer.model.fetching import Request, Rung
+from gossamer.model.fetching import Request
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import SECRET, PageRequest
-from gossamer.model.rungs import KEYED_BY_JOB, provider_of
+from gossamer.model.rungs import Rung, provider_of
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store import jobs
 from gossamer.telemetry import get_logger
@@ -70,7 +70,7 @@ class Outlets:
 async def outlets_of(kit: Kit, job_id: UUID, policy: CrawlPolicy) -> Outlets:
     """Read once per job and process, and not at all for a job whose ladder has no such rung."""
     whose = job_id.hex
-    if KEYED_BY_JOB.isdisjoint(provider_of(rung.name) for rung in policy.ladder.rungs):
+    if not any(rung.provider and rung.provider.takes_job_keys for rung in policy.ladder.rungs):
         return Outlets(kit, whose)
     account, sealed = await kit.database.read(jobs.provider_keys, job_id)
     keys: dict[str, str | None] = {}

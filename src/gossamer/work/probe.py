@@ -19,9 +19,10 @@ from gossamer.frontier.entries import Entries
 from gossamer.judge import find_flaw, find_trouble
 from gossamer.judge.experience import lesson
 from gossamer.model.estimate import Probed
-from gossamer.model.fetching import HOME_LANE, Response, Rung
+from gossamer.model.fetching import Response
 from gossamer.model.job import Target
 from gossamer.model.page import Attempt, Visit
+from gossamer.model.rungs import HOME_LANE, Rung
 from gossamer.model.trouble import Trouble
 from gossamer.model.url import domain_of
 from gossamer.parse import parse_document

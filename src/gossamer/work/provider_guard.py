@@ -15,7 +15,7 @@ from gossamer.judge.next_step import in_words
 from gossamer.model.alert import AlertKind
 from gossamer.model.breaker import Standing, trouble_of
 from gossamer.model.ids import short
-from gossamer.model.rungs import whose_line
+from gossamer.model.rungs import job_of_key, providers
 from gossamer.model.sentences import PAUSES
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store.jobs import pause_automatically
@@ -92,14 +92,19 @@ class ProviderGuard:
     async def _pause(self, job_id: UUID, provider: str, trouble: Trouble, down: timedelta) -> None:
         title, _, why = trouble.detail.partition(": ")
         kind = _GRAVE.get(trouble.reason, AlertKind.PROVIDER)
-        if kind is AlertKind.PROVIDER_KEY and whose_line(provider):
+        if kind is AlertKind.PROVIDER_KEY and job_of_key(provider):
             kind = AlertKind.JOB_KEY
         said = PAUSES[kind].format(
             provider=title or provider,
             why=why or "no answer",
             time=in_words(max(self._patience, down // _MINUTE * 60.0)),
-            setting=f"GOSSAMER_{provider.upper()}_KEY",
+            setting=_key_setting(provider),
             job=short(job_id),
         )
         if await self._database.write(pause_automatically, job_id, kind, said):
             log.error("provider.unusable", provider=provider, job=short(job_id), why=trouble.sentence)
+
+
+def _key_setting(provider: str) -> str:
+    row = providers().get(provider)
+    return row.access.variable if row and row.access else "its key"

@@ -7,9 +7,9 @@ visit, in the transaction that writes what the request brought.
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gossamer.model.fetching import Rung
 from gossamer.model.money import Charge, Refusal, Reservation
 from gossamer.model.page import Visit
+from gossamer.model.rungs import Rung
 from gossamer.model.url import url_key
 
 

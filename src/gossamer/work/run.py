@@ -13,7 +13,7 @@ from gossamer import __version__
 from gossamer.dispatch import Nudge
 from gossamer.errors import StorageAway
 from gossamer.issuing.deal import anything_ready, issue
-from gossamer.model.fetching import HOME_LANE
+from gossamer.model.rungs import HOME_LANE
 from gossamer.model.states import JobState
 from gossamer.model.worker import Worker
 from gossamer.settle.commit import Committed

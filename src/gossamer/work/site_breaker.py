@@ -10,7 +10,7 @@ from gossamer.errors import GossamerError
 from gossamer.gate import NOW, Breakers
 from gossamer.judge.next_step import in_words
 from gossamer.model.breaker import News, Rule, Standing
-from gossamer.model.fetching import Ladder
+from gossamer.model.ladders import Ladder
 from gossamer.model.page import Page
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.telemetry import get_logger
@@ -49,7 +49,7 @@ class SiteBreaker:
 
     def _is_last(self, rung: str) -> bool:
         """Nothing stronger is left to try; and it is ours: what a provider could not get is not asked for long."""
-        return self._ladder.above(rung) is None and not self._ladder.named(rung).paid
+        return self._ladder.above(rung) is None and not self._ladder.named(rung).is_paid
 
     async def _failed(self, trouble: Trouble) -> timedelta:
         standing = await self._tell(News.BAD, trouble.sentence)

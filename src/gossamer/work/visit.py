@@ -35,13 +35,12 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.spending import MOST_IN_VAIN
 from gossamer.judge import find_flaw, find_refusal, find_trouble
 from gossamer.judge.experience import has_failed, lesson
-from gossamer.ledger.methods import provider_name
 from gossamer.model.document import Document
-from gossamer.model.fetching import DIRECT, RUNGS, Request, Response, Rung
+from gossamer.model.fetching import Request, Response
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Attempt, Page, PageRequest
 from gossamer.model.recipe import Bound
-from gossamer.model.rungs import OWN_SERVERS, provider_of
+from gossamer.model.rungs import DIRECT, RUNGS, Rung, provider_of, provider_title
 from gossamer.model.sentences import rendering_sentence
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
@@ -209,7 +208,7 @@ class Walk:
         else:
             self._frontier.skipped_rungs.worked(page.rung)
         # Before the next step is chosen: that our address is blocked is known before pages climb because of it.
-        if not self._rung(page).paid:
+        if not self._rung(page).is_paid:
             self._sightings.note(self._visit.domain, outcome)
         if silence := await self._breaker.note(page, outcome):
             self._memory.rest_until(self._clock.now() + silence)
@@ -236,7 +235,7 @@ class Walk:
         except NoProvider as none:
             ladder = self._outcomes.ladder(page)
             # A server of the operator's own is an offer: no job waits for it that has another way.
-            is_offer = rung.name in OWN_SERVERS and rung.name != ladder.first.name
+            is_offer = rung.is_own_server and rung.name != ladder.first.name
             if is_offer or ladder.beyond(rung.name):
                 return none.error.trouble
             self._providers.note(self._visit.job_id, none.error.provider, none.error.trouble, heard=none.error.heard)
@@ -257,10 +256,10 @@ class Walk:
 
     def _futile(self, rung: Rung) -> Trouble | None:
         """Why a site is not asked on a rung any more, if it is not."""
-        if rung.paid and not self._frontier.is_worth_paying:
+        if rung.is_paid and not self._frontier.is_worth_paying:
             return Trouble(Reason.NOT_WORTH_PAYING, f"{MOST_IN_VAIN} paid pages of this site have failed")
         if rung.name in self._frontier.skipped_rungs.names:
-            return Trouble(Reason.RUNG_SKIPPED, provider_name(provider_of(rung.name)))
+            return Trouble(Reason.RUNG_SKIPPED, provider_title(provider_of(rung.name)))
         return None
 
     async def _let_others_catch_up(self) -> None:

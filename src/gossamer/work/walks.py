@@ -13,11 +13,11 @@ from gossamer.fetch import Fetcher
 from gossamer.frontier.frontier import Frontier
 from gossamer.judge.experience import begin_with
 from gossamer.model.breaker import SITE
-from gossamer.model.fetching import Rung
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy, Job
 from gossamer.model.page import FIRST_STEP, Page, Visit
 from gossamer.model.recipe import Bound
+from gossamer.model.rungs import Rung
 from gossamer.model.url import origin_of, url_key
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import HandBack, Step

@@ -19,11 +19,13 @@ from gossamer.fetch.resolve import Resolver
 from gossamer.gate import Breakers, Places
 from gossamer.gate.memory import MemoryPlaces
 from gossamer.model.fetching import Response
+from gossamer.model.rungs import RUNGS as TABLE
 from gossamer.model.rungs import provider_of
 from gossamer_sandbox.providers import Running, emulate
 from tests.fetch.loopback import NameServer, Site
 from tests.sandbox.providers.recorded import HOST, fill
 
+PROVIDER_RUNGS = {name: rung for name, rung in TABLE.items() if rung.provider}
 # The cheapest rung of each provider.
 RUNGS = ("scrapingbee-standard", "scraperapi", "flaresolverr", "firecrawl")
 PATIENCE = timedelta(seconds=40)

@@ -15,11 +15,12 @@ from gossamer.fetch.providers.scraperapi import WAYS as SCRAPERAPI_WAYS
 from gossamer.fetch.providers.scraperapi import ScraperApi
 from gossamer.fetch.providers.scrapingbee import WAYS as SCRAPINGBEE_WAYS
 from gossamer.fetch.providers.scrapingbee import ScrapingBee
-from gossamer.fetch.providers.seam import Account, Head, Provider, Told
-from gossamer.model.rungs import PROVIDER_RUNGS, PROVIDERS, provider_of
+from gossamer.fetch.providers.seam import Account, Head, ProviderApi, Told
+from gossamer.model.rungs import Lane, provider_of, providers
 from gossamer.model.trouble import Cure, Reason
 from gossamer_sandbox.providers import Kind, Storm, emulate
 from tests.fetch.loopback import Site
+from tests.fetch.providers.conftest import PROVIDER_RUNGS
 from tests.sandbox.providers.asking import Got, call
 from tests.sandbox.providers.recorded import ALL, HOST, IDS, KEY, RECORDED, Recorded, fill
 
@@ -27,7 +28,7 @@ TIMEOUT = timedelta(seconds=60)
 OURS = frozenset(reason for reason in Reason if reason.name.startswith("PROVIDER_"))
 ABOUT_PAGES = [pytest.param(*one, id=name) for one, name in zip(ALL, IDS, strict=True) if one[1].page or one[1].reason]
 WAY = Way("http://127.0.0.1:8118", "a mark", ProxyLimits())
-CLIENTS: dict[str, Provider] = {
+CLIENTS: dict[str, ProviderApi] = {
     "scrapingbee": ScrapingBee("scrapingbee-js", KEY),
     "scraperapi": ScraperApi("scraperapi-js", KEY),
     "flaresolverr": FlareSolverr("http://127.0.0.1:8191", WAY),
@@ -284,12 +285,12 @@ def test_books_that_make_no_sense_are_none(answer: bytes) -> None:
 
 
 def test_every_rung_has_a_provider_and_a_way() -> None:
-    assert PROVIDERS == ("scrapingbee", "scraperapi", "flaresolverr", "firecrawl")
+    assert tuple(providers()) == ("scrapingbee", "scraperapi", "flaresolverr", "firecrawl")
     for name in ("scrapingbee", "scraperapi"):
         ways = SCRAPINGBEE_WAYS if name == "scrapingbee" else SCRAPERAPI_WAYS
         assert [rung for rung in PROVIDER_RUNGS if provider_of(rung) == name] == list(ways)
     assert provider_of("direct") == ""
-    assert all(rung.lane == "http" for rung in PROVIDER_RUNGS.values())
+    assert all(rung.lane is Lane.HTTP for rung in PROVIDER_RUNGS.values())
 
 
 def test_a_busy_provider_is_waited_for_and_a_broken_account_is_climbed_over() -> None:

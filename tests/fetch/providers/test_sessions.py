@@ -14,7 +14,7 @@ from gossamer.fetch.never import NeverVisit
 from gossamer.fetch.providers import Access, ProviderDesk, open_provider
 from gossamer.fetch.providers.seam import Account
 from gossamer.gate.memory import MemoryPlaces
-from gossamer.model.rungs import PROVIDER_RUNGS, provider_of
+from gossamer.model.rungs import provider_of
 from gossamer.model.trouble import Reason
 from gossamer.telemetry import bound, configure
 from gossamer_sandbox.providers import Kind, Storm
@@ -22,7 +22,7 @@ from gossamer_sandbox.providers.flaresolverr import FlareSolverrEmulator
 from gossamer_sandbox.web import SampleWeb, serve
 from gossamer_sandbox.web.visitors import JS, POWERS, PREMIUM
 from tests.fetch.loopback import Name, NameServer, Site, answer
-from tests.fetch.providers.conftest import RUNGS, OpenWay
+from tests.fetch.providers.conftest import PROVIDER_RUNGS, RUNGS, OpenWay
 from tests.sandbox.providers.recorded import HOST, JPEG, PAGE
 
 WEB = SampleWeb(sites=140, seed=1, nasty=1.0, slow_seconds=0.05)

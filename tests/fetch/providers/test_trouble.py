@@ -12,7 +12,7 @@ import pytest
 from gossamer.assembly import start_log
 from gossamer.fetch import FetchError, ProviderBusy, ProviderTrouble
 from gossamer.fetch.errors import ProxyAway
-from gossamer.ledger.prices import USUAL
+from gossamer.ledger.prices import usual_prices
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
 from gossamer.telemetry import get_logger
@@ -48,7 +48,7 @@ async def test_credits_that_are_used_up_are_said_to_be(rung: str, open_way: Open
 
 async def test_what_would_cost_more_than_was_put_aside_is_refused_for_nothing(open_way: OpenWay) -> None:
     """A domain of a class, behind protections: how ScraperAPI adds these up is not published."""
-    worst = {rung: price.worst for rung, price in USUAL.items()}
+    worst = {rung: price.worst for rung, price in usual_prices().items()}
     dearer = {HOST: 30 + 10, "dearest.test": 30 + 10 + 10}
     way = await open_way("scraperapi-premium", worst=worst, options={"dearer": dearer})
     assert (await way.get()).credits == worst["scraperapi-premium"] == 50

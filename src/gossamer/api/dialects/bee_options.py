@@ -8,9 +8,8 @@ from pydantic import ConfigDict, Field
 
 from gossamer.api.scrape import Wanted
 from gossamer.errors import UserError
-from gossamer.model.fetching import DIRECT
 from gossamer.model.fields import Strict
-from gossamer.model.ladders import RUNGS
+from gossamer.model.rungs import DIRECT, RUNGS
 
 _MOST_TIME = 140_000
 _STEALTH = ("stealth", "scrapingbee-stealth", "scraperapi-ultra-js", "scraperapi-ultra")

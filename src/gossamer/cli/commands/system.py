@@ -9,6 +9,7 @@ from gossamer.cli.lazy import lazy_module
 from gossamer.cli.options import JSON, RIGHT
 from gossamer.errors import UserError
 from gossamer.model.account import Right
+from gossamer.model.rungs import Lane
 
 if TYPE_CHECKING:
     from gossamer.cli import accounts, retention, runtime, spending, system
@@ -117,7 +118,7 @@ def show_queue(as_json: bool = JSON) -> None:
 
 @command("system backlog")
 def show_backlog(
-    lane: str = typer.Option("http", "--lane", metavar="LANE", help="Which lane."), as_json: bool = JSON
+    lane: str = typer.Option(Lane.HTTP.value, "--lane", metavar="LANE", help="Which lane."), as_json: bool = JSON
 ) -> None:
     """How many visits of a lane want a worker now, as one number: what an autoscaler goes by.
 

@@ -18,9 +18,8 @@ from gossamer.fetch.errors import FetchError
 from gossamer.fetch.never import NeverVisit
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate.memory import MemoryPlaces
-from gossamer.ledger.methods import provider_name
 from gossamer.model.breaker import Standing, trouble_of
-from gossamer.model.rungs import provider_of
+from gossamer.model.rungs import provider_of, provider_title, providers
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
 
@@ -173,13 +172,14 @@ async def check_providers(settings: Settings) -> list[Finding]:
 async def _account(settings: Settings, name: str) -> Finding:
     from gossamer.fetch.providers import Unread  # the client is large, and only needed where there is a provider
 
-    title, setting = provider_name(name), f"GOSSAMER_{name.upper()}_KEY"
+    row = providers()[name]
+    title, step = row.title, f"Correct {row.access.variable}." if row.access else "Look at its row."
     clock = SteadyClock()
     try:
         account = await provider_desk(settings, clock, MemoryPlaces(clock), "doctor").read_books(name)
     except Unread as error:
         if str(error) in _REFUSED:
-            return fail("providers", f"{title} does not accept the key ({error}).", f"Correct {setting}.")
+            return fail("providers", f"{title} does not accept the key ({error}).", step)
         return warn("providers", f"The account at {title} cannot be read: {error}.", "Look at its status page.")
     if account is None:
         return ok("providers", f"{title} is set up. It has no account that could be looked at.")
@@ -193,7 +193,7 @@ async def _account(settings: Settings, name: str) -> Finding:
 def _breaker(name: str, standing: Standing) -> list[Finding]:
     if not standing.open:
         return []
-    said = f"{provider_name(name)} has not worked for {formatting.duration(standing.down)}"
+    said = f"{provider_title(name)} has not worked for {formatting.duration(standing.down)}"
     step = "Once it is mended, resume what has paused: 'gossamer job list'."
     return [warn("providers", f"{said}: {trouble_of(standing).sentence}.", step)]
 

@@ -1,6 +1,6 @@
 """What a process knows of the providers of this installation: made once, asked for a session by every visit."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -13,20 +13,16 @@ from gossamer.fetch.errors import ProviderUnusable
 from gossamer.fetch.forward import ForwardProxy, Way
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.never import NOTHING, NeverVisit
-from gossamer.fetch.providers import firecrawl, scraperapi, scrapingbee
-from gossamer.fetch.providers.firecrawl import Firecrawl
-from gossamer.fetch.providers.flaresolverr import FlareSolverr
 from gossamer.fetch.providers.fuse import Fuse
 from gossamer.fetch.providers.line import Line
-from gossamer.fetch.providers.scraperapi import ScraperApi
-from gossamer.fetch.providers.scrapingbee import ScrapingBee
-from gossamer.fetch.providers.seam import Account, Provider
+from gossamer.fetch.providers.seam import Account, Opener, ProviderApi, Wish
 from gossamer.fetch.providers.seats import Seats
 from gossamer.fetch.providers.session import ProviderSession
 from gossamer.gate import Breakers, Places
 from gossamer.gate.breakers import NoBreakers
 from gossamer.model.breaker import OWN_SERVER, PROVIDER
-from gossamer.model.rungs import OWN_SERVERS, PROVIDER_RUNGS, provider_of, whose_line
+from gossamer.model.registry import resolve
+from gossamer.model.rungs import RUNGS, Provider, job_of_key, provider_of, providers
 
 _PATIENCE = timedelta(seconds=20)  # with seats that are all taken
 _BELIEVED = timedelta(minutes=5)  # see Fuse
@@ -48,40 +44,6 @@ class OwnKey:
 
     whose: str
     key: str = field(repr=False)
-
-
-_Make = Callable[[str, Access, int | None], Provider]
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    make: _Make | None  # None: its browser goes out through us
-    url: str
-    missing: Callable[[Access], str]  # the setting without which it cannot be used
-
-
-def _key_of(name: str) -> Callable[[Access], str]:
-    return lambda access: "" if access.key else f"GOSSAMER_{name}_KEY"
-
-
-def _scrapingbee(rung: str, access: Access, session: int | None) -> Provider:
-    return ScrapingBee(rung, access.key, access.url, session)
-
-
-def _scraperapi(rung: str, access: Access, session: int | None) -> Provider:
-    return ScraperApi(rung, access.key, access.url, session, access.worst.get(rung))
-
-
-def _firecrawl(rung: str, access: Access, session: int | None) -> Provider:
-    return Firecrawl(rung, access.key, access.url, session)
-
-
-_KNOWN: Mapping[str, _Known] = {
-    "scrapingbee": _Known(_scrapingbee, scrapingbee.URL, _key_of("SCRAPINGBEE")),
-    "scraperapi": _Known(_scraperapi, scraperapi.URL, _key_of("SCRAPERAPI")),
-    "flaresolverr": _Known(None, "", lambda access: "" if access.url else "GOSSAMER_FLARESOLVERR_URL"),
-    "firecrawl": _Known(_firecrawl, firecrawl.URL, _key_of("FIRECRAWL")),
-}
 
 
 class ProviderDesk:
@@ -123,24 +85,21 @@ class ProviderDesk:
     @property
     def rungs(self) -> tuple[str, ...]:
         """Those that can be used here, cheapest first within a provider."""
-        return tuple(rung for rung in PROVIDER_RUNGS if not self._missing(provider_of(rung)))
+        return tuple(name for name, rung in RUNGS.items() if rung.provider and not self._missing(rung.provider))
 
     def session(
         self, rung: str, guard: Guard, session: int | None = None, own: OwnKey | None = None
     ) -> ProviderSession:
         """A Fetcher for one visit. With a `session` its calls come from one address, as far as the provider can."""
-        name = provider_of(rung)
+        row = _provider(rung)
         access = self._access_to(rung, own)
-        make = _KNOWN[name].make
         way: Way | None = None
-        if make is not None:
-            provider = make(rung, access, session)
-        elif self._forward is not None:
+        if row.is_browser:
+            if self._forward is None:
+                raise RuntimeError(f"{row.name} without a forward proxy")
             way = self._forward.open_way()
-            provider = FlareSolverr(access.url, way)
-        else:
-            raise RuntimeError(f"{name} without a forward proxy")
-        line = self._line(name, own)
+        provider = _make(row, Wish(rung, access.key, access.url, session, access.worst.get(rung), way))
+        line = self._line(row.name, own)
         return ProviderSession(rung, provider, line, guard, self._never_send, self._clock, self._patience, way)
 
     def resting(self, rung: str, own: OwnKey | None = None) -> ProviderUnusable | None:
@@ -150,7 +109,7 @@ class ProviderDesk:
 
     def forget(self, known: Collection[str]) -> None:
         """Hang up the lines of those who had a key of their own and are not among the `known` any more."""
-        gone = [name for name in self._lines if (whose := whose_line(name)) and whose not in known]
+        gone = [name for name in self._lines if (whose := job_of_key(name)) and whose not in known]
         for name in gone:
             del self._lines[name]
 
@@ -164,42 +123,57 @@ class ProviderDesk:
         books = self._books(provider)
         return await self._line(provider).read_books(books) if books else None
 
-    def _books(self, provider: str) -> Provider | None:
-        rung = next(name for name in PROVIDER_RUNGS if provider_of(name) == provider)
-        access, make = self._access_to(rung), _KNOWN[provider].make
-        return make(rung, access, None) if make else None
+    def _books(self, provider: str) -> ProviderApi | None:
+        """Asked on its first rung. A browser has no account, and needs a way out."""
+        rung = next(name for name in RUNGS if provider_of(name) == provider)
+        access, row = self._access_to(rung), providers()[provider]
+        return None if row.is_browser else _make(row, Wish(rung, access.key, access.url, worst=access.worst.get(rung)))
 
     def _access_to(self, rung: str, own: OwnKey | None = None) -> Access:
-        name = provider_of(rung)
+        row = _provider(rung)
         if own is not None:
-            return replace(self._access.get(name, Access()), key=own.key)
-        missing = self._missing(name)
+            return replace(self._access.get(row.name, Access()), key=own.key)
+        missing = self._missing(row)
         if missing:
             raise UserError(
                 "provider.missing",
                 f"The rung {rung} cannot be used here: {missing} is not set.",
                 hint="Set it in the environment, or choose another mode. See docs/howto/use-a-provider.md.",
             )
-        return self._access[name]
+        return self._access.get(row.name, Access())
 
-    def _missing(self, provider: str) -> str:
-        return _KNOWN[provider].missing(self._access.get(provider, Access()))
+    def _missing(self, row: Provider) -> str:
+        """The setting without which it cannot be used."""
+        access = self._access.get(row.name, Access())
+        given = ((row.key, access.key), (row.address, access.url))
+        return next((one.variable for one, value in given if one and one.is_required and not value), "")
 
     def _line(self, provider: str, own: OwnKey | None = None) -> Line:
         name = _line_name(provider, own)
         line = self._lines.get(name)
         if line is None:
-            access = self._access.get(provider, Access())
+            row, access = providers()[provider], self._access.get(provider, Access())
             most = min(self._at_once, access.at_once or self._at_once)
             seats = Seats(self._places, f"provider:{name}", self._holder, most)
-            url = access.url or _KNOWN[provider].url
             self._runtime = self._runtime or Runtime(workers=1)
-            fuse = Fuse(
-                self._breakers, name, OWN_SERVER if name in OWN_SERVERS else PROVIDER, self._clock, self._believed
-            )
+            rule = OWN_SERVER if row.is_own_server else PROVIDER
+            fuse = Fuse(self._breakers, name, rule, self._clock, self._believed)
+            url = access.url or row.url
             line = Line(seats, fuse, self._clock, url, most, self._runtime, proxy=self._proxy, trust=self._trust)
             self._lines[name] = line
         return line
+
+
+def _provider(rung: str) -> Provider:
+    row = RUNGS[rung].provider
+    if row is None:
+        raise RuntimeError(f"{rung} has no provider")
+    return row
+
+
+def _make(row: Provider, wish: Wish) -> ProviderApi:
+    make: Opener = resolve(row.opener)
+    return make(wish)
 
 
 def _line_name(provider: str, own: OwnKey | None) -> str:

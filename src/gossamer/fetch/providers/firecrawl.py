@@ -9,10 +9,9 @@ from typing import Any
 import orjson
 
 from gossamer.fetch.providers.reading import document_in, failed, whole
-from gossamer.fetch.providers.seam import Account, Call, Head, Told
+from gossamer.fetch.providers.seam import Account, Call, Head, Told, Wish
+from gossamer.model.rungs import FIRECRAWL
 from gossamer.model.trouble import Reason
-
-URL = "https://api.firecrawl.dev/v2"
 
 _MARGIN = timedelta(seconds=15)
 _SHORTEST, _LONGEST = timedelta(seconds=1), timedelta(seconds=300)
@@ -39,16 +38,20 @@ _FAILURES = {
 _FREE = frozenset({400, 401, 402, 403, 429})
 
 
-class Firecrawl:
-    """A Provider that keeps books."""
+def open_firecrawl(wish: Wish) -> "Firecrawl":
+    return Firecrawl(wish.rung, wish.key, wish.url, wish.session)
 
-    name = "firecrawl"
-    title = "Firecrawl"
+
+class Firecrawl:
+    """A ProviderApi with an account."""
+
+    name = FIRECRAWL.name
+    title = FIRECRAWL.title
     wraps = True
     most = None  # no such limit can be named
 
     def __init__(self, rung: str, key: str, url: str = "", session: int | None = None) -> None:
-        self._url = (url or URL).rstrip("/")
+        self._url = (url or FIRECRAWL.url).rstrip("/")
         self._headers = {"Authorization": f"Bearer {key}"}
         self._options = _ASKED | _NO_PDF["v1" if self._url.endswith("/v1") else "v2"]
 

@@ -17,7 +17,8 @@ import orjson
 from gossamer.fetch.errors import FetchError
 from gossamer.fetch.forward import Way
 from gossamer.fetch.providers.reading import document_in, failed
-from gossamer.fetch.providers.seam import Call, Head, Told
+from gossamer.fetch.providers.seam import Call, Head, Told, Wish
+from gossamer.model.rungs import FLARESOLVERR
 from gossamer.model.trouble import Reason, Trouble
 
 _START = timedelta(seconds=20)  # of the browser, which is not part of its time limit
@@ -46,11 +47,17 @@ _WORDED = (
 )
 
 
-class FlareSolverr:
-    """A Provider without an account: nothing is charged."""
+def open_flaresolverr(wish: Wish) -> "FlareSolverr":
+    if wish.way is None:
+        raise RuntimeError("FlareSolverr without a forward proxy")
+    return FlareSolverr(wish.url, wish.way)
 
-    name = "flaresolverr"
-    title = "FlareSolverr"
+
+class FlareSolverr:
+    """A ProviderApi without an account: nothing is charged."""
+
+    name = FLARESOLVERR.name
+    title = FLARESOLVERR.title
     wraps = True
 
     def __init__(self, url: str, way: Way) -> None:

@@ -20,7 +20,7 @@ from gossamer.fetch.body import BodyLimit, read_body, read_headers
 from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProxyAway, translate
 from gossamer.fetch.providers.fuse import Fuse
 from gossamer.fetch.providers.reading import failed
-from gossamer.fetch.providers.seam import Account, Books, Call, Checked, Provider
+from gossamer.fetch.providers.seam import Account, Books, Call, Checked, ProviderApi
 from gossamer.fetch.providers.seats import Seats
 from gossamer.model.trouble import Reason
 from gossamer.telemetry import get_logger
@@ -92,7 +92,7 @@ class Line:
             return self._client.post(call.url, headers=call.headers, body=call.body, timeout=timeout)
         return self._client.get(call.url, headers=call.headers, timeout=timeout)
 
-    async def learn(self, provider: Provider) -> None:
+    async def learn(self, provider: ProviderApi) -> None:
         """Before a call: ask for the limit if nobody knows it yet, and forget a refusal that was long ago."""
         if self._raise_at is not None and self._clock.monotonic() >= self._raise_at:
             self._raise_at = None
@@ -100,7 +100,7 @@ class Line:
         if self._known is None:
             await self._ask(provider)
 
-    async def check(self, provider: Provider) -> None:
+    async def check(self, provider: ProviderApi) -> None:
         """Before a call: make sure that a server which can be asked is there. Raises ProviderTrouble if it is not.
 
         What it says does not matter: older ones do not know the question.
@@ -110,7 +110,7 @@ class Line:
         async with self.send(provider.ask_health(), HEALTH_TIMEOUT):
             self._heard = self._clock.monotonic()
 
-    async def too_many(self, provider: Provider) -> None:
+    async def too_many(self, provider: ProviderApi) -> None:
         """The provider refused a call because others were running."""
         running, before = self.seats.taken, self.seats.limit
         await self._ask(provider)
@@ -119,7 +119,7 @@ class Line:
             self._raise_at = self._clock.monotonic() + _ASK_AGAIN
             self._set_limit(provider, max(1, running))
 
-    async def _ask(self, provider: Provider) -> None:
+    async def _ask(self, provider: ProviderApi) -> None:
         if not isinstance(provider, Books):
             return
         async with self._asking:
@@ -131,7 +131,7 @@ class Line:
                 self._known = min(self._most, account.at_once)
                 self._set_limit(provider, self._known)
 
-    async def account(self, provider: Provider) -> Account | None:
+    async def account(self, provider: ProviderApi) -> Account | None:
         """What the books say; None if they cannot be read."""
         try:
             return await self.read_books(provider)
@@ -139,7 +139,7 @@ class Line:
             log.warning("provider.account_unread", provider=provider.name, why=str(error))
             return None
 
-    async def read_books(self, provider: Provider) -> Account | None:
+    async def read_books(self, provider: ProviderApi) -> Account | None:
         """The same; None if there are none. Raises Unread."""
         if not isinstance(provider, Books):
             return None
@@ -153,7 +153,7 @@ class Line:
         except ValueError as error:
             raise Unread(str(error)) from error
 
-    async def meant_by(self, provider: Provider, error: FetchError) -> FetchError:
+    async def meant_by(self, provider: ProviderApi, error: FetchError) -> FetchError:
         """What to raise for it. One who was told what a call may cost refuses dearer ones as if the credits were used
         up: then its books say which of the two it is. If they do not, a person has to look."""
         refused = error.trouble.reason is Reason.PROVIDER_CREDITS
@@ -172,13 +172,13 @@ class Line:
                 raise ValueError(f"HTTP {status}")
             return await read_body(arrived, read_headers(arrived), BodyLimit(_ACCOUNT_BYTES))
 
-    def _set_limit(self, provider: Provider, limit: int) -> None:
+    def _set_limit(self, provider: ProviderApi, limit: int) -> None:
         if limit != self.seats.limit:
             self.seats.set_limit(limit)
             log.info("provider.limit_learned", provider=provider.name, limit=limit)
 
 
-def broken(provider: Provider, error: Exception, timeout: timedelta) -> FetchError:
+def broken(provider: ProviderApi, error: Exception, timeout: timedelta) -> FetchError:
     """A call that did not come to its end, by an exception of CLIENT_ERRORS. What was never sent costs nothing."""
     told = translate(error, connect_timeout=CONNECT_TIMEOUT, timeout=timeout)
     reason = told.trouble.reason

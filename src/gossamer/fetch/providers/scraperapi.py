@@ -9,10 +9,9 @@ from datetime import timedelta
 from urllib.parse import urlencode, urlsplit
 
 from gossamer.fetch.providers.reading import count_of, document_in, failed, number_in, of_the_page, status_in, whole
-from gossamer.fetch.providers.seam import Account, Call, Head, Told
+from gossamer.fetch.providers.seam import Account, Call, Head, Told, Wish
+from gossamer.model.rungs import SCRAPERAPI
 from gossamer.model.trouble import Reason
-
-URL = "https://api.scraperapi.com"
 
 WAYS: Mapping[str, Mapping[str, str]] = {
     "scraperapi": {"render": "false"},
@@ -38,18 +37,22 @@ _FAILURES = {
 }
 
 
-class ScraperApi:
-    """A Provider that keeps books."""
+def open_scraperapi(wish: Wish) -> "ScraperApi":
+    return ScraperApi(wish.rung, wish.key, wish.url, wish.session, wish.worst)
 
-    name = "scraperapi"
-    title = "ScraperAPI"
+
+class ScraperApi:
+    """A ProviderApi with an account."""
+
+    name = SCRAPERAPI.name
+    title = SCRAPERAPI.title
     wraps = False
 
     def __init__(self, rung: str, key: str, url: str = "", session: int | None = None, most: int | None = None) -> None:
         """A call that would cost more than `most` credits is refused by them, for nothing."""
         self._way = WAYS[rung]
         self.most = most
-        self._url = (url or URL).rstrip("/")
+        self._url = (url or SCRAPERAPI.url).rstrip("/")
         self._key = key
         self._session = session if rung in _STICKY else None
 

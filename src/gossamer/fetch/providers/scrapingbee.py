@@ -9,10 +9,9 @@ from urllib.parse import urlencode
 
 from gossamer.fetch.errors import FetchError
 from gossamer.fetch.providers.reading import count_of, document_in, failed, number_in, of_the_page, whole
-from gossamer.fetch.providers.seam import Account, Call, Head, Told
+from gossamer.fetch.providers.seam import Account, Call, Head, Told, Wish
+from gossamer.model.rungs import SCRAPINGBEE
 from gossamer.model.trouble import Reason, Trouble
-
-URL = "https://app.scrapingbee.com/api/v1"
 
 # JavaScript is their default and five times the price: it is said in every call.
 _PLAIN = {"render_js": "false"}
@@ -44,17 +43,21 @@ _FAILURES = {
 }
 
 
-class ScrapingBee:
-    """A Provider that keeps books."""
+def open_scrapingbee(wish: Wish) -> "ScrapingBee":
+    return ScrapingBee(wish.rung, wish.key, wish.url, wish.session)
 
-    name = "scrapingbee"
-    title = "ScrapingBee"
+
+class ScrapingBee:
+    """A ProviderApi with an account."""
+
+    name = SCRAPINGBEE.name
+    title = SCRAPINGBEE.title
     wraps = False
     most = None  # no such limit can be named
 
     def __init__(self, rung: str, key: str, url: str = "", session: int | None = None) -> None:
         self._way = WAYS[rung]
-        self._url = (url or URL).rstrip("/")
+        self._url = (url or SCRAPINGBEE.url).rstrip("/")
         self._headers = {"Authorization": f"Bearer {key}"}
         self._session = session
 

@@ -1,13 +1,16 @@
-"""What the session asks of every provider: how a call is written, and what an answer means. Pure, both ways.
+"""The seam of providers: how a call is written, and what an answer means. Pure, both ways.
 
-A new provider is one file with one class; the session does the talking, so that limits, money and names that must not
-be sent are looked at in one place.
+A provider is a row of `model/rungs.py` and a file with one class and the function that makes it, which the row names as
+its `opener`. The session does the talking, so that limits, money and names that must not be sent are checked in one
+place.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from gossamer.fetch.forward import Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Account:
     renews: str = ""
 
 
-class Provider(Protocol):
+class ProviderApi(Protocol):
     """One provider on one rung, for one visit."""
 
     name: str
@@ -73,6 +76,21 @@ class Provider(Protocol):
     def read(self, head: Head, body: bytes) -> Told:
         """What is said in all. Raises FetchError without a page, ProviderTrouble where that is not the page's fault."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the class of a provider is made for: one visit on one of its rungs."""
+
+    rung: str
+    key: str = field(default="", repr=False)
+    url: str = ""  # empty: the provider's own
+    session: int | None = None  # calls with the same number come from one address, as far as the provider can
+    worst: int | None = None  # credits that are reserved for a call
+    way: Way | None = None  # out through our forward proxy, for one that is a browser
+
+
+Opener: TypeAlias = Callable[[Wish], ProviderApi]
 
 
 @runtime_checkable

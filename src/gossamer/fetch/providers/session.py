@@ -18,7 +18,7 @@ from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.never import NeverVisit
 from gossamer.fetch.providers.line import HEALTH_TIMEOUT, Line, broken
 from gossamer.fetch.providers.reading import failed
-from gossamer.fetch.providers.seam import Head, Provider, Told
+from gossamer.fetch.providers.seam import Head, ProviderApi, Told
 from gossamer.fetch.providers.seats import NoSeat
 from gossamer.fetch.rung import Accept, Before, Sink
 from gossamer.model.fetching import Request, Response
@@ -39,7 +39,7 @@ class ProviderSession:
     def __init__(
         self,
         rung: str,
-        provider: Provider,
+        provider: ProviderApi,
         line: Line,
         guard: Guard,
         never_send: NeverVisit,
