@@ -6,7 +6,10 @@ columns, JSON, options, names of commands, exit codes and the sentences that req
 around them may change.
 """
 
+from pathlib import Path
 from typing import Literal
+
+TRANSCRIPTS = Path(__file__).parent / "transcripts"
 
 Level = Literal["exact", "facts"]
 

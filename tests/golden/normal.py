@@ -121,14 +121,23 @@ _FACT = re.compile(
 _HEAD_CELL = re.compile(r"[A-Z][A-Za-z.]*(?: [A-Za-z]+){0,2}")
 
 
-def facts(text: str, sentences: Iterable[str] = ()) -> list[str]:
+_JSON = re.compile(r"^[\[{]$", re.MULTILINE)
+# What they hold is prose.
+_SENTENCES = ("detail", "hint", "command_hint", "message", "description", "title")
+
+
+def facts(text: str, sentences: Iterable[re.Pattern[str]] = ()) -> list[str]:
     """What must not change when wording does: JSON and CSV whole, else figures, columns, options, addresses, commands
     and the quoted sentences."""
-    try:
-        return [json.dumps(json.loads(text), sort_keys=True)]
-    except ValueError:
-        pass
-    found = [f"says: {sentence}" for sentence in sentences if re.search(sentence, text)]
+    found = [f"says: {sentence.pattern}" for sentence in sentences if sentence.search(text)]
+    if begin := _JSON.search(text):
+        try:
+            value, end = json.JSONDecoder().raw_decode(text, begin.start())
+        except ValueError:
+            pass
+        else:
+            whole = json.dumps(_facts_of(value), sort_keys=True, ensure_ascii=False)
+            return [*found, *facts(text[: begin.start()]), whole, *facts(text[end:])]
     for line in text.splitlines():
         cells = re.split(r" {2,}", line.strip())
         if len(cells) >= 3 and all(_HEAD_CELL.fullmatch(cell) for cell in cells):
@@ -138,6 +147,18 @@ def facts(text: str, sentences: Iterable[str] = ()) -> list[str]:
         else:
             found += [one.strip(".,:;'") for one in _FACT.findall(line)]
     return found
+
+
+def _facts_of(value: Any) -> Any:
+    match value:
+        case dict():
+            return {
+                name: facts(inner) if name in _SENTENCES and isinstance(inner, str) else _facts_of(inner)
+                for name, inner in value.items()
+            }
+        case list():
+            return [_facts_of(inner) for inner in value]
+    return value
 
 
 def openapi_facts(value: Any) -> Any:

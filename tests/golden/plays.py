@@ -13,8 +13,6 @@ from tests.golden.story import story
 from tests.golden.takes import Take, transcript
 from tests.stories.program import Terminal
 
-TRANSCRIPTS = Path(__file__).parent / "transcripts"
-
 Files = dict[str, str]  # name of a file in `transcripts` -> its text
 
 

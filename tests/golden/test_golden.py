@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden import LEVEL, Level
+from tests.golden import LEVEL, TRANSCRIPTS, Level
 from tests.golden.normal import facts, openapi_facts
-from tests.golden.plays import PLAYS, TRANSCRIPTS
+from tests.golden.plays import PLAYS
+from tests.quoted import quoted
 
 
 @pytest.mark.parametrize("play", PLAYS)
@@ -39,29 +40,31 @@ def reduced(name: str, text: str, level: Level) -> list[str]:
             for where, part in parts
             if not where.endswith((" summary", " description"))
         ]
-    found = []
+    found, sentences = [], [one.pattern for one in quoted()]
     for part in text.split("\n$ "):
         command, _, said = part.partition("\n")
-        out, _, code = said.rpartition("[exit ")
-        found += [f"$ {command}", *facts(out), f"[exit {code.strip()}"]
+        out, _, ended = said.rpartition("[")
+        found += [f"$ {command}", *facts(out, sentences), f"[{ended.strip()}"]
     return found
 
 
-PAUSED = """$ gossamer job pause last
+STARTED = """$ gossamer job start last
 Paused at 2,400/5,000 domains (48%). Resume anytime with 'gossamer job resume abc'.
+It runs in the background. Look with 'gossamer job status abc'.
 [exit 0]
 """
 
 
-def test_the_level_of_facts_lets_words_change_and_nothing_else() -> None:
+def test_the_level_of_facts_lets_words_change_that_nobody_asked_for() -> None:
     def same(changed: str) -> bool:
-        return not compare("x.txt", PAUSED, changed, "facts")
+        return not compare("x.txt", STARTED, changed, "facts")
 
-    assert same(PAUSED.replace("Resume anytime with", "Go on with"))
-    assert not same(PAUSED.replace("2,400", "2,401"))
-    assert not same(PAUSED.replace("exit 0", "exit 1"))
-    assert not same(PAUSED.replace("gossamer job resume", "gossamer job start"))
-    assert compare("x.txt", PAUSED, PAUSED.replace("anytime", "whenever"), "exact")
+    assert same(STARTED.replace("It runs in the background. Look", "Working in the background; look"))
+    assert not same(STARTED.replace("Resume anytime", "Go on"))
+    assert not same(STARTED.replace("2,400", "2,401"))
+    assert not same(STARTED.replace("exit 0", "exit 1"))
+    assert not same(STARTED.replace("gossamer job status", "gossamer job show"))
+    assert compare("x.txt", STARTED, STARTED.replace("It runs", "Runs"), "exact")
 
 
 def test_the_level_of_facts_keeps_columns_and_data_whole() -> None:
@@ -69,6 +72,11 @@ def test_the_level_of_facts_keeps_columns_and_data_whole() -> None:
     assert compare("x.txt", table, table.replace("Retries", "Tries"), "facts")
     data = '$ gossamer job list --json\n{\n  "name": "Demo"\n}\n[exit 0]\n'
     assert compare("x.txt", data, data.replace("Demo", "Test"), "facts")
+    problem = (
+        '$ GET /v1/jobs/x\n{\n  "code": "job.not_found",\n  "hint": "See GET /v1/jobs."\n}\n[404 application/json]\n'
+    )
+    assert not compare("x.txt", problem, problem.replace("See", "Look at"), "facts")
+    assert compare("x.txt", problem, problem.replace("not_found", "missing"), "facts")
     rows = "$ gossamer job cost-report last\ndomain,urls,credits,usd\na.test,7,0,0.0\n[exit 0]\n"
     assert compare("x.txt", rows, rows.replace("credits", "points"), "facts")
 
