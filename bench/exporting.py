@@ -23,9 +23,8 @@ from gossamer.clock import SystemClock
 from gossamer.db.database import open_database
 from gossamer.export.formats import FORMATS
 from gossamer.export.make import Order, expected, make_file
-from gossamer.export.results import RESULTS
-from gossamer.export.types import TABLES
 from gossamer.export.write import write_file
+from gossamer.recipes.prospect.tables import RESULTS, TABLES
 from gossamer.store import jobs
 
 # What one gets without asking; with a client's domain, the columns that are about it follow.
@@ -54,7 +53,7 @@ async def _ours(url: str, job_id: UUID, table: str, form: str, out: Path) -> Non
     database = open_database(url, SystemClock(), cache_kb=2_000)  # as the exporter has it
     job = await database.read(jobs.get, job_id)
     assert job
-    order = Order(job, TABLES[table], FORMATS[form])
+    order = Order(job, {one.name: one for one in TABLES}[table], FORMATS[form])
     total = await expected(database, order)
     await write_file(out, make_file(database, order, lambda _: None, lines_expected=total, folder=out.parent))
     await database.close()

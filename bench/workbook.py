@@ -19,9 +19,10 @@ from bench.large_home import fill_home
 from bench.running import environment, largest_memory, run
 from gossamer.clock import SystemClock
 from gossamer.db.database import open_database
-from gossamer.export.overview import MATCHES
 from gossamer.export.workbook import write_workbook
 from gossamer.recipes.base import Asked, Looks
+from gossamer.recipes.prospect import MATCH
+from gossamer.recipes.prospect.tables import RESULTS
 from gossamer.store import jobs
 
 ROWS = 100_000
@@ -77,14 +78,14 @@ async def _ours(path: Path, job_id: UUID, out: Path) -> None:
     database = open_database(f"sqlite:///{path}", SystemClock())
     job = await database.read(jobs.get, job_id)
     assert job
-    await write_workbook(out, database, Asked(job, MATCHES), Looks())
+    await write_workbook(out, database, RESULTS, Asked(job, MATCH.columns), Looks())
     await database.close()
 
 
 def _bare(path: Path, job_id: UUID, out: str) -> None:
     from xlsxwriter import Workbook
 
-    names = [column.name for column in MATCHES]
+    names = [column.name for column in MATCH.columns]
     workbook = Workbook(out, {"constant_memory": True, "strings_to_urls": False, "strings_to_formulas": False})
     sheet = workbook.add_worksheet("Matches")
     sheet.write_row(0, 0, names)

@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from gossamer.export.results import RESULTS
-from gossamer.export.types import TABLES
 from gossamer.model.states import JOB_MOVES, SITE_MOVES, VISIT_MOVES, JobState, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason
 from gossamer.recipes.base import Table
+from gossamer.recipes.prospect.tables import RESULTS, TABLES
 from gossamer.settings import Settings
 from gossamer.settings.files import PREFIX
 
@@ -175,7 +174,7 @@ def test_the_header_line_is_that_of_the_file(page: Path) -> None:
     assert f"\n{header}\n" in read(page), f"{page.name} shows another header line"
 
 
-@pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_every_column_of_an_export_is_explained(table: Table) -> None:
     explained = {name for cell in first_cells(REFERENCE / "files.md") for name in (cell, *CODE.findall(cell))}
     missing = [column.name for column in table.columns if column.name not in explained]

@@ -86,3 +86,8 @@ class FrozenClock:
 def milliseconds(at: datetime) -> int:
     """Since 1970, as the rows keep moments of which there are many."""
     return round(at.timestamp() * 1000)
+
+
+def iso(at: datetime | None) -> str | None:
+    """An instant as it stands in files: ISO 8601, UTC, to the second."""
+    return None if at is None else f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

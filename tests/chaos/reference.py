@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from gossamer.export.results import RESULTS
+from gossamer.recipes.prospect.tables import RESULTS
 from gossamer_sandbox.web.proof import forbidden_requests, read_log, smallest_gaps
 from tests.chaos.ground import PROCESSES, Ground
 from tests.stories.program import Terminal, Web

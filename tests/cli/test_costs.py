@@ -23,8 +23,8 @@ from gossamer.cli.system import metrics
 from gossamer.db.tables_money import budgets as rows
 from gossamer.errors import UserError
 from gossamer.export.asking import order_of, request_of
-from gossamer.export.bill import Bill, Method
 from gossamer.intake import control
+from gossamer.ledger.bill import Bill, Method
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.alert import AlertKind
 from gossamer.model.experience import Experience

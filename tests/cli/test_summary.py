@@ -18,16 +18,15 @@ from gossamer.db import tables
 from gossamer.db.database import SqliteDatabase
 from gossamer.db.schema import upgrade
 from gossamer.errors import UserError
-from gossamer.export.errors import ERRORS
-from gossamer.export.overview import survey
-from gossamer.export.pages import PAGES
-from gossamer.export.prospects import COLUMNS
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason
 from gossamer.questions.conditions import Conditions
 from gossamer.recipes.base import Asked
+from gossamer.recipes.prospect import PROSPECT
+from gossamer.recipes.prospect.survey import ProspectSurvey
+from gossamer.recipes.tables import ERRORS, PAGES
 from gossamer.retain.delete import delete_job
 from gossamer.settings import Settings
 from gossamer.store import jobs
@@ -45,9 +44,12 @@ ROWS = [
 @pytest.mark.parametrize("width", [60, 80, 100])
 async def test_a_screen_has_everything_and_fits(database: AnyDatabase, width: int) -> None:
     job = await job_with(database, ROWS, failed=["down.test"])
-    overview = await survey(database, Asked(job, COLUMNS))
+    survey = ProspectSurvey(database, Asked(job, ()))
+    overview, found = await survey.read(), survey.screen()
     told = "12 requests to 3 domains; smallest gap 1.02 s (a.test); no disallowed address was requested."
-    lines = [part for line in screen(overview, "running", [told], width) for part in line.plain.splitlines() or [""]]
+    lines = [
+        part for line in screen(overview, found, "running", [told], width) for part in line.plain.splitlines() or [""]
+    ]
     assert all(cell_len(line) <= width for line in lines)
     assert len(lines) < 40
     words = " ".join(" ".join(lines).split())
@@ -62,8 +64,9 @@ async def test_without_a_client_nothing_is_called_unlinked(database: AnyDatabase
     rows = [match("a.test", "x", "CRM", verdict="unlinked" if client else "")]
     job = await job_with(database, rows)
     job = replace(job, params={**job.params, "client_domains": client})
-    overview = await survey(database, Asked(job, COLUMNS))
-    text = "\n".join(line.plain for line in screen(overview, "completed", [], 100))
+    survey = ProspectSurvey(database, Asked(job, ()))
+    overview, found = await survey.read(), survey.screen()
+    text = "\n".join(line.plain for line in screen(overview, found, "completed", [], 100))
     assert f"1 prospect with {'unlinked ' * bool(client)}mentions" in text
     assert f"Score  {said}" in text
     assert ("nlinked" in text) is bool(client)
@@ -124,8 +127,8 @@ def test_the_summary_as_json_and_as_a_page(home: tuple[Path, str]) -> None:
     assert nowhere.endswith("does not exist. Choose another place with --html.\n")
 
 
-def conditions(**typed_in: Any) -> Conditions:
-    return Conditions(**typed_in)
+def conditions(domain: str = "", *, unlinked_only: bool = False, **values: str) -> Conditions:
+    return Conditions(domain, values, ("verdict",) if unlinked_only else ())
 
 
 async def test_conditions_that_no_row_can_meet_are_refused(database: AnyDatabase) -> None:
@@ -139,9 +142,9 @@ async def test_conditions_that_no_row_can_meet_are_refused(database: AnyDatabase
     }
     for code, one in refused.items():
         with pytest.raises(UserError) as error:
-            one.where(job)
+            one.where(job, PROSPECT)
         assert error.value.code == code
-    assert conditions(keyword=" crm ").where(job).keyword == "CRM"
+    assert conditions(keyword=" crm ").where(job, PROSPECT).values == {"keyword": "CRM"}
     assert await database.read(jobs.get, job.id)
 
 
@@ -161,14 +164,15 @@ async def test_what_is_left_out_is_left_out_of_every_number(database: AnyDatabas
     rows = [match("a.test", "x"), match("b.test", "y"), match("b.test", "z")]
     gone = ["down.test", "gone.test"]
     job = await job_with(database, rows, failed=gone, failed_pages={"b.test": 2, "a.test": 1})
-    whole = await survey(database, Asked(job, COLUMNS))
+    whole = await ProspectSurvey(database, Asked(job, ())).read()
     assert (whole.progress.sites_total, whole.progress.sites_failed, whole.progress.pages_done) == (4, 2, 3)
     excluded = frozenset({"b.test", "gone.test"})
-    seen = await survey(database, Asked(job, COLUMNS, excluded=excluded))
+    survey = ProspectSurvey(database, Asked(job, (), excluded=excluded))
+    seen = await survey.read()
     progress = seen.progress
     assert (progress.sites_total, progress.sites_done, progress.sites_failed) == (2, 1, 1)
     assert (progress.pages_done, progress.pages_failed, progress.bytes_in) == (1, 1, 10)
-    assert (seen.matches, seen.excluded, seen.reasons, seen.sizes) == (
+    assert (survey.answer().found["matches"], seen.excluded, seen.reasons, seen.sizes) == (
         1,
         2,
         ((Reason.DNS, 1),),

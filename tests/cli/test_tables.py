@@ -9,12 +9,14 @@ import orjson
 import pytest
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from gossamer.cli import formatting, job_audit, job_results, job_show, tables
 from gossamer.cli.job_audit import politeness_summary
 from gossamer.cli.runtime import say
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import Reason, Trouble
+from gossamer.recipes.prospect import PROSPECT
 from gossamer.store.sites import SiteSummary
 from gossamer.work.manners import DomainManners, Gap
 
@@ -38,6 +40,14 @@ def site(state: SiteState, reason: Reason | None = None) -> SiteSummary:
     return SiteSummary("a-rather-long-name-of-a-site.example", state, trouble, 42, 1234, "sitemap", 0, None)
 
 
+def results_table(rows: list[dict[str, Any]], room: int) -> RenderableType:
+    return job_results.results_table(rows, PROSPECT, room)
+
+
+def context(row: dict[str, Any], room: int) -> Text:
+    return job_results.context(row, ("context_snippet", "keyword"), room)
+
+
 def shown(table: RenderableType, width: int) -> list[str]:
     out = io.StringIO()
     Console(width=width, file=out).print(table)
@@ -46,7 +56,7 @@ def shown(table: RenderableType, width: int) -> list[str]:
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_results_fit_and_never_lose_verdict_nor_context(width: int) -> None:
-    lines = shown(job_results.matches_table([row(), row(verdict="unlinked")], width), width)
+    lines = shown(results_table([row(), row(verdict="unlinked")], width), width)
     each = 1 if "Context" in lines[0] else 2
     assert len(lines) == 1 + 2 * each
     assert all(cell_len(line) <= width for line in lines)
@@ -59,8 +69,8 @@ def test_results_fit_and_never_lose_verdict_nor_context(width: int) -> None:
 
 def test_nothing_a_page_says_steers_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     foreign = "a\x1b]0;owned\x07 b\x9b2J CRM \x1b[31mred\x7f\r\x08"
-    tables.show(job_results.matches_table([row(context_snippet=foreign, keyword="CRM", url=f"{LONG}\x1b[2J")], 200))
-    tables.show(job_results.matches_table([row(context_snippet=foreign, keyword="CRM", domain="a\x1b[2J.test")], 80))
+    tables.show(results_table([row(context_snippet=foreign, keyword="CRM", url=f"{LONG}\x1b[2J")], 200))
+    tables.show(results_table([row(context_snippet=foreign, keyword="CRM", domain="a\x1b[2J.test")], 80))
     say(f"Title: {foreign}")
     out = capsys.readouterr().out
     assert "a]0;owned b2J CRM [31mred" in out
@@ -70,26 +80,26 @@ def test_nothing_a_page_says_steers_the_terminal(capsys: pytest.CaptureFixture[s
 def test_colours_of_our_own_are_printed() -> None:
     out = io.StringIO()
     tables.Printer(file=out, force_terminal=True, color_system="standard", width=80).print(
-        job_results.context(row(keyword="CRM", context_snippet="a\x1b CRM"), 40)
+        context(row(keyword="CRM", context_snippet="a\x1b CRM"), 40)
     )
     assert out.getvalue() == "a \x1b[1;33mCRM\x1b[0m\n"
 
 
 def test_wide_letters_take_the_room_they_need() -> None:
     wide = row(keyword="顧客関係管理", context_snippet="小さな会社のための顧客関係管理の話です" * 4)
-    lines = shown(job_results.matches_table([wide], 60), 60)
+    lines = shown(results_table([wide], 60), 60)
     assert len(lines) == 3
     assert all(cell_len(line) <= 60 for line in lines)
 
 
 def test_the_keyword_stands_out_in_its_context() -> None:
-    found = job_results.context(row(context_snippet="an E‑Commerce shop is e-commerce", keyword="e-commerce"), 60)
+    found = context(row(context_snippet="an E‑Commerce shop is e-commerce", keyword="e-commerce"), 60)
     marked = [found.plain[span.start : span.end] for span in found.spans if span.style == job_results.MENTIONED]
     assert marked == ["E‑Commerce", "e-commerce"]
 
 
 def test_a_job_without_a_client_has_no_column_for_the_verdict() -> None:
-    lines = shown(job_results.matches_table([row(verdict="")], 120), 120)
+    lines = shown(results_table([row(verdict="")], 120), 120)
     assert "Verdict" not in lines[0]
 
 
@@ -180,10 +190,10 @@ async def test_a_file_on_a_screen_steers_no_terminal() -> None:
 
 @pytest.mark.parametrize("width", [80, 200])
 def test_what_speaks_against_a_match_is_shown_in_words(width: int) -> None:
-    lines = shown(job_results.matches_table([row(verdict="unlinked", flags="navigation-only"), row()], width), width)
+    lines = shown(results_table([row(verdict="unlinked", flags="navigation-only"), row()], width), width)
     assert "Flags" in lines[0]
     assert any("only in menus" in line for line in lines)
     assert all(len(line) <= width for line in lines)
-    assert "Flags" not in shown(job_results.matches_table([row(flags="")], width), width)[0]
-    narrow = shown(job_results.matches_table([row(verdict="unlinked", flags="navigation-only")], 60), 60)
+    assert "Flags" not in shown(results_table([row(flags="")], width), width)[0]
+    narrow = shown(results_table([row(verdict="unlinked", flags="navigation-only")], 60), 60)
     assert all(len(line) <= 60 for line in narrow)

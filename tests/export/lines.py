@@ -6,11 +6,11 @@ from typing import Any
 
 from gossamer.export.formats import FORMATS
 from gossamer.export.make import Order, expected, make_file
-from gossamer.export.types import TABLES
 from gossamer.model.job import Job
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.base import Looks
+from gossamer.recipes.prospect import PROSPECT
 from gossamer.settle.step import Finished, Step
 from gossamer.store import jobs
 from tests.conftest import AnyDatabase
@@ -104,7 +104,9 @@ async def file_of(
     looks: Looks = AS_USUAL,
     folder: Path | None = None,
 ) -> bytes:
-    order = Order(job, TABLES[table], FORMATS[form], tuple(columns), only, looks)
+    order = Order(
+        job, next(one for one in PROSPECT.tables if one.name == table), FORMATS[form], tuple(columns), only, looks
+    )
     total = await expected(database, order)
     made = make_file(database, order, lambda _: None, lines_expected=total, folder=folder)
     return b"".join([chunk async for chunk in made])

@@ -8,10 +8,17 @@ from sqlalchemy import update
 
 from gossamer.db import tables
 from gossamer.db.transactions import Tx
-from gossamer.export.bill import Bill, Method, read_bill, saving_of
-from gossamer.export.bill_words import assumed_sentence, percent, rendering_sentences, saved_words, used_sentences
-from gossamer.export.overview import survey
-from gossamer.export.prospects import COLUMNS
+from gossamer.ledger.bill import (
+    Bill,
+    Method,
+    assumed_sentence,
+    percent,
+    read_bill,
+    rendering_sentences,
+    saved_words,
+    saving_of,
+    used_sentences,
+)
 from gossamer.ledger.prices import OwnPrice, PriceList, price_list
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.job import Job
@@ -20,6 +27,7 @@ from gossamer.model.money import Amount, Cap, Charge
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState, SiteState
 from gossamer.recipes.base import Asked
+from gossamer.recipes.overview import read_overview
 from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import counters
 from tests.conftest import AnyDatabase
@@ -63,7 +71,7 @@ async def hybrid_job(database: AnyDatabase) -> Job:
 
 
 async def bill_of(database: AnyDatabase, job: Job, **asked: Any) -> Bill:
-    overview = await survey(database, Asked(job, COLUMNS, prices=PRICES, **asked))
+    overview = await read_overview(database, Asked(job, (), prices=PRICES, **asked))
     assert overview.bill
     return overview.bill
 

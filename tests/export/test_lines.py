@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from gossamer.errors import UserError
-from gossamer.export import results
 from gossamer.export.asking import Wish, file_name, order_of, request_of
 from gossamer.export.formats import FORMATS, format_of_file, formats_named
 from gossamer.export.make import Order
-from gossamer.export.results import RESULTS
-from gossamer.export.types import TABLES
 from gossamer.export.xlsx import CUT, MOST_TEXT, cut
 from gossamer.model.states import JobState
 from gossamer.recipes.base import Asked, Looks
+from gossamer.recipes.prospect import matches
+from gossamer.recipes.prospect.tables import RESULTS
+from gossamer.recipes.tables import ERRORS
 from gossamer.store import exports, jobs
 from tests.conftest import AnyDatabase
 from tests.export.lines import file_of
@@ -47,8 +47,8 @@ async def lines(database: AnyDatabase, asked: Asked) -> list[list[Any]]:
 def limit(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
     """As if so few rows were too many."""
     for name in ("AT_ONCE", "ENOUGH", "LARGE"):
-        monkeypatch.setattr(results, name, at_once)
-    monkeypatch.setattr(results, "_SITES", 2)
+        monkeypatch.setattr(matches, name, at_once)
+    monkeypatch.setattr(matches, "_SITES", 2)
 
 
 @pytest.mark.parametrize("at_once", [1, 4, 7, 5_000])
@@ -103,7 +103,7 @@ async def test_a_file_of_a_job_that_goes_on_says_so_in_its_name(database: AnyDat
     await database.write(jobs.move, job.id, JobState.COMPLETED)
     over = await database.read(jobs.get, job.id)
     assert over
-    assert file_name(Order(over, TABLES["errors"], FORMATS["json"])) == f"failed_domains-{job.id.hex[-8:]}.json"
+    assert file_name(Order(over, ERRORS, FORMATS["json"])) == f"failed_domains-{job.id.hex[-8:]}.json"
 
 
 @pytest.mark.parametrize(

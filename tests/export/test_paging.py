@@ -2,7 +2,10 @@
 
 import pytest
 
-from gossamer.export.paging import Where, read_page
+from gossamer.export.paging import Page, Where
+from gossamer.export.paging import read_page as read_page_of
+from gossamer.model.job import Job
+from gossamer.recipes.prospect.tables import RESULTS
 from tests.conftest import AnyDatabase
 from tests.export.matches import Row, job_with, match
 
@@ -12,6 +15,10 @@ ROWS: list[Row] = [
     for page in range(4)
     for keyword in ("CRM", "ERP")
 ]
+
+
+async def read_page(database: AnyDatabase, job: Job, where: Where, number: int, size: int) -> Page:
+    return await read_page_of(database, job, RESULTS, where, number, size, last="flags")
 
 
 def named(rows: list[Row]) -> list[tuple[str, str]]:
@@ -25,9 +32,12 @@ def named(rows: list[Row]) -> list[tuple[str, str]]:
         (Where(domain="a.test"), ROWS[:8]),
         (Where(domain="b.test"), ROWS[8:]),  # its subdomains are covered
         (Where(domain="shop.b.test"), ROWS[16:]),
-        (Where(keyword="ERP"), [row for row in ROWS if row["keyword"] == "ERP"]),
-        (Where(verdict="linked"), [row for row in ROWS if row["verdict"] == "linked"]),
-        (Where("a.test", "CRM", "linked"), [row for row in ROWS[:8] if named([row]) == [("https://a.test/2", "CRM")]]),
+        (Where(values={"keyword": "ERP"}), [row for row in ROWS if row["keyword"] == "ERP"]),
+        (Where(values={"verdict": "linked"}), [row for row in ROWS if row["verdict"] == "linked"]),
+        (
+            Where("a.test", {"keyword": "CRM", "verdict": "linked"}),
+            [row for row in ROWS[:8] if named([row]) == [("https://a.test/2", "CRM")]],
+        ),
         (Where(domain="c.test"), []),
     ],
 )
@@ -62,7 +72,7 @@ async def test_rows_with_a_flag_come_after_all_others_on_every_page(database: An
         pages = [await read_page(database, job, Where(), number, size) for number in range(1, 20)]
         assert named([row for page in pages for row in page.rows]) == named(expected)
         assert [page.is_last for page in pages].index(True) == (len(rows) - 1) // size
-    crm = await read_page(database, job, Where(keyword="CRM", domain="b.test"), 1, 10)
+    crm = await read_page(database, job, Where("b.test", {"keyword": "CRM"}), 1, 10)
     assert [row["url"][-1] for row in crm.rows] == ["0", "2", "1"]
 
 

@@ -8,9 +8,9 @@ import pytest
 from pyarrow import parquet
 
 from gossamer.export.draft import Draft
-from gossamer.export.errors import ERRORS
 from gossamer.export.parquet import encode_parquet
 from gossamer.recipes.base import Line
+from gossamer.recipes.tables import ERRORS
 
 LINE: Line = tuple("x" if column.kind == "text" else None for column in ERRORS.columns)
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from gossamer.export.prospects import COLUMNS, PROSPECTS, ranking_of
-from gossamer.export.scoring import Facts, points_of
 from gossamer.model.job import Job
 from gossamer.recipes.base import Asked
+from gossamer.recipes.prospect.ranking import COLUMNS, ranking_of
+from gossamer.recipes.prospect.scoring import Facts, points_of
+from gossamer.recipes.prospect.tables import PROSPECTS
 from tests.conftest import AnyDatabase
 from tests.export.matches import Row, job_with, match
 

@@ -7,17 +7,19 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from gossamer.export.overview import MATCHES, VERDICTS
-from gossamer.export.readable import VERDICTS as WORDS
-from gossamer.export.readable import day_number, flag_words, readable_host, readable_url, verdict_words
-from gossamer.export.report_page import report_page
+from gossamer.analyze.backlinks import Verdict
+from gossamer.export.readable import day_number, readable_host, readable_url
 from gossamer.export.workbook import write_workbook
 from gossamer.model.job import Job
 from gossamer.recipes.base import Asked, Looks
+from gossamer.recipes.prospect import MATCH
+from gossamer.recipes.prospect.tables import RESULTS
+from gossamer.recipes.prospect.verdicts import VERDICTS as WORDS
+from gossamer.recipes.prospect.verdicts import verdict_words
 from tests.conftest import AnyDatabase
 from tests.export.matches import job_with, match
 from tests.export.test_bill import hybrid_job
-from tests.export.test_report_page import Elements, overview_of
+from tests.export.test_report_page import Elements, page_of
 
 BOOKS = "xn--bcher-kva.test"
 
@@ -33,7 +35,7 @@ async def a_job(database: AnyDatabase) -> Job:
 
 
 async def book_of(database: AnyDatabase, job: Job, folder: Path, looks: Looks = Looks()) -> openpyxl.Workbook:  # noqa: B008
-    await write_workbook(folder / "client.xlsx", database, Asked(job, MATCHES), looks)
+    await write_workbook(folder / "client.xlsx", database, RESULTS, Asked(job, MATCH.columns), looks)
     return openpyxl.load_workbook(folder / "client.xlsx")
 
 
@@ -67,7 +69,7 @@ async def test_failures_come_last(database: AnyDatabase, tmp_path: Path) -> None
     assert book.sheetnames[-1] == "Failed"
     book.close()
     job = await a_job(database)
-    page = report_page(await overview_of(database, job), ["All was polite."])
+    page = await page_of(database, job, ["All was polite."])
     assert page.index("All was polite.") < page.index("Why domains failed")
     assert page.index("The best prospects") < page.index("Why domains failed")
 
@@ -81,13 +83,13 @@ async def test_title_and_client_can_be_set(database: AnyDatabase, tmp_path: Path
     assert isinstance(summary["Started (UTC)"], datetime)
     assert book.properties.title == "Links for Acme"
     book.close()
-    page = Elements(report_page(await overview_of(database, job), [], "Links & more", "Acme <GmbH>"))
+    page = Elements(await page_of(database, job, [], "Links & more", "Acme <GmbH>"))
     assert "Links & more" in page.words
     assert "Acme <GmbH> (acme.test)" in page.words
 
 
 async def test_the_report_is_in_words_too(database: AnyDatabase) -> None:
-    page = report_page(await overview_of(database, await a_job(database)), [])
+    page = await page_of(database, await a_job(database))
     assert "bücher.test" in page
     assert f'href="https://{BOOKS}/shop"' in page
     found = Elements(page).words
@@ -97,7 +99,7 @@ async def test_the_report_is_in_words_too(database: AnyDatabase) -> None:
 
 
 def test_every_verdict_has_words() -> None:
-    assert tuple(WORDS) == VERDICTS
+    assert set(WORDS) == {str(verdict.value) for verdict in Verdict}
     assert verdict_words("new-one") == "new-one"
 
 
@@ -132,5 +134,6 @@ def test_what_is_no_date_stays_text() -> None:
 
 
 def test_flags_are_words() -> None:
-    assert flag_words("navigation-only;nearly every page") == "only in menus, nearly every page"
-    assert flag_words("") == ""
+    flags = next(column for column in MATCH.columns if column.name == "flags")
+    assert flags.in_words("navigation-only;nearly every page") == "only in menus, nearly every page"
+    assert flags.in_words("") == ""

@@ -1,15 +1,17 @@
 """The report page: everything in it, nothing fetched from elsewhere, nothing of a site's that could act in it."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
-from gossamer.export.overview import Overview, by_size, survey
-from gossamer.export.prospects import COLUMNS
 from gossamer.export.report_page import link, marked, report_page
 from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job
 from gossamer.recipes.base import Asked
+from gossamer.recipes.overview import by_size
+from gossamer.recipes.prospect.survey import ProspectSurvey
 from tests.conftest import AnyDatabase
 from tests.export.matches import job_with, match
 from tests.export.test_bill import hybrid_job
@@ -35,8 +37,12 @@ class Elements(HTMLParser):
         self.words += data
 
 
-async def overview_of(database: AnyDatabase, job: Job, since: Job | None = None) -> Overview:
-    return await survey(database, Asked(job, COLUMNS, since=since))
+async def page_of(
+    database: AnyDatabase, job: Job, politeness: Sequence[str] = (), title: str = "", client: str = "", **asked: Any
+) -> str:
+    survey = ProspectSurvey(database, Asked(job, (), **asked))
+    overview = await survey.read()
+    return report_page(overview, survey.page(client), politeness, title)
 
 
 async def test_it_fetches_nothing_and_runs_nothing(database: AnyDatabase) -> None:
@@ -44,9 +50,7 @@ async def test_it_fetches_nothing_and_runs_nothing(database: AnyDatabase) -> Non
         match("a.test", "x?a=1&b=%22", EVIL, context_snippet=f"about {EVIL} here"),
         match("b.test", "y", "ERP"),
     ]
-    page = report_page(
-        await overview_of(database, await job_with(database, rows, failed=["f.test"])), [f"Told {EVIL}."]
-    )
+    page = await page_of(database, await job_with(database, rows, failed=["f.test"]), [f"Told {EVIL}."])
     found = Elements(page)
     assert not {"script", "img", "link", "iframe", "object", "embed", "form", "base"} & set(found.tags)
     assert not [one for one in found.attributes if one[1].startswith("on") or one[1] in ("src", "srcset", "style")]
@@ -63,7 +67,7 @@ async def test_it_says_what_was_found(database: AnyDatabase) -> None:
     earlier = await job_with(database, [match("old.test")])
     rows = [match(f"site{number}.test", f"{page}") for number in range(30) for page in range(3)] + [match("old.test")]
     job = await job_with(database, rows, failed=["f.test"])
-    found = Elements(report_page(await overview_of(database, job, earlier), ["All was polite."]))
+    found = Elements(await page_of(database, job, ["All was polite."], since=earlier))
     for words in (
         "31 prospects",
         "91 matches",
@@ -79,7 +83,7 @@ async def test_it_says_what_was_found(database: AnyDatabase) -> None:
 
 
 async def test_a_job_without_matches_has_a_page_too(database: AnyDatabase) -> None:
-    page = report_page(await overview_of(database, await job_with(database, [], empty=["a.test"])), [])
+    page = await page_of(database, await job_with(database, [], empty=["a.test"]))
     assert "No page mentions a keyword yet." in page
     assert page.endswith("</html>\n")
 
@@ -103,7 +107,7 @@ def test_domains_are_counted_by_their_size() -> None:
 
 async def test_it_says_what_the_job_has_cost_where_that_is_asked_for(database: AnyDatabase) -> None:
     job = await hybrid_job(database)
-    page = report_page(await survey(database, Asked(job, COLUMNS, prices=PriceList())), [])
+    page = await page_of(database, job, prices=PriceList())
     words = Elements(page).words
     for wanted in (
         "What it cost",
@@ -114,17 +118,17 @@ async def test_it_says_what_the_job_has_cost_where_that_is_asked_for(database: A
         "rendered.test: 1/1 pages required JS rendering",
     ):
         assert wanted in words
-    assert "What it cost" not in report_page(await overview_of(database, job), [])
+    assert "What it cost" not in await page_of(database, job)
     free = await job_with(database, [match("a.test")])
-    page = report_page(await survey(database, Asked(free, COLUMNS, prices=PriceList())), [])
+    page = await page_of(database, free, prices=PriceList())
     assert "What it cost" not in page
 
 
 async def test_without_a_client_no_page_is_called_unlinked(database: AnyDatabase) -> None:
     job = await job_with(database, [match("a.test")])
-    assert '<th class="number">Pages</th>' in report_page(await overview_of(database, job), [])
+    assert '<th class="number">Pages</th>' in await page_of(database, job)
     job = replace(job, params={**job.params, "client_domains": ["acme.test"]})
-    assert '<th class="number">Unlinked pages</th>' in report_page(await overview_of(database, job), [])
+    assert '<th class="number">Unlinked pages</th>' in await page_of(database, job)
 
 
 async def test_verdicts_are_explained_beside_their_chart_and_every_chart_has_letters_of_one_size(
@@ -132,7 +136,7 @@ async def test_verdicts_are_explained_beside_their_chart_and_every_chart_has_let
 ) -> None:
     job = await job_with(database, [match("a.test", verdict="unlinked")], failed=["f.test"])
     job = replace(job, params={**job.params, "client_domains": ["acme.test"]})
-    page = report_page(await overview_of(database, job), [])
+    page = await page_of(database, job)
     by_verdict = next(one for one in re.findall(r"<figure>.*?</figure>", page) if "Matches by verdict" in one)
     assert "<dt>No link yet</dt>" in by_verdict
     assert page.count("<dt>No link yet</dt>") == 1

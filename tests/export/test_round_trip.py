@@ -17,12 +17,10 @@ from gossamer.export.draft import Draft
 from gossamer.export.formats import FORMATS
 from gossamer.export.formula import PREFIX, RISKY, defused, defused_lines
 from gossamer.export.make import Order, make_file
-from gossamer.export.pages import PAGES
-from gossamer.export.prospects import PROSPECTS
-from gossamer.export.results import RESULTS
-from gossamer.export.types import TABLES
 from gossamer.export.xlsx import CUT, MOST_TEXT, encode_xlsx
 from gossamer.recipes.base import Looks, Table
+from gossamer.recipes.prospect.tables import PROSPECTS, RESULTS
+from gossamer.recipes.tables import COSTS, PAGES
 from tests.conftest import AnyDatabase
 from tests.export.lines import HOSTILE, LONG, PAYLOADS, file_of, hostile_job
 from tests.export.matches import job_with, match
@@ -159,7 +157,7 @@ async def test_failed_domains_and_pages_in_every_format(database: AnyDatabase) -
 
 async def test_costs_in_every_format(database: AnyDatabase) -> None:
     job = await hybrid_job(database)
-    names = [column.name for column in TABLES["costs"].columns]
+    names = [column.name for column in COSTS.columns]
     lines = [
         ["free.test", 3, 0, 0, 0, 0, 0],
         ["paid.test", 2, 0, 0, 0, 2, 0.02],

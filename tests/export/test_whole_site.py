@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from gossamer.export import results
-from gossamer.export.results import RESULTS
-from gossamer.export.whole_site import completed
 from gossamer.model.job import Job
 from gossamer.model.page import Visit
 from gossamer.recipes.base import Asked
+from gossamer.recipes.prospect import matches
+from gossamer.recipes.prospect.matches import completed
+from gossamer.recipes.prospect.tables import RESULTS
 from tests.conftest import AnyDatabase
 from tests.export.matches import match
 from tests.jobs import claim_all, done, make_job, settle
@@ -80,13 +80,13 @@ async def test_rows_of_one_verdict_still_speak_of_the_whole_site(database: AnyDa
     assert [(row["url"], row["keyword_pages"]) for row in found] == [("http://a.test/1", 3)]
 
 
-@pytest.mark.parametrize("large", [results.LARGE, 3])
+@pytest.mark.parametrize("large", [matches.LARGE, 3])
 async def test_a_site_that_is_read_on_meanwhile_is_as_large_as_its_rows_say(
     database: AnyDatabase, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
-    monkeypatch.setattr(results, "_SITES", 1)
-    monkeypatch.setattr(results, "ENOUGH", 1)
-    monkeypatch.setattr(results, "LARGE", large)
+    monkeypatch.setattr(matches, "_SITES", 1)
+    monkeypatch.setattr(matches, "ENOUGH", 1)
+    monkeypatch.setattr(matches, "LARGE", large)
     job = await database.write(make_job, "a.test", "b.test", "c.test")
     first, second, third = sorted(await database.write(claim_all), key=lambda visit: visit.host)
 

@@ -20,22 +20,19 @@ from gossamer.db.schema import upgrade
 from gossamer.db.transactions import Tx
 from gossamer.export import sheet as sheets
 from gossamer.export.frame import heading
-from gossamer.export.overview import MATCHES
-from gossamer.export.prospects import COLUMNS as PROSPECTS
-from gossamer.export.results import RESULTS
-from gossamer.export.types import TABLES
 from gossamer.export.workbook import write_workbook
 from gossamer.export.xlsx import CUT, MOST_TEXT
 from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job, Target
 from gossamer.model.states import JobState
 from gossamer.recipes.base import Asked, Looks
+from gossamer.recipes.prospect.tables import PROSPECTS, RESULTS
 from gossamer.store import jobs, sites
 from tests.conftest import AnyDatabase
 from tests.export.matches import Row, job_with, match
 from tests.export.test_bill import hybrid_job
 
-NAMES = [heading(column) for column in MATCHES]
+NAMES = [heading(column) for column in RESULTS.columns]
 RISKY = ("=", "+", "-", "@", "\t", "\r", "＝")
 MOMENT = datetime(2026, 3, 4, 5, 6, 7)  # noqa: DTZ001 - spreadsheets know no time zones
 HOSTILE = [
@@ -63,7 +60,9 @@ HOSTILE = [
 async def written(database: AnyDatabase, job: Job, folder: Path, **more: Any) -> Path:
     looks, rows = more.pop("looks", Looks()), more.pop("rows_per_sheet", 1_048_576)
     path = folder / "client.xlsx"
-    await write_workbook(path, database, Asked(job, **{"columns": MATCHES, **more}), looks, rows_per_sheet=rows)
+    await write_workbook(
+        path, database, RESULTS, Asked(job, **{"columns": RESULTS.columns, **more}), looks, rows_per_sheet=rows
+    )
     return path
 
 
@@ -101,7 +100,9 @@ def hostile_rows() -> list[Row]:
 async def test_all_matches_are_in_it_whatever_they_contain(database: AnyDatabase, tmp_path: Path) -> None:
     rows = hostile_rows()
     path = await written(database, await job_with(database, rows, failed=["down.test"]), tmp_path)
-    lines = [line async for some in RESULTS.lines(database, Asked(await _job(database), MATCHES)) for line in some]
+    lines = [
+        line async for some in RESULTS.lines(database, Asked(await _job(database), RESULTS.columns)) for line in some
+    ]
     at = [RESULTS.columns.index(column) for column in RESULTS.choose(["timestamp", "verdict"])]
     lines = [[*line[: at[0]], MOMENT, line[at[0] + 1], "No link yet", *line[at[1] + 1 :]] for line in lines]
     expected = [[as_it_should_be(cell) if isinstance(cell, str) else cell for cell in line] for line in lines]
@@ -111,13 +112,13 @@ async def test_all_matches_are_in_it_whatever_they_contain(database: AnyDatabase
     # One reader leaves Excel's way of writing an underscore as it stands.
     assert [[_unescaped(cell) for cell in line] for line in found[1:]] == expected
     assert [[_unescaped(cell) for cell in line] for line in by_calamine(path, "Matches")] == [NAMES, *expected]
-    snippets = {line[MATCHES.index(RESULTS.columns[4])] for line in found[1:]}
+    snippets = {line[RESULTS.columns.index(RESULTS.columns[4])] for line in found[1:]}
     assert any(str(text).endswith(CUT) for text in snippets)
     assert [line[:2] for line in by_openpyxl(path, "Failed")] == [
         ["Domain", "Failure reason"],
         ["down.test", "DNS resolution failed"],
     ]
-    assert by_openpyxl(path, "Prospects")[0] == [heading(column) for column in PROSPECTS]
+    assert by_openpyxl(path, "Prospects")[0] == [heading(column) for column in PROSPECTS.columns]
     assert [line[1] for line in by_openpyxl(path, "Prospects")[1:]] == ["a.test"]
 
 
@@ -224,11 +225,9 @@ async def test_only_unlinked_matches_but_all_prospects(database: AnyDatabase, tm
 async def test_the_prospects_may_be_chosen_as_well(database: AnyDatabase, tmp_path: Path) -> None:
     earlier = await job_with(database, [match("b.test")])
     job = await job_with(database, [match("a.test"), match("b.test", verdict="linked")])
-    asked = Asked(job, TABLES["prospects"].choose(["score", "domain", "new"]), only="new", since=earlier)
-    workbook = TABLES["prospects"].workbook
-    assert workbook
+    asked = Asked(job, PROSPECTS.choose(["score", "domain", "new"]), only="new", since=earlier)
     path = tmp_path / "client.xlsx"
-    assert await workbook(path, database, asked, Looks()) == 1
+    assert await write_workbook(path, database, PROSPECTS, asked, Looks()) == 1
     assert by_openpyxl(path, "Prospects") == [["Score", "Domain", "New"], [15, "a.test", "yes"]]
     assert [line[0] for line in by_openpyxl(path, "Matches")] == ["Domain", "a.test", "b.test"]
 

@@ -14,12 +14,12 @@ import pytest
 from gossamer.assembly import App, open_app, open_kit
 from gossamer.export.formats import FORMATS
 from gossamer.export.make import Order, make_file
-from gossamer.export.scraped import SCRAPED
 from gossamer.intake import control
 from gossamer.intake.addresses import read_addresses
 from gossamer.intake.scrape import scrape_request
 from gossamer.intake.submit import submit
 from gossamer.model.states import PageState
+from gossamer.recipes.scrape.tables import SCRAPED
 from gossamer.settings import Settings
 from gossamer.store import counters, jobs
 from gossamer.work.audit import audit

@@ -4,8 +4,10 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from gossamer.export.bill import Bill, Saving
-from gossamer.export.bill_words import (
+from gossamer.intake.limits import OPTIONS
+from gossamer.ledger.bill import (
+    Bill,
+    Saving,
     assumed_sentence,
     breakdown,
     percent,
@@ -13,7 +15,6 @@ from gossamer.export.bill_words import (
     saved_words,
     used_sentences,
 )
-from gossamer.intake.limits import OPTIONS
 from gossamer.model.money import MEGABYTE, MICROS, Amount, dollars, shown
 from gossamer.model.rungs import label_of
 from gossamer.questions.costs import Costs

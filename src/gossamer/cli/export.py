@@ -16,7 +16,7 @@ from gossamer.cli.home import Home
 from gossamer.cli.main import FAILED
 from gossamer.cli.runtime import say, say_json
 from gossamer.errors import UserError
-from gossamer.export.asking import Wish
+from gossamer.export.asking import Wish, table_named
 from gossamer.export.formats import format_of_file, formats_named
 from gossamer.export.make import Order
 from gossamer.intake.exclusions import read_exclusions
@@ -26,7 +26,8 @@ from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.questions.files import Exportable, File, Files, exportable, files
 from gossamer.questions.jobs import find
-from gossamer.recipes.base import Looks
+from gossamer.recipes.base import Book, Looks
+from gossamer.recipes.registry import RECIPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ class Asking:
             raise UserError(
                 "export.one_file", "--output is one file, and several formats are more.", hint="Give one --format."
             )
-        self._refuse_what_means_nothing([one.name for one in formats])
+        table = table_named(self.type, found.job.recipe)
+        self._refuse_what_means_nothing([one.name for one in formats], table.book)
         # A file that is written here gets its mark here, wherever it is made.
         looks = Looks(
             bom=bool(self.bom) and output is None, raw=self.raw, costs=self.costs, title=self.title, client=self.client
@@ -60,11 +62,11 @@ class Asking:
         excluded = read_exclusions(self.exclude) if self.exclude else frozenset()
         return Wish(self.type, formats, self.columns, self.only, looks, found.since, excluded).orders(found.job)
 
-    def _refuse_what_means_nothing(self, formats: Sequence[str]) -> None:
+    def _refuse_what_means_nothing(self, formats: Sequence[str], book: Book | None) -> None:
         if self.bom and "csv" not in formats:
             raise UserError("export.bom", f"--bom is for csv, not for {' and '.join(formats)}.", hint="Leave it out.")
-        # The workbook of results has a sheet of prospects, and one of costs.
-        workbook = self.type in ("results", "prospects") and "xlsx" in formats
+        # It has a sheet of the ranking, whichever of its tables it is made of, and one of costs.
+        workbook = book is not None and "xlsx" in formats
         if not self.costs and not workbook:
             raise UserError(
                 "export.costs",
@@ -77,12 +79,14 @@ class Asking:
                 f"--title and --client are about the workbook: {' and '.join(formats)} of {self.type} has neither.",
                 hint="Leave them out, or give --format xlsx.",
             )
-        compared = self.type == "prospects" or (self.type == "results" and "xlsx" in formats)
+        compared = workbook or (book is not None and self.type == book.ranked.table)
         if self.since and not compared:
+            books = dict.fromkeys(one.book for recipe in RECIPES.values() for one in recipe.tables if one.book)
+            ranked, rows = (" or ".join(getattr(one, part).table for one in books) for part in ("ranked", "rows"))
             raise UserError(
                 "export.since",
-                f"--since-job is about prospects: {' and '.join(formats)} of {self.type} says nothing of them.",
-                hint="Give --type prospects, or --format xlsx with --type results.",
+                f"--since-job is about {ranked}: {' and '.join(formats)} of {self.type} says nothing of them.",
+                hint=f"Give --type {ranked}, or --format xlsx with --type {rows}.",
             )
 
 

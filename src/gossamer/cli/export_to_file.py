@@ -18,10 +18,7 @@ from gossamer.export.make import Order
 from gossamer.export.write import write_file, write_stream
 from gossamer.model.states import OVER
 from gossamer.questions.files import Exportable, exportable
-
-_NOUNS = {"results": "matches", "errors": "failed domains"}
-
-_OF_PAGES = {"results": "results", "errors": "failed pages"}
+from gossamer.recipes.base import plural
 
 
 class Asked(Protocol):
@@ -136,7 +133,6 @@ def _say_written(order: Order, written: int, output: Path, size: int) -> None:
 
 def _written(order: Order, written: int, output: Path) -> str:
     """`Wrote 1,266 matches to results.csv`"""
-    noun = (_OF_PAGES if formatting.is_of_pages(order.job) else _NOUNS).get(order.table.name, order.table.name)
-    if written == 1:
-        noun = "match" if noun == "matches" else noun.removesuffix("s")
+    noun = order.table.noun or order.table.name.removesuffix("s")
+    noun = noun if written == 1 else plural(noun)
     return f"Wrote {written:,} {f'{order.only} ' if order.only else ''}{noun} to {output}"

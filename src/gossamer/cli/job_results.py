@@ -1,12 +1,13 @@
 """`gossamer job results` and `job errors`: results and failures on the screen, or in a file."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from rich.cells import set_cell_size
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -16,66 +17,85 @@ from gossamer.cli.export_to_file import write_directly
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
 from gossamer.cli.tables import GAP, fit, table
-from gossamer.export.errors import BY_HAND
-from gossamer.export.moments import iso
-from gossamer.export.paging import Page, Where
-from gossamer.export.readable import flag_words
+from gossamer.clock import iso
+from gossamer.export.paging import Where
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
 from gossamer.questions.conditions import Conditions
 from gossamer.questions.found import Failures, Lines, Results, failures, results
+from gossamer.recipes.base import Column, Nouns, Recipe, Screen, ScreenColumn, plural
+from gossamer.recipes.registry import RECIPES
+from gossamer.recipes.tables import BY_HAND
 from gossamer.store.sites import SiteSummary
 
 
 async def show_results(home: Home, text: str, conditions: Conditions, page: int, limit: int, *, as_json: bool) -> int:
     found = await home.ask(results, text, conditions, page, limit, whole=as_json)
-    if found.pages is not None:
-        return show_scraped(found, found.pages, page, limit, as_json=as_json)
-    matches = found.matches or Page([], is_last=True)
+    rows, recipe = found.page.rows, RECIPES[found.job.recipe]
     if as_json:
-        say_json(matches.rows)
+        say_json(rows)
         return 0
-    if not matches.rows:
-        say(_nothing(found, page, limit))
+    if not rows:
+        say(_nothing(found, recipe.nouns, page, limit))
         return 0
-    tables.show(matches_table(matches.rows, tables.width()))
-    for line in _below(found.job, conditions, found.where, matches, page, limit, found.progress.records):
+    tables.show(results_table(rows, recipe, tables.width()))
+    below = _below_pages if found.job.extent.in_pages else _below
+    for line in below(found, recipe, conditions, page, limit):
         say(line)
     return 0
 
 
-def _nothing(found: Results, page: int, limit: int) -> str:
+def _plain_screen(rows: Sequence[Any]) -> Screen:
+    """The first columns as they are."""
+    return Screen(tuple(ScreenColumn(name, (name,), 40, min(8, len(name))) for name in islice(rows[0], _PLAIN_COLUMNS)))
+
+
+def _nothing(found: Results, nouns: Nouns, page: int, limit: int) -> str:
+    if found.job.extent.in_pages:
+        return "No such pages." if page == 1 else f"There is no page {page:,}."
     such = "such " if found.where else ""
     if found.before and found.before.rows:
-        rows = found.before.rows
-        count = f"{'' if found.before.is_last else 'more than '}{len(rows):,} {such}match"
-        several = "" if len(rows) == 1 else "es"
-        return f"There is no page {page:,}: the job has {count}{several}, {limit:,} a page."
-    return f"No {such}matches" + (" yet." if found.job.state not in OVER else ".")
+        count = len(found.before.rows)
+        more = "" if found.before.is_last else "more than "
+        noun = nouns.found if count == 1 else plural(nouns.found)
+        return f"There is no page {page:,}: the job has {more}{count:,} {such}{noun}, {limit:,} a page."
+    return f"No {such}{plural(nouns.found)}" + (" yet." if found.job.state not in OVER else ".")
 
 
-def _below(job: Job, conditions: Conditions, where: Where, found: Page, page: int, limit: int, total: int) -> list[str]:
+def _below(found: Results, recipe: Recipe, conditions: Conditions, page: int, limit: int) -> list[str]:
     """Which these are, how to see more, and how to have all."""
+    job, where, shown, total = found.job, found.where, found.page, found.progress.records
     first = (page - 1) * limit + 1
-    last = first + len(found.rows) - 1
-    of_all = f" of {total:,}" if not where else f", and that is all of {'them' if page > 1 else 'such'}" * found.is_last
-    lines = [f"Matches {first:,} to {last:,}{of_all}."]
-    if not found.is_last:
-        again = f"gossamer job results {short(job.id)}{conditions.options()} --limit {limit} --page {page + 1}"
+    last = first + len(shown.rows) - 1
+    of_all = f" of {total:,}" if not where else f", and that is all of {'them' if page > 1 else 'such'}" * shown.is_last
+    lines = [f"{plural(recipe.nouns.found).capitalize()} {first:,} to {last:,}{of_all}."]
+    if not shown.is_last:
+        again = f"gossamer job results {short(job.id)}{conditions.options(recipe)} --limit {limit} --page {page + 1}"
         lines += ["Next:", f"  {again}"]
-    return [*lines, *_file(job, where)]
+    return [*lines, *_file(job, recipe, where)]
 
 
-def _file(job: Job, where: Where) -> list[str]:
+def _below_pages(found: Results, recipe: Recipe, conditions: Conditions, page: int, limit: int) -> list[str]:
+    """The same of a job whose results are the pages it was given."""
+    first, identifier, progress = (page - 1) * limit + 1, short(found.job.id), found.progress
+    of_all = "" if found.where.domain else f" of {progress.pages_ended + progress.pages_open:,}"
+    lines = [f"Pages {first:,} to {first + len(found.page.rows) - 1:,}{of_all}."]
+    if not found.page.is_last:
+        lines += ["Next:", f"  gossamer job results {identifier} --limit {limit} --page {page + 1}"]
+    export = f"gossamer job export {identifier} --output pages.jsonl"
+    return [*lines, f"What was read of them, in a file:\n  {export}"]
+
+
+def _file(job: Job, recipe: Recipe, where: Where) -> list[str]:
     """How to have them in a file, and what else is in it then: export knows fewer conditions."""
-    unlinked = where.verdict == "unlinked"
-    more = {"domains": where.domain, "keywords": where.keyword, "verdicts": where.verdict and not unlinked}
-    others = " and ".join(name for name, is_given in more.items() if is_given)
-    which = "All unlinked ones" if unlinked else "All"
+    only = next((value for value in where.values.values() if value in recipe.tables[0].filters), "")
+    conditions = {"domain": where.domain, **where.values}
+    others = " and ".join(plural(name) for name, value in conditions.items() if value and value != only)
+    which = f"All {only} ones" if only else "All"
     said = f"{which} in a file" + (f", those of other {others} too" if others else "")
-    only = " --filter unlinked" if unlinked else ""
-    return [f"{said}:", f"  gossamer job export {short(job.id)}{only} --output results.csv"]
+    option = f" --filter {only}" if only else ""
+    return [f"{said}:", f"  gossamer job export {short(job.id)}{option} --output results.csv"]
 
 
 MENTIONED = "bold yellow"
@@ -84,95 +104,87 @@ _NARROW = 150  # columns; in fewer, what is left beside the others says too litt
 
 _SHORTEST_CONTEXT = 24
 
-_ROOM_FOR_FLAGS = 72  # columns; in fewer, the others would be wider than the terminal
+_PLAIN_COLUMNS = 5
 
 _INDENT = 2
 
 _HYPHENS = "[-\u2010\u2011\u2012\u2013]"
 
 
-def matches_table(rows: Sequence[Any], room: int) -> RenderableType:
+def results_table(rows: Sequence[Any], recipe: Recipe, room: int) -> RenderableType:
     """The results. Nothing is wider than `room`."""
-    titles, most, least = ["Domain", "Page", "Keyword", "Times"], [28, 30, 24, 6], [12, 8, 8, 5]
-    cells = [[row["domain"], _page(row["url"]), row["keyword"], f"{row['frequency'] or 0:,}"] for row in rows]
-    if any(row["verdict"] for row in rows):
-        titles, most, least = [*titles, "Verdict"], [*most, 15], [*least, 15]
-        cells = [[*line, row["verdict"]] for line, row in zip(cells, rows, strict=True)]
-    if room >= _ROOM_FOR_FLAGS and any(row.get("flags") for row in rows):
-        titles, most, least = [*titles, "Flags"], [*most, 20], [*least, 13]
-        cells = [[*line, flag_words(row.get("flags") or "")] for line, row in zip(cells, rows, strict=True)]
-    widths = fit(titles, cells, most, least, room)
+    screen = recipe.screen or _plain_screen(rows)
+    known = {column.name: column for kind in recipe.kinds for column in kind.columns}
+    columns = [
+        one
+        for one in screen.columns
+        if room >= one.room and (not one.if_any or any(row.get(name) for row in rows for name in one.columns))
+    ]
+    titles = [one.title for one in columns]
+    cells = [[_cell(one, row, known) for one in columns] for row in rows]
+    widths = fit(titles, cells, [one.most for one in columns], [one.least for one in columns], room)
+    right = [one.title for one in columns if one.right]
+    if screen.context is None:
+        return table(titles, cells, widths, right=right)
     left = room - sum(widths) - len(widths) * GAP
     if room < _NARROW or left < _SHORTEST_CONTEXT:
-        return _in_two_lines(titles, cells, widths, rows, room)
-    table = Table(box=None, pad_edge=False, header_style="bold")
+        return _in_two_lines(titles, cells, widths, rows, screen.context, right, room)
+    made = Table(box=None, pad_edge=False, header_style="bold")
     for title, width in zip([*titles, "Context"], [*widths, left], strict=True):
-        justify = _justify(title)
-        table.add_column(title, no_wrap=True, overflow="ellipsis", width=width, justify=justify)  # type: ignore[arg-type]
+        justify: JustifyMethod = "right" if title in right else "left"
+        made.add_column(title, no_wrap=True, overflow="ellipsis", width=width, justify=justify)
     for line, row in zip(cells, rows, strict=True):
-        table.add_row(*map(Text, line), context(row, left))
-    return table
+        made.add_row(*map(Text, line), context(row, screen.context, left))
+    return made
+
+
+def _cell(column: ScreenColumn, row: Any, known: Mapping[str, Column]) -> str:
+    name = next((name for name in column.columns if row.get(name)), column.columns[0])
+    value = row.get(name)
+    if column.counted:
+        return f"{value or 0:,}"
+    if column.path_only:
+        return "/" + str(value).split("/", 3)[3]
+    return known[name].in_words(str(value or "")) if column.in_words else str(value or "")
 
 
 def _in_two_lines(
-    titles: Sequence[str], cells: Sequence[Sequence[str]], widths: Sequence[int], rows: Sequence[Any], room: int
+    titles: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    rows: Sequence[Any],
+    names: tuple[str, str],
+    right: Sequence[str],
+    room: int,
 ) -> RenderableType:
-    lines = [Text(_padded(titles, titles, widths), style="bold", no_wrap=True, overflow="crop")]
+    lines = [Text(_padded(titles, titles, widths, right), style="bold", no_wrap=True, overflow="crop")]
     for line, row in zip(cells, rows, strict=True):
-        lines.append(Text(_padded(titles, line, widths), no_wrap=True, overflow="crop"))
+        lines.append(Text(_padded(titles, line, widths, right), no_wrap=True, overflow="crop"))
         below = Text(" " * _INDENT, no_wrap=True, overflow="crop")
-        lines.append(below.append_text(context(row, room - _INDENT)))
+        lines.append(below.append_text(context(row, names, room - _INDENT)))
     return Group(*lines)
 
 
-def _padded(titles: Sequence[str], texts: Sequence[str], widths: Sequence[int]) -> str:
+def _padded(titles: Sequence[str], texts: Sequence[str], widths: Sequence[int], right: Sequence[str]) -> str:
     cells = []
     for title, text, width in zip(titles, texts, widths, strict=True):
         cell = set_cell_size(text[: width - 1] + "…", width) if len(text) > width else text
-        cells.append(cell.rjust(width) if _justify(title) == "right" else set_cell_size(cell, width))
+        cells.append(cell.rjust(width) if title in right else set_cell_size(cell, width))
     return (" " * GAP).join(cells)
 
 
-def context(row: Any, room: int) -> Text:
+def context(row: Any, names: tuple[str, str], room: int) -> Text:
     """The words round a mention, with the mention itself to be seen at once."""
-    keyword = row["keyword"]
+    text_name, word_name = names
+    keyword = row[word_name]
     # The keyword and the dots at both ends come on top of the words round it.
-    around = formatting.around(row["context_snippet"], keyword, max(0, room - len(keyword) - 6))
+    around = formatting.around(row[text_name], keyword, max(0, room - len(keyword) - 6))
     text = Text(around, no_wrap=True, overflow="ellipsis")
     pattern = re.escape(keyword).replace(r"\-", _HYPHENS)
     for found in re.finditer(pattern, around, re.IGNORECASE):
         text.stylize(MENTIONED, *found.span())
     text.truncate(room, overflow="ellipsis")
     return text
-
-
-def _justify(title: str) -> str:
-    return "right" if title == "Times" else "left"
-
-
-def _page(url: str) -> str:
-    return "/" + url.split("/", 3)[3]
-
-
-def show_scraped(found: Results, lines: Lines, page: int, limit: int, *, as_json: bool) -> int:
-    if as_json:
-        say_json([dict(zip(lines.names, line, strict=True)) for line in lines.rows])
-        return 0
-    if not lines.rows:
-        say("No such pages." if page == 1 else f"There is no page {page:,}.")
-        return 0
-    titles = ["Page", "State", "HTTP", "Title or reason"]
-    cells = [[url, state, str(status or ""), error or title or ""] for url, state, status, title, error in lines.rows]
-    widths = tables.fit(titles, cells, [100, 7, 4, 80], [20, 7, 4, 12], tables.width())
-    tables.show(tables.table(titles, cells, widths, right=("HTTP",)))
-    first = (page - 1) * limit + 1
-    of_all = "" if found.where.domain else f" of {found.progress.pages_ended + found.progress.pages_open:,}"
-    identifier = short(found.job.id)
-    say(f"Pages {first:,} to {first + len(lines.rows) - 1:,}{of_all}.")
-    if lines.more:
-        say(f"Next:\n  gossamer job results {identifier} --limit {limit} --page {page + 1}")
-    say(f"What was read of them, in a file:\n  gossamer job export {identifier} --output pages.jsonl")
-    return 0
 
 
 def show_failed_pages(found: Failures, lines: Lines, limit: int, *, as_json: bool) -> int:

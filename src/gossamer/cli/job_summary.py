@@ -12,16 +12,14 @@ from gossamer.cli import costs, formatting, job_audit, tables
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
 from gossamer.errors import UserError
-from gossamer.export.overview import Overview
-from gossamer.export.prospects import COLUMNS
 from gossamer.export.report_page import report_page
 from gossamer.export.write import write_file
 from gossamer.intake.exclusions import read_exclusions
 from gossamer.model.ids import short
-from gossamer.model.job import Job
 from gossamer.model.trouble import in_general
 from gossamer.questions.costs import Costs
-from gossamer.questions.proofs import summary
+from gossamer.questions.proofs import Summary, summary
+from gossamer.recipes.overview import Overview, ScreenSummary, ScreenTable, SummaryAnswer
 from gossamer.work.manners import DomainManners
 
 _TOP = 5
@@ -29,10 +27,6 @@ _TOP = 5
 _WIDEST = 100
 
 _SHORTEST_BAR, _LONGEST_BAR = 8, 40
-
-_SHOWN = {"score": ".1f", "unlinked_pages": ",", "keywords": ","}
-
-_NAMES = [column.name for column in COLUMNS]
 
 Counts = Sequence[tuple[str, int]]
 
@@ -46,36 +40,38 @@ async def show_summary(
     *,
     as_json: bool,
     with_costs: bool = True,
-    named: tuple[str, str] = ("", ""),
+    title: str = "",
+    client: str = "",
 ) -> int:
     excluded = sorted(read_exclusions(exclude)) if exclude else []
-    found = await home.ask(summary, text, since, excluded, costs=with_costs)
+    found = await home.ask(summary, text, since, excluded, costs=with_costs, client=client)
     overview, asked, bill = found.overview, found.manners, found.overview.bill
     spent = Costs(found.budget, bill) if bill and found.budget else None
     if html:
-        size = await _write_page(html, overview, asked, named)
+        size = await _write_page(html, found, title)
         if not as_json:
             say(f"Wrote the report to {html} ({size:,} bytes)" + (": the results so far." * overview.is_partial))
             return 0
     if as_json:
         told = {"cost": costs.as_json(spent), "pages_by_method": costs.pages_by_method(spent.bill)} if spent else {}
-        say_json({**_as_json(overview, asked, html), **told})
+        say_json({**_as_json(overview, found.answer, asked, html), **told})
         return 0
     state = formatting.state_word(overview.job, found.runner)
     room = min(tables.width(), _WIDEST)
     ways = (("Ways to fetch", costs.method_lines(bill, room - 2) if bill else ()),)
     paid = (("Costs", costs.ending_lines(spent) if spent else ()),)
-    for line in screen(overview, state, _told(asked), room, (*ways, *paid)):
+    for line in screen(overview, found.screen, state, _told(asked), room, (*ways, *paid)):
         tables.show(line)
     return 0
 
 
-async def _write_page(path: Path, overview: Overview, asked: Sequence[DomainManners], named: tuple[str, str]) -> int:
+async def _write_page(path: Path, found: Summary, title: str) -> int:
     if str(path) in ("", ".", "-"):
         raise UserError("summary.html", "--html names no file.", hint="For example --html report.html.")
 
     async def page() -> AsyncIterator[bytes]:
-        yield report_page(overview, job_audit.for_a_client(asked), *named).encode("utf-8", "replace")
+        manners = job_audit.for_a_client(found.manners)
+        yield report_page(found.overview, found.page, manners, title).encode("utf-8", "replace")
 
     try:
         return await write_file(path, page())
@@ -90,6 +86,7 @@ def _told(asked: Sequence[DomainManners]) -> list[str]:
 
 def screen(
     overview: Overview,
+    found: ScreenSummary,
     state: str,
     told: Sequence[str],
     room: int,
@@ -97,18 +94,16 @@ def screen(
 ) -> list[Text]:
     """The lines, none wider than `room`."""
     job, progress = overview.job, overview.progress
-    keywords = formatting.several(len(overview.wanted_keywords), "keyword")
-    client = f", for {', '.join(overview.clients)}" if overview.clients else ""
+    label, what = found.found
     lines = [
         Text.assemble((job.name, "bold"), f"  {short(job.id)}  ", (state, "bold"), no_wrap=True, overflow="ellipsis"),
         *_facts(
             {
-                "Searched": f"{formatting.several(progress.sites_total, 'domain')}, {keywords}{client}{_skipped(job)}",
+                "Searched": found.searched,
                 "Domains": formatting.outcome(progress),
                 "Pages": f"{progress.pages_done:,} read, {progress.pages_failed:,} failed, "
                 f"{progress.pages_skipped:,} skipped, {progress.bytes_in / 1e6:,.1f} MB",
-                "Matches": f"{overview.matches:,} on {formatting.several(overview.domains, 'domain')}; "
-                f"{formatting.several(overview.ranking.unlinked, 'prospect')} with {_mentions(overview)}",
+                label: what,
             },
             room,
         ),
@@ -116,27 +111,17 @@ def screen(
     if overview.is_partial:
         lines.append(Text("The job is not over: these are the results so far.", style="yellow"))
     reasons = [(in_general(reason), count) for reason, count in overview.reasons[:_TOP]]
-    lines += _section("Matches by verdict", overview.verdicts if overview.clients else (), room, "cyan")
-    lines += _section("Matches by keyword", overview.keywords[:_TOP], room, "cyan")
-    if len(overview.keywords) > _TOP:
-        lines.append(Text(f"  and {formatting.several(len(overview.keywords) - _TOP, 'other')}", style="dim"))
-    lines += _best(overview, room)
+    for one in found.counts:
+        lines += _section(one.title, one.counts[:_TOP], room, "cyan")
+        if len(one.counts) > _TOP:
+            lines.append(Text(f"  and {formatting.several(len(one.counts) - _TOP, 'other')}", style="dim"))
+    lines += _best(found.best, room) if found.best else []
     lines += _section("Why domains failed", reasons, room, "red")
     lines += _section("Domains by pages read", overview.sizes, room, "cyan")
     for title, said in (*more, ("Politeness", told)):
         if said:
             lines += [Text(), Text(title, style="bold"), *(Text(_wrapped("", one, 2, room)) for one in said)]
     return lines
-
-
-def _skipped(job: Job) -> str:
-    skipped = int(job.params.get("lines_skipped", 0))
-    return f"; {formatting.several(skipped, 'invalid line')} of the lists skipped" if skipped else ""
-
-
-def _mentions(overview: Overview) -> str:
-    """Without a client nobody can say who is linked."""
-    return "unlinked mentions" if overview.clients else "mentions"
 
 
 def _facts(facts: dict[str, str], room: int) -> list[Text]:
@@ -166,20 +151,12 @@ def _section(title: str, counts: Counts, room: int, colour: str) -> list[Text]:
     return lines
 
 
-def _best(overview: Overview, room: int) -> list[Text]:
-    best = [dict(zip(_NAMES, line, strict=True)) for line in overview.ranking.best(_TOP)]
-    if not best:
-        return []
-    titles = ["Best prospects", "Score", "Unlinked" if overview.clients else "Mentions", "Keywords", "Best page"]
-    cells = [
-        [str(one["domain"]), *(f"{one[name]:{form}}" for name, form in _SHOWN.items()), str(one["best_page"])]
-        for one in best
-    ]
-    widths = tables.fit(titles, [*cells, titles], [40, 5, 8, 8, 60], [14, 5, 8, 8, 9], room - 2)
+def _best(best: ScreenTable, room: int) -> list[Text]:
+    widths = tables.fit(best.titles, [*best.rows, best.titles], best.most, best.least, room - 2)
     lines = [Text()]
-    for at, line in enumerate([titles, *cells]):
+    for at, line in enumerate([best.titles, *best.rows]):
         made = [
-            text.rjust(width) if 0 < column < 4 else _cut(text, width)
+            text.rjust(width) if 0 < column < len(widths) - 1 else _cut(text, width)
             for column, (text, width) in enumerate(zip(line, widths, strict=True))
         ]
         indent, style = ("", "bold") if at == 0 else ("  ", "")
@@ -192,7 +169,9 @@ def _cut(text: str, width: int) -> str:
     return set_cell_size(text, width - 1) + "…" if cell_len(text) > width else set_cell_size(text, width)
 
 
-def _as_json(overview: Overview, asked: Sequence[DomainManners], html: Path | None) -> dict[str, Any]:
+def _as_json(
+    overview: Overview, found: SummaryAnswer, asked: Sequence[DomainManners], html: Path | None
+) -> dict[str, Any]:
     job, progress = overview.job, overview.progress
     return {
         "id": str(job.id),
@@ -203,26 +182,21 @@ def _as_json(overview: Overview, asked: Sequence[DomainManners], html: Path | No
         "as_of": formatting.stamp(overview.at),
         "started_at": formatting.stamp(job.started_at),
         "finished_at": formatting.stamp(job.finished_at),
-        "client_domains": overview.clients,
-        "keywords": len(overview.wanted_keywords),
-        "lines_skipped": int(job.params.get("lines_skipped", 0)),
+        **found.asked,
         "domains": {
             "total": progress.sites_total,
             "succeeded": progress.sites_done,
             "partially_crawled": progress.sites_partial,
             "failed": progress.sites_failed,
-            "with_matches": overview.domains,
-            "with_unlinked_mentions": overview.ranking.unlinked,
+            **found.domains,
             "left_out": overview.excluded,
         },
         "pages": {"done": progress.pages_done, "failed": progress.pages_failed, "skipped": progress.pages_skipped},
         "bytes_in": progress.bytes_in,
-        "matches": overview.matches,
-        "matches_by_verdict": dict(overview.verdicts),
-        "matches_by_keyword": dict(overview.keywords),
+        **found.found,
         "failure_reasons": {in_general(reason): count for reason, count in overview.reasons},
         "domains_by_pages_read": dict(overview.sizes),
-        "prospects": [dict(zip(_NAMES, line, strict=True)) for line in overview.ranking.best(10)],
+        **found.best,
         "politeness": job_audit.totals_json(asked),
         "html": str(html) if html else None,
     }

@@ -13,14 +13,14 @@ from gossamer.cli.export import Asking
 from gossamer.cli.export_to_file import write_directly
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
-from gossamer.export.bill_words import sum_of
-from gossamer.export.costs import COSTS
+from gossamer.ledger.bill import sum_of
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import ACCOUNT, MICROS, NOTHING, Amount, Budget, BudgetKey, Cap, Price, Scope, dollars, shown
 from gossamer.model.rungs import provider_title, providers
 from gossamer.questions.found import spent
 from gossamer.questions.spending import Spending, spending
+from gossamer.recipes.tables import COSTS
 from gossamer.store.charges import Expense
 
 if TYPE_CHECKING:

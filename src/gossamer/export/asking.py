@@ -8,15 +8,13 @@ from uuid import UUID
 from gossamer.errors import UserError
 from gossamer.export.formats import FORMATS, Format
 from gossamer.export.make import Order
-from gossamer.export.prospects import NEW
-from gossamer.export.results import UNLINKED
-from gossamer.export.types import table_named
 from gossamer.model.export import Export, ExportRequest
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
-from gossamer.recipes.base import Looks
+from gossamer.recipes.base import Looks, Table
 from gossamer.recipes.registry import RECIPES
+from gossamer.recipes.tables import OF_ANY_JOB
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +35,26 @@ class Wish:
         table.choose(self.columns)
         if self.only and self.only not in table.filters:
             raise UserError("export.filter", f"{self.only!r} is no filter of {self.type}.", hint=_known(table.filters))
-        if self.only == UNLINKED and not job.params.get("client_domains"):
-            raise UserError(
-                "results.no_client",
-                f"Job {short(job.id)} was run without a client's domain, so it does not know who links to it.",
-                hint="Run it again with --client-domain.",
-            )
-        if self.only == NEW and self.since is None:
-            raise UserError(
-                "export.since", "What is new is not known without an earlier job.", hint="Name one with --since-job."
-            )
+        if refused := table.refuse(self.only, job, self.since) if table.refuse else None:
+            raise refused
         return [
             Order(job, table, form, self.columns, self.only, self.looks, self.since, self.excluded)
             for form in self.formats
         ]
+
+
+def table_named(name: str, recipe: str) -> Table:
+    """A table of a job of this recipe."""
+    known = RECIPES.get(recipe)
+    tables = {table.name: table for table in (known.tables if known else OF_ANY_JOB)}
+    table = tables.get(name)
+    if table is None:
+        raise UserError(
+            "export.type",
+            f"{name!r} is no type of export of a {recipe} job.",
+            hint=f"Use --type with one of {', '.join(tables)}.",
+        )
+    return table
 
 
 def _known(filters: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from xlsxwriter import Workbook
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
-from gossamer.export.readable import format_of, verdict_words
+from gossamer.export.readable import format_of
 from gossamer.export.sheet import escaped, letters
 from gossamer.export.xlsx import MOST_ROWS
 from gossamer.model.rungs import providers
@@ -25,38 +25,9 @@ INK, ACCENT, PALE, RULE = "#1F2933", "#1F5673", "#EAF1F5", "#C9D3DA"
 _EXAMPLE_LINK = "https://example.com/"
 
 _WIDTHS = {"text": 22, "url": 44, "number": 11, "decimal": 10, "money": 12, "time": 17}
-_WIDTH_OF = {
-    "domain": 28,
-    "context_snippet": 70,
-    "best_snippet": 60,
-    "failure_reason": 56,
-    "keyword_names": 34,
-    "rank": 7,
-    "new": 7,
-    "best_keyword": 20,
-    "navigation_pages": 12,
-    "crawl_method": 13,
-    "verdict": 21,
-    "position": 12,
-    "newest_date": 12,
-    "scrapingbee_requests": 13,
-    "js_rendering_requests": 13,
-    "estimated_cost_usd": 14,
-}
 _PAPER = 180  # characters that can be read beside each other on a sheet of paper
 _NUMBERS = ("number", "decimal", "money")
 _SPELLED = {"url": "URL", "urls": "URLs", "http": "HTTP", "js": "JS", "usd": "USD"}
-
-# How much a verdict asks to be acted upon, at a glance.
-_VERDICT_COLOURS = {
-    verdict_words(verdict): colour
-    for verdict, colour in {
-        "unlinked": "#D6EFD8",
-        "nofollow": "#FFF1CC",
-        "links-elsewhere": "#FFF1CC",
-        "linked": "#E3E8EC",
-    }.items()
-}
 
 _SHEET_DATA = re.compile(r"<sheetData>(<row [^>]*>)(.*?)</row>(.*)</sheetData>", re.DOTALL)
 _STYLE = re.compile(r'<c r="[A-Z]+\d" s="(\d+)"')
@@ -168,7 +139,7 @@ def _formats(workbook: Workbook) -> dict[str, Format]:
 def _lay_out(workbook: Workbook, sheet: Worksheet, plan: Plan, formats: dict[str, Format]) -> None:
     last = len(plan.columns) - 1
     sheet.set_row(0, 32)
-    widths = [_WIDTH_OF.get(column.name, _WIDTHS[column.kind]) for column in plan.columns]
+    widths = [column.sheet.width or _WIDTHS[column.kind] for column in plan.columns]
     for at, column in enumerate(plan.columns):
         sheet.set_column(at, at, widths[at], None, {"hidden": column.name in plan.hidden})
         sheet.write_blank(0, at, None, formats["header of numbers" if column.kind in _NUMBERS else "header"])
@@ -188,14 +159,13 @@ def _lay_out(workbook: Workbook, sheet: Worksheet, plan: Plan, formats: dict[str
     sheet.set_footer("&L&A&RPage &P of &N")
     for at, column in enumerate(plan.columns):
         below = (1, at, max(1, plan.rows), at)
-        if column.name == "verdict":
-            for verdict, colour in _VERDICT_COLOURS.items():
-                shade = workbook.add_format({"bg_color": colour})
-                rule = {"type": "cell", "criteria": "==", "value": f'"{verdict}"', "format": shade}
-                sheet.conditional_format(*below, rule)
-        elif column.name == "score":
+        for value, colour in column.sheet.colours:
+            shade = workbook.add_format({"bg_color": colour})
+            rule = {"type": "cell", "criteria": "==", "value": f'"{column.in_words(value)}"', "format": shade}
+            sheet.conditional_format(*below, rule)
+        if column.sheet.bar_to is not None:
             bar = {"type": "data_bar", "bar_color": "#9CC5DB", "min_type": "num", "min_value": 0}
-            sheet.conditional_format(*below, {**bar, "max_type": "num", "max_value": 100})
+            sheet.conditional_format(*below, {**bar, "max_type": "num", "max_value": column.sheet.bar_to})
 
 
 def relations(links: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -72,10 +72,12 @@ async def make_file(
     `prices` are those of this installation: what a workbook says of savings is counted by them.
     """
     asked = replace(order.asked(), told=told, prices=prices if order.looks.costs else None)
-    if order.form.name == "xlsx" and order.table.workbook:
+    if order.form.name == "xlsx" and order.table.book:
+        from gossamer.export.workbook import write_workbook  # other formats are written without its library
+
         with NamedTemporaryFile(dir=folder, prefix=".", suffix=".part") as file:
             whole = replace(asked, columns=order.table.columns) if not order.columns else asked
-            told(await order.table.workbook(Path(file.name), database, whole, order.looks))
+            told(await write_workbook(Path(file.name), database, order.table, whole, order.looks))
             # Whoever wrote it may have put another file in its place.
             with await asyncio.to_thread(Path(file.name).open, "rb") as written:
                 async for chunk in chunks_of(written):

@@ -1,58 +1,58 @@
-"""Some results to look at: those that fit a few conditions, a page at a time, in the order of the files. Rows with a
-flag, such as `navigation-only`, come after all others."""
+"""Some rows of a table to look at: those that fit a few conditions, a page at a time, in the order of the files."""
 
+from collections.abc import Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from gossamer.db.database import Database
-from gossamer.export import results
 from gossamer.model.job import Job
-from gossamer.recipes.base import Asked, Line
-
-_NAMES = [column.name for column in results.RESULTS.columns]
-_KEYWORD, _VERDICT, _FLAGS = _NAMES.index("keyword"), _NAMES.index("verdict"), _NAMES.index("flags")
+from gossamer.recipes.base import Asked, Line, Table
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which results. What is empty does not matter."""
+    """The conditions. One that is empty does not matter."""
 
     domain: str = ""  # a site, or a domain with all its sites
-    keyword: str = ""  # as the job has it
-    verdict: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)  # by column
 
     def __bool__(self) -> bool:
-        return bool(self.domain or self.keyword or self.verdict)
+        return bool(self.domain or self.values)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Results with all their columns, and whether there are more."""
+    """Rows with all their columns, and whether there are more."""
 
     rows: list[dict[str, Any]]
     is_last: bool
 
 
-async def read_page(database: Database, job: Job, where: Where, number: int, size: int) -> Page:
-    """Page `number`, from 1, of `size` results. No more is read than leads there.
+async def read_page(
+    database: Database, job: Job, table: Table, where: Where, number: int, size: int, *, last: str = ""
+) -> Page:
+    """Page `number`, from 1, of `size` rows. No more is read than leads there.
 
-    Flags depend on all rows of a site, so no index has them: all is read once before the first flagged row is shown.
+    Rows with a value in the column `last` come after all others. It may depend on all rows of a site, so that no index
+    has it: all is read once before the first of these is shown.
     """
-    asked = Asked(job, results.RESULTS.columns)
-    if where.domain:
-        asked = replace(asked, domains=frozenset({where.domain}))
-    conditions = [(at, value) for at, value in ((_KEYWORD, where.keyword), (_VERDICT, where.verdict)) if value]
+    names = [column.name for column in table.columns]
+    domains = frozenset({where.domain}) if where.domain else frozenset[str]()
+    asked = Asked(job, table.columns, domains=domains)
+    conditions = [(names.index(column), value) for column, value in where.values.items() if value]
+    late = names.index(last) if last else None
     before, rows = (number - 1) * size, list[Line]()
-    for flagged in (False, True):
-        async with aclosing(results.lines(database, asked)) as batches:
+    for is_late in (False, True) if late is not None else (False,):
+        async with aclosing(table.lines(database, asked)) as batches:
             async for some in batches:
-                fitting = [line for line in some if bool(line[_FLAGS]) is flagged]
-                fitting = [line for line in fitting if all(line[at] == value for at, value in conditions)]
+                fitting = [line for line in some if all(line[at] == value for at, value in conditions)]
+                if late is not None:
+                    fitting = [line for line in fitting if bool(line[late]) is is_late]
                 rows += fitting[before : before + size + 1 - len(rows)]
                 before = max(0, before - len(fitting))
                 if len(rows) > size:
                     break
         if len(rows) > size:
             break
-    return Page([dict(zip(_NAMES, line, strict=True)) for line in rows[:size]], len(rows) <= size)
+    return Page([dict(zip(names, line, strict=True)) for line in rows[:size]], len(rows) <= size)

@@ -1,4 +1,4 @@
-"""What a client reads in a workbook or a report instead of what programs are told: verdicts, names and dates."""
+"""What a client reads in a workbook or a report instead of what programs are told: names of hosts, and dates."""
 
 import unicodedata
 from collections.abc import Callable
@@ -8,39 +8,8 @@ from urllib.parse import urlsplit
 
 from gossamer.recipes.base import Column
 
-# By how much each asks to be acted upon: in words, and what it means.
-VERDICTS = {
-    "unlinked": (
-        "No link yet",
-        "the page mentions the keyword and links to nobody for it: the best ones to write to",
-    ),
-    "links-elsewhere": (
-        "Links to others",
-        "the page links to a competitor, or the keyword itself leads to somebody else",
-    ),
-    "nofollow": (
-        "Linked, but nofollow",
-        "the page links to the client, and asks search engines not to follow the link",
-    ),
-    "linked": ("Linked", "the page links to the client already"),
-    "own-site": ("Client's own site", "the page is the client's own: nobody to write to"),
-}
-
 _EPOCH = date(1899, 12, 30).toordinal()  # day 0 of spreadsheets
 _MOST_SCRIPTS = 1  # of one part of a name: letters of several look alike, and are used to deceive
-
-
-def verdict_words(verdict: str) -> str:
-    """`unlinked` as "No link yet"; one that is not known stays as it is."""
-    return VERDICTS[verdict][0] if verdict in VERDICTS else verdict
-
-
-_FLAGS = {"navigation-only": "only in menus"}
-
-
-def flag_words(flags: str) -> str:
-    """`navigation-only;nearly every page` as "only in menus, nearly every page"."""
-    return ", ".join(_FLAGS.get(flag, flag) for flag in flags.split(";") if flag)
 
 
 def readable_host(host: str) -> str:
@@ -119,9 +88,17 @@ def shown_as(column: Column) -> Shown | None:
         return readable_url
     if format_of(column) in ("time", "date"):
         return day_number
-    return {"domain": readable_host, "verdict": verdict_words, "flags": flag_words}.get(column.name)
+    if column.sheet.words:
+        return _in_words(column)
+    return readable_host if column.name == "domain" else None
+
+
+def _in_words(column: Column) -> Shown:
+    """`Column.in_words` for very many values."""
+    words = dict(column.sheet.words)
+    return column.in_words if column.sheet.separator else lambda value: words.get(value, value)
 
 
 def format_of(column: Column) -> str:
     """The name of the format of a column's cells."""
-    return "date" if column.name == "newest_date" else column.kind
+    return "date" if column.sheet.is_day else column.kind

@@ -2,8 +2,15 @@
 
 from html import escape
 
-from gossamer.export.bill import Bill, Method
-from gossamer.export.bill_words import assumed_sentence, percent, rendering_sentences, saved_words, used_sentences
+from gossamer.ledger.bill import (
+    Bill,
+    Method,
+    assumed_sentence,
+    percent,
+    rendering_sentences,
+    saved_words,
+    used_sentences,
+)
 from gossamer.model.money import dollars
 from gossamer.model.rungs import label_of
 

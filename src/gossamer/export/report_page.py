@@ -6,33 +6,28 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
-from gossamer.export.overview import Overview
-from gossamer.export.prospects import COLUMNS, MOST_SHOWN
-from gossamer.export.readable import VERDICTS, readable_host, readable_url, verdict_words
+from gossamer.export.readable import readable_host, readable_url
 from gossamer.export.report_costs import costs_part
 from gossamer.export.report_style import CSS
-from gossamer.model.ids import short
 from gossamer.model.trouble import in_general
+from gossamer.recipes.overview import Best, BestColumn, Counts, Overview, PageSummary
 
 _TOP = 10
 _ROW, _WIDTH, _LABELS = 26, 440, 185  # of a plot, in pixels
 _LONGEST_LABEL = 22
-_LONGEST_LIST = 60
-
-Counts = Sequence[tuple[str, int]]
 
 
-def report_page(overview: Overview, politeness: Sequence[str], title: str = "", client: str = "") -> str:
+def report_page(overview: Overview, found: PageSummary, politeness: Sequence[str], title: str = "") -> str:
     """The whole page. `politeness` are sentences about how the domains were treated."""
     title = title or overview.job.name
     parts = [
         f"<h1>{escape(title)}</h1>",
-        '<p class="soft">Pages that mention your keywords, and whether they link to you</p>',
+        f'<p class="soft">{escape(found.about, quote=False)}</p>',
         _partial(overview),
-        _tiles(overview),
-        _searched(overview, client),
-        _plots(overview),
-        _prospects(overview),
+        _tiles(overview, found),
+        _searched(found),
+        _plots(overview, found),
+        _best(found.best),
         costs_part(overview.bill),
         "<h2>How the sites were treated</h2>",
         *(f"<p>{escape(sentence)}</p>" for sentence in politeness),
@@ -43,7 +38,7 @@ def report_page(overview: Overview, politeness: Sequence[str], title: str = "", 
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="robots" content="noindex">\n<meta name="referrer" content="no-referrer">\n'
-        f"<title>{escape(title)}: prospects</title>\n<style>{CSS}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape(title)}: {escape(found.title)}</title>\n<style>{CSS}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(part for part in parts if part)
         + "\n</main>\n</body>\n</html>\n"
     )
@@ -59,42 +54,22 @@ def _partial(overview: Overview) -> str:
     )
 
 
-def _tiles(overview: Overview) -> str:
-    facts = {
-        "prospects": overview.ranking.unlinked,
-        "matches": overview.matches,
-        "domains with matches": overview.domains,
-        "domains read": overview.progress.sites_done + overview.progress.sites_partial,
-        "pages read": overview.progress.pages_done,
-    }
+def _tiles(overview: Overview, found: PageSummary) -> str:
+    progress = overview.progress
+    read = (("domains read", progress.sites_done + progress.sites_partial), ("pages read", progress.pages_done))
     tiles = (
-        f'<div class="tile"><b>{count:,}</b> <span class="soft">{name}</span></div>' for name, count in facts.items()
+        f'<div class="tile"><b>{count:,}</b> <span class="soft">{escape(name)}</span></div>'
+        for name, count in (*found.tiles, *read)
     )
     return f'<div class="tiles">{"".join(tiles)}</div>'
 
 
-def _searched(overview: Overview, client: str) -> str:
-    params, keywords = overview.job.params, overview.wanted_keywords
-    facts = {
-        "Client": overview.named_client(client) or "none given",
-        "Competitors": ", ".join(params.get("competitor_domains") or []),
-        "Domains": f"{overview.progress.sites_total:,}",
-        "Left out on request": f"{overview.excluded:,}" if overview.excluded else "",
-        "Keywords": _named(keywords),
-        "Searched": f"{_moment(overview.job.started_at)} to {_moment(overview.job.finished_at) or 'now'}",
-        "Compared with": overview.since.name if overview.since else "",
-        "Job": short(overview.job.id),
-    }
-    lines = (f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in facts.items() if value)
+def _searched(found: PageSummary) -> str:
+    lines = (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in found.searched)
     return f"<h2>What was searched</h2>\n<dl>{''.join(lines)}</dl>"
 
 
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _LONGEST_LIST:,} more" if len(names) > _LONGEST_LIST else ""
-    return ", ".join(names[:_LONGEST_LIST]) + more
-
-
-def _plots(overview: Overview) -> str:
+def _plots(overview: Overview, found: PageSummary) -> str:
     progress = overview.progress
     outcomes = [
         ("read", progress.sites_done, "good"),
@@ -102,24 +77,18 @@ def _plots(overview: Overview) -> str:
         ("failed", progress.sites_failed, "bad"),
         ("not done yet", progress.sites_total - progress.sites_finished, "rule"),
     ]
-    verdicts = [(verdict_words(name), count) for name, count in overview.verdicts] if overview.clients else []
     plots = [
-        ("Matches by verdict", _bars(verdicts) + _meanings(overview)),
-        ("Matches by keyword", _bars(overview.keywords[:_TOP])),
+        *((one.title, _bars(one.counts[:_TOP]) + _meanings(one)) for one in found.counts),
         ("Domains", _stack(outcomes)),
         ("Domains by pages read", _bars(overview.sizes)),
     ]
-    figures = (f"<figure><figcaption>{title}</figcaption>{plot}</figure>" for title, plot in plots if plot)
+    figures = (f"<figure><figcaption>{escape(title)}</figcaption>{plot}</figure>" for title, plot in plots if plot)
     return f'<h2>What was found</h2>\n<div class="plots">{"".join(figures)}</div>'
 
 
-def _meanings(overview: Overview) -> str:
-    """What the verdicts that occur mean."""
-    if not overview.clients:
-        return ""
-    met = [VERDICTS[name] for name, _ in overview.verdicts if name in VERDICTS]
-    lines = (f"<dt>{escape(name)}</dt><dd>{escape(meaning)}</dd>" for name, meaning in met)
-    return f'<dl class="soft">{"".join(lines)}</dl>' if met else ""
+def _meanings(one: Counts) -> str:
+    lines = (f"<dt>{escape(name)}</dt><dd>{escape(meaning)}</dd>" for name, meaning in one.meanings)
+    return f'<dl class="soft">{"".join(lines)}</dl>' if one.meanings else ""
 
 
 def _failures(overview: Overview) -> str:
@@ -141,7 +110,7 @@ def _failed(overview: Overview) -> str:
     return f"<ul>{lines}</ul>" + (f'<p class="soft">And {more:,} more.</p>' if more > 0 else "")
 
 
-def _bars(counts: Counts, colour: str = "bar") -> str:
+def _bars(counts: Sequence[tuple[str, int]], colour: str = "bar") -> str:
     """One bar a line, the longest over the whole width."""
     if not counts:
         return ""
@@ -180,42 +149,40 @@ def _stack(outcomes: Sequence[tuple[str, int, str]]) -> str:
     return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img">{"".join(parts + names)}</svg>'
 
 
-def _prospects(overview: Overview) -> str:
-    names = [column.name for column in COLUMNS]
-    best = [dict(zip(names, line, strict=True)) for line in overview.ranking.best(MOST_SHOWN)]
-    if not best:
-        return "<h2>Prospects</h2>\n<p>No page mentions a keyword" + (" yet.</p>" if overview.is_partial else ".</p>")
-    # Without a client there is nobody who could be linked already.
-    pages = "Unlinked pages" if overview.clients else "Pages"
-    head = f'<th class="number">#</th><th>Domain</th><th class="number">Score</th><th class="number">{pages}</th>'
-    head += '<th class="number">Keywords</th><th>Best mention</th>'
-    rows = "\n".join(_prospect(one, pages.lower()) for one in best)
-    more = overview.ranking.domains - len(best)
-    rest = f'<p class="soft">And {more:,} more domain{"" if more == 1 else "s"}.</p>' if more > 0 else ""
+def _best(best: Best) -> str:
+    if not best.rows:
+        return f"<h2>{escape(best.title)}</h2>\n<p>{escape(best.explained)}</p>"
+    head = "".join(
+        f'<th class="number">{escape(one.title)}</th>'
+        if one.kind in ("rank", "score", "number")
+        else f"<th>{escape(one.title)}</th>"
+        for one in best.columns
+    )
+    rows = "\n".join(
+        f"<tr>{''.join(_cell(one, value) for one, value in zip(best.columns, row, strict=True))}</tr>"
+        for row in best.rows
+    )
+    rest = f'<p class="soft">And {best.more:,} more domain{"" if best.more == 1 else "s"}.</p>' if best.more > 0 else ""
     table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>"
-    return f"<h2>The best prospects</h2>\n{_explained(overview)}\n{table}\n{rest}"
+    explained = f'<p class="soft">{escape(best.explained)}</p>'
+    return f"<h2>{escape(best.title)}</h2>\n{explained}\n{table}\n{rest}"
 
 
-def _explained(overview: Overview) -> str:
-    """What a prospect and its score are."""
-    what = "mentions a keyword and does not link to you" if overview.clients else "mentions a keyword"
-    return (
-        f'<p class="soft">A prospect is a domain with a page that {what}. The score, from 0 to 100, is the sum of '
-        "points for what was seen on the pages: unlinked mentions, keywords, pages, freshness and links to other "
-        "sites, less nofollow and pages that failed.</p>"
-    )
-
-
-def _prospect(one: dict[str, Any], pages: str) -> str:
-    new = '<span class="new">new</span>' if one["new"] == "yes" else ""
-    domain = escape(readable_host(one["domain"]))
-    return (
-        f'<tr><td class="number rank">{one["rank"]:,}</td><td class="name">{domain}{new}</td>'
-        f'<td class="number score">{one["score"]:.1f}</td>'
-        f'<td class="number" data-title="{pages}">{one["unlinked_pages"]:,}</td>'
-        f'<td class="number" data-title="keywords">{one["keywords"]:,}</td>'
-        f'<td class="wide">{marked(one["best_snippet"], one["best_keyword"])}<br>{link(one["best_page"])}</td></tr>'
-    )
+def _cell(column: BestColumn, value: Any) -> str:
+    match column.kind:
+        case "rank":
+            return f'<td class="number rank">{value:,}</td>'
+        case "name":
+            host, tag = value
+            tagged = f'<span class="new">{escape(tag)}</span>' if tag else ""
+            return f'<td class="name">{escape(readable_host(host))}{tagged}</td>'
+        case "score":
+            return f'<td class="number score">{value:.1f}</td>'
+        case "mention":
+            text, words, url = value
+            return f'<td class="wide">{marked(text, words)}<br>{link(url)}</td>'
+    label = f' data-title="{escape(column.label)}"' if column.label else ""
+    return f'<td class="number"{label}>{value:,}</td>'
 
 
 def marked(text: str, keyword: str) -> str:

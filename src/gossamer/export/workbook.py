@@ -1,8 +1,8 @@
-"""XLSX for a client: a summary, the prospects, all matches, what failed and what it cost, in one file fit to be sent.
+"""XLSX for a client: a summary, a ranking, all rows, what failed and what it cost, in one file fit to be sent.
 
-The matches are read once and written as they come, while the prospects are ranked and everything is counted; the other
-sheets follow. An archive's parts may stand in any order, so the summary, though the first sheet, is written last and
-agrees with all others. Memory is taken by the ranking and by the links of one sheet.
+The rows are read once and written as they come, while everything is counted and ranked; the other sheets follow. An
+archive's parts may stand in any order, so the summary, though the first sheet, is written last and agrees with all
+others. Memory is taken by the ranking and by the links of one sheet.
 """
 
 import asyncio
@@ -11,71 +11,68 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from gossamer.db.database import Database
-from gossamer.export import costs, errors
-from gossamer.export.frame import Frame, Plan, SheetFrame, make_frame, relations
+from gossamer.export.frame import ACCENT, Frame, Plan, SheetFrame, make_frame, relations
 from gossamer.export.front_sheet import Told, write_front
-from gossamer.export.overview import MATCHES, Overview, survey
-from gossamer.export.prospects import COLUMNS as PROSPECTS
-from gossamer.export.prospects import Ranking
 from gossamer.export.sheet import Sheet
 from gossamer.export.xlsx import MOST_ROWS
-from gossamer.recipes.base import Asked, Column, Line, Looks
+from gossamer.recipes.base import Asked, Book, Column, Line, Looks, Table
+from gossamer.recipes.overview import FrontSheet, Overview
+from gossamer.recipes.tables import COSTS, ERRORS, by_cost
 
 _LEVEL = 3  # of compression: a third of the time of the usual one, for a tenth more bytes
-_VERDICT = next(at for at, column in enumerate(MATCHES) if column.name == "verdict")
-_FAILED = errors.ERRORS.columns
-_COSTS = costs.COSTS.columns
-_FIRST_MATCHES = 3  # number of the sheet: after the summary and the prospects
-
-
-class Written(NamedTuple):
-    """How many lines of each are in the file."""
-
-    matches: int
-    prospects: int
+_FIRST_ROWS = 3  # number of the sheet: after the summary and the ranking
 
 
 async def write_workbook(
     path: Path,
     database: Database,
+    table: Table,
     asked: Asked,
     looks: Looks,
     *,
-    prospects: Asked | None = None,
     rows_per_sheet: int = MOST_ROWS,
-) -> Written:
-    """Write the file. `asked` says which matches and which of their columns, `prospects` the same of the domains."""
-    wanted = prospects or replace(asked, columns=PROSPECTS, only="", told=None)
+) -> int:
+    """Write the file of a table with a book; how many lines of the table are in it.
+
+    `asked` is the part wanted of it; the other tables are there with all their columns.
+    """
+    book = table.book
+    assert book is not None  # noqa: S101 - others are plain sheets
+    of_ranked = table.name == book.ranked.table
+    ranked = asked if of_ranked else replace(asked, columns=book.ranked.columns, only="", told=None)
+    rows = replace(asked, columns=book.rows.columns, only="") if of_ranked else asked
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
-        book = _Book(archive, asked, wanted.columns, looks, rows_per_sheet)
+        writer = _Writer(archive, book, rows, ranked.columns, looks, rows_per_sheet)
         try:
 
             async def add(lines: list[Line]) -> None:
-                await _apart(lambda: book.add_matches(lines))
-                if asked.told and prospects is None:
-                    asked.told(book.written)
+                await _apart(lambda: writer.add_rows(lines))
+                if rows.told and not of_ranked:
+                    rows.told(writer.written)
 
-            ranking = Ranking(database, wanted.job, wanted.since, wanted.only)
-            overview = await survey(database, wanted, add, ranking)
-            failed = [line async for some in errors.lines(database, replace(asked, columns=_FAILED)) for line in some]
-            dearest = await _dearest(database, asked) if overview.bill and overview.bill.could_cost else None
-            await _apart(lambda: book.end_matches(overview, len(failed), dearest))
-            async for some in ranking.lines(wanted.columns):
-                await _apart(lambda lines=some: book.add_prospects(lines))  # type: ignore[misc]
-            await _apart(lambda: book.finish(failed, dearest))
+            survey = book.survey(database, ranked)
+            overview = await survey.read(add)
+            failed = await _all_of(ERRORS, database, rows)
+            costs = None
+            if overview.bill and overview.bill.could_cost:
+                costs = sorted(await _all_of(COSTS, database, rows), key=by_cost)
+            front = survey.front(looks.client, rows.only)
+            await _apart(lambda: writer.end_rows(overview, front, survey.ranked_count, len(failed), costs))
+            async for some in survey.ranked(ranked.columns):
+                await _apart(lambda lines=some: writer.add_ranked(lines))  # type: ignore[misc]
+            await _apart(lambda: writer.finish(failed, costs))
         except BaseException:
-            book.abandon()
+            writer.abandon()
             raise
-    return Written(book.written, overview.ranking.domains)
+    return survey.ranked_count if of_ranked else writer.written
 
 
-async def _dearest(database: Database, asked: Asked) -> list[Line]:
-    """What each domain has cost, the dearest first: who pays asks for those."""
-    found = [line async for some in costs.lines(database, replace(asked, columns=_COSTS)) for line in some]
-    return sorted(found, key=costs.by_cost)
+async def _all_of(table: Table, database: Database, asked: Asked) -> list[Line]:
+    """All lines of a table of which there is one per domain at most."""
+    return [line async for some in table.lines(database, replace(asked, columns=table.columns)) for line in some]
 
 
 async def _apart(work: Callable[[], None]) -> None:
@@ -89,75 +86,92 @@ async def _apart(work: Callable[[], None]) -> None:
         raise
 
 
-class _Book:
+class _Writer:
     """The archive while it grows."""
 
     def __init__(
         self,
         archive: zipfile.ZipFile,
+        book: Book,
         asked: Asked,
-        prospects: tuple[Column, ...],
+        ranked: tuple[Column, ...],
         looks: Looks,
         rows_per_sheet: int,
     ) -> None:
         self._archive = archive
-        self._raw = looks.raw
-        self._title, self._client = looks.title, looks.client
+        self._book = book
+        self._raw, self._title = looks.raw, looks.title
         self._only = asked.only
-        self._silent = frozenset[str]() if asked.since else frozenset({"new"})
+        self._silent = frozenset[str]() if asked.since else frozenset(book.ranked.only_compared)
         self._rows_per_sheet = rows_per_sheet
-        self._prospects = prospects
+        self._ranked = ranked
         self._columns = asked.columns
-        self._places = [MATCHES.index(column) for column in asked.columns]
-        self._whole = self._columns == MATCHES
+        self._places = [book.rows.columns.index(column) for column in asked.columns]
+        self._whole = self._columns == book.rows.columns
+        names = [column.name for column in book.rows.columns]
+        self._filtered_by = names.index(book.filtered_by) if book.filtered_by else None
         # The numbers of formats are those of the last frame too: both are made alike.
-        self._frame = self._make_frame(Told(None), [rows_per_sheet - 1], 1, 1)
+        self._frame = self._make_frame(self._example(), [rows_per_sheet - 1], 1, 1)
         self._sheet: _Open | None = None
-        self._sheets: list[int] = []  # rows of each sheet of matches
+        self._sheets: list[int] = []  # rows of each sheet of rows
         self._unlinked_links = 0
         self.written = 0
 
-    def add_matches(self, lines: list[Line]) -> None:
-        if self._only:
-            lines = [line for line in lines if line[_VERDICT] == self._only]
+    def _example(self) -> Told:
+        nothing = FrontSheet("", (), (), (), (), "")
+        return Told(None, nothing, self._book.rows.title, self._book.ranked.title)
+
+    def add_rows(self, lines: list[Line]) -> None:
+        if self._only and self._filtered_by is not None:
+            lines = [line for line in lines if line[self._filtered_by] == self._only]
         if not self._whole:
             lines = [[line[at] for at in self._places] for line in lines]
         self.written += len(lines)
         while lines:
-            sheet = self._sheet or self._open_matches()
+            sheet = self._sheet or self._open_rows()
             lines = sheet.rows.add(lines)
             if lines:
                 self._end_sheet()
 
-    def end_matches(self, overview: Overview, failed: int, dearest: Sequence[Line] | None) -> None:
+    def end_rows(
+        self, overview: Overview, front: FrontSheet, ranked: int, failed: int, costs: Sequence[Line] | None
+    ) -> None:
         """All is counted: here is the frame of the other sheets."""
         if self._sheet is None and not self._sheets:
-            self._open_matches()
+            self._open_rows()
         self._end_sheet()
         told = Told(
-            overview, tuple(self._sheets), self._unlinked_links, self._only, self._raw, self._title, self._client
+            overview,
+            front,
+            self._book.rows.title,
+            self._book.ranked.title,
+            tuple(self._sheets),
+            ranked,
+            self._unlinked_links,
+            self._raw,
+            self._title,
         )
-        before = self._frame.sheet(_FIRST_MATCHES).styles
-        priced = None if dearest is None else len(dearest)
-        self._frame = self._make_frame(told, self._sheets, overview.ranking.domains, failed, priced)
-        if self._frame.sheet(_FIRST_MATCHES).styles != before:
+        before = self._frame.sheet(_FIRST_ROWS).styles
+        priced = None if costs is None else len(costs)
+        self._frame = self._make_frame(told, self._sheets, ranked, failed, priced)
+        if self._frame.sheet(_FIRST_ROWS).styles != before:
             raise RuntimeError("the two frames of a workbook number their formats differently")
 
-    def add_prospects(self, lines: list[Line]) -> None:
+    def add_ranked(self, lines: list[Line]) -> None:
         if self._sheet is None:
-            self._sheet = self._open(2, self._frame.sheet(2), self._prospects)
+            self._sheet = self._open(2, self._frame.sheet(2), self._ranked)
         self._sheet.rows.add(lines)
 
-    def finish(self, failed: Sequence[Line], dearest: Sequence[Line] | None) -> None:
+    def finish(self, failed: Sequence[Line], costs: Sequence[Line] | None) -> None:
         """The sheets that are still missing, and everything that is not a sheet."""
         if self._sheet is None:
-            self._sheet = self._open(2, self._frame.sheet(2), self._prospects)
+            self._sheet = self._open(2, self._frame.sheet(2), self._ranked)
         self._sheet.close(self._archive)
-        last = _FIRST_MATCHES + len(self._sheets)
-        if dearest is not None:
-            self._write_sheet(last, _COSTS, dearest)
+        last = _FIRST_ROWS + len(self._sheets)
+        if costs is not None:
+            self._write_sheet(last, COSTS.columns, costs)
             last += 1
-        self._write_sheet(last, _FAILED, failed)
+        self._write_sheet(last, ERRORS.columns, failed)
         written = set(self._archive.namelist())
         tables = {f"xl/worksheets/_rels/sheet{number}.xml.rels" for number in range(2, last + 1)}
         for name, part in self._frame.parts.items():
@@ -182,9 +196,9 @@ class _Book:
         if self._sheet:
             self._sheet.abandon()
 
-    def _open_matches(self) -> "_Open":
-        frame = self._frame.sheet(_FIRST_MATCHES)
-        self._sheet = self._open(_FIRST_MATCHES + len(self._sheets), frame, self._columns, self._rows_per_sheet)
+    def _open_rows(self) -> "_Open":
+        frame = self._frame.sheet(_FIRST_ROWS)
+        self._sheet = self._open(_FIRST_ROWS + len(self._sheets), frame, self._columns, self._rows_per_sheet)
         return self._sheet
 
     def _open(self, number: int, frame: SheetFrame, columns: Sequence[Column], rows: int = MOST_ROWS) -> "_Open":
@@ -193,21 +207,23 @@ class _Book:
         return _Open(number, file, frame, Sheet(file, columns, frame.styles, raw=self._raw, rows=rows))
 
     def _make_frame(
-        self, told: Told, matches: Sequence[int], prospects: int, failed: int, priced: int | None = None
+        self, told: Told, rows: Sequence[int], ranked: int, failed: int, priced: int | None = None
     ) -> Frame:
-        names = ["Matches", *(f"Matches {number}" for number in range(2, len(matches) + 1))]
+        sheet = self._book.ranked
+        title = self._book.rows.title
+        names = [title, *(f"{title} {number}" for number in range(2, len(rows) + 1))]
         plans = [
             Plan(
-                "Prospects",
-                self._prospects,
-                prospects,
-                frozen=min(2, len(self._prospects)),
-                colour="#2F855A",
+                sheet.title,
+                self._ranked,
+                ranked,
+                frozen=min(sheet.frozen, len(self._ranked)),
+                colour=sheet.colour or ACCENT,
                 hidden=self._silent,
             ),
-            *(Plan(name, self._columns, rows) for name, rows in zip(names, matches, strict=True)),
-            *([Plan("Costs", _COSTS, priced, colour="#6B46C1")] if priced is not None else []),
-            Plan("Failed", _FAILED, failed, colour="#B7791F"),
+            *(Plan(name, self._columns, count) for name, count in zip(names, rows, strict=True)),
+            *([Plan("Costs", COSTS.columns, priced, colour="#6B46C1")] if priced is not None else []),
+            Plan("Failed", ERRORS.columns, failed, colour="#B7791F"),
         ]
         return make_frame(plans, lambda book, sheet: write_front(book, sheet, told), told.heading)
 

@@ -20,6 +20,18 @@ Shown: TypeAlias = Literal["always", "with-client", "never"]
 
 
 @dataclass(frozen=True, slots=True)
+class SheetLooks:
+    """How a column of a workbook is shown where its kind does not say it all."""
+
+    width: int = 0  # characters; 0: that of its kind
+    is_day: bool = False  # text such as 2026-11-16, shown as a date
+    words: tuple[tuple[str, str], ...] = ()  # values, and what people read instead
+    separator: str = ""  # of values of which a cell may hold several
+    colours: tuple[tuple[str, str], ...] = ()  # values, and the colours of their cells
+    bar_to: float | None = None  # a bar in the cell shows how much of this a number is
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """One column of a table. A number is whole, a decimal is not, money is in dollars.
 
@@ -30,6 +42,16 @@ class Column:
     name: str
     kind: CellKind = "text"
     shown: Shown = "always"
+    sheet: SheetLooks = SheetLooks()
+
+    def in_words(self, value: str) -> str:
+        """A value of this column as people read it."""
+        if not self.sheet.words:
+            return value
+        words = dict(self.sheet.words)
+        if not self.sheet.separator:
+            return words.get(value, value)
+        return ", ".join(words.get(one, one) for one in value.split(self.sheet.separator) if one)
 
 
 @dataclass(frozen=True, slots=True)

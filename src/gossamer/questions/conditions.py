@@ -1,47 +1,45 @@
 """Which results somebody wants to see, as it was typed."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from shlex import quote
 
 from gossamer.errors import UserError
-from gossamer.export.overview import VERDICTS
 from gossamer.export.paging import Where
 from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.url import site_of
-
-_MOST_NAMED = 10
+from gossamer.recipes.base import Condition, Recipe, plural
+from gossamer.recipes.registry import RECIPES
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
     domain: str = ""
-    keyword: str = ""
-    verdict: str = ""
-    unlinked_only: bool = False
+    values: Mapping[str, str] = field(default_factory=dict)  # as they were typed, by column
+    switches: tuple[str, ...] = ()  # columns whose other option was given
 
-    def where(self, job: Job) -> Where:
+    def where(self, job: Job, recipe: Recipe) -> Where:
         """The same for a job; refused if it cannot have such a row."""
-        if self.unlinked_only and self.verdict:
-            raise UserError("usage", "--unlinked-only is --verdict unlinked.", hint="Give one of them.")
-        verdict = "unlinked" if self.unlinked_only else self.verdict
-        return Where(self.site(), _keyword(job, self.keyword), _verdict(job, verdict))
+        known = {one.column: one for one in (recipe.screen.conditions if recipe.screen else ())}
+        given = {column: text for column, text in self.values.items() if text}
+        if any(column not in known for column in (*given, *self.switches)):
+            raise _refused(job, recipe)
+        for column in self.switches:
+            flag, value, _ = known[column].switch or ("", "", "")
+            if column in given:
+                raise UserError("usage", f"{flag} is --{column} {value}.", hint="Give one of them.")
+            given[column] = value
+        return Where(self.site(), {column: known[column].check(job, text) for column, text in given.items()})
 
-    def refuse_of_matches(self, job: Job) -> None:
-        """A job without keywords has neither mentions nor verdicts."""
-        if self.keyword or self.verdict or self.unlinked_only:
-            raise UserError(
-                "results.recipe",
-                f"Job {short(job.id)} is of the recipe {job.recipe}, whose results have no keywords and no verdicts.",
-                hint="Leave out --keyword, --verdict and --unlinked-only.",
-            )
-
-    def options(self) -> str:
+    def options(self, recipe: Recipe) -> str:
         """How to ask for the same again."""
-        said = {"domain": self.domain, "keyword": self.keyword, "verdict": self.verdict}
+        said = {"domain": self.domain, **self.values}
         options = "".join(f" --{name} {quote(value)}" for name, value in said.items() if value)
-        return options + (" --unlinked-only" if self.unlinked_only else "")
+        conditions = recipe.screen.conditions if recipe.screen else ()
+        switched = (one.switch[0] for one in conditions if one.switch and one.column in self.switches)
+        return options + "".join(f" {flag}" for flag in switched)
 
     def site(self) -> str:
         if not self.domain:
@@ -56,27 +54,19 @@ class Conditions:
         return site_of(domain.host)
 
 
-def _keyword(job: Job, text: str) -> str:
-    """As the job spells it."""
-    known: list[str] = list(job.params.get("keywords") or [])
-    if not text:
-        return ""
-    same = [keyword for keyword in known if keyword.casefold() == " ".join(text.split()).casefold()]
-    if not same:
-        named = ", ".join(known[:_MOST_NAMED]) + (" and others" if len(known) > _MOST_NAMED else "")
-        raise UserError("results.keyword", f"Job {short(job.id)} has no keyword {text!r}.", hint=f"It has {named}.")
-    return same[0]
+def all_conditions() -> tuple[Condition, ...]:
+    """Those of all recipes, each column once."""
+    known = {one.column: one for recipe in RECIPES.values() if recipe.screen for one in recipe.screen.conditions}
+    return tuple(known.values())
 
 
-def _verdict(job: Job, text: str) -> str:
-    if not text:
-        return ""
-    if text not in VERDICTS:
-        raise UserError("results.verdict", f"{text!r} is no verdict.", hint=f"Use one of {', '.join(VERDICTS)}.")
-    if not job.params.get("client_domains"):
-        raise UserError(
-            "results.no_client",
-            f"Job {short(job.id)} was run without a client's domain, so it does not know who links to it.",
-            hint="Run it again with --client-domain.",
-        )
-    return text
+def _refused(job: Job, recipe: Recipe) -> UserError:
+    own = {one.column for one in (recipe.screen.conditions if recipe.screen else ())}
+    others = [one for one in all_conditions() if one.column not in own]
+    flags = [f"--{one.column}" for one in others] + [one.switch[0] for one in others if one.switch]
+    return UserError(
+        "results.recipe",
+        f"Job {short(job.id)} is of the recipe {job.recipe}, whose results have "
+        f"{' and '.join(f'no {plural(one.column)}' for one in others)}.",
+        hint=f"Leave out {' and '.join(part for part in (', '.join(flags[:-1]), flags[-1]) if part)}.",
+    )

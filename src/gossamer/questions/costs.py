@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gossamer.db.transactions import Tx
-from gossamer.export.bill import Bill, read_bill
+from gossamer.ledger.bill import Bill, read_bill
 from gossamer.ledger.prices import PriceList
 from gossamer.model.estimate import Estimate
 from gossamer.model.job import Job, Progress

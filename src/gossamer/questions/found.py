@@ -1,13 +1,13 @@
 """Questions about what a job has found, and where it failed."""
 
+from collections.abc import Collection
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
 from gossamer.db.database import Database
-from gossamer.export.costs import COSTS, by_cost
+from gossamer.export.asking import table_named
 from gossamer.export.paging import Page, Where, read_page
-from gossamer.export.scraped import FAILED_PAGES, SCRAPED
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import FOR_PEOPLE
@@ -18,11 +18,11 @@ from gossamer.questions.known import recipe_of
 from gossamer.questions.limits import Few, Many, Place, Text
 from gossamer.questions.view import View
 from gossamer.recipes.base import Asked, Column, Line, Table
+from gossamer.recipes.tables import COSTS, ERRORS, by_cost
 from gossamer.store import counters, sites
 from gossamer.store.sites import SiteSummary
 
 _MOST_COUNTED = 10_000  # results that are read to say how many there are
-_PAGES_SHOWN = ("url", "status", "http_status", "title", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,12 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of matches, or of a scrape job of its pages. Past the last one, `before` says how many there are."""
+    """A page of rows. Past the last one, `before` says how many there are."""
 
     job: Job
     progress: Progress
     where: Where
-    matches: Page | None = None
-    pages: Lines | None = None
+    page: Page
     before: Page | None = None
 
 
@@ -69,24 +68,25 @@ class Spent:
 async def results(
     view: View, job: Text, conditions: Conditions, page: Place, limit: Few, *, whole: bool = False
 ) -> Results:
-    """A page of them; of pages with all their columns if they are wanted `whole`."""
+    """A page of them; with all columns if they are wanted `whole`, else with those a terminal shows."""
     found, database = await view.job(job)
     await kept.refuse_gone(view, database, found)
-    recipe_of(view.recipes, found)
+    recipe = recipe_of(view.recipes, found)
+    table, last = recipe.tables[0], recipe.screen.last if recipe.screen else ""
     progress = await database.read(counters.progress, found.id)
-    if found.extent.in_pages:
-        conditions.refuse_of_matches(found)
-        where = Where(conditions.site())
-        columns = SCRAPED.columns if whole else SCRAPED.choose(_PAGES_SHOWN)
-        domains = frozenset({where.domain}) if where.domain else frozenset[str]()
-        asked = Asked(found, columns, domains=domains)
-        return Results(found, progress, where, pages=await _some(SCRAPED, database, asked, (page - 1) * limit, limit))
-    where = conditions.where(found)
-    matches = await read_page(database, found, where, page, limit)
+    where = conditions.where(found, recipe)
+    rows = await read_page(database, found, table, where, page, limit, last=last)
     before = None
-    if not matches.rows and page > 1:
-        before = await read_page(database, found, where, 1, min(limit * (page - 1), _MOST_COUNTED))
-    return Results(found, progress, where, matches, before=before)
+    if not rows.rows and page > 1:
+        most = min(limit * (page - 1), _MOST_COUNTED)
+        before = await read_page(database, found, table, where, 1, most, last=last)
+    if recipe.screen and not whole:
+        rows = _only(rows, recipe.screen.names)
+    return Results(found, progress, where, rows, before)
+
+
+def _only(page: Page, names: Collection[str]) -> Page:
+    return Page([{name: row[name] for name in row if name in names} for row in page.rows], page.is_last)
 
 
 async def failures(view: View, job: Text, limit: Many, *, by_hand: bool = False) -> Failures:
@@ -95,8 +95,8 @@ async def failures(view: View, job: Text, limit: Many, *, by_hand: bool = False)
     await kept.refuse_gone(view, database, found)
     progress = await database.read(counters.progress, found.id)
     if found.extent.in_pages:
-        asked = Asked(found, FAILED_PAGES.columns)
-        return Failures(found, progress, pages=await _some(FAILED_PAGES, database, asked, 0, limit))
+        errors = table_named(ERRORS.name, found.recipe)
+        return Failures(found, progress, pages=await _some(errors, database, Asked(found, errors.columns), 0, limit))
     reasons = FOR_PEOPLE if by_hand else ()
     summaries = await database.read(sites.summaries, found.id, SiteState.FAILED, reasons=reasons, limit=limit)
     return Failures(found, progress, tuple(summaries))

@@ -6,15 +6,15 @@ from datetime import timedelta
 
 from gossamer.db.database import Database
 from gossamer.errors import UserError
-from gossamer.export.overview import Overview, survey
-from gossamer.export.prospects import COLUMNS
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Budget
 from gossamer.questions import kept
+from gossamer.questions.known import recipe_of
 from gossamer.questions.limits import Text
 from gossamer.questions.view import View
 from gossamer.recipes.base import Asked
+from gossamer.recipes.overview import Overview, PageSummary, ScreenSummary, SummaryAnswer
 from gossamer.store import budgets
 from gossamer.work.audit import AuditReport, audit
 from gossamer.work.manners import DomainManners
@@ -37,6 +37,9 @@ class Politeness:
 @dataclass(frozen=True, slots=True)
 class Summary:
     overview: Overview
+    screen: ScreenSummary
+    page: PageSummary
+    answer: SummaryAnswer
     manners: tuple[DomainManners, ...]
     budget: Budget | None  # None: nothing is to be said of costs
     runner: int | None
@@ -59,11 +62,14 @@ async def _manners(view: View, database: Database, job: Job) -> list[DomainManne
     return await prove_politeness(database, job.id, lambda domain: timedelta(seconds=1 / rates.get(domain, usual)))
 
 
-async def summary(view: View, job: Text, since: Text, excluded: Sequence[str], *, costs: bool = True) -> Summary:
-    """A whole job at a glance, compared with an earlier one if that is named."""
+async def summary(
+    view: View, job: Text, since: Text, excluded: Sequence[str], *, costs: bool = True, client: Text = ""
+) -> Summary:
+    """A whole job at a glance, compared with an earlier one if that is named; `client` is whom it is for, by name."""
     found, database = await view.job(job)
     await kept.refuse_gone(view, database, found)
-    if found.extent.in_pages:
+    recipe = recipe_of(view.recipes, found)
+    if recipe.survey is None:
         raise UserError(
             "summary.recipe",
             f"Job {short(found.id)} is of the recipe {found.recipe}: "
@@ -74,8 +80,16 @@ async def summary(view: View, job: Text, since: Text, excluded: Sequence[str], *
     if since:
         earlier, its_database = await view.job(since)
         await kept.refuse_gone(view, its_database, earlier)
-    asked = Asked(found, COLUMNS, since=earlier, excluded=frozenset(excluded), prices=view.prices if costs else None)
-    overview = await survey(database, asked)
+    asked = Asked(found, (), since=earlier, excluded=frozenset(excluded), prices=view.prices if costs else None)
+    survey = recipe.survey(database, asked)
+    overview = await survey.read()
     manners = [one for one in await _manners(view, database, found) if one.requests]
-    budget = await database.read(budgets.of_job, found.id) if overview.bill else None
-    return Summary(overview, tuple(manners), budget, await view.runner())
+    return Summary(
+        overview,
+        survey.screen(),
+        survey.page(client),
+        survey.answer(),
+        tuple(manners),
+        await database.read(budgets.of_job, found.id) if overview.bill else None,
+        await view.runner(),
+    )

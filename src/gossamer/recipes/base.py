@@ -7,14 +7,14 @@ harvest, its tables) may be named as "package.module:NAME"; they are imported wh
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
 from gossamer.errors import UserError
 from gossamer.model.job import Given as Given  # re-exported, as the next two: with these a recipe is declared
 from gossamer.model.job import Job
 from gossamer.model.record import Column as Column
 from gossamer.model.record import RecordKind as RecordKind
+from gossamer.model.record import SheetLooks as SheetLooks
 from gossamer.model.registry import Registry
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gossamer.db.database import Database
     from gossamer.ledger.prices import PriceList
     from gossamer.model.recipe import Bound
+    from gossamer.recipes.overview import FrontSheet, Overview, PageSummary, ScreenSummary, SummaryAnswer
 
 T = TypeVar("T")
 
@@ -144,9 +145,51 @@ class Looks:
     client: str = ""  # the name of the client it is for; none: only the client's domains
 
 
+@dataclass(frozen=True, slots=True)
+class ScreenColumn:
+    """A column of a table on the terminal."""
+
+    title: str
+    columns: tuple[str, ...]  # the first of them that has a value
+    most: int  # characters it may take
+    least: int  # and must have
+    right: bool = False
+    counted: bool = False  # a number, as 1,204
+    in_words: bool = False  # as people read the values of the column
+    path_only: bool = False  # of an address, what follows the name of the host
+    if_any: bool = False  # only where a row has a value
+    room: int = 0  # only on a terminal of so many columns
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A column by whose values the rows on the terminal can be chosen, and the option for that."""
+
+    column: str
+    help: str
+    check: "Callable[[Job, str], str]"  # the value as rows have it, of what was typed, or a UserError
+    metavar: str = ""
+    switch: tuple[str, str, str] | None = None  # another option for one of the values: it, the value, its help
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """How the rows of a table are shown on the terminal."""
+
+    columns: tuple[ScreenColumn, ...]
+    context: tuple[str, str] | None = None  # a text that stands beside or below, and the words to be marked in it
+    conditions: tuple[Condition, ...] = ()
+    last: str = ""  # rows that have a value in this column come after all others
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The columns of the table that it shows."""
+        return frozenset((*(name for one in self.columns for name in one.columns), *(self.context or ())))
+
+
 Stream: TypeAlias = "Callable[[Database, Asked], Lines]"
 Count: TypeAlias = "Callable[[Database, Asked], Awaitable[int]]"
-Workbook: TypeAlias = "Callable[[Path, Database, Asked, Looks], Awaitable[int]]"
+Also: TypeAlias = Callable[[list[Line]], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +204,11 @@ class Table:
     nested: tuple[str, ...] = ()  # columns by which JSON is keyed, outermost first; none: a list of objects
     renamed: Mapping[str, str] = field(default_factory=dict)  # columns that have another name in nested JSON
     filters: tuple[str, ...] = ()
-    workbook: "Workbook | None" = None  # writes XLSX itself, with several sheets, and returns the number of rows
+    book: "Book | None" = None  # the workbook of several sheets that is made of it; none: one plain sheet
     file_name: str = ""  # the name of its files; none: that of the table
+    noun: str = ""  # of one of its lines; none: the table's name in the singular
+    # Why a filter means nothing for a job and the earlier one it is compared with, if it does not.
+    refuse: "Callable[[str, Job, Job | None], UserError | None] | None" = None
 
     def choose(self, names: Sequence[str] = ()) -> tuple[Column, ...]:
         """The columns of these names in this order, or those that are always shown."""
@@ -185,6 +231,64 @@ class Table:
         return usual
 
 
+class Survey(Protocol):
+    """One reading of everything a job has found, of which its summary, its report and its workbook are made.
+
+    All of these are of the same moment, and agree with each other though the job may be at work.
+    """
+
+    async def read(self, also: Also | None = None) -> "Overview":
+        """Read all rows once; `also` is given those of the recipe's first table, with all columns, as they come."""
+        ...
+
+    def ranked(self, columns: tuple[Column, ...]) -> Lines:
+        """The lines of the table that is ranked, once all rows are read."""
+        ...
+
+    @property
+    def ranked_count(self) -> int:
+        """How many lines it has."""
+        ...
+
+    def screen(self) -> "ScreenSummary":
+        """What the terminal shows."""
+        ...
+
+    def page(self, client: str = "") -> "PageSummary":
+        """What the report page shows; `client` is the name of the client it is for."""
+        ...
+
+    def front(self, client: str = "", only: str = "") -> "FrontSheet":
+        """What the first sheet of the workbook shows; `only` is the filter of its rows."""
+        ...
+
+    def answer(self) -> "SummaryAnswer":
+        """What programs are told."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BookSheet:
+    """A sheet of a workbook that shows one table of the recipe."""
+
+    table: str
+    title: str
+    columns: tuple[Column, ...]
+    frozen: int = 1  # columns that stay in sight
+    colour: str = ""  # of its tab; none: the usual one
+    only_compared: tuple[str, ...] = ()  # columns that say nothing unless an earlier job is compared with
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """A workbook: a summary, the ranked table, all rows, what it cost, and what failed."""
+
+    survey: "Callable[[Database, Asked], Survey]"
+    rows: BookSheet
+    ranked: BookSheet
+    filtered_by: str = ""  # the column of the rows whose value is the name of a filter
+
+
 def imported(name: str) -> Any:
     """Import a value by its "package.module:NAME"."""
     module, _, attribute = name.partition(":")
@@ -194,16 +298,21 @@ def imported(name: str) -> Any:
 class Part(Generic[T]):
     """A field that is given as a value, or as its "package.module:NAME" and imported when it is first read."""
 
+    def __init__(self, *default: T) -> None:
+        self._default = default
+
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     @overload
-    def __get__(self, one: None, owner: type) -> "Part[T]": ...
+    def __get__(self, one: None, owner: type) -> T: ...
     @overload
     def __get__(self, one: object, owner: type) -> T: ...
-    def __get__(self, one: object | None, owner: type) -> "Part[T] | T":
-        if one is None:
-            raise AttributeError(self._name)  # so that the field has no default
+    def __get__(self, one: object | None, owner: type) -> T:
+        if one is None:  # asked for the default of the field
+            if not self._default:
+                raise AttributeError(self._name)
+            return self._default[0]
         kept: dict[str, Any] = one.__dict__
         if isinstance(kept[self._name], str):
             kept[self._name] = imported(kept[self._name])
@@ -224,9 +333,16 @@ class Recipe:
     given: Given
     nouns: Nouns
     kinds: tuple[RecordKind, ...]
+    tables: Part[tuple[Table, ...]] = Part()  # what can be exported; the first is that of its results
+    survey: Part["Callable[[Database, Asked], Survey] | None"] = Part(None)  # None: its jobs have no summary
     command: Command
+    screen: Screen | None = None  # none: the first columns of its results as they are
     keep: Keep = Keep()
     files: tuple[AutomaticFile, ...] = ()
+
+    def table(self, name: str) -> Table | None:
+        """The table of this name."""
+        return next((table for table in self.tables if table.name == name), None)
 
     def read(self, given: Mapping[str, Any]) -> "BaseModel":
         """The parameters of a job; a UserError names the option that is wrong."""

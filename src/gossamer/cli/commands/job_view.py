@@ -197,7 +197,9 @@ def results(
         gossamer job results 3f9a2c71 --keyword "crm software" --verdict unlinked
     """
 
-    wanted = conditions.Conditions(domain, keyword, verdict, unlinked_only)
+    wanted = conditions.Conditions(
+        domain, {"keyword": keyword, "verdict": verdict}, ("verdict",) if unlinked_only else ()
+    )
     runtime.run(lambda home: job_results.show_results(home, job, wanted, page, limit, as_json=as_json))
 
 
@@ -228,13 +230,21 @@ def summary(
         gossamer job summary 3f9a2c71 --html report.html
     """
 
-    named = export.a_line("--title", title), export.a_line("--client", client)
-    if any(named) and html is None:
+    title, client = export.a_line("--title", title), export.a_line("--client", client)
+    if (title or client) and html is None:
         raise UserError("usage", "--title and --client are about the page of --html.", hint="Give --html FILE as well.")
 
     runtime.run(
         lambda home: job_summary.show_summary(
-            home, job, html, since_job, exclude_domains, as_json=as_json, with_costs=not without_costs, named=named
+            home,
+            job,
+            html,
+            since_job,
+            exclude_domains,
+            as_json=as_json,
+            with_costs=not without_costs,
+            title=title,
+            client=client,
         )
     )
 

@@ -2,7 +2,7 @@
 
 from gossamer.model.export import RESULT
 from gossamer.recipes.base import AutomaticFile, Column, Given, Keep, Nouns, Recipe, RecordKind
-from gossamer.recipes.scrape.command import COMMAND
+from gossamer.recipes.scrape.command import COMMAND, SCREEN
 
 PAGE = RecordKind(
     "page",
@@ -35,7 +35,9 @@ SCRAPE = Recipe(
     given=Given.PAGES,
     nouns=Nouns("page", "result"),
     kinds=(PAGE,),
+    tables="gossamer.recipes.scrape.tables:TABLES",
     command=COMMAND,
+    screen=SCREEN,
     keep=Keep(days=30, whole_job=True),
     # Single pages may be thousands of jobs a day: only those whose results were not waited for have a file.
     files=(AutomaticFile(RESULT, "jsonl", RESULT + "-{job}.jsonl", if_param="result_file"),),

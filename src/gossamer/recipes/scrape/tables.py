@@ -1,13 +1,14 @@
-"""The tables of a scrape job: `results`, a line per listed address whatever came of it, and `errors`."""
+"""The tables of a scrape job: `results` has a line per listed address, also of those that failed."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from gossamer.clock import iso
 from gossamer.db.database import Database
-from gossamer.export.moments import iso
 from gossamer.model.states import PageState
 from gossamer.model.url import is_covered, site_of_url
 from gossamer.recipes.base import Asked, Column, Line, Lines, Table
+from gossamer.recipes.tables import COSTS, PAGES
 from gossamer.store import counters, given_pages
 from gossamer.store.given_pages import ScrapedPage
 
@@ -107,4 +108,7 @@ FAILED_PAGES = Table(
     lines=_failed_lines,
     count=_count_failed,
     file_name="failed_pages",
+    noun="failed page",
 )
+
+TABLES = (SCRAPED, FAILED_PAGES, PAGES, COSTS)

@@ -1,15 +1,14 @@
-"""The table `results`: one line per page and keyword, by domain, then address, then keyword.
+"""The matches of a job for its tables: one line per page and keyword, by domain, then address, then keyword.
 
 A site's lines are sorted in memory; of a site with very many only what they are sorted by.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -17,20 +16,36 @@ import orjson
 
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.export.whole_site import BEFORE, WHOLE_SITE, complete
 from gossamer.model.url import is_covered
-from gossamer.recipes.base import AT_ONCE, Asked, Line, Lines, Looks, Table
+from gossamer.recipes.base import AT_ONCE, Asked, Line, Lines
 from gossamer.recipes.prospect import MATCH
+from gossamer.recipes.prospect.verdicts import MANY_ON_ONE_PAGE, NAVIGATION_ONLY, ON_EVERY_PAGE, ON_ONE_PAGE, UNLINKED
 from gossamer.store import counters, records, result_rows
 from gossamer.store.result_rows import SitePlace
-
-UNLINKED = "unlinked"
 
 _ORDER = ("url", "keyword")
 _SITES = 10  # asked for in one read at least
 ENOUGH = AT_ONCE // 2  # rows of one read, after which no further site is read
 FEW = 250  # lines made at a time, and the rest of a site
 LARGE = 10_000  # rows of a site, above which they are not all held at once
+
+# A word on nine pages of ten, of at least so many, is part of the site's template rather than of what it writes about.
+ENOUGH_PAGES = 10
+NEARLY_EVERY = 0.9
+
+# What rows do not have that are from before these were kept.
+BEFORE = {
+    "verdict": "",
+    "link_url": "",
+    "anchor_text": "",
+    "position": "",
+    "page_date": "",
+    "outbound_links": 0,
+    "outbound_followed": 0,
+}
+
+# Columns that say something of the whole site.
+WHOLE_SITE = frozenset({"flags", "keyword_pages", "site_pages"})
 
 Row = dict[str, Any]
 
@@ -174,21 +189,28 @@ async def count(database: Database, asked: Asked) -> int:
     return (await database.read(counters.progress, asked.job.id)).records
 
 
-async def _workbook(path: Path, database: Database, asked: Asked, looks: Looks) -> int:
-    """For a client. What it is made with is loaded when somebody wants one."""
-    from gossamer.export.workbook import write_workbook
+def completed(rows: Sequence[Mapping[str, Any]], pages_read: int) -> list[Mapping[str, Any]]:
+    """All rows of a site with `flags`, `keyword_pages` and `site_pages`. There is one row per page and keyword."""
+    whole = [{**BEFORE, **row} for row in rows]
+    complete(whole, Counter(row["keyword"] for row in rows), pages_read)
+    return list(whole)
 
-    return (await write_workbook(path, database, asked, looks)).matches
+
+def complete(rows: Iterable[dict[str, Any]], keyword_pages: Mapping[str, int], pages_read: int) -> None:
+    """Add them to some rows of a site, of which it is known on how many pages each keyword is."""
+    for row in rows:
+        pages = keyword_pages[row["keyword"]]
+        row["flags"] = ";".join(_flags(row, pages, pages_read))
+        row["keyword_pages"] = pages
+        row["site_pages"] = pages_read
 
 
-RESULTS = Table(
-    "results",
-    columns=MATCH.columns,
-    lines=lines,
-    count=count,
-    client_param="client_domains",
-    nested=("domain", "keyword"),
-    renamed={"context_snippet": "context"},
-    filters=(UNLINKED,),
-    workbook=_workbook,
-)
+def _flags(row: Mapping[str, Any], keyword_pages: int, pages_read: int) -> list[str]:
+    flags = []
+    if row.get("position") == "navigation":
+        flags.append(NAVIGATION_ONLY)
+    if row.get("frequency", 0) >= MANY_ON_ONE_PAGE:
+        flags.append(ON_ONE_PAGE)
+    if pages_read >= ENOUGH_PAGES and keyword_pages >= NEARLY_EVERY * pages_read:
+        flags.append(ON_EVERY_PAGE)
+    return flags

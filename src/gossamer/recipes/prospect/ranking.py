@@ -5,8 +5,7 @@ packed, with what it is ranked by: of 50,000 of them about 40 MB, however many m
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
 
@@ -14,32 +13,31 @@ import orjson
 
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.export import results
-from gossamer.export.evidence import EVIDENCE, Evidence
-from gossamer.export.scoring import TENTHS, points_of
 from gossamer.model.job import Job
-from gossamer.recipes.base import AT_ONCE, Asked, Cell, Column, Line, Lines, Looks, Table
-from gossamer.recipes.prospect import MATCH
+from gossamer.recipes.base import AT_ONCE, Asked, Cell, Column, Line, Lines, SheetLooks
+from gossamer.recipes.prospect import MATCH, matches
+from gossamer.recipes.prospect.scoring import EVIDENCE, TENTHS, Evidence, points_of
+from gossamer.recipes.prospect.verdicts import UNLINKED
 from gossamer.store import counters, result_rows
 
-UNLINKED, NEW = "unlinked", "new"
+NEW = "new"
 
 COLUMNS = (
-    Column("rank", "number"),
-    Column("domain"),
-    Column("score", "decimal"),
-    Column("new"),
+    Column("rank", "number", sheet=SheetLooks(width=7)),
+    Column("domain", sheet=SheetLooks(width=28)),
+    Column("score", "decimal", sheet=SheetLooks(bar_to=100)),
+    Column("new", sheet=SheetLooks(width=7)),
     Column("best_page", "url"),
-    Column("best_keyword"),
-    Column("best_snippet"),
+    Column("best_keyword", sheet=SheetLooks(width=20)),
+    Column("best_snippet", sheet=SheetLooks(width=60)),
     Column("unlinked_pages", "number"),
-    Column("navigation_pages", "number"),
+    Column("navigation_pages", "number", sheet=SheetLooks(width=12)),
     Column("linked_pages", "number"),
     Column("nofollow_pages", "number"),
     Column("matching_pages", "number"),
     Column("keywords", "number"),
-    Column("keyword_names"),
-    Column("newest_date"),
+    Column("keyword_names", sheet=SheetLooks(width=34)),
+    Column("newest_date", sheet=SheetLooks(width=12, is_day=True)),
     Column("linking_out_pages", "number"),
     Column("pages_read", "number"),
     Column("pages_failed", "number"),
@@ -65,18 +63,6 @@ class _Kept(NamedTuple):
     keywords: int
     domain: str
     line: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """The first domains of a ranking, for who shows no more than these."""
-
-    domains: int  # in all
-    unlinked: int  # those with a mention in their text that is not linked
-    first: tuple[Line, ...]  # with all columns
-
-    def best(self, most: int) -> list[Line]:
-        return list(self.first[:most])
 
 
 class Ranking:
@@ -125,9 +111,6 @@ class Ranking:
         """The first domains."""
         places = [COLUMNS.index(column) for column in columns]
         return [_picked(rank, kept, places) for rank, kept in enumerate(self._kept[:most], 1)]
-
-    def first(self) -> Ranked:
-        return Ranked(self.domains, self.unlinked, tuple(self.best(MOST_SHOWN)))
 
     async def lines(self, columns: Sequence[Column] = COLUMNS) -> Lines:
         """All domains by rank."""
@@ -209,7 +192,7 @@ def _picked(rank: int, kept: _Kept, places: Sequence[int]) -> Line:
 async def ranking_of(database: Database, asked: Asked) -> Ranking:
     """All matches of a job read and ranked."""
     ranking = Ranking(database, asked.job, asked.since, asked.only)
-    async for some in results.lines(database, replace(asked, columns=EVIDENCE, only="", order=())):
+    async for some in matches.lines(database, replace(asked, columns=EVIDENCE, only="", order=())):
         await ranking.take(some)
         if asked.told:
             asked.told(ranking.domains_met)
@@ -226,14 +209,3 @@ async def lines(database: Database, asked: Asked) -> Lines:
 async def count(database: Database, asked: Asked) -> int:
     """At most."""
     return (await database.read(counters.progress, asked.job.id)).sites_total
-
-
-async def _workbook(path: Path, database: Database, asked: Asked, looks: Looks) -> int:
-    """For a client: all matches, and the domains as they were asked for."""
-    from gossamer.export.workbook import write_workbook
-
-    matches = replace(asked, columns=results.RESULTS.columns, only="")
-    return (await write_workbook(path, database, matches, looks, prospects=asked)).prospects
-
-
-PROSPECTS = Table("prospects", columns=COLUMNS, lines=lines, count=count, filters=(UNLINKED, NEW), workbook=_workbook)

@@ -1,0 +1,57 @@
+"""The verdicts and flags of a match: what a client reads instead of what programs are told."""
+
+from gossamer.errors import UserError
+from gossamer.model.ids import short
+from gossamer.model.job import Job
+
+# By how much each asks to be acted upon: the words for it, and what it means.
+VERDICTS = {
+    "unlinked": (
+        "No link yet",
+        "the page mentions the keyword and links to nobody for it: the best ones to write to",
+    ),
+    "links-elsewhere": (
+        "Links to others",
+        "the page links to a competitor, or the keyword itself leads to somebody else",
+    ),
+    "nofollow": (
+        "Linked, but nofollow",
+        "the page links to the client, and asks search engines not to follow the link",
+    ),
+    "linked": ("Linked", "the page links to the client already"),
+    "own-site": ("Client's own site", "the page is the client's own: nobody to write to"),
+}
+
+WORDS = tuple((verdict, words) for verdict, (words, _) in VERDICTS.items())
+
+# How much a verdict asks to be acted upon, at a glance.
+COLOURS = (
+    ("unlinked", "#D6EFD8"),
+    ("nofollow", "#FFF1CC"),
+    ("links-elsewhere", "#FFF1CC"),
+    ("linked", "#E3E8EC"),
+)
+
+UNLINKED = "unlinked"
+
+MANY_ON_ONE_PAGE = 200
+
+NAVIGATION_ONLY = "navigation-only"
+ON_ONE_PAGE = f"{MANY_ON_ONE_PAGE}+ on one page"
+ON_EVERY_PAGE = "nearly every page"
+
+FLAG_WORDS = ((NAVIGATION_ONLY, "only in menus"),)
+
+
+def verdict_words(verdict: str) -> str:
+    """`unlinked` as "No link yet"; one that is not known stays as it is."""
+    return VERDICTS[verdict][0] if verdict in VERDICTS else verdict
+
+
+def no_client(job: Job) -> UserError:
+    """The refusal of a question about links where there is no client."""
+    return UserError(
+        "results.no_client",
+        f"Job {short(job.id)} was run without a client's domain, so it does not know who links to it.",
+        hint="Run it again with --client-domain.",
+    )
