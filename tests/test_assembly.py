@@ -21,7 +21,7 @@ from gossamer.fetch.connect_to import parse_connect_to
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.providers import open_provider
 from gossamer.fetch.resolve import Resolver
-from gossamer.gate.memory import MemoryPlaces
+from gossamer.gate.local import MemoryPlaces
 from gossamer.model.rungs import provider_of
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings

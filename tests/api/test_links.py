@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from gossamer.blobs.atomic_files import make_secret
 from gossamer.blobs.folder import SERVED, FolderBlobs
-from gossamer.blobs.private import make_secret
 from gossamer.clock import FrozenClock
 from tests.api.conftest import Server, new_job, server
 from tests.stories.program import until as until_it

@@ -19,9 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gossamer.blobs import BadBlobKey, Blobs
-from gossamer.blobs.chunks import CHUNK, in_chunks
+from gossamer.blobs.atomic_files import CHUNK, in_chunks, make_secret
 from gossamer.blobs.folder import SERVED, FolderBlobs
-from gossamer.blobs.private import make_secret
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.errors import UserError
 from tests.contracts.blobs import BlobsContract, Follow, LetPass, read

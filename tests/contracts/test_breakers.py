@@ -11,8 +11,7 @@ import pytest
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.gate import NOW, Breakers
 from gossamer.gate.breakers import MemoryBreakers
-from gossamer.gate.redis import RedisGate
-from gossamer.gate.redis_breakers import RedisBreakers
+from gossamer.gate.redis import RedisBreakers, RedisGate
 from gossamer.model.breaker import PROVIDER, SITE, News
 from tests.contracts.breakers import BreakersContract
 from tests.servers import RedisServer

@@ -12,8 +12,7 @@ from celery.worker import request
 from kombu.message import Message
 
 from gossamer.dispatch import Dispatcher, Nudge
-from gossamer.dispatch.celery import CeleryDispatcher, make_app
-from gossamer.dispatch.celery_log import OneLine
+from gossamer.dispatch.celery import CeleryDispatcher, OneLine, make_app
 from tests.contracts.dispatch import DispatcherContract
 from tests.servers import RedisServer, redis
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.gate import NOW, Gate, Places, pass_gate
-from gossamer.gate.local import LocalGate
-from gossamer.gate.memory import MemoryPlaces
+from gossamer.gate.local import LocalGate, MemoryPlaces
 from tests.contracts.gate import GateContract
 from tests.contracts.places import PlacesContract
 

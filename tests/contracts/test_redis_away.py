@@ -14,7 +14,7 @@ from gossamer.api.limits import Rates
 from gossamer.api.problems import Limited
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.gate import NOW
-from gossamer.gate.memory import MemoryPlaces
+from gossamer.gate.local import MemoryPlaces
 from gossamer.gate.redis import RedisGate
 from tests.servers import RedisServer, redis
 

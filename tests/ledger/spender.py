@@ -20,7 +20,7 @@ from gossamer.fetch.errors import FetchError
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.providers import Access, ProviderDesk
 from gossamer.fetch.resolve import Resolver
-from gossamer.gate.memory import MemoryPlaces
+from gossamer.gate.local import MemoryPlaces
 from gossamer.ledger.prices import OwnPrice, price_list
 from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.money import Cap, Charge, Refusal, Reservation, Scope, Why

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, text
 
+from gossamer.blobs.export_store import Kept, Shelf
 from gossamer.blobs.folder import FolderBlobs
-from gossamer.blobs.shelf import Kept, Shelf
 from gossamer.clock import SystemClock
 from gossamer.db import tables
 from gossamer.db.transactions import Tx

@@ -16,9 +16,9 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import update
 
+from gossamer.blobs.export_store import Shelf
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.blobs.objects import Access, open_objects
-from gossamer.blobs.shelf import Shelf
 from gossamer.clock import SystemClock
 from gossamer.db import tables as t
 from gossamer.db.transactions import Tx

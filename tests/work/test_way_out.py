@@ -14,8 +14,7 @@ from gossamer.fetch.guard import Guard
 from gossamer.fetch.outage import Answers
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate import Gate
-from gossamer.gate.local import LocalGate
-from gossamer.gate.memory import MemoryPlaces
+from gossamer.gate.local import LocalGate, MemoryPlaces
 from gossamer.work import way_out
 from gossamer.work.way_out import MANY, WayOut
 from tests.fetch.loopback import BOTH, NOERROR, SERVFAIL, Name, NameServer

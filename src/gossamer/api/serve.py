@@ -29,7 +29,7 @@ from gossamer.api.worker import HomeWorker
 from gossamer.assembly import App, installation_secret, open_counts
 from gossamer.db.health import working_home
 from gossamer.errors import UserError
-from gossamer.gate.memory import MemoryPlaces
+from gossamer.gate.local import MemoryPlaces
 from gossamer.model.account import DEFAULT
 from gossamer.telemetry import get_logger
 from gossamer.work.member import CLUSTER

@@ -42,8 +42,8 @@ from gossamer.work.home import HomeLock, home_name
 from gossamer.work.outage import StorageWatch
 
 if TYPE_CHECKING:
+    from gossamer.blobs.export_store import Shelf
     from gossamer.blobs.page_files import PageFiles
-    from gossamer.blobs.shelf import Shelf
     from gossamer.deliver.sender import Sender
     from gossamer.fetch.never import NeverVisit
     from gossamer.fetch.post import Poster
@@ -132,9 +132,9 @@ class App:
 
     def shelf(self) -> "Shelf":
         """Where exported files are kept."""
+        from gossamer.blobs.atomic_files import make_secret
+        from gossamer.blobs.export_store import Shelf
         from gossamer.blobs.folder import FolderBlobs
-        from gossamer.blobs.private import make_secret
-        from gossamer.blobs.shelf import Shelf
 
         home = self.settings.home
         local = FolderBlobs(home / "files", make_secret(home / "secret"), self.clock)

@@ -44,9 +44,9 @@ def object_storage(settings: Settings) -> "ObjectBlobs | None":
 
 def page_files(settings: Settings, clock: SteadyClock) -> "PageFiles":
     """Beside the exported files: where all workers find them."""
+    from gossamer.blobs.atomic_files import make_secret
     from gossamer.blobs.folder import FolderBlobs
     from gossamer.blobs.page_files import PageFiles
-    from gossamer.blobs.private import make_secret
 
     remote = object_storage(settings)
     return PageFiles(remote or FolderBlobs(settings.home / "files", make_secret(settings.home / "secret"), clock))
@@ -59,7 +59,7 @@ def sealer(settings: Settings) -> Sealer:
 
 def key_seals(settings: Settings) -> KeySeals:
     """What seals the secrets of webhooks. The home's own secret opens on, if the operator sets another one later."""
-    from gossamer.blobs.private import make_secret
+    from gossamer.blobs.atomic_files import make_secret
 
     former = Sealer(make_secret(settings.home / "secret")) if settings.api_secret else None
     return KeySeals(sealer(settings), former, is_known_to_all=not lacks_shared_secret(settings))
@@ -75,7 +75,7 @@ def lacks_shared_secret(settings: Settings) -> bool:
 
 def installation_secret(settings: Settings) -> bytes:
     """What everything is made of that only this installation may sign or open."""
-    from gossamer.blobs.private import make_secret
+    from gossamer.blobs.atomic_files import make_secret
 
     given = settings.api_secret
     return given.get_secret_value().encode() if given else make_secret(settings.home / "secret")

@@ -49,8 +49,7 @@ async def open_gate(
         yield Lights(LocalGate(clock, StoredSlots(database)), StoredBreakers(database), MemoryBreakers(clock))
         return
     require_redis()
-    from gossamer.gate.redis import RedisGate
-    from gossamer.gate.redis_breakers import RedisBreakers
+    from gossamer.gate.redis import RedisBreakers, RedisGate
 
     async with RedisGate(settings.redis_url.get_secret_value(), clock, prefix=settings.redis_prefix).kept() as gate:
         breakers = RedisBreakers(gate, clock)
@@ -61,7 +60,7 @@ async def open_gate(
 async def open_counts(app: "App") -> AsyncIterator[tuple["Places", Callable[[], str]]]:
     """Where requests to the server are counted, and who says whether that is away: together with other servers."""
     if app.settings.redis_url is None and isinstance(app.database, SqliteDatabase):
-        from gossamer.gate.memory import MemoryPlaces
+        from gossamer.gate.local import MemoryPlaces
 
         # One file, one server: nobody else counts, and a write to the disk per request would be dear.
         yield MemoryPlaces(app.clock), lambda: ""

@@ -11,8 +11,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from gossamer.blobs.chunks import CHUNK, in_chunks
-from gossamer.blobs.private import UNFINISHED, PartFile, make_folders, open_private, sync_folder
+from gossamer.blobs.atomic_files import CHUNK, UNFINISHED, PartFile, in_chunks, make_folders, open_private, sync_folder
 from gossamer.blobs.seam import BadBlobKey, Blob, NoSuchBlob, checked_key
 from gossamer.clock import Clock
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gossamer.blobs.chunks import CHUNK, in_chunks
+from gossamer.blobs.atomic_files import CHUNK, in_chunks
 from gossamer.blobs.seam import Blob, BlobsAway, NoSuchBlob, checked_key
 from gossamer.errors import UserError
 

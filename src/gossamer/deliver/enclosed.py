@@ -8,8 +8,8 @@ from uuid import UUID
 
 import orjson
 
+from gossamer.blobs.export_store import Shelf
 from gossamer.blobs.seam import BlobsAway, NoSuchBlob
-from gossamer.blobs.shelf import Shelf
 from gossamer.clock import Clock
 from gossamer.db.database import Database
 from gossamer.model.export import Export

@@ -1,7 +1,58 @@
-"""The dispatcher of an embedded runner: a queue in one event loop."""
+"""The dispatcher of an embedded runner: a queue of nudges in one event loop."""
 
-from gossamer.dispatch.inbox import Inbox
+import asyncio
+from itertools import islice
+
 from gossamer.dispatch.seam import Nudge
+
+
+class Inbox:
+    """In the order they came, each visit at most once: a second nudge adds nothing to the first."""
+
+    def __init__(self, gather: float = 0.0) -> None:
+        """`gather` is for how many seconds those that arrive one by one wait to be taken together."""
+        self._gather = gather
+        self._waiting: dict[Nudge, None] = {}
+        self._ripe = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self.closed = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __contains__(self, nudge: Nudge) -> bool:
+        return nudge in self._waiting
+
+    def put(self, nudge: Nudge) -> None:
+        self._waiting[nudge] = None
+        if not self._gather:
+            self._ripe.set()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._gather, self._ripen)
+
+    def _ripen(self) -> None:
+        self._timer = None
+        self._ripe.set()
+
+    async def take(self, most: int) -> list[Nudge]:
+        """As `Dispatcher.receive`."""
+        while not self.closed and not (self._waiting and self._ripe.is_set()):
+            if not self._waiting:
+                self._ripe.clear()
+            await self._ripe.wait()
+        # No await from here on, so being cancelled cannot lose what was taken.
+        taken = list(islice(self._waiting, max(most, 1)))
+        for nudge in taken:
+            del self._waiting[nudge]
+        if not self._waiting and not self.closed:
+            self._ripe.clear()
+        return taken
+
+    def close(self) -> None:
+        """Wake all who wait a last time, and forget what nobody has taken."""
+        self.closed = True
+        self._waiting.clear()
+        self._ripe.set()
 
 
 class LocalDispatcher:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from gossamer.blobs.private import OnItsWay
+from gossamer.blobs.atomic_files import OnItsWay
 from gossamer.errors import UserError
 
 

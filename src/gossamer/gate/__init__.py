@@ -1,4 +1,4 @@
-"""The shared traffic lights: spacing per domain, places with holders, breakers."""
+"""The shared traffic lights: spacing per domain, slots with holders, circuit breakers."""
 
 from gossamer.gate.breakers import Breakers
 from gossamer.gate.seam import NOW, Gate, Places, pass_gate

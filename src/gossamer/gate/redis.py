@@ -1,7 +1,10 @@
-"""The Gate of several homes or machines: lights and places in Redis, and what holds while Redis is away.
+"""The Gate of several homes or machines: spacing, slots and circuit breakers in Redis, and what holds while it is away.
 
 While it cannot be reached a worker goes by its own memory, at half a request per second and domain at most, and no
 place can be entered. It goes back to Redis by itself.
+
+While Redis is away each worker goes by what it has met itself since then. What the others know is not forgotten: it is
+there again when Redis is.
 """
 
 import math
@@ -13,11 +16,13 @@ from typing import Any, Self
 from redis.exceptions import NoScriptError
 
 from gossamer.clock import Clock
+from gossamer.gate.breakers import MemoryBreakers
 from gossamer.gate.local import LocalGate
-from gossamer.gate.reach import Reach
-from gossamer.gate.scripts import ALL, ENTER, HOLD_OFF, LEAVE, TURN, Script
+from gossamer.gate.redis_connection import TROUBLES, Wire
+from gossamer.gate.redis_health import Reach
+from gossamer.gate.scripts import ALL, ASK, ENTER, HOLD_OFF, LEAVE, LOOK, TELL, TURN, Script
 from gossamer.gate.seam import NOW
-from gossamer.gate.wire import TROUBLES, Wire
+from gossamer.model.breaker import News, Rule, Standing
 
 ALONE = timedelta(seconds=2) * 1.02  # between two requests to a domain by a worker that cannot see the others
 _TRIES = 3
@@ -129,3 +134,58 @@ class RedisGate:
 
 def _micros(time: timedelta) -> int:
     return math.ceil(time / timedelta(microseconds=1))
+
+
+class RedisBreakers:
+    """Whoever has the same server and prefix shares all breakers."""
+
+    def __init__(self, gate: RedisGate, clock: Clock) -> None:
+        self._gate = gate
+        self._alone = MemoryBreakers(clock)
+
+    async def ask(self, name: str, rule: Rule) -> timedelta:
+        try:
+            wait = await self._gate.run(ASK, self._key(name), _rounded_micros(rule.rest), rule.probes)
+        except Away:
+            return await self._alone.ask(name, rule)
+        return timedelta(microseconds=wait)
+
+    async def tell(self, name: str, rule: Rule, news: News, why: str = "", goods: int = 0) -> Standing:
+        share = round(rule.share * 1000)
+        numbers = (
+            _rounded_micros(rule.rest),
+            rule.probes,
+            rule.failures,
+            share,
+            _rounded_micros(rule.window),
+            rule.buckets,
+        )
+        try:
+            return _standing(await self._gate.run(TELL, self._key(name), *numbers, str(news), why, goods))
+        except Away:
+            return await self._alone.tell(name, rule, news, why, goods)
+
+    async def look(self, name: str) -> Standing:
+        try:
+            return _standing(await self._gate.run(LOOK, self._key(name)))
+        except Away:
+            return await self._alone.look(name)
+
+    def _key(self, name: str) -> tuple[str]:
+        return (f"{self._gate.prefix}:breaker:{name}",)
+
+
+def _standing(told: list[Any]) -> Standing:
+    is_open, wait, in_a_row, down, failed, why = told
+    return Standing(
+        open=bool(is_open),
+        wait=timedelta(microseconds=wait),
+        in_a_row=in_a_row,
+        down=timedelta(microseconds=down),
+        failed=timedelta(microseconds=failed) if failed >= 0 else timedelta.max,
+        why=why.decode(),
+    )
+
+
+def _rounded_micros(time: timedelta) -> int:
+    return time // timedelta(microseconds=1)

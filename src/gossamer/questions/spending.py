@@ -9,7 +9,7 @@ from uuid import UUID
 from gossamer.assembly import App, provider_desk, provider_rungs
 from gossamer.db.transactions import Tx
 from gossamer.fetch.providers import Account, Unread
-from gossamer.gate.memory import MemoryPlaces
+from gossamer.gate.local import MemoryPlaces
 from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job
 from gossamer.model.money import Amount, Budget, Cap, Scope

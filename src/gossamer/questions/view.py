@@ -27,8 +27,8 @@ from gossamer.settings import Settings
 from gossamer.store.account_jobs import AccountScopedDatabase
 
 if TYPE_CHECKING:
+    from gossamer.blobs.export_store import Shelf
     from gossamer.blobs.page_files import PageFiles
-    from gossamer.blobs.shelf import Shelf
     from gossamer.intake.estimate import Asked, Forecast
     from gossamer.model.estimate import Probed
     from gossamer.model.job import Target

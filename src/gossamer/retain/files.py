@@ -5,9 +5,9 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import timedelta
 
+from gossamer.blobs.export_store import Shelf
 from gossamer.blobs.page_files import PageFiles
 from gossamer.blobs.seam import BlobsAway, NoSuchBlob
-from gossamer.blobs.shelf import Shelf
 from gossamer.db.database import Database
 from gossamer.model.export import KEPT
 from gossamer.store import exports

@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
+from gossamer.blobs.export_store import Kept, Shelf
 from gossamer.blobs.seam import BlobsAway
-from gossamer.blobs.shelf import Kept, Shelf
 from gossamer.db.database import Database, SqliteDatabase
 from gossamer.db.transactions import Tx
 from gossamer.errors import GossamerError, StorageAway, UserError

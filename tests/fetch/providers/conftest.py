@@ -17,7 +17,7 @@ from gossamer.fetch.never import NOTHING, NeverVisit
 from gossamer.fetch.providers import Access, ProviderDesk, open_provider
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate import Breakers, Places
-from gossamer.gate.memory import MemoryPlaces
+from gossamer.gate.local import MemoryPlaces
 from gossamer.model.fetching import Response
 from gossamer.model.rungs import RUNGS as TABLE
 from gossamer.model.rungs import provider_of

@@ -12,7 +12,7 @@ from gossamer.fetch.forward import ForwardProxy, Way
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.providers import Access, ProviderDesk, open_provider
 from gossamer.fetch.resolve import Resolver
-from gossamer.gate.memory import MemoryPlaces
+from gossamer.gate.local import MemoryPlaces
 from gossamer.model.trouble import Reason
 from gossamer_sandbox.providers import emulate
 from tests.fetch.loopback import Name, NameServer, Site, answer

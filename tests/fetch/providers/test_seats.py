@@ -11,7 +11,7 @@ from gossamer.fetch.forward import ProxyLimits, Way
 from gossamer.fetch.providers import Access, ProviderDesk, open_provider
 from gossamer.fetch.providers.flaresolverr import FlareSolverr
 from gossamer.fetch.providers.seats import NoSeat, Seats
-from gossamer.gate.memory import MemoryPlaces
+from gossamer.gate.local import MemoryPlaces
 from tests.fetch.providers.conftest import OpenWay
 from tests.sandbox.providers.recorded import HOST
 

@@ -13,7 +13,7 @@ from gossamer.fetch import FetchError
 from gossamer.fetch.never import NeverVisit
 from gossamer.fetch.providers import Access, ProviderDesk, open_provider
 from gossamer.fetch.providers.seam import Account
-from gossamer.gate.memory import MemoryPlaces
+from gossamer.gate.local import MemoryPlaces
 from gossamer.model.rungs import provider_of
 from gossamer.model.trouble import Reason
 from gossamer.telemetry import bound, configure

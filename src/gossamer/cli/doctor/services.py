@@ -17,7 +17,7 @@ from gossamer.fetch.connect_to import parse_connect_to
 from gossamer.fetch.errors import FetchError
 from gossamer.fetch.never import NeverVisit
 from gossamer.fetch.resolve import Resolver
-from gossamer.gate.memory import MemoryPlaces
+from gossamer.gate.local import MemoryPlaces
 from gossamer.model.breaker import Standing, trouble_of
 from gossamer.model.rungs import provider_of, provider_title, providers
 from gossamer.model.trouble import Reason
@@ -33,7 +33,11 @@ async def check_redis(settings: Settings) -> list[Finding]:
     if settings.redis_url is None:
         return [ok("redis", "No Redis is set: this home spaces its requests by itself.")]
     require_redis()
-    from gossamer.gate.examined import Unusable, examine, shown  # only where there is a server to talk to
+    from gossamer.gate.redis_health import (
+        Unusable,
+        examine,
+        shown,  # only where there is a server to talk to
+    )
 
     url = settings.redis_url.get_secret_value()
     where = shown(url)

@@ -1,16 +1,47 @@
-"""Below the blobs: files only their owner may read, which appear whole or not at all. Everything here blocks."""
+"""Files that only their owner may read and that appear whole or not at all. Everything here blocks."""
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import BinaryIO
 
-from gossamer.blobs.chunks import CHUNK
 from gossamer.blobs.seam import BadBlobKey
 from gossamer.errors import UserError
+
+CHUNK = 256 * 1024
+
+
+async def in_chunks(chunks: AsyncIterator[bytes] | Iterable[bytes]) -> AsyncIterator[bytes]:
+    """The same bytes in pieces of `CHUNK`, only the last one shorter.
+
+    A writer of rows yields hundreds of bytes at a time, and a hop to a thread for each would cost more than the
+    writing; a screenshot arrives in one piece of megabytes, which would occupy a thread for long.
+    """
+    gathered = bytearray()
+    async for chunk in _each(chunks):
+        gathered += chunk
+        while len(gathered) >= CHUNK:
+            with memoryview(gathered) as view:
+                piece = bytes(view[:CHUNK])
+            yield piece
+            del gathered[:CHUNK]
+    if gathered:
+        yield bytes(gathered)
+
+
+async def _each(chunks: AsyncIterator[bytes] | Iterable[bytes]) -> AsyncIterator[bytes]:
+    if isinstance(chunks, (bytes, bytearray, memoryview)):
+        yield bytes(chunks)  # these are iterables too, but of numbers
+    elif isinstance(chunks, AsyncIterator):
+        async for chunk in chunks:
+            yield chunk
+    else:
+        for chunk in chunks:
+            yield chunk
+
 
 UNFINISHED = ".*.part"  # no key can look like it, since none begins with a dot
 

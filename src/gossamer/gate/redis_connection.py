@@ -1,4 +1,4 @@
-"""Below the Gate: one connection to Redis, on which all calls of a turn of the event loop travel together."""
+"""One connection to Redis, on which all calls of a turn of the event loop travel together."""
 
 import asyncio
 import os

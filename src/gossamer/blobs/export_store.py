@@ -1,4 +1,4 @@
-"""Where finished files are kept: on the disk of a home, or in object storage with that disk as its waiting room."""
+"""Finished export files: on the disk of a home, or in object storage with that disk as its waiting room."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
