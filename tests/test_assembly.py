@@ -22,10 +22,10 @@ from gossamer.fetch.guard import Guard
 from gossamer.fetch.providers import open_provider
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate.local import MemoryPlaces
+from gossamer.logging import get_logger
 from gossamer.model.rungs import provider_of
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
-from gossamer.telemetry import get_logger
 from gossamer_sandbox.providers import emulate
 from tests.fetch.forward_proxy import ForwardProxy
 from tests.fetch.loopback import Site

@@ -19,6 +19,7 @@ from gossamer.db.transactions import Tx
 from gossamer.deliver.alerts import LogChannel, Post
 from gossamer.errors import UserError
 from gossamer.issuing.issuer import Issuer
+from gossamer.logging import get_logger
 from gossamer.model.rungs import RUNGS, Lane
 from gossamer.model.worker import Worker
 from gossamer.retain.files import FileSweeper
@@ -26,7 +27,6 @@ from gossamer.retain.retainer import Retainer
 from gossamer.settings import Settings
 from gossamer.store import slots, workers
 from gossamer.store.workers import SharedSetting
-from gossamer.telemetry import get_logger
 from gossamer.work.crew import Crew
 from gossamer.work.desk import Desk
 from gossamer.work.instance import ENDLESS, Instance

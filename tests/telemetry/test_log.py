@@ -15,9 +15,9 @@ from uuid import UUID
 
 import pytest
 
+from gossamer.logging import bound, configure, get_logger
+from gossamer.logging import log as log_module
 from gossamer.model.ids import short
-from gossamer.telemetry import bound, configure, get_logger
-from gossamer.telemetry import log as log_module
 
 log = get_logger("gossamer.tests")
 
@@ -256,7 +256,7 @@ def test_what_the_process_is_called_is_known_in_its_threads(
 def test_importing_and_configuring_load_nothing_heavy() -> None:
     program = """
 import sys
-from gossamer.telemetry import configure, get_logger
+from gossamer.logging import configure, get_logger
 log = get_logger("gossamer.x")
 configure("line", "INFO")
 log.debug("not written")

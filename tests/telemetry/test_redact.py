@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.logging.pipeline import as_json, as_line
+from gossamer.logging.redact import HIDDEN, Redactor, names_a_secret
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Cure
-from gossamer.telemetry.redact import HIDDEN, Redactor, names_a_secret
-from gossamer.telemetry.shapes import as_json, as_line
 
 
 @pytest.mark.parametrize(

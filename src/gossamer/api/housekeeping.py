@@ -10,9 +10,9 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway
 from gossamer.intake.quota import let_in
+from gossamer.logging import get_logger
 from gossamer.model.account import Quota
 from gossamer.store import accounts, exports, usage
-from gossamer.telemetry import get_logger
 
 EVERY = 0.5  # seconds
 _MAKE_EVERY = 1.0

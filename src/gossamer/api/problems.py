@@ -14,9 +14,9 @@ from gossamer.api.answers import JsonAnswer
 from gossamer.api.codes import MEDIA, status_of
 from gossamer.api.hints import as_field, over_http
 from gossamer.errors import GossamerError, StorageAway, UserError
+from gossamer.logging import get_logger
 from gossamer.model.fields import sentence_of
 from gossamer.store.account_jobs import NotTheirs
-from gossamer.telemetry import get_logger
 
 log = get_logger(__name__)
 

@@ -30,8 +30,8 @@ from gossamer.assembly import App, installation_secret, open_counts
 from gossamer.db.health import working_home
 from gossamer.errors import UserError
 from gossamer.gate.local import MemoryPlaces
+from gossamer.logging import get_logger
 from gossamer.model.account import DEFAULT
-from gossamer.telemetry import get_logger
 from gossamer.work.member import CLUSTER
 
 _BACKLOG = 2_048

@@ -23,7 +23,7 @@ from gossamer.api.bodies import Bodies, Body
 from gossamer.api.connections import UnderWay
 from gossamer.api.problems import AWAY, problem
 from gossamer.db.retry import no_longer_than
-from gossamer.telemetry import get_logger
+from gossamer.logging import get_logger
 
 log = get_logger(__name__)
 

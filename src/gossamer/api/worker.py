@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from gossamer.assembly import App
 from gossamer.errors import GossamerError
-from gossamer.telemetry import get_logger
+from gossamer.logging import get_logger
 from gossamer.work.express import Express
 from gossamer.work.runner import Runner
 

@@ -9,8 +9,8 @@ from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.db.health import database_time
 from gossamer.deliver.key_seals import KeySeals
 from gossamer.errors import UserError
+from gossamer.logging import configure
 from gossamer.settings import Settings
-from gossamer.telemetry import configure
 
 if TYPE_CHECKING:
     from gossamer.blobs.objects import ObjectBlobs

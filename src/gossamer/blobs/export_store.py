@@ -7,8 +7,8 @@ from pathlib import Path
 
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.blobs.seam import Blob, Blobs, BlobsAway
+from gossamer.logging import get_logger
 from gossamer.model.export import Export
-from gossamer.telemetry import get_logger
 
 log = get_logger(__name__)
 

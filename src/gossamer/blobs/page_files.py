@@ -10,8 +10,8 @@ from uuid import UUID
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.blobs.objects import ObjectBlobs
 from gossamer.blobs.seam import BlobsAway, NoSuchBlob
+from gossamer.logging import get_logger
 from gossamer.model.record import PageFile
-from gossamer.telemetry import get_logger
 
 KEPT = timedelta(hours=24)
 _UNFINISHED = timedelta(hours=1)

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from gossamer.clock import Clock
 from gossamer.errors import StorageAway, StorageFull
-from gossamer.telemetry import get_logger
+from gossamer.logging import get_logger
 
 AWAY_STATES = ("08", "53", "57P", "57014", "25P03")
 """Connection trouble, out of something, shutting down or starting up; took too long, cut off while it did nothing."""

@@ -29,7 +29,7 @@ from gossamer.db.statement_cache import librarys
 from gossamer.db.transactions import SQLITE, Tx
 from gossamer.db.types import dumps
 from gossamer.errors import UserError
-from gossamer.telemetry import get_logger
+from gossamer.logging import get_logger
 
 
 class WriteLock:

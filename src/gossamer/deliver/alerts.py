@@ -6,10 +6,10 @@ from uuid import UUID
 
 from gossamer.clock import Clock
 from gossamer.db.database import Database
+from gossamer.logging import get_logger
 from gossamer.model.alert import Alert
 from gossamer.model.ids import short
 from gossamer.store import alerts
-from gossamer.telemetry import get_logger
 
 _AGAIN = 60.0  # seconds until a channel that failed is tried again
 

@@ -12,10 +12,10 @@ from gossamer.blobs.export_store import Shelf
 from gossamer.blobs.seam import BlobsAway, NoSuchBlob
 from gossamer.clock import Clock
 from gossamer.db.database import Database
+from gossamer.logging import get_logger
 from gossamer.model.export import Export
 from gossamer.model.webhook import Delivery, EventType
 from gossamer.store import exports
-from gossamer.telemetry import get_logger
 
 LARGEST = 64 * 1024  # bytes of a result that goes with its message
 

@@ -21,12 +21,12 @@ from gossamer.deliver.key_seals import KeySeals
 from gossamer.deliver.signing import headers_for
 from gossamer.deliver.verdict import Verdict, judge
 from gossamer.errors import StorageAway
+from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import ALERTS
 from gossamer.model.webhook import Attempt, Delivery, DeliveryState, Endpoint, Heard, KeptKey
 from gossamer.store import alerts, outbox
-from gossamer.telemetry import get_logger
 
 KEPT = timedelta(days=30)
 """How long the log of what was sent goes back."""

@@ -25,7 +25,7 @@ from kombu.asynchronous import set_event_loop
 
 from gossamer.dispatch.local import Inbox
 from gossamer.dispatch.seam import Nudge
-from gossamer.telemetry import get_logger
+from gossamer.logging import get_logger
 
 _CONSUMER = "celery.worker.consumer.consumer"
 _CONNECTION = "celery.worker.consumer.connection"

@@ -14,8 +14,8 @@ from pathlib import Path
 from gossamer.clock import Clock, SystemClock
 from gossamer.errors import UserError
 from gossamer.fetch.addresses import Address, Network, is_within
+from gossamer.logging import get_logger
 from gossamer.model.url import host_of, normalise, site_of
-from gossamer.telemetry import get_logger
 
 _LOOK_EVERY = 3.0  # seconds between two looks at the file
 _EXPECTED = "Expected one domain, IP address or network per line, such as example.com, *.gov or 203.0.113.0/24."

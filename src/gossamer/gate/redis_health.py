@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from gossamer.clock import Clock
 from gossamer.gate.redis_connection import TROUBLES, Wire, end, make_connection, reason, said_in
 from gossamer.gate.scripts import HOLD_OFF, Script
-from gossamer.telemetry import get_logger
+from gossamer.logging import get_logger
 
 _PATIENCE = 3.0  # seconds
 

@@ -16,6 +16,7 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.dispatch import Dispatcher, Nudge
 from gossamer.issuing.deal import SPARE, Share, deal
+from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.rungs import HOME_LANE
 from gossamer.model.sentences import ALERTS
@@ -23,7 +24,6 @@ from gossamer.model.worker import SILENT_AFTER
 from gossamer.store import alerts, jobs, queue, reclaim, visits, workers
 from gossamer.store import slots as slot_store
 from gossamer.store.jobs import Claim
-from gossamer.telemetry import get_logger
 
 PLACE = "issuer"
 LEASE = timedelta(seconds=10)

@@ -23,13 +23,13 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.ledger.prices import PriceList
 from gossamer.ledger.refusing import pause_of
+from gossamer.logging import get_logger
 from gossamer.model.ids import new_id
 from gossamer.model.money import Cap, Refusal, Reservation, Scope, Why
 from gossamer.model.page import Visit
 from gossamer.store import charges, reservations
 from gossamer.store.budgets import PaidRequest
 from gossamer.store.jobs import pause_automatically
-from gossamer.telemetry import get_logger
 
 MOST_AT_ONCE = 200  # requests in one transaction
 PATIENCE = timedelta(seconds=5)  # with room that others may give back

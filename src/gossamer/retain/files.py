@@ -9,9 +9,9 @@ from gossamer.blobs.export_store import Shelf
 from gossamer.blobs.page_files import PageFiles
 from gossamer.blobs.seam import BlobsAway, NoSuchBlob
 from gossamer.db.database import Database
+from gossamer.logging import get_logger
 from gossamer.model.export import KEPT
 from gossamer.store import exports
-from gossamer.telemetry import get_logger
 
 _EVERY = 60.0  # seconds between passes
 _WAITED_FOR = 10.0  # seconds somebody waits for files to go, at most

@@ -11,11 +11,11 @@ from uuid import UUID
 from gossamer.db import partitions
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
+from gossamer.logging import get_logger
 from gossamer.model.states import JobState
 from gossamer.retain import queries
 from gossamer.retain.classes import Terms
 from gossamer.retain.queries import KeptJob
-from gossamer.telemetry import get_logger
 
 AT_ONCE = 1_000  # rows of one transaction, so that a crawl never waits for long
 PER_PASS = 20_000

@@ -10,12 +10,12 @@ from uuid import UUID
 from gossamer.clock import Clock
 from gossamer.db.database import Database
 from gossamer.errors import StorageAway
+from gossamer.logging import get_logger
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.commit import Close, Committed, commit
 from gossamer.settle.step import Step
 from gossamer.store import counters, reclaim
-from gossamer.telemetry import get_logger
 
 MOST_WAITING = 200
 MOST_WAITED_FOR = 10_000  # far more than a process walks at once

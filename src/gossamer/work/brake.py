@@ -6,11 +6,11 @@ from uuid import UUID
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.judge.next_step import in_words
+from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.store import events, jobs
 from gossamer.store.jobs import pause_automatically
-from gossamer.telemetry import get_logger
 from gossamer.work.address import AddressWatch, Change, Finding, Sightings
 from gossamer.work.governor import Governor
 

@@ -9,6 +9,7 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway
 from gossamer.export.asking import automatic_files
+from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.desk import DeskKind
 from gossamer.model.ids import short
@@ -17,7 +18,6 @@ from gossamer.model.states import JobState
 from gossamer.recipes.base import Recipe
 from gossamer.store import alerts, exports, jobs, usage
 from gossamer.store import audit as audit_store
-from gossamer.telemetry import get_logger
 from gossamer.work.audit import AuditReport, audit, audit_now
 from gossamer.work.desk import Desk
 

@@ -11,10 +11,10 @@ from gossamer.clock import Clock
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import GossamerError
+from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.sentences import ALERTS
 from gossamer.store import alerts, reclaim, workers
-from gossamer.telemetry import get_logger
 from gossamer.work.child import Child
 from gossamer.work.express import Express
 from gossamer.work.home import HomeLock

@@ -19,12 +19,12 @@ from gossamer.errors import GossamerError, StorageAway, UserError
 from gossamer.export.asking import order_of
 from gossamer.export.make import USUAL, Order, expected, make_file
 from gossamer.ledger.prices import PriceList
+from gossamer.logging import get_logger
 from gossamer.model.desk import DeskKind
 from gossamer.model.export import RESULT, Export, ExportState
 from gossamer.model.ids import short
 from gossamer.model.states import JobState
 from gossamer.store import exports, jobs
-from gossamer.telemetry import get_logger
 from gossamer.work.desk import Desk
 
 if TYPE_CHECKING:

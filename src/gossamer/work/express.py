@@ -19,10 +19,10 @@ from uuid import UUID, uuid4
 from gossamer.clock import Clock
 from gossamer.db.database import Database
 from gossamer.errors import StorageAway
+from gossamer.logging import get_logger
 from gossamer.model.seat import Seat
 from gossamer.model.url import domain_of, shard_of
 from gossamer.store import reclaim
-from gossamer.telemetry import get_logger
 from gossamer.work.walks import Claimed, load_held
 
 log = get_logger(__name__)

@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from gossamer.logging import get_logger
 from gossamer.model.document import Document
 from gossamer.model.fetching import Response
 from gossamer.model.record import Value
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.telemetry import get_logger
 
 if TYPE_CHECKING:
     from gossamer.analyze.rules import Rule, Rules

@@ -12,6 +12,7 @@ from pathlib import Path
 from gossamer.clock import Clock
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
+from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.money import shown
@@ -19,7 +20,6 @@ from gossamer.model.sentences import PAUSES
 from gossamer.model.states import JobState
 from gossamer.store import budgets, jobs, lanes
 from gossamer.store.jobs import pause_automatically
-from gossamer.telemetry import get_logger
 
 _MEGABYTE = 1_000_000
 

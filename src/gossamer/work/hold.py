@@ -8,9 +8,9 @@ from uuid import UUID
 
 from gossamer.clock import Clock
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
+from gossamer.logging import get_logger
 from gossamer.model.page import Visit
 from gossamer.store import visits
-from gossamer.telemetry import get_logger
 
 log = get_logger(__name__)
 

@@ -12,10 +12,10 @@ from functools import partial
 from gossamer.db.database import Database
 from gossamer.deliver.sender import Sender
 from gossamer.dispatch import Dispatcher
+from gossamer.logging import get_logger
 from gossamer.model.desk import DeskKind
 from gossamer.retain.files import FileSweeper
 from gossamer.store import counters
-from gossamer.telemetry import get_logger
 from gossamer.work.crew import Crew
 from gossamer.work.desk import Desk
 from gossamer.work.exporting import Exporter

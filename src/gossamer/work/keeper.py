@@ -17,13 +17,13 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.deliver.alerts import Post
 from gossamer.issuing.issuer import LEASE, PLACE, Issuer, LostPlace
+from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.desk import DeskKind
 from gossamer.model.sentences import ALERTS
 from gossamer.recipes.base import Recipe
 from gossamer.retain.retainer import Retainer
 from gossamer.store import alerts, robots, slots, workers
-from gossamer.telemetry import get_logger
 from gossamer.work.anomalies import AnomalyGuard
 from gossamer.work.closing import Closer
 from gossamer.work.desk import Desk

@@ -4,13 +4,13 @@ from uuid import UUID
 
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
+from gossamer.logging import get_logger
 from gossamer.model.ids import short
 from gossamer.model.sentences import FAILURES
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason
 from gossamer.settle.step import PageStep
 from gossamer.store import jobs
-from gossamer.telemetry import get_logger
 
 ENOUGH = 20  # pages, none of which could be read
 

@@ -9,6 +9,7 @@ from gossamer.clock import Clock
 from gossamer.frontier.frontier import Frontier
 from gossamer.judge import Climb, Fail, Retry, next_step
 from gossamer.judge.next_step import LONGEST_WAIT
+from gossamer.logging import get_logger
 from gossamer.model.asked import asked_page, lane_of, rung_named
 from gossamer.model.document import Document
 from gossamer.model.job import CrawlPolicy
@@ -22,7 +23,6 @@ from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import is_homepage, normalise, site_of_url, url_key
 from gossamer.settle.step import HandOver, PageStep, Step
 from gossamer.store.openings import Opening, entry_of
-from gossamer.telemetry import get_logger
 from gossamer.work.courier import MOST_HOPS
 from gossamer.work.memory import SiteMemory
 from gossamer.work.redirects import Moved

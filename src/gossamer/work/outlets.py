@@ -6,13 +6,13 @@ from uuid import UUID
 
 from gossamer.access.sealing import BrokenSeal
 from gossamer.fetch import Fetcher, FetchError, ProviderUnusable
+from gossamer.logging import get_logger
 from gossamer.model.fetching import Request
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import SECRET, PageRequest
 from gossamer.model.rungs import Rung, provider_of
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store import jobs
-from gossamer.telemetry import get_logger
 from gossamer.work.kit import Kit
 
 log = get_logger(__name__)

@@ -5,12 +5,12 @@ from datetime import timedelta
 from uuid import UUID
 
 from gossamer.db.database import Database
+from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import PAUSES
 from gossamer.settle.settler import Settler
 from gossamer.store.jobs import pause_automatically
-from gossamer.telemetry import get_logger
 
 log = get_logger(__name__)
 

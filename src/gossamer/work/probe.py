@@ -18,6 +18,7 @@ from gossamer.fetch import Fetcher, FetchError
 from gossamer.frontier.entries import Entries
 from gossamer.judge import find_flaw, find_trouble
 from gossamer.judge.experience import lesson
+from gossamer.logging import get_logger
 from gossamer.model.estimate import Probed
 from gossamer.model.fetching import Response
 from gossamer.model.job import Target
@@ -28,7 +29,6 @@ from gossamer.model.url import domain_of
 from gossamer.parse import parse_document
 from gossamer.parse.kind import wants_body
 from gossamer.store import robots
-from gossamer.telemetry import get_logger
 from gossamer.work.courier import Courier, Interrupted, NoWayOut, TooEarly
 from gossamer.work.governor import Governor
 from gossamer.work.hold import Hold

@@ -12,6 +12,7 @@ from gossamer.clock import Clock
 from gossamer.db.database import Database
 from gossamer.gate import Breakers
 from gossamer.judge.next_step import in_words
+from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.breaker import Standing, trouble_of
 from gossamer.model.ids import short
@@ -19,7 +20,6 @@ from gossamer.model.rungs import job_of_key, providers
 from gossamer.model.sentences import PAUSES
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store.jobs import pause_automatically
-from gossamer.telemetry import get_logger
 
 _GRAVE = {Reason.PROVIDER_KEY: AlertKind.PROVIDER_KEY, Reason.PROVIDER_CREDITS: AlertKind.PROVIDER_CREDITS}
 

@@ -6,11 +6,11 @@ from uuid import UUID
 
 from gossamer.db.database import Database
 from gossamer.fetch.outage import Outage
+from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
 from gossamer.model.sentences import PAUSES
 from gossamer.store.jobs import pause_automatically
-from gossamer.telemetry import get_logger
 
 log = get_logger(__name__)
 

@@ -13,6 +13,7 @@ from gossamer import __version__
 from gossamer.dispatch import Nudge
 from gossamer.errors import StorageAway
 from gossamer.issuing.deal import anything_ready, issue
+from gossamer.logging import get_logger
 from gossamer.model.rungs import HOME_LANE
 from gossamer.model.states import JobState
 from gossamer.model.worker import Worker
@@ -20,7 +21,6 @@ from gossamer.settle.commit import Committed
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import HandBack, Step
 from gossamer.store import jobs, sites, workers
-from gossamer.telemetry import get_logger
 from gossamer.work.address import AddressWatch
 from gossamer.work.brake import Brake
 from gossamer.work.closing import Closer, close_at_once

@@ -17,6 +17,7 @@ from gossamer.deliver import queries as webhook_queries
 from gossamer.deliver.alerts import Channel, Post
 from gossamer.deliver.sender import Sender
 from gossamer.errors import GossamerError, StorageAway
+from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.desk import DeskKind
 from gossamer.model.states import JobState
@@ -24,7 +25,6 @@ from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
 from gossamer.store import alerts, counters, events, jobs, reclaim, robots, workers
 from gossamer.store.slots import StoredSlots
-from gossamer.telemetry import get_logger
 from gossamer.work import surrender
 from gossamer.work.anomalies import AnomalyGuard
 from gossamer.work.crew import Crew

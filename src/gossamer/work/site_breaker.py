@@ -9,11 +9,11 @@ from datetime import timedelta
 from gossamer.errors import GossamerError
 from gossamer.gate import NOW, Breakers
 from gossamer.judge.next_step import in_words
+from gossamer.logging import get_logger
 from gossamer.model.breaker import News, Rule, Standing
 from gossamer.model.ladders import Ladder
 from gossamer.model.page import Page
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.telemetry import get_logger
 from gossamer.work.outcome import Outcome
 
 _SILENT = frozenset({Reason.UNREACHABLE, Reason.TIMEOUT, Reason.CUT_OFF, Reason.UNAVAILABLE, Reason.SERVER_ERROR})

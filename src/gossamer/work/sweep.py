@@ -8,9 +8,9 @@ from uuid import UUID
 from gossamer.clock import Clock
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
+from gossamer.logging import get_logger
 from gossamer.model.states import JobState
 from gossamer.store import charges, jobs, reclaim, reservations, visits
-from gossamer.telemetry import get_logger
 from gossamer.work.months import Months
 
 SURE_AFTER = 5.0  # seconds, at least, between the two looks that make an expired lease an abandoned one

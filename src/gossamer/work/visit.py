@@ -35,6 +35,7 @@ from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.spending import MOST_IN_VAIN
 from gossamer.judge import find_flaw, find_refusal, find_trouble
 from gossamer.judge.experience import has_failed, lesson
+from gossamer.logging import get_logger
 from gossamer.model.document import Document
 from gossamer.model.fetching import Request, Response
 from gossamer.model.job import CrawlPolicy
@@ -48,7 +49,6 @@ from gossamer.parse import bare_document, json_document, parse_document
 from gossamer.parse.kind import wants_body
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import Finished, HandBack, PageStep, Rested, Step
-from gossamer.telemetry import get_logger
 from gossamer.work.address import Sightings
 from gossamer.work.courier import LONGEST_SLEEP, Courier, Interrupted, NoProvider, NoWayOut, TooEarly
 from gossamer.work.extraction import Extraction, RuleSet

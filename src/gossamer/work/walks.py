@@ -12,6 +12,7 @@ from gossamer.db.transactions import Tx
 from gossamer.fetch import Fetcher
 from gossamer.frontier.frontier import Frontier
 from gossamer.judge.experience import begin_with
+from gossamer.logging import bound, get_logger
 from gossamer.model.breaker import SITE
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy, Job
@@ -24,7 +25,6 @@ from gossamer.settle.step import HandBack, Step
 from gossamer.store import budgets, jobs, pages, reclaim, robots, rung_stats, visits
 from gossamer.store.pages import Known
 from gossamer.store.robots import RobotsAnswer
-from gossamer.telemetry import bound, get_logger
 from gossamer.work.brake import Brake
 from gossamer.work.courier import Courier
 from gossamer.work.extraction import Extraction, RuleSet

@@ -28,9 +28,9 @@ from gossamer.fetch import FetchError
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.outage import Answers, Outage
 from gossamer.gate import NOW, Gate, pass_gate
+from gossamer.logging import get_logger
 from gossamer.model.trouble import Reason
 from gossamer.model.url import domain_of, host_of
-from gossamer.telemetry import get_logger
 
 SUSPICIOUS = frozenset({Reason.UNREACHABLE, Reason.NAME_SERVER, Reason.TIMEOUT, Reason.CUT_OFF, Reason.PROXY})
 """What a request fails with where there is no network, and where a site is dead."""

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from gossamer.assembly import App, open_app, open_kit, start_log
 from gossamer.clock import SteadyClock
 from gossamer.errors import GossamerError, StorageAway
+from gossamer.logging import bound, get_logger
 from gossamer.model.states import JobState
 from gossamer.settings import Settings, read_settings
 from gossamer.store import exports, jobs, outbox
-from gossamer.telemetry import bound, get_logger
 from gossamer.work.crew import NO_DATABASE
 from gossamer.worker.memory import give_back_memory, keep_memory
 

@@ -14,9 +14,9 @@ from gossamer.fetch.never import NeverVisit
 from gossamer.fetch.providers import Access, ProviderDesk, open_provider
 from gossamer.fetch.providers.seam import Account
 from gossamer.gate.local import MemoryPlaces
+from gossamer.logging import bound, configure
 from gossamer.model.rungs import provider_of
 from gossamer.model.trouble import Reason
-from gossamer.telemetry import bound, configure
 from gossamer_sandbox.providers import Kind, Storm
 from gossamer_sandbox.providers.flaresolverr import FlareSolverrEmulator
 from gossamer_sandbox.web import SampleWeb, serve

@@ -13,10 +13,10 @@ from gossamer.assembly import start_log
 from gossamer.fetch import FetchError, ProviderBusy, ProviderTrouble
 from gossamer.fetch.errors import ProxyAway
 from gossamer.ledger.prices import usual_prices
+from gossamer.logging import get_logger
+from gossamer.logging.redact import redactor
 from gossamer.model.trouble import Reason
 from gossamer.settings import Settings
-from gossamer.telemetry import get_logger
-from gossamer.telemetry.redact import redactor
 from gossamer_sandbox.providers import Kind, Storm
 from tests.fetch.loopback import Site, answer
 from tests.fetch.providers.conftest import RUNGS, OpenWay

@@ -28,8 +28,8 @@ from gossamer.fetch.forward.flow import Flow, first_of
 from gossamer.fetch.forward.head import Asked, BadHead, read_answer, read_request
 from gossamer.fetch.forward.ways import REFUSED, NoMore, ProxyLimits, Way
 from gossamer.fetch.guard import Clearance, Guard
+from gossamer.logging import get_logger
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.telemetry import get_logger
 
 _MOST_HEAD = 65_536
 _AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}")

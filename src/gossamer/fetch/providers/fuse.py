@@ -13,9 +13,9 @@ from gossamer.clock import Clock
 from gossamer.errors import GossamerError
 from gossamer.fetch.errors import FetchError, ProviderTrouble, ProviderUnusable, ProxyAway
 from gossamer.gate import NOW, Breakers
+from gossamer.logging import get_logger
 from gossamer.model.breaker import News, Rule, Standing, trouble_of
 from gossamer.model.trouble import Reason
-from gossamer.telemetry import get_logger
 
 _NEWS: Mapping[Reason, News] = {
     Reason.PROVIDER_AWAY: News.BAD,

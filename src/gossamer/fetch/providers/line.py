@@ -22,8 +22,8 @@ from gossamer.fetch.providers.fuse import Fuse
 from gossamer.fetch.providers.reading import failed
 from gossamer.fetch.providers.seam import Account, Books, Call, Checked, ProviderApi
 from gossamer.fetch.providers.seats import Seats
+from gossamer.logging import get_logger
 from gossamer.model.trouble import Reason
-from gossamer.telemetry import get_logger
 
 CONNECT_TIMEOUT = timedelta(seconds=10)
 _ACCOUNT_TIMEOUT = timedelta(seconds=10)

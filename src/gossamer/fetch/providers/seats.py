@@ -14,7 +14,7 @@ from random import random
 
 from gossamer.errors import GossamerError
 from gossamer.gate import Places
-from gossamer.telemetry import get_logger
+from gossamer.logging import get_logger
 
 _GRACE = timedelta(seconds=30)  # after its time limit nothing of a call is left
 _FIRST_SLEEP, _LONGEST_SLEEP = 0.05, 1.0  # seconds between two looks at the Gate

@@ -21,10 +21,10 @@ from gossamer.fetch.providers.reading import failed
 from gossamer.fetch.providers.seam import Head, ProviderApi, Told
 from gossamer.fetch.providers.seats import NoSeat
 from gossamer.fetch.rung import Accept, Before, Sink
+from gossamer.logging import get_logger
 from gossamer.model.fetching import Request, Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import normalise, site_of_url
-from gossamer.telemetry import get_logger
 
 _FAILURE_BYTES = 65_536  # what a provider writes about a failure
 _WRAPPING = 4  # times as large as a page at the most is the document it comes in

@@ -1,16 +1,82 @@
-"""At the door, once per process: where the log goes and in which form."""
+"""Structured logging: loggers of modules, and where a process writes its log.
+
+Imported everywhere, so it loads no library: structlog is loaded with the first event that is written.
+"""
 
 import logging
 import os
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from io import TextIOWrapper
 from logging.handlers import WatchedFileHandler
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, TextIO
 
-from gossamer.telemetry.redact import redactor
+from gossamer.logging.redact import redactor
+
+_context: ContextVar[Mapping[str, object]] = ContextVar("gossamer_log_context", default=MappingProxyType({}))
+# Who this process is: as true in its threads, which start without a context, as in its tasks.
+_process: dict[str, object] = {}
+
+
+class Log:
+    """A named log with fields it adds to every event. Events are short and in the past tense, facts go into fields."""
+
+    __slots__ = ("_fields", "_logger")
+
+    def __init__(self, logger: logging.Logger, fields: Mapping[str, object]) -> None:
+        self._logger = logger
+        self._fields = fields
+
+    def bind(self, **fields: object) -> "Log":
+        """The same log with more fields."""
+        return Log(self._logger, {**self._fields, **fields})
+
+    def debug(self, event: str, /, **fields: object) -> None:
+        self._write(logging.DEBUG, event, fields)
+
+    def info(self, event: str, /, **fields: object) -> None:
+        self._write(logging.INFO, event, fields)
+
+    def warning(self, event: str, /, **fields: object) -> None:
+        self._write(logging.WARNING, event, fields)
+
+    def error(self, event: str, /, **fields: object) -> None:
+        self._write(logging.ERROR, event, fields)
+
+    def exception(self, event: str, /, **fields: object) -> None:
+        """An error with the exception being handled and its traceback."""
+        self._write(logging.ERROR, event, {"exc_info": True, **fields})
+
+    def _write(self, level: int, event: str, fields: Mapping[str, object]) -> None:
+        if self._logger.isEnabledFor(level):
+            from gossamer.logging.pipeline import write
+
+            write(self._logger, level, event, {**_process, **_context.get(), **self._fields, **fields})
+
+
+def get_logger(name: str) -> Log:
+    """The log of a module: `get_logger(__name__)`."""
+    return Log(logging.getLogger(name), {})
+
+
+def bind(**fields: object) -> None:
+    """Add fields to every event this process writes from now on."""
+    _process.update(fields)
+
+
+@contextmanager
+def bound(**fields: object) -> Iterator[None]:
+    """Add fields to every event written inside, also by tasks started inside and by code that knows nothing of them."""
+    token = _context.set({**_context.get(), **fields})
+    try:
+        yield
+    finally:
+        _context.reset(token)
+
 
 _OURS = "gossamer"
 
@@ -58,7 +124,7 @@ class _LateFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         if self._inner is None:
-            from gossamer.telemetry.pipeline import formatter
+            from gossamer.logging.pipeline import formatter
 
             self._inner = formatter(self._shape)
         return self._inner.format(record)
