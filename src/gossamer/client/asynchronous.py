@@ -1,14 +1,153 @@
-"""The client for programs that have an event loop."""
+"""The client for programs that have an event loop, with its calls about the account and its webhooks."""
 
-from datetime import timedelta
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
+from uuid import UUID
 
-from gossamer.client.account import AccountCalls
-from gossamer.client.files import FileCalls
-from gossamer.client.jobs import JobCalls
-from gossamer.client.transport import PATIENCE, TIMEOUT, Transport
-from gossamer.client.webhooks import WebhookCalls
+import orjson
+
+from gossamer.client import answers
+from gossamer.client.jobs import FileCalls, JobCalls
+from gossamer.client.transport import PATIENCE, TIMEOUT, Call, Transport
+
+
+class AccountCalls:
+    """Limits, usage, keys; what may be forgotten; what the server is."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def account(self) -> answers.Account:
+        return await self._transport.answer(Call("GET", "/v1/account", answers.Account))
+
+    async def usage(self, first: date | None = None, last: date | None = None) -> Sequence[answers.Day]:
+        """Day by day."""
+        query = {"from": first, "to": last}
+        return (await self._transport.answer(Call("GET", "/v1/usage", answers.Usage, query))).days
+
+    async def requests(self, first: date | None = None, last: date | None = None) -> AsyncIterator[answers.Use]:
+        """Every request that led to a job, newest first."""
+        query = {"from": first, "to": last, "by": "request", "limit": 1_000}
+        call, cursor = Call("GET", "/v1/usage", answers.Usage, query), None
+        while True:
+            page = await self._transport.answer(replace(call, query={**query, "cursor": cursor}))
+            for use in page.items:
+                yield use
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    async def keys(self) -> list[answers.Key]:
+        return (await self._transport.answer(Call("GET", "/v1/keys", answers.Keys))).items
+
+    async def create_key(self, name: str, scope: str = "read") -> answers.NewKey:
+        """The key is in this answer, and nowhere else ever after."""
+        return await self._transport.answer(
+            Call("POST", "/v1/keys", answers.NewKey, body={"name": name, "scope": scope})
+        )
+
+    async def revoke_key(self, key_id: str) -> answers.Key:
+        return await self._transport.answer(Call("DELETE", f"/v1/keys/{key_id}", answers.Key))
+
+    async def forget(
+        self,
+        *,
+        url: str | None = None,
+        domain: str | None = None,
+        job: UUID | str | None = None,
+        dry_run: bool = False,
+    ) -> answers.Forgotten:
+        """Remove what all jobs, or one, have stored about a page or a domain."""
+        query = {"url": url, "domain": domain, "job": job, "dry_run": dry_run}
+        return await self._transport.answer(Call("DELETE", "/v1/records", answers.Forgotten, query))
+
+    async def recipes(self) -> list[answers.Recipe]:
+        return (await self._transport.answer(Call("GET", "/v1/recipes", answers.Recipes))).items
+
+    async def health(self) -> answers.Health:
+        return await self._transport.answer(Call("GET", "/api/health", answers.Health))
+
+    async def ask(self, question: str, given: Mapping[str, Any]) -> Any:
+        """What the command line asks: its questions are those of its own version, and no interface to rely on."""
+        call = Call("POST", "/v1/questions", answers.Answer, body={"question": question, "given": given})
+        _, _, text = await self._transport.whole(call)
+        return orjson.loads(text)
+
+
+HookId = UUID | str
+
+
+class WebhookCalls:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def webhooks(self) -> list[answers.Webhook]:
+        return (await self._transport.answer(Call("GET", "/v1/webhooks", answers.Webhooks))).items
+
+    async def webhook(self, webhook: HookId) -> answers.Webhook:
+        return await self._transport.answer(Call("GET", f"/v1/webhooks/{webhook}", answers.Webhook))
+
+    async def add_webhook(self, url: str, *, events: Sequence[str] = ()) -> answers.NewWebhook:
+        """Its secret is in this answer, and nowhere else ever after. Without `events`: all but job.pages."""
+        body = {"url": url, "events": list(events)}
+        return await self._transport.answer(Call("POST", "/v1/webhooks", answers.NewWebhook, body=body))
+
+    async def change_webhook(
+        self,
+        webhook: HookId,
+        *,
+        url: str | None = None,
+        events: Sequence[str] | None = None,
+        enabled: bool | None = None,
+    ) -> answers.Webhook:
+        """What is not given stays as it is."""
+        given = {"url": url, "events": None if events is None else list(events), "enabled": enabled}
+        body = {name: value for name, value in given.items() if value is not None}
+        return await self._transport.answer(Call("PATCH", f"/v1/webhooks/{webhook}", answers.Webhook, body=body))
+
+    async def rotate_webhook(self, webhook: HookId, *, overlap_hours: float = 24.0) -> answers.NewWebhook:
+        """A new secret; the present one signs as well for a while."""
+        body = {"overlap_hours": overlap_hours}
+        return await self._transport.answer(
+            Call("POST", f"/v1/webhooks/{webhook}/rotate", answers.NewWebhook, body=body)
+        )
+
+    async def remove_webhook(self, webhook: HookId) -> None:
+        await self._transport.whole(Call("DELETE", f"/v1/webhooks/{webhook}", answers.Answer))
+
+    async def test_webhook(self, webhook: HookId) -> answers.Delivery:
+        """It is sent by whoever works the jobs: look at its delivery for what came back."""
+        return await self._transport.answer(Call("POST", f"/v1/webhooks/{webhook}/test", answers.Delivery))
+
+    async def deliveries(self, webhook: HookId, *, state: str | None = None) -> AsyncIterator[answers.Delivery]:
+        """Newest first, for 30 days."""
+        call = Call("GET", f"/v1/webhooks/{webhook}/deliveries", answers.DeliveryPage, {"state": state, "limit": 200})
+        cursor: str | None = None
+        while True:
+            page = await self._transport.answer(replace(call, query={**call.query, "cursor": cursor}))
+            for one in page.items:
+                yield one
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    async def delivery(self, webhook: HookId, delivery: HookId) -> answers.Delivery:
+        path = f"/v1/webhooks/{webhook}/deliveries/{delivery}"
+        return await self._transport.answer(Call("GET", path, answers.Delivery))
+
+    async def replay(self, webhook: HookId, delivery: HookId) -> answers.Delivery:
+        """The same message under the same id, once more."""
+        path = f"/v1/webhooks/{webhook}/deliveries/{delivery}/replay"
+        return await self._transport.answer(Call("POST", path, answers.Delivery))
+
+    async def replay_failed(self, webhook: HookId, *, since: datetime | None = None) -> int:
+        """Everything that was given up; how many messages that are."""
+        query = {"since": since.isoformat() if since else None}
+        call = Call("POST", f"/v1/webhooks/{webhook}/replay-failed", answers.Replayed, query)
+        return (await self._transport.answer(call)).replayed
 
 
 class AsyncClient(JobCalls, FileCalls, WebhookCalls, AccountCalls):

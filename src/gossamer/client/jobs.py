@@ -1,15 +1,56 @@
-"""What a client can ask about jobs, and do with them."""
+"""Calls about jobs: submit, follow and control them, and get their files."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+from pydantic import ValidationError
+
 from gossamer.client import answers
+from gossamer.client.answers import Update
 from gossamer.client.errors import ServerError, StillRunning, TooManyRequests, Unreachable
-from gossamer.client.events import updates
 from gossamer.client.transport import Call, Transport
+
+_SAID_BY_JOBS = frozenset({"update", "end"})  # others say that the stream is over before the job is
+
+
+async def updates(pieces: AsyncIterator[bytes]) -> AsyncIterator[Update]:
+    """Of what is no update, only the end of it matters: then whoever reads comes again."""
+    name = identifier = ""
+    said: list[str] = []
+    async for line in _lines(pieces):
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if line:
+            if field == "event":
+                name = value
+            elif field == "id":
+                identifier = value
+            elif field == "data":
+                said.append(value)
+            continue
+        if said and name in _SAID_BY_JOBS:
+            try:
+                yield Update.model_validate_json("\n".join(said)).model_copy(update={"event_id": identifier})
+            except ValidationError:
+                return
+        elif said:
+            return
+        name, said = "", []
+
+
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    rest = b""
+    async for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in whole:
+            yield line.removesuffix(b"\r").decode()
+
 
 JobId = UUID | str
 _BACK = 1.0  # seconds before a stream that broke off is taken up again
@@ -283,3 +324,92 @@ def _once(key: str | None) -> dict[str, str]:
 
 def _without_nothing(**given: Any) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None and value != []}
+
+
+_LOOK, _LONGEST_LOOK = 0.1, 2.0  # seconds between looks at a file that is being made, ever longer
+
+
+class FileCalls:
+    """Have files made, and fetch them."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def export(
+        self,
+        job: JobId,
+        *,
+        type: str = "results",  # noqa: A002 - as the server calls it
+        format: str = "csv",  # noqa: A002
+        columns: Sequence[str] = (),
+        filter: str = "",  # noqa: A002
+        bom: bool = False,
+        raw: bool = False,
+        costs: bool = True,
+        title: str = "",
+        client: str = "",
+        since_job: JobId | None = None,
+        exclude_domains: Sequence[str] = (),
+    ) -> list[answers.Export]:
+        """Have files made of a job, one for each format; they are made in the background."""
+        body = {
+            "type": type,
+            "format": format,
+            "columns": list(columns),
+            "filter": filter,
+            "bom": bom,
+            "raw": raw,
+            "costs": costs,
+            "title": title,
+            "client": client,
+            "since_job": str(since_job) if since_job else None,
+            "exclude_domains": list(exclude_domains),
+        }
+        call = Call("POST", f"/v1/jobs/{job}/exports", answers.Exports, body=body)
+        return (await self._transport.answer(call)).items
+
+    async def exports(self, job: JobId) -> list[answers.Export]:
+        return (await self._transport.answer(Call("GET", f"/v1/jobs/{job}/exports", answers.Exports))).items
+
+    async def export_status(self, job: JobId, export: str) -> answers.Export:
+        return await self._transport.answer(Call("GET", f"/v1/jobs/{job}/exports/{export}", answers.Export))
+
+    async def cancel_exports(self, job: JobId) -> list[answers.Export]:
+        call = Call("POST", f"/v1/jobs/{job}/exports/cancel", answers.Exports)
+        return (await self._transport.answer(call)).items
+
+    async def wait_for_export(self, job: JobId, export: str, *, patience: float = 3_600.0) -> answers.Export:
+        """The file once nobody makes it any more: done, failed or cancelled."""
+        clock = asyncio.get_running_loop().time
+        until, look = clock() + patience, _LOOK
+        while (one := await self.export_status(job, export)).is_open:
+            if clock() > until:
+                raise StillRunning(f"{one.name} is not made after {patience:g} s.", str(job))
+            await asyncio.sleep(look)
+            look = min(look * 1.5, _LONGEST_LOOK)
+        return one
+
+    async def download(self, export: answers.Export, path: Path) -> Path:
+        """Write a file that is done to `path`: all of it, as the server has it, or nothing."""
+        part = path.with_name(f".{path.name}.part")
+        try:
+            with part.open("wb") as file:
+                async for piece in self.read(export):
+                    file.write(piece)
+            part.replace(path)
+        finally:
+            with suppress(FileNotFoundError):
+                part.unlink()
+        return path
+
+    async def read(self, export: answers.Export) -> AsyncIterator[bytes]:
+        """The bytes of a file that is done, as they come; at the end they are held against what the server knows."""
+        digest = sha256()
+        call = Call("GET", f"/v1/jobs/{export.job_id}/exports/{export.id}/file", answers.Export)
+        async with self._transport.stream(call) as pieces:
+            async for piece in pieces:
+                digest.update(piece)
+                yield piece
+        if export.sha256 and digest.hexdigest() != export.sha256:
+            said: Mapping[str, str] = {"detail": f"{export.name} did not arrive whole.", "code": "export.damaged"}
+            raise ServerError(200, {**said, "hint": "Fetch it again."})
