@@ -12,7 +12,7 @@ import pytest
 from gossamer.cli.completion import JOBS, known_values
 from gossamer.db.newest_jobs import newest_jobs
 from gossamer.model.ids import short
-from tests.cli.test_command_help import commands
+from tests.cli.test_command import commands
 from tests.cli.test_startup import HEAVY
 from tests.stories.program import Terminal
 

@@ -1,13 +1,14 @@
-"""`system workers`, `queue-status`, `backlog` and `metrics` on a home of rows."""
+"""`system workers`, `queue-status`, `backlog` and `metrics` on a home of rows, and the next step of an alert."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from uuid import uuid4
+from uuid import UUID, uuid4
 
-from gossamer.cli.system import _without_workers
+from gossamer.cli.system import _without_workers, next_step
 from gossamer.clock import SystemClock
 from gossamer.db.database import SqliteDatabase
 from gossamer.db.schema import upgrade
+from gossamer.model.alert import SYSTEM, Alert, AlertKind
 from gossamer.model.desk import DeskKind
 from gossamer.model.export import ExportRequest
 from gossamer.model.worker import Worker
@@ -72,3 +73,16 @@ def test_workers_are_advised_where_there_is_a_cluster() -> None:
         assert advice not in _without_workers(Workers(now, (), runner, is_cluster=False))
     assert "Process 7 runs the jobs of this home" in _without_workers(Workers(now, (), 7, is_cluster=False))
     assert "another process" in _without_workers(Workers(now, (), 0, is_cluster=False))
+
+
+AT = datetime(2026, 1, 18, tzinfo=UTC)
+
+
+def _alert(kind: AlertKind, job: UUID | None = None) -> Alert:
+    return Alert(UUID(int=1), kind, SYSTEM, "Alert.", AT, job)
+
+
+def test_an_alert_about_errors_names_the_command_that_shows_them() -> None:
+    assert "'gossamer job errors last'" in next_step(_alert(AlertKind.ERRORS))
+    assert "'gossamer job errors 000000ff'" in next_step(_alert(AlertKind.ERRORS, UUID(int=255)))
+    assert next_step(_alert(AlertKind.DISK)) == ""
