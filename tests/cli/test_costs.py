@@ -14,7 +14,7 @@ from sqlalchemy import update
 from gossamer.assembly import App, caps_of, open_app, prices_of
 from gossamer.cli import costs, report
 from gossamer.cli.commands.job import resume
-from gossamer.cli.export import Asking, export_files
+from gossamer.cli.export import ExportOptions, export_files
 from gossamer.cli.here import LocalHome
 from gossamer.cli.job_show import show_list, show_status
 from gossamer.cli.job_summary import show_summary
@@ -199,7 +199,7 @@ async def test_a_job_at_its_limit_goes_on_with_a_higher_one(tmp_path: Path) -> N
         assert paused
         assert paused.state is JobState.PAUSING
         progress = await app.database.read(counters.progress, job.id)
-        (last,) = report.ending(paused, progress)
+        (last,) = report.ending_lines(paused, progress)
         assert "Budget limit reached (5 credits used). Job paused." in last
         assert f"gossamer job resume {short(job.id)} --max-credits N" in last
         with pytest.raises(UserError, match="has used 5 credits already, so --max-credits cannot be less") as refused:
@@ -326,7 +326,7 @@ async def test_costs_stay_out_of_what_is_asked_for_without_them(
         job, page, book = await a_job(app), tmp_path / "page.html", tmp_path / "book.xlsx"
         for costs_too in (True, False):
             await show_summary(LocalHome(app), short(job.id), page, "", None, as_json=False, with_costs=costs_too)
-            asking = Asking("results", "xlsx", costs=costs_too)
+            asking = ExportOptions("results", "xlsx", costs=costs_too)
             await export_files(LocalHome(app), short(job.id), asking, book, wait=False, as_json=False)
             assert ("What it cost" in page.read_text(encoding="utf-8")) is costs_too
             assert ("Costs" in openpyxl.load_workbook(book).sheetnames) is costs_too
@@ -337,7 +337,7 @@ async def test_costs_stay_out_of_what_is_asked_for_without_them(
         await show_summary(LocalHome(app), short(job.id), None, "", None, as_json=True, with_costs=False)
         assert "cost" not in orjson.loads(capsys.readouterr().out)
         with pytest.raises(UserError, match="--without-costs is about the workbook"):
-            Asking("results", "csv", costs=False).orders(Exportable(job, None, None), None)
+            ExportOptions("results", "csv", costs=False).orders(Exportable(job, None, None), None)
 
 
 async def test_the_figures_of_the_system_have_calls_to_providers_and_what_failed(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ ALONE = Forecast(replace(SAID, low=190, known=0, similar=0, low_micros=1_900_000
 
 
 def test_the_estimate_says_what_it_is_based_on_and_how_good_others_were() -> None:
-    assert list(estimates.lines(FOUND, Mode.HYBRID, Cap(10_000))) == [
+    assert list(estimates.forecast_lines(FOUND, Mode.HYBRID, Cap(10_000))) == [
         "Estimated 2,000-8,000 ScrapingBee credits ($20-$80) based on hybrid mode and historical data",
         "12 similar jobs used 2,500-7,500 credits per 5,000 domains",
         "340 of 5,000 domains were met before",
@@ -43,13 +43,13 @@ def test_the_estimate_says_what_it_is_based_on_and_how_good_others_were() -> Non
 
 
 def test_without_history_it_says_so_and_what_helps() -> None:
-    assert list(estimates.lines(ALONE, Mode.HYBRID, Cap(5_000, 90_000_000))) == [
+    assert list(estimates.forecast_lines(ALONE, Mode.HYBRID, Cap(5_000, 90_000_000))) == [
         "Estimated 190-8,000 ScrapingBee credits ($1.90-$80) based on hybrid mode",
         "No similar job has ended here yet, so the range is wide; --probe 20 looks at homepages first, for free",
         "It pauses before it spends more than 5,000 credits (--max-credits) or $90.00 (--max-usd)",
     ]
     looked = replace(ALONE, estimate=replace(ALONE.estimate, probed=Probed(20, 4, 1)), record=Record(0, 1))
-    own = list(estimates.lines(looked, Mode.OWN, Cap()))
+    own = list(estimates.forecast_lines(looked, Mode.OWN, Cap()))
     assert own[0].endswith("based on the ladder direct,scrapingbee-standard,scrapingbee-js and 20 homepages")
     assert own[1:] == ["No similar job has ended here yet, so the range is wide", "The last estimate was wrong"]
 
@@ -119,12 +119,12 @@ async def test_where_nobody_is_there_nobody_is_asked(
     async with open_app(Settings(home=tmp_path)) as app:
         house = await house_rules(View(app))
         assert not sys.stdin.isatty()
-        estimates.agree(house, SAID, Cap(10_000), yes=False, quiet=False)
+        estimates.confirm_cost(house, SAID, Cap(10_000), yes=False, quiet=False)
         # Only the answers go to a terminal, or only the questions come from one.
         for stream in (sys.stdin, sys.stdout):
             with monkeypatch.context() as patched:
                 patched.setattr(stream, "isatty", lambda: True)
-                estimates.agree(house, SAID, Cap(10_000), yes=False, quiet=False)
+                estimates.confirm_cost(house, SAID, Cap(10_000), yes=False, quiet=False)
         assert capsys.readouterr().out == ""
 
 

@@ -116,9 +116,9 @@ def test_a_try_stands_at_the_moment_its_request_was_sent() -> None:
     shown = " ".join(
         explanation_lines(Explanation(URL, URL, site(), Ruling("f", 403, MS + 1_000, True), one), JOB, 110)
     )
-    sent = formatting.moment(datetime.fromtimestamp((MS + 2_070) / 1000, UTC))
+    sent = formatting.local_time(datetime.fromtimestamp((MS + 2_070) / 1000, UTC))
     assert f"{sent}  direct: HTTP 200 in 12 ms" in shown
-    assert formatting.moment(AT) not in shown.partition("Settled")[0]
+    assert formatting.local_time(AT) not in shown.partition("Settled")[0]
     (tried,) = explain_text.as_json(Explanation(URL, URL, site(), None, one), JOB)["page"]["attempts"]
     assert (tried["at"], tried["took_ms"], tried["waited_ms"]) == ("2026-01-18T14:03:09.320Z", 12, 2_070)
 

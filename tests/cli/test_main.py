@@ -82,3 +82,11 @@ def test_explain_finds_the_job(terminal: Terminal) -> None:
 def test_what_was_read_of_a_scraped_page_is_no_match() -> None:
     assert list(_records(({"url": "https://a.test/", "title": "A"},))) == []
     assert list(_records(())) == [("Matches", "none")]
+
+
+def test_a_command_about_a_server_names_it_once(tmp_path: Path) -> None:
+    server = "http://127.0.0.1:9"
+    terminal = Terminal(tmp_path / "home", settings={"GOSSAMER_REMOTE": server, "GOSSAMER_API_KEY": "gsk_key"})
+    done = terminal.type("job", "list", check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"Server: {server}\nError: {server} does not answer")

@@ -49,11 +49,11 @@ def test_a_running_job_without_a_runner_is_stopped() -> None:
 def test_the_end_says_how_many_succeeded_and_where_the_failures_are() -> None:
     job = replace(JOB, state=JobState.COMPLETED)
     progress = replace(PROGRESS, sites_total=4_873, sites_done=4_573, sites_failed=300)
-    said, command, *_ = report.ending(job, progress)
+    said, command, *_ = report.ending_lines(job, progress)
     assert said.startswith("Completed: 4,573 succeeded, 300 failed (see error report). ")
     assert command == f"Error report: gossamer job errors {short(JOB.id)}"
     assert "Domains: 4,573 succeeded, 300 failed (see error report)" in report.status_lines(job, progress, None, NOW)
-    none, *others = report.ending(job, replace(progress, sites_failed=0))
+    none, *others = report.ending_lines(job, replace(progress, sites_failed=0))
     assert not any("job errors" in line for line in others)
     assert none.startswith("Completed: 4,573 succeeded, 0 failed. ")
 
@@ -69,8 +69,8 @@ def test_every_ending_has_its_exit_code_and_its_next_step() -> None:
     for state, code in endings.items():
         job = replace(JOB, state=state, reason="the disk is full")
         assert report.exit_code(job) == code
-        assert report.ending(job, PROGRESS)[0]
-    paused = report.ending(replace(JOB, state=JobState.PAUSED), PROGRESS)
+        assert report.ending_lines(job, PROGRESS)[0]
+    paused = report.ending_lines(replace(JOB, state=JobState.PAUSED), PROGRESS)
     assert paused == [
         f"Paused at 3,241/5,000 domains (64%). Resume anytime with 'gossamer job resume {short(JOB.id)}'."
     ]
@@ -78,21 +78,21 @@ def test_every_ending_has_its_exit_code_and_its_next_step() -> None:
 
 def test_a_job_that_was_not_over_says_that_it_goes_on_with_the_rest() -> None:
     again = Retried(sites=3, pages=4)
-    said = report.retried(again, PROGRESS, "3f9a2c71", 12)
+    said = report.retry_lines(again, PROGRESS, "3f9a2c71", 12)
     assert said[:2] == [
         "Trying again what failed: 3 domains, 4 pages.",
         "The job also goes on with what was still open: 12 domains.",
     ]
-    assert report.retried(again, PROGRESS, "3f9a2c71") == [said[0], said[2]]
+    assert report.retry_lines(again, PROGRESS, "3f9a2c71") == [said[0], said[2]]
 
 
 def test_a_job_that_failed_everywhere_says_why() -> None:
     job = replace(JOB, state=JobState.COMPLETED)
     offline = Progress(sites_total=3, sites_failed=3)
-    said = report.ending(job, offline, [(Reason.DNS, 3)])
+    said = report.ending_lines(job, offline, [(Reason.DNS, 3)])
     assert said[2].startswith("Failed most often: DNS resolution failed (3).")
     assert said[3] == "No name could be looked up at all: is this machine connected?"
-    mixed = report.ending(job, offline, [(Reason.DNS, 2), (Reason.FORBIDDEN, 1)])
+    mixed = report.ending_lines(job, offline, [(Reason.DNS, 2), (Reason.FORBIDDEN, 1)])
     assert "HTTP 403 Forbidden (1)" in mixed[2]
     assert not any("connected" in line for line in mixed)
 
@@ -103,18 +103,18 @@ _IN_GENERAL = (Reason.SERVER_ERROR, Reason.CLIENT_ERROR, Reason.SAME_AS, Reason.
 def test_the_reasons_of_failures_have_no_gaps_and_hide_nobody() -> None:
     job = replace(JOB, state=JobState.COMPLETED)
     for reason in Reason:
-        (_, _, why, *_) = report.ending(job, Progress(sites_total=9, sites_failed=1), [(reason, 1)])
+        (_, _, why, *_) = report.ending_lines(job, Progress(sites_total=9, sites_failed=1), [(reason, 1)])
         said = why.removeprefix("Failed most often: ").partition(" (1).")[0]
         assert said
         assert "{" not in why
         assert said in reason.sentence or reason in _IN_GENERAL
-    (_, _, crashed, *_) = report.ending(job, PROGRESS, [(Reason.CRASHED, 1)])
+    (_, _, crashed, *_) = report.ending_lines(job, PROGRESS, [(Reason.CRASHED, 1)])
     assert crashed.startswith("Failed most often: Given up after crashing the worker (1).")
     four = [(reason, 1) for reason in (Reason.TLS, Reason.DNS, Reason.ROBOTS, Reason.GONE)]
-    (_, _, all_four, *_) = report.ending(job, PROGRESS, four)
+    (_, _, all_four, *_) = report.ending_lines(job, PROGRESS, four)
     assert "HTTP 410 Gone (1)." in all_four
     many = [(reason, 2) for reason in list(Reason)[:8]]
-    (_, _, some, *_) = report.ending(job, PROGRESS, many)
+    (_, _, some, *_) = report.ending_lines(job, PROGRESS, many)
     assert some.endswith(" and others (6).")
 
 
@@ -142,7 +142,7 @@ def test_durations_read_naturally() -> None:
 
 def test_a_snippet_is_cut_around_its_keyword() -> None:
     snippet = "a" * 100 + " the CRM software " + "b" * 100
-    short_form = formatting.around(snippet, "crm software", 20)
+    short_form = formatting.excerpt(snippet, "crm software", 20)
     assert "CRM software" in short_form
     assert len(short_form) < 50
 
@@ -158,12 +158,12 @@ def test_what_remains_goes_by_pages_and_says_when_it_is_a_least() -> None:
         ahead=ahead,
     )
     assert formatting.remaining(progress) == "~5 min remaining"
-    assert formatting.pages_far(progress) == "600 of 1,000 pages (60%)"
+    assert formatting.page_progress(progress) == "600 of 1,000 pages (60%)"
     growing = replace(progress, ahead=replace(ahead, growing=True))
     assert formatting.remaining(growing) == "at least ~5 min remaining, more pages may be found"
     unread = replace(progress, ahead=replace(ahead, unread=12, pages_unread=240))
     assert formatting.remaining(unread) == "at least ~6 min remaining, 12 domains are unread"
-    assert formatting.pages_far(unread) == "600 of ~1,240 pages (48%)"
+    assert formatting.page_progress(unread) == "600 of ~1,240 pages (48%)"
     assert formatting.remaining(replace(progress, pages_recently=0)) == "not known yet"
     assert formatting.remaining(replace(progress, sites_done=30)) == "not known yet"
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
 
-from gossamer.cli.system import _without_workers, next_step
+from gossamer.cli.system import _no_workers_sentence, next_step
 from gossamer.clock import SystemClock
 from gossamer.db.database import SqliteDatabase
 from gossamer.db.schema import upgrade
@@ -69,10 +69,10 @@ def test_workers_are_advised_where_there_is_a_cluster() -> None:
     now = datetime.now(UTC)
     advice = "Start a worker with 'gossamer worker'."
     for runner in (None, 0, 7):
-        assert advice in _without_workers(Workers(now, (), runner, is_cluster=True))
-        assert advice not in _without_workers(Workers(now, (), runner, is_cluster=False))
-    assert "Process 7 runs the jobs of this home" in _without_workers(Workers(now, (), 7, is_cluster=False))
-    assert "another process" in _without_workers(Workers(now, (), 0, is_cluster=False))
+        assert advice in _no_workers_sentence(Workers(now, (), runner, is_cluster=True))
+        assert advice not in _no_workers_sentence(Workers(now, (), runner, is_cluster=False))
+    assert "Process 7 runs the jobs of this home" in _no_workers_sentence(Workers(now, (), 7, is_cluster=False))
+    assert "another process" in _no_workers_sentence(Workers(now, (), 0, is_cluster=False))
 
 
 AT = datetime(2026, 1, 18, tzinfo=UTC)

@@ -185,7 +185,7 @@ async def test_a_file_on_a_screen_steers_no_terminal() -> None:
         for at in range(len(whole)):
             yield whole[at : at + 1]
 
-    assert b"".join([chunk async for chunk in formatting.for_screen(chunks())]).decode() == "é,[2JK\tü\n"
+    assert b"".join([chunk async for chunk in formatting.printable_chunks(chunks())]).decode() == "é,[2JK\tü\n"
 
 
 @pytest.mark.parametrize("width", [80, 200])

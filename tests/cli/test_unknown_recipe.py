@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from gossamer.assembly import App, open_app
-from gossamer.cli.export import Asking, export_files
+from gossamer.cli.export import ExportOptions, export_files
 from gossamer.cli.here import LocalHome
 from gossamer.cli.history import show_explanation
 from gossamer.cli.home import Home
@@ -47,7 +47,9 @@ async def changed(app: App, **values: Any) -> Job:
     "command",
     [
         lambda home, job: show_results(home, job, Conditions(), 1, 5, as_json=False),
-        lambda home, job: export_files(home, job, Asking("results", "csv"), Path("-"), wait=False, as_json=False),
+        lambda home, job: export_files(
+            home, job, ExportOptions("results", "csv"), Path("-"), wait=False, as_json=False
+        ),
         lambda home, job: show_explanation(home, "a.test", job, as_json=False),
     ],
 )

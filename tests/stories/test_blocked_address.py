@@ -197,7 +197,7 @@ async def _paused_with_the_sentence(kit: Kit, job_id: UUID) -> None:
     assert sum("job resume" in line for line in lines) == 1
     progress = await kit.database.read(counters.progress, job_id)
     assert 0 < progress.sites_finished < SITES
-    (ending,) = report.ending(job, progress)
+    (ending,) = report.ending_lines(job, progress)
     assert ending.startswith("Paused at ")
     assert ending.endswith(job.reason)
 

@@ -1,1 +1,1 @@
-"""The command line. Importing it loads nothing that a help text does not need."""
+"""The command line. `commands` declares what can be typed, the other modules do the work."""

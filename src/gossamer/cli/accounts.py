@@ -1,4 +1,4 @@
-"""The commands about accounts, users and keys."""
+"""`gossamer account` and `gossamer system keys`: accounts, users and API keys."""
 
 import asyncio
 import sys
@@ -160,8 +160,8 @@ def _account_json(account: Account, spent: int) -> dict[str, Any]:
         "credits_used": spent,
         "running_jobs": account.running_jobs,
         "queued_jobs": account.queued_jobs,
-        "created_at": formatting.stamp(account.created_at),
-        "closed_at": formatting.stamp(account.closed_at),
+        "created_at": formatting.timestamp(account.created_at),
+        "closed_at": formatting.timestamp(account.closed_at),
     }
 
 
@@ -172,7 +172,7 @@ def _key_json(key: ApiKey) -> dict[str, Any]:
         "name": key.name,
         "start": key.start,
         "scope": str(key.right),
-        "created_at": formatting.stamp(key.created_at),
-        "used_at": formatting.stamp(key.used_at),
-        "revoked_at": formatting.stamp(key.revoked_at),
+        "created_at": formatting.timestamp(key.created_at),
+        "used_at": formatting.timestamp(key.used_at),
+        "revoked_at": formatting.timestamp(key.revoked_at),
     }

@@ -1,4 +1,4 @@
-"""The commands of `gossamer db`: upgrade, back up, restore."""
+"""`gossamer db`: upgrade, back up and restore the database."""
 
 import asyncio
 import os
@@ -47,7 +47,7 @@ def back_up_here(file: Path, *, force: bool, as_json: bool) -> None:
 
 def restore_here(file: Path, *, yes: bool, as_json: bool) -> None:
     settings, _ = read_settings()
-    # pg_restore cannot itself clear away tables that are parted by months.
+    # pg_restore cannot drop tables that are partitioned by month.
     place = _embedded(
         settings, "pg_restore", str(file), "psql --command='DROP SCHEMA public CASCADE; CREATE SCHEMA public'"
     )
@@ -84,13 +84,13 @@ def restore_here(file: Path, *, yes: bool, as_json: bool) -> None:
 
 
 def free_name(wanted: Path) -> Path:
-    """Two in one second must not be kept over each other."""
+    """The wanted path, or the same with a number where a backup of the same second is already there."""
     names = (wanted, *(wanted.with_name(f"{wanted.name}-{number}") for number in range(2, 100)))
     return next((name for name in names if not name.exists()), wanted)
 
 
 def _embedded(settings: Settings, tool: str, file: str, first: str = "") -> Path:
-    """The file of the embedded database; a server has tools of its own."""
+    """The path of the SQLite file. Refuses a Postgres server and names its own tools."""
     url = database_url(settings)
     if url.startswith("sqlite:///"):
         return Path(url.removeprefix("sqlite:///"))
@@ -104,8 +104,9 @@ def _embedded(settings: Settings, tool: str, file: str, first: str = "") -> Path
 
 
 def _address(url: str) -> str:
-    """Where the server is, for a command line. A password is not shown: the shell takes it from the variable it is in,
-    else the tool asks for it.
+    """The server's address for a shell command, without its password.
+
+    The shell takes the password from the variable it is in, or the tool asks for it.
     """
     if urlsplit(url).password and url.startswith(("postgresql://", "postgres://")):
         for name in ("GOSSAMER_DATABASE_URL", "DATABASE_URL"):

@@ -1,7 +1,7 @@
-"""How a command is declared: a function whose parameters are its options, and modules that are loaded when it runs.
+"""Declare commands: a function's parameters are the options, its docstring is the help.
 
 The modules in `commands` declare what can be typed. They are also loaded to complete options and to show help, so they
-import nothing large: what a command needs to do its work stands in a module of its own, named by `lazy_module`.
+import nothing large: the work of a command is in a module of its own, named by `lazy_module`.
 """
 
 import re
@@ -26,7 +26,7 @@ _EXAMPLE = re.compile(r"(?:^|(?<=\n\n))(?:\x08\n)?(?= {4})")
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A command as it is declared: what is typed for it, and the function with its options."""
+    """A declared command: what is typed for it, and the function that takes its options."""
 
     path: str
     function: Callable[..., None]
@@ -35,7 +35,7 @@ class Declaration:
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command(self.path.rpartition(" ")[2], cls=StrictCommand)(self.function)
         built = typer.main.get_command(app)
-        assert isinstance(built, TyperCommand)  # noqa: S101 - of one function it makes nothing else
+        assert isinstance(built, TyperCommand)  # noqa: S101 - a single function never makes a group
         return built
 
 
@@ -45,10 +45,10 @@ def command(path: str) -> Callable[[Callable[..., None]], Declaration]:
 
 
 class StrictCommand(TyperCommand):
-    """A command that refuses an option given twice: the last one silently winning is rarely what was meant."""
+    """A command that refuses an option given twice; taking the last one silently is rarely what was meant."""
 
     def __init__(self, *arguments: Any, help: str | None = None, **named: Any) -> None:  # noqa: A002 - the library's name
-        # Indented paragraphs are commands to copy: marked like this, no line of them is broken.
+        # Indented paragraphs are commands to copy: this mark keeps their lines unbroken.
         super().__init__(*arguments, help=_EXAMPLE.sub("\b\n", help) if help else help, **named)
         for param in self.params:
             offer_values(param)
@@ -63,18 +63,18 @@ class StrictCommand(TyperCommand):
         name_values(self)
         for title, kind in (("Arguments", "argument"), ("Options", "option")):
             shown = [param for param in self.get_params(ctx) if param.param_type_name == kind]
-            rows = [_in_words(*record) for param in shown if (record := param.get_help_record(ctx))]
+            rows = [_plain_row(*record) for param in shown if (record := param.get_help_record(ctx))]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if ctx.resilient_parsing:  # a shell asks what may follow: what is typed so far is not judged
+        if ctx.resilient_parsing:  # the shell asks for completions: do not validate what is typed so far
             return super().parse_args(ctx, args)
         try:
             _, _, order = self.make_parser(ctx).parse_args(args=list(args))
         except Exception as error:
-            # The library's own errors say which command they are about, but for some of its parser.
+            # Some errors of the library's parser do not carry the context that other errors have.
             if getattr(error, "ctx", ctx) is None:
                 error.ctx = ctx  # type: ignore[attr-defined]
             raise
@@ -87,7 +87,7 @@ class StrictCommand(TyperCommand):
 
 
 def name_values(command: Any) -> None:
-    """Name the value of an option without a metavar: `N`, `FILE`, `TEXT`."""
+    """Give options without a metavar one by their type: `N`, `FILE`, `TEXT`."""
     hints = get_type_hints(command.callback)
     for param in command.params:
         if param.param_type_name == "option" and param.metavar is None and not getattr(param, "is_flag", False):
@@ -98,17 +98,17 @@ def name_values(command: Any) -> None:
 
 
 def _argument(param: Any) -> str:
-    """`ID`, `[ID]` or `[URL]...`, as it may be left out or repeated."""
+    """An argument in the usage line: `ID`, `[ID]` or `[URL]...`."""
     name = (param.metavar or param.name.upper()).removesuffix("...").strip("[]")
     return (name if param.required else f"[{name}]") + ("..." if param.nargs == -1 else "")
 
 
-def _in_words(names: str, text: str) -> tuple[str, str]:
-    """A row of help without the library's own signs: `1<=x<=500` is 1 to 500, and an argument's name says enough."""
-    return _TYPE.sub("", names), _RANGE.sub(_range_in_words, text)
+def _plain_row(names: str, text: str) -> tuple[str, str]:
+    """A row of help without the library's notation: `1<=x<=500` becomes 1 to 500, and types are dropped."""
+    return _TYPE.sub("", names), _RANGE.sub(_plain_range, text)
 
 
-def _range_in_words(found: re.Match[str]) -> str:
+def _plain_range(found: re.Match[str]) -> str:
     lowest, highest, least = (f"{float(end):,.0f}" if end else "" for end in found.groups())
     lowest = lowest or least
     if lowest and highest:
@@ -117,5 +117,5 @@ def _range_in_words(found: re.Match[str]) -> str:
 
 
 def _kinds(hint: Any) -> tuple[Any, ...]:
-    """A type and those inside it: `list[str] | None` is about `str`."""
+    """A type and its arguments: `list[str] | None` includes `str`."""
     return (hint, *get_args(hint))

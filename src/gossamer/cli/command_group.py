@@ -1,4 +1,4 @@
-"""Groups of commands that load a command's module only when that command is typed.
+"""Groups of commands that load a command's declaration only when that command is typed.
 
 `commands/table.py` lists every command with the first sentence of its help, so the help of a group, the completion of
 names and the suggestion for a mistyped name load none of them.
@@ -20,7 +20,7 @@ from typer.core import (  # type: ignore[attr-defined] # CompletionItem is not i
 from gossamer.cli.commands.table import COMMANDS, Row
 
 NAMES = ("gossamer", "backlink-prospector")
-"""What the program may be called by. Sentences and help say the first; what is printed says the one that was typed."""
+"""Names the program is installed under. Texts in the code use the first; output uses the one that was typed."""
 
 _ROOT = "|".join(row.name for rows in COMMANDS[""].values() for row in rows)
 _NAMED = re.compile(rf"(?<![\w./-])(?<!-m )gossamer(?= (?:--[a-z]|-h\b|(?:{_ROOT})\b))")
@@ -33,7 +33,7 @@ def as_called(text: str) -> str:
 
 
 class LazyCommands(Mapping[str, Any]):
-    """The commands of a group by name; looking one up loads its module."""
+    """The commands of a group by name; looking one up loads its declaration."""
 
     def __init__(self, group: str) -> None:
         self._group = group
@@ -53,7 +53,7 @@ class LazyCommands(Mapping[str, Any]):
 
 
 class CommandGroup(TyperGroup):
-    """A group of the table: its commands are listed by section, with the whole first sentence of their help."""
+    """A group of the table. Its help lists commands by section with the whole first sentence of theirs."""
 
     def __init__(self, *, path: str = "", **named: Any) -> None:
         super().__init__(**named)
@@ -74,7 +74,7 @@ class CommandGroup(TyperGroup):
         names = [
             CompletionItem(row.name, help=TyperCommand(row.name, help=row.help).get_short_help_str()) for row in rows
         ]
-        # Not the next class: it would load every command to read its help.
+        # Skip TyperGroup, which would load every command to read its help.
         return [*names, *super(TyperGroup, self).shell_complete(ctx, incomplete)]
 
 

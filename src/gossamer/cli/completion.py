@@ -1,7 +1,7 @@
-"""What the shell completes after an option, or in the place of an argument: choices, and the jobs of this machine.
+"""Values that the shell completes: choices of an option, and the jobs of this machine.
 
-The shell asks at every press of a key, so little is loaded; where something is wrong, nothing is offered. The shell may
-read what is offered like something typed: names with characters that could mean something to it are left out.
+The shell asks at every press of TAB, so little is loaded; on errors nothing is offered. Names with characters that a
+shell could interpret are left out.
 """
 
 import os
@@ -35,7 +35,6 @@ JOBS = frozenset({"job", "since_job"})
 """Parameters that take a job's id or name."""
 
 SHELLS = ("bash", "zsh", "fish")
-
 _MOST = 50  # jobs
 _SAFE = re.compile(r"\w(?:[\w .+@-]*[\w.+@-])?")
 _UNSAFE = re.compile(r"[^\w .+@-]+")
@@ -52,7 +51,7 @@ def _lanes() -> Sequence[str]:
     return list(dict.fromkeys(rung.lane for rung in RUNGS.values()))
 
 
-# By the parameter's name and its metavar. Where a metavar is itself a list, like csv|json, that is what there is.
+# By the parameter's name and its metavar. A metavar that is itself a list, like csv|json, needs no entry.
 _KNOWN: dict[tuple[str, str], Callable[[], Sequence[str]]] = {
     ("mode", "MODE"): _modes,
     ("ladder", "RUNGS"): lambda: list(RUNGS),
@@ -67,14 +66,14 @@ _LISTS = frozenset({"events", "formats", "ladder"})
 
 
 def known_values(name: str, metavar: str) -> Callable[[], Sequence[str]] | None:
-    """What there is to choose from, if that is known."""
+    """The choices for a parameter, if they are known."""
     if "|" in metavar:
         return lambda: metavar.strip("[]").split("|")
     return _KNOWN.get((name, metavar))
 
 
 def offer_values(param: Any) -> None:
-    """Let the shell complete what this parameter takes."""
+    """Register the completion of a parameter's values."""
     if param.name in JOBS:
         param._custom_shell_complete = _jobs
     elif values := known_values(param.name, param.metavar or ""):
@@ -98,16 +97,16 @@ def _jobs(context: Any, _: Any, typed: str) -> list[Any]:
         offers = _newest_jobs(is_local=bool(context.find_root().params.get("local")))
     except GossamerError:
         return []
-    return _items([(_in_shell(value), meaning) for value, meaning in offers if value.startswith(typed)])
+    return _items([(_shell_quoted(value), meaning) for value, meaning in offers if value.startswith(typed)])
 
 
 def _newest_jobs(*, is_local: bool) -> list[Offer]:
-    """Those of the home of this machine. A server is not asked: that may take longer than anybody waits for a key."""
+    """The newest jobs of this machine. A server is not asked, because that takes too long for a key press."""
     read, _ = settings.read_settings()
     url = read.database_url.get_secret_value() if read.database_url else ""
     is_here = not url or url.startswith(_SQLITE)
     last = [("last", "the newest job")]
-    if not is_here or (not is_local and servers.chosen(read)):
+    if not is_here or (not is_local and servers.chosen_login(read)):
         return last
     jobs = newest_jobs.newest_jobs(Path(url.removeprefix(_SQLITE)) if url else read.home / "gossamer.db", _MOST)
     ids = [(short(job.id), f"{' '.join(_UNSAFE.sub(' ', job.name).split())} ({job.state})") for job in jobs]
@@ -116,8 +115,8 @@ def _newest_jobs(*, is_local: bool) -> list[Offer]:
     return [*last, *ids, *alone] if jobs else []
 
 
-def _in_shell(value: str) -> str:
-    """In quotes if it needs some: bash puts what it is given into the line as it is, other shells quote it."""
+def _shell_quoted(value: str) -> str:
+    """The value in quotes where bash needs them; other shells quote values themselves."""
     if " " not in value or "COMP_WORDS" not in os.environ:
         return value
     words, at = os.environ["COMP_WORDS"].split("\n"), os.environ.get("COMP_CWORD", "")

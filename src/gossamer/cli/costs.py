@@ -1,4 +1,4 @@
-"""What a job has cost so far and which methods read its pages. Domain by domain: cli/spending.py."""
+"""Costs and fetch methods of a job, as lines and as JSON. By domain: cli/spending.py."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from gossamer.questions.costs import Costs
 
 
 def status_lines(costs: Costs) -> list[str]:
-    """`Cost so far: 4,832 ScrapingBee credits used ($48.32)`, of which limits, and by which methods."""
+    """Costs for the status of a job: `Cost so far: 4,832 ScrapingBee credits used ($48.32)`, limits and methods."""
     budget = costs.budget
     lines = [f"Cost so far: {_spent(costs.bill)}"]
     if budget.reserved:
@@ -33,16 +33,16 @@ def status_lines(costs: Costs) -> list[str]:
     ]
     if limits:
         lines.append(f"Limits: {', '.join(limits)}")
-    return [*lines, *besides(costs.bill)]
+    return [*lines, *detail_lines(costs.bill)]
 
 
 def ending_lines(costs: Costs) -> list[str]:
-    """`ScrapingBee credits used: 6,247 ($62.47)` and the breakdown; nothing for a job that could only be free."""
-    return [*used_sentences(costs.bill), *besides(costs.bill)]
+    """Costs at the end: `ScrapingBee credits used: 6,247 ($62.47)` and more; empty without paid methods."""
+    return [*used_sentences(costs.bill), *detail_lines(costs.bill)]
 
 
-def besides(bill: Bill) -> list[str]:
-    """The domains by their methods, what was assumed, and what was saved; as far as there is any of it."""
+def detail_lines(bill: Bill) -> list[str]:
+    """Domains by method, assumed charges and savings, as far as there are any."""
     domains = breakdown(bill.domains) if bill.domains else ""
     saved = f"Saved: {saved_words(bill.saving)}" if bill.saving else ""
     return [line for line in (domains, assumed_sentence(bill), saved) if line]
@@ -103,12 +103,14 @@ def spent_json(amount: Amount) -> dict[str, Any]:
 
 
 _GAP = "  "
-
 _SHORTEST_NAME = 12
 
 
 def method_lines(bill: Bill, room: int) -> list[str]:
-    """A line per method: its pages, its credits, and the share it has of all. Then who needed a browser."""
+    """A table of methods with their pages, credits and shares, then the domains that needed a browser.
+
+    Empty for jobs that used only the free direct method.
+    """
     if not bill.methods:
         return []
     table = _table(bill)
@@ -116,7 +118,7 @@ def method_lines(bill: Bill, room: int) -> list[str]:
     names = max(cell_len(line[0]) for line in table)
     names = max(_SHORTEST_NAME, min(names, room - 2 - sum(widths) - len(_GAP) * len(widths)))
     made = [
-        # What is below the titles is indented.
+        # Rows below the titles are indented.
         _GAP.join([("  " if at else "") + _cut(name, names if at else names + 2), *map(str.rjust, figures, widths)])
         for at, (name, *figures) in enumerate(table)
     ]
@@ -140,5 +142,5 @@ def _cut(text: str, width: int) -> str:
 
 
 def pages_by_method(bill: Bill) -> dict[str, int]:
-    """Pages by rung; nothing where there is only one."""
+    """Pages by rung; empty where only one method was used."""
     return {one.rung: one.pages for one in bill.methods if one.pages}

@@ -1,4 +1,4 @@
-"""What a job will cost, said before it starts; and whether that was true, said afterwards."""
+"""Estimate the cost of a job before it starts, ask for confirmation, and compare the estimate with the actual cost."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,41 +20,41 @@ from gossamer.model.states import JobState
 from gossamer.questions.costs import Ended
 from gossamer.questions.submitting import House, Walk
 
-_WORTH_A_LOOK = 20  # homepages, if somebody asks how many
+_WORTH_A_LOOK = 20  # homepages to suggest for --probe
 
 
-def walk_of(params: Mapping[str, Any]) -> Walk:
-    """By the parameters that every recipe has which walks sites."""
+def walk_options(params: Mapping[str, Any]) -> Walk:
+    """The crawl options that decide the cost, from the parameters of a recipe that crawls sites."""
     mode, ladder = Mode(params.get("mode", Mode.FREE_ONLY)), list(params.get("ladder", ()))
     return Walk(mode, ladder, params["max_pages_per_domain"], params["top_pages"])
 
 
-def with_usual(house: House, cap: Cap) -> Cap:
-    """Whoever names no limit of credits has the usual one."""
+def with_default_credits(house: House, cap: Cap) -> Cap:
+    """The limits with the default credit limit where none is given."""
     return cap if cap.credits is not None else replace(cap, credits=house.max_credits)
 
 
-async def foresee(home: Home, walk: Walk, targets: TargetList, probe: int | None, *, quiet: bool) -> Forecast | None:
-    """What it will cost, with a look at some homepages first if that is wanted; None if it can cost nothing."""
+async def forecast(home: Home, walk: Walk, targets: TargetList, probe: int | None, *, quiet: bool) -> Forecast | None:
+    """Estimate the cost, after fetching some homepages if asked to; None if the job can cost nothing."""
     found = await home.foresee(walk, targets.targets, probe, quiet=quiet)
     if found is None and probe:
         say("Nothing of this job costs anything, so no homepage was looked at.", quiet=quiet)
     return found
 
 
-def tell(found: Forecast | None, params: Mapping[str, Any], cap: Cap, *, quiet: bool) -> Estimate | None:
-    """Say it; a job that costs nothing has nothing to say."""
+def print_forecast(found: Forecast | None, params: Mapping[str, Any], cap: Cap, *, quiet: bool) -> Estimate | None:
+    """Print the estimate and return it; None for a job that costs nothing."""
     if found is None:
         if own := _own_servers(params.get("ladder", ())):
             say(f"Costs nothing: what cannot be had directly goes through your {own} (free)", quiet=quiet)
         return None
-    for line in lines(found, Mode(params["mode"]), cap):
+    for line in forecast_lines(found, Mode(params["mode"]), cap):
         say(line, quiet=quiet)
     return found.estimate
 
 
-def lines(found: Forecast, mode: Mode, cap: Cap) -> Iterator[str]:
-    """`Estimated 2,000-8,000 ScrapingBee credits ($20-$80) based on hybrid mode and historical data`, and the rest."""
+def forecast_lines(found: Forecast, mode: Mode, cap: Cap) -> Iterator[str]:
+    """`Estimated 2,000-8,000 ScrapingBee credits ($20-$80) based on hybrid mode and historical data`, and reasons."""
     said = found.estimate
     providers = dict.fromkeys(provider_title(provider_of(rung)) for rung in _paid(said))
     yield f"Estimated {_credits(said, ' and '.join(providers))} based on {_basis(said, mode)}"
@@ -63,12 +63,12 @@ def lines(found: Forecast, mode: Mode, cap: Cap) -> Iterator[str]:
     if found.used:
         jobs = "A similar job" if said.similar == 1 else f"{said.similar} similar jobs"
         low, high = found.used
-        yield f"{jobs} used {_from_to(low, high)} credits per {formatting.several(said.sites, 'domain')}"
+        yield f"{jobs} used {_from_to(low, high)} credits per {formatting.plural(said.sites, 'domain')}"
     else:
         look = "" if said.probed else f"; --probe {_WORTH_A_LOOK} looks at homepages first, for free"
         yield f"No similar job has ended here yet, so the range is wide{look}"
     if said.known:
-        yield f"{said.known:,} of {formatting.several(said.sites, 'domain')} were met before"
+        yield f"{said.known:,} of {formatting.plural(said.sites, 'domain')} were met before"
     if found.record.jobs:
         yield _record(found)
     if (most := _limit(cap, said)) is not None and most < said.high_micros:
@@ -91,7 +91,7 @@ def _basis(said: Estimate, mode: Mode) -> str:
     if said.similar or said.known:
         given.append("historical data")
     if said.probed:
-        given.append(formatting.several(said.probed.asked, "homepage"))
+        given.append(formatting.plural(said.probed.asked, "homepage"))
     return f"{', '.join(given[:-1])} and {given[-1]}" if len(given) > 1 else given[0]
 
 
@@ -115,7 +115,7 @@ def _paid(said: Estimate) -> list[str]:
 
 
 def _limit(cap: Cap, said: Estimate) -> int | None:
-    """The least of a job's limits, in millionths of a dollar."""
+    """The lowest of a job's limits, in millionths of a dollar."""
     per_credit = said.high_micros // said.high if said.high else 0
     limits = [None if cap.credits is None else cap.credits * per_credit, cap.micros]
     return min((one for one in limits if one is not None), default=None)
@@ -126,8 +126,8 @@ def _limits(cap: Cap) -> str:
     return " or ".join(f"{shown(part, most)} ({option})" for most, part, option in named if most is not None)
 
 
-def agree(house: House, said: Estimate | None, cap: Cap, *, yes: bool, quiet: bool) -> None:
-    """Ask whether that is what they want, if it may be dear and somebody is there to ask; leave if it is not."""
+def confirm_cost(house: House, said: Estimate | None, cap: Cap, *, yes: bool, quiet: bool) -> None:
+    """Ask for confirmation if the job may be expensive and a person is at the terminal; exit if it is refused."""
     if said is None or yes or quiet or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
     limit = _limit(cap, said)
@@ -139,8 +139,8 @@ def agree(house: House, said: Estimate | None, cap: Cap, *, yes: bool, quiet: bo
         raise typer.Exit(1)
 
 
-def told_lines(found: Ended) -> list[str]:
-    """What was said before the start, and once the job is over whether it was true."""
+def estimate_lines(found: Ended) -> list[str]:
+    """The estimate made before the start, compared with the cost once the job is completed."""
     said = found.estimate
     if said is None:
         return []

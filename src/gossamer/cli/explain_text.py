@@ -1,4 +1,4 @@
-"""The parts of an explanation: each fact as a sentence, all of them as JSON."""
+"""The parts of an explanation: a sentence for each fact, and all of them as JSON."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ def site(one: SiteHistory) -> str:
     """`shop.example: failed: Could not connect; 0 pages read`."""
     size = f" of {one.size:,} known from its {one.size_source}" if one.size and one.size_source else ""
     pages = f"{one.pages_done:,} page{'' if one.pages_done == 1 else 's'} read{size}"
-    state = f"{one.state}: " if one.state is not SiteState.PARTIAL else ""  # the sentence says it
+    state = f"{one.state}: " if one.state is not SiteState.PARTIAL else ""  # its sentence says so
     return f"{one.host}: {f'{state}{one.trouble.sentence}' if one.trouble else one.state}; {pages}"
 
 
@@ -36,8 +36,8 @@ def found(one: Explanation, page: PageHistory) -> str:
 
 
 def ruling(one: Ruling) -> str:
-    """The decision, what it rests on, and how the file was come by."""
-    asked = f"asked {formatting.moment(_instant(one.asked_at))}" if one.asked_at is not None else ""
+    """The decision of robots.txt, its line, and how the file was obtained."""
+    asked = f"asked {formatting.local_time(_instant(one.asked_at))}" if one.asked_at is not None else ""
     if one.allowed is None:
         if not asked:
             return f"not known: {one.file} was not asked for"
@@ -57,11 +57,11 @@ def ruling(one: Ruling) -> str:
     return f"{decision}{delay} (HTTP {one.status}, {asked or 'known from another job'})"
 
 
-_NO_WAIT = 10  # milliseconds: a shorter time before the request is not worth a word
+_NO_WAIT = 10  # milliseconds; shorter waits are not mentioned
 
 
 def attempt(one: Attempt) -> str:
-    """How a try went, how long its request took, and how long it waited before that."""
+    """How a try went, how long its request took, and how long it waited before."""
     status = f"HTTP {one.status}" if one.status else ""
     sentence = _reason(one) if one.reason else ""
     outcome = sentence if sentence.startswith("HTTP ") else ", ".join(part for part in (status, sentence) if part)
@@ -87,12 +87,12 @@ def state(page: PageHistory) -> str:
 
 
 def record(data: Mapping[str, Any]) -> str:
-    """A match in one line; of a record of another kind, what it has of this."""
+    """A match in one line; records of other kinds show the fields they share with it."""
     times = data.get("frequency")
     facts = [f"{times:,} time{'' if times == 1 else 's'}" if isinstance(times, int) else ""]
     facts += [str(data.get("position") or ""), str(data.get("verdict") or "")]
     said = ", ".join(fact for fact in facts if fact)
-    snippet = formatting.around(str(data.get("context_snippet") or ""), str(data.get("keyword") or ""))
+    snippet = formatting.excerpt(str(data.get("context_snippet") or ""), str(data.get("keyword") or ""))
     return f"{data.get('keyword')}: {said}" + (f': "{snippet}"' if snippet else "")
 
 
@@ -153,8 +153,8 @@ def _page_json(one: Explanation, page: PageHistory) -> dict[str, Any]:
         "rank": page.rank,
         "handed_over": page.handed,
         "bytes_in": page.bytes_in,
-        "due_at": formatting.stamp(page.due_at),
-        "settled_at": formatting.stamp(page.settled_at),
+        "due_at": formatting.timestamp(page.due_at),
+        "settled_at": formatting.timestamp(page.settled_at),
         "attempts": [
             {
                 "at": _stamp(tried.asked_at),
@@ -176,7 +176,7 @@ def _other_json(page: PageHistory) -> dict[str, Any]:
 
 
 def _reason(one: Attempt) -> str:
-    """A try keeps only the name of its reason; the rest of the sentence, but for a status, stands with the page."""
+    """The sentence of a try's reason. Tries keep only the reason's name; the details are stored with the page."""
     sentence = Reason[one.reason].sentence.replace("HTTP {detail}", f"HTTP {one.status}")
     for rest in (" ({detail})", " after {detail}", " {detail}"):
         sentence = sentence.removesuffix(rest)

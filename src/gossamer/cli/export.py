@@ -31,14 +31,14 @@ from gossamer.recipes.registry import RECIPES
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """What `job export` was given."""
+class ExportOptions:
+    """The options of `job export`."""
 
     type: str
     form: str | None
     columns: tuple[str, ...] = ()
     only: str = ""
-    bom: bool | None = None  # None: in a file that is written here for a person, and in no other
+    bom: bool | None = None  # None: only in files written to this machine for a person
     raw: bool = False
     costs: bool = True
     title: str = ""
@@ -47,7 +47,7 @@ class Asking:
     exclude: Path | None = None
 
     def orders(self, found: Exportable, output: Path | None) -> list[Order]:
-        """One per file."""
+        """One order for each file."""
         formats = formats_named(format_of_file(output or Path("results.csv")).name if self.form is None else self.form)
         if output is not None and len(formats) > 1:
             raise UserError(
@@ -55,7 +55,7 @@ class Asking:
             )
         table = table_named(self.type, found.job.recipe)
         self._refuse_what_means_nothing([one.name for one in formats], table.book)
-        # A file that is written here gets its mark here, wherever it is made.
+        # A file written to this machine gets its byte order mark here, even if a server makes it.
         looks = Looks(
             bom=bool(self.bom) and output is None, raw=self.raw, costs=self.costs, title=self.title, client=self.client
         )
@@ -93,8 +93,8 @@ class Asking:
 _LONGEST_LINE = 200
 
 
-def a_line(option: str, text: str) -> str:
-    """A title or a name: one line that can be printed."""
+def single_line(option: str, text: str) -> str:
+    """Check that a title or a name is one printable line, and strip it."""
     if len(text) > _LONGEST_LINE or not text.isprintable():
         raise UserError(
             "usage", f"{option} takes one line of at most {_LONGEST_LINE} characters.", hint="Give a shorter one."
@@ -103,15 +103,22 @@ def a_line(option: str, text: str) -> str:
 
 
 async def export_files(
-    home: Home, text: str, asking: Asking, output: Path | None, *, wait: bool, detach: bool = False, as_json: bool
+    home: Home,
+    text: str,
+    options: ExportOptions,
+    output: Path | None,
+    *,
+    wait: bool,
+    detach: bool = False,
+    as_json: bool,
 ) -> int:
     if output is not None:
-        return await write_directly(home, text, asking, output, as_json=as_json, any_recipe=False)
-    found = await home.ask(exportable, text, asking.since)
-    # Somebody at this machine who has named nothing wants the file.
-    here = home.is_here and asking.form is None and not detach and not as_json and sys.stdout.isatty()
+        return await write_directly(home, text, options, output, as_json=as_json, any_recipe=False)
+    found = await home.ask(exportable, text, options.since)
+    # A person at this machine who names no format wants the file itself.
+    here = home.is_here and options.form is None and not detach and not as_json and sys.stdout.isatty()
     wait = wait or here
-    orders = asking.orders(found, None)
+    orders = options.orders(found, None)
     ids = await home.order_files(found.job, orders)
     if wait:
         await home.wait_for_files(found.job, ids)
@@ -119,12 +126,12 @@ async def export_files(
         home.let_files_be_made()
     made = await home.ask(files, str(found.job.id), ids)
     failed = any(one.export.state is ExportState.FAILED for one in made.files)
-    # Where the file lies in the data folder is of no use to somebody who has it here.
-    if here and not failed and await write_here(home, orders[0], bom=asking.bom is not False):
+    # The path in the data folder is of no use to a person who already has the file.
+    if here and not failed and await write_here(home, orders[0], bom=options.bom is not False):
         code = 0
     else:
         code = _answer(home, made, waited=wait, as_json=as_json)
-    retention_notice.warn(made.end, as_json=as_json)
+    retention_notice.print_deletion_date(made.end, as_json=as_json)
     return code
 
 
@@ -137,7 +144,7 @@ async def show_export_status(home: Home, text: str, *, wait: bool, as_json: bool
         say(no_files(found.job))
         return 0
     code = _answer(home, found, waited=True, as_json=as_json)
-    retention_notice.warn(found.end, as_json=as_json)
+    retention_notice.print_deletion_date(found.end, as_json=as_json)
     return code
 
 
@@ -147,7 +154,7 @@ async def cancel_exports(home: Home, text: str, *, as_json: bool) -> int:
     if as_json:
         say_json({"id": str(job.id), "short_id": short(job.id), "cancelled": cancelled})
     else:
-        said = f"Cancelled {formatting.several(cancelled, 'file')}." if cancelled else "No file is being made."
+        said = f"Cancelled {formatting.plural(cancelled, 'file')}." if cancelled else "No file is being made."
         say(said)
     return 0
 
@@ -171,9 +178,9 @@ def _answer(home: Home, found: Files, *, waited: bool, as_json: bool) -> int:
 
 
 def _estimate(found: Files) -> str:
-    """How long it will take, by how many rows there are."""
+    """How long the files will take, estimated from the number of rows."""
     minutes, seconds = divmod(max(5, found.records * len(found.files) // 40_000), 60)
-    return formatting.several(minutes + 1, "minute") if minutes else formatting.several(seconds, "second")
+    return formatting.plural(minutes + 1, "minute") if minutes else formatting.plural(seconds, "second")
 
 
 async def list_files(home: Home, text: str, *, as_json: bool) -> int:
@@ -196,18 +203,18 @@ async def list_files(home: Home, text: str, *, as_json: bool) -> int:
     return 0
 
 
-_TAKEN_UP = timedelta(seconds=10)  # after which a file should have been begun
+_TAKEN_UP = timedelta(seconds=10)  # by then a file should have been started
 
 
 def no_files(job: Job) -> str:
-    """What is said of a job without files."""
+    """The sentence for a job without files."""
     if job.state is JobState.ARCHIVED:
         return f"Job {short(job.id)} was deleted, and with it whatever files were made of it."
     return f"No file was asked for yet: 'gossamer job export {short(job.id)} --format csv'."
 
 
 def file_state(export: Export) -> str:
-    """One or two words."""
+    """The state of a file in one or two words."""
     if export.state is ExportState.DONE and not export.is_there:
         return "expired"
     if export.state is ExportState.RUNNING:
@@ -216,7 +223,7 @@ def file_state(export: Export) -> str:
 
 
 def file_lines(file: File, link: str | None, now: datetime, *, alone: bool) -> list[str]:
-    """How it stands with one file, and where it is."""
+    """The state of one file, and where it is."""
     export = file.export
     identifier = short(export.job_id)
     match export.state:
@@ -254,7 +261,7 @@ def _ready(file: File, link: str | None, now: datetime) -> list[str]:
 
 def _left(time: timedelta) -> str:
     hours = max(1, round(time.total_seconds() / 3600))
-    return formatting.several(round(hours / 24), "day") if hours >= 24 else formatting.several(hours, "hour")
+    return formatting.plural(round(hours / 24), "day") if hours >= 24 else formatting.plural(hours, "hour")
 
 
 def file_json(file: File, link: str | None) -> dict[str, Any]:
@@ -272,9 +279,9 @@ def file_json(file: File, link: str | None) -> dict[str, Any]:
         "rows_total": export.rows_total,
         "size_bytes": export.size,
         "sha256": export.sha256,
-        "created_at": formatting.stamp(export.created_at),
-        "finished_at": formatting.stamp(export.finished_at),
-        "expires_at": formatting.stamp(export.expires_at),
+        "created_at": formatting.timestamp(export.created_at),
+        "finished_at": formatting.timestamp(export.finished_at),
+        "expires_at": formatting.timestamp(export.expires_at),
         "spooled": export.spooled,
         "url": link,
         "link": link if file.shared == file.link else file.shared,

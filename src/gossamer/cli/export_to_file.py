@@ -1,11 +1,11 @@
-"""`job export --output`: one file, at the place a person has named, when the command returns."""
+"""`job export --output`: write one file to a path, complete when the command returns."""
 
 import codecs
 import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -17,30 +17,18 @@ from gossamer.export.asking import file_name
 from gossamer.export.make import Order
 from gossamer.export.write import write_file, write_stream
 from gossamer.model.states import OVER
-from gossamer.questions.files import Exportable, exportable
+from gossamer.questions.files import exportable
 from gossamer.recipes.base import plural
 
-
-class Asked(Protocol):
-    """What is to be in the file: `cli/export.py:Asking`."""
-
-    @property
-    def since(self) -> str: ...
-
-    @property
-    def bom(self) -> bool | None: ...
-
-    @property
-    def type(self) -> str: ...
-
-    def orders(self, found: Exportable, output: Path | None) -> list[Order]: ...
+if TYPE_CHECKING:
+    from gossamer.cli.export import ExportOptions
 
 
 async def write_directly(
-    home: Home, text: str, asking: Asked, output: Path, *, as_json: bool, any_recipe: bool = True
+    home: Home, text: str, options: "ExportOptions", output: Path, *, as_json: bool, any_recipe: bool = True
 ) -> int:
-    found = await home.ask(exportable, text, asking.since, any_recipe=any_recipe)
-    (order,) = asking.orders(found, output)
+    found = await home.ask(exportable, text, options.since, any_recipe=any_recipe)
+    (order,) = options.orders(found, output)
     if str(output) in ("", "."):
         raise UserError("export.output", "--output names no file.", hint="For example --output results.csv.")
     to_screen = str(output) == "-"
@@ -60,15 +48,15 @@ async def write_directly(
         nonlocal written
         written = rows
 
-    # Reports that a document promises are as it has them: only exports are made for spreadsheets.
-    bom = asking.bom if asking.bom is not None else not to_screen and not any_recipe
+    # Reports have the form their document specifies: only exports are adapted to spreadsheets.
+    bom = options.bom if options.bom is not None else not to_screen and not any_recipe
     chunks = with_mark(home.write(order, count)) if bom and order.form.name == "csv" else home.write(order, count)
-    # An export always says how long its job is kept.
+    # An export always prints how long its job is kept.
     now = datetime.now(UTC) if any_recipe else None
     if to_screen:
-        await write_stream(sys.stdout.buffer, formatting.for_screen(chunks) if sys.stdout.isatty() else chunks)
+        await write_stream(sys.stdout.buffer, formatting.printable_chunks(chunks) if sys.stdout.isatty() else chunks)
         sys.stdout.buffer.flush()
-        retention_notice.tell(found.end, now)
+        retention_notice.print_kept_until(found.end, now)
         return 0
     size = await write_file(output, chunks)
     partial = order.job.state not in OVER
@@ -79,12 +67,12 @@ async def write_directly(
     _say_written(order, written, output, size)
     if partial:
         say(f"The job is {order.job.state}: these are the results so far.")
-    retention_notice.tell(found.end, now)
+    retention_notice.print_kept_until(found.end, now)
     return 0
 
 
 async def write_here(home: Home, order: Order, *, bom: bool) -> bool:
-    """Write the same file to the present folder, never over one that is there; False where that cannot be done."""
+    """Write the file to the working folder without replacing one; False if that is not possible."""
     rows = 0
 
     def count(done: int) -> None:
@@ -108,7 +96,7 @@ async def write_here(home: Home, order: Order, *, bom: bool) -> bool:
 
 
 def _free_place(wanted: Path) -> Path:
-    """`results-3f9a2c71.csv`, or `results-3f9a2c71-2.csv` where that is taken; an empty file holds the place."""
+    """`results-3f9a2c71.csv`, or `results-3f9a2c71-2.csv` if that exists; an empty file reserves the name."""
     path, number = wanted, 1
     while True:
         try:
@@ -121,7 +109,7 @@ def _free_place(wanted: Path) -> Path:
 
 
 async def with_mark(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """CSV with a byte order mark in front, by which Excel knows that it is UTF-8."""
+    """CSV with a byte order mark in front, by which Excel recognises UTF-8."""
     yield codecs.BOM_UTF8
     async for chunk in chunks:
         yield chunk

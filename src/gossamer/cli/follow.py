@@ -1,4 +1,4 @@
-"""Following a job to its end, and working it if nobody else does."""
+"""Follow a job to its end on this machine, and run it if no other process does."""
 
 import asyncio
 import signal
@@ -20,17 +20,17 @@ from gossamer.work.member import CLUSTER
 from gossamer.work.runner import Runner
 
 _LOOK = 0.25  # seconds between looks at the rows
-_FOR_FILES = 60.0  # seconds that the files of a job may take which are made by themselves
-_FOR_MESSAGES = 15.0  # seconds in which what webhooks are to be told may be sent
+_FOR_FILES = 60.0  # seconds to wait for automatic exports
+_FOR_MESSAGES = 15.0  # seconds to wait for webhook messages
 
 
 async def worked_by_cluster(app: App) -> bool:
-    """Whether workers of a cluster are at work on this database: then nobody else may be."""
+    """True if the workers of a cluster work this database, so that no other process may."""
     return await app.database.read(working_home) == CLUSTER
 
 
 class Follower:
-    """Shows a job until it is over or paused. Whoever finds the home without a runner becomes it."""
+    """Shows a job until it is over or paused, and becomes the runner of a home that has none."""
 
     def __init__(self, app: App, job_id: UUID, screen: Screen, processes: int | None = None) -> None:
         self._app = app
@@ -45,13 +45,13 @@ class Follower:
         self._shown: tuple[Job, Progress] | None = None
 
     async def follow(self) -> Job:
-        """The job as it is at the end: over, paused, or still running if we were told to leave."""
+        """The job at the end: over, paused, or still running if this process was told to leave."""
         loop = asyncio.get_running_loop()
         self._app.database.patience.lasts = self._app.settings.database_patience
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for name in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(name, self._go)
-        waiting = asyncio.create_task(self._tell_of_waiting())
+            loop.add_signal_handler(name, self._leave_now)
+        waiting = asyncio.create_task(self._show_database_wait())
         try:
             with self._screen:
                 return await self._watch()
@@ -63,24 +63,24 @@ class Follower:
             for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.remove_signal_handler(name)
             if self._interrupts:
-                # What it asked for is done: another Ctrl-C has nothing left to stop, and must not cut off what we say.
+                # The pause is done: another Ctrl-C has nothing left to stop and must not cut off our output.
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _interrupt(self) -> None:
         self._interrupts += 1
-        self._lose_patience()
+        self._stop_waiting_for_database()
 
-    def _go(self) -> None:
+    def _leave_now(self) -> None:
         self._leave = True
-        self._lose_patience()
+        self._stop_waiting_for_database()
 
-    def _lose_patience(self) -> None:
-        """Somebody wants to leave: a database that is away is not waited for any longer."""
+    def _stop_waiting_for_database(self) -> None:
+        """Stop waiting for a database that does not answer, since the user wants to leave."""
         if self._app.database.patience.is_away:
             self._app.database.patience.lasts = timedelta()
 
-    async def _tell_of_waiting(self) -> None:
-        """What is shown is old while the database is away: say so."""
+    async def _show_database_wait(self) -> None:
+        """Show that the database does not answer, because the display is out of date by then."""
         while True:
             await asyncio.sleep(1)
             if self._app.database.patience.is_away and self._shown:
@@ -89,24 +89,24 @@ class Follower:
 
     async def _watch(self) -> Job:
         asked = False
-        await self._keep_working()
+        await self._ensure_runner()
         while True:
             job = await self._show()
             if job.state in OVER or job.state is JobState.PAUSED or self._leave:
-                await self._let_files_be_made()
-                await self._let_messages_go()
+                await self._finish_exports()
+                await self._finish_messages()
                 return job
             if self._interrupts > 1:
                 return await self._stop_at_once(job)
             if self._interrupts and not asked:
                 asked = True
-                with suppress(UserError):  # it ended or was paused in this very moment: the next look shows it
+                with suppress(UserError):  # it has just ended or been paused: the next look shows it
                     await control.pause(self._app.database, job)
-            await self._keep_working()
+            await self._ensure_runner()
             await asyncio.sleep(_LOOK)
 
-    async def _let_files_be_made(self) -> None:
-        """What is made by itself at the end of a job: if we work it, nobody else will."""
+    async def _finish_exports(self) -> None:
+        """Wait for the automatic exports of the job if this process is the runner; no other would make them."""
         until = asyncio.get_running_loop().time() + _FOR_FILES
         while self._runner and not self._leave and not self._interrupts:
             home = self._app.home_name
@@ -115,8 +115,8 @@ class Follower:
                 return
             await asyncio.sleep(_LOOK / 5)
 
-    async def _let_messages_go(self) -> None:
-        """What webhooks are to be told of it is tried once while we are here; the rest waits for whoever works next."""
+    async def _finish_messages(self) -> None:
+        """Try to send the webhook messages of the job once; those that remain are sent by the next runner."""
         until = asyncio.get_running_loop().time() + _FOR_MESSAGES
         while self._runner and not self._leave and not self._interrupts:
             in_time = asyncio.get_running_loop().time() < until
@@ -137,7 +137,7 @@ class Follower:
             busy = await self._app.database.read(visits.busy_of_job, self._job_id)
             more = "again" if self._interrupts else "twice"
             paid = await self._app.database.read(reservations.under_way, self._job_id)
-            note = f"{note} Pausing... {formatting.finishing(busy, paid)}. ".lstrip()
+            note = f"{note} Pausing... {formatting.work_in_progress(busy, paid)}. ".lstrip()
             note += f"Ctrl-C {more} stops at once; nothing is lost either way."
         elif self._runner is None and not note:
             note = (
@@ -149,8 +149,8 @@ class Follower:
         self._screen.show(job, progress, note)
         return job
 
-    async def _keep_working(self) -> None:
-        """Become the runner if there is none; notice if we are it and it has failed."""
+    async def _ensure_runner(self) -> None:
+        """Become the runner if there is none; raise the error of our own runner if it has failed."""
         self._cluster = self._runner is None and await worked_by_cluster(self._app)
         if self._runner is None and not self._cluster and self._app.lock.take():
             runner = self._app.runner(self._processes)
@@ -163,7 +163,7 @@ class Follower:
             self._looking.result()
 
     async def _stop_at_once(self, job: Job) -> Job:
-        """Second Ctrl-C: kill the workers. Their pages stay pending, and the job is paused."""
+        """Kill the workers after the second Ctrl-C. Their pages stay pending, and the job is paused."""
         await self._stop_runner(now=True)
         if self._app.lock.take():
             await control.settle_down(self._app.database, self._app.home_name)

@@ -1,4 +1,4 @@
-"""Numbers, times and states as people read them."""
+"""Numbers, times and states of jobs as text."""
 
 import codecs
 import re
@@ -26,7 +26,7 @@ def duration(time: timedelta) -> str:
 
 
 def seconds(milliseconds: int) -> str:
-    """`52 ms`, `1.02 s`, `12.3 s`, `5 min`: short times, of which the hundredths matter."""
+    """Short times to the hundredth: `52 ms`, `1.02 s`, `12.3 s`, `5 min`."""
     if milliseconds < 1_000:
         return f"{milliseconds} ms"
     if milliseconds < 10_000:
@@ -34,8 +34,8 @@ def seconds(milliseconds: int) -> str:
     return f"{milliseconds / 1000:.1f} s" if milliseconds < 90_000 else duration(timedelta(milliseconds=milliseconds))
 
 
-def moment(at: datetime) -> str:
-    """`2026-01-18 14:03:07.250`, by this machine's clock on the wall."""
+def local_time(at: datetime) -> str:
+    """Local time to the millisecond: `2026-01-18 14:03:07.250`."""
     return at.astimezone().isoformat(sep=" ", timespec="milliseconds")[:23]
 
 
@@ -50,7 +50,7 @@ def percent(part: int, whole: int) -> int:
     return part * 100 // whole if whole else 100
 
 
-def domains(progress: Progress) -> str:
+def domain_progress(progress: Progress) -> str:
     """`3,241/5,000 domains (65%)`."""
     done, total = progress.sites_finished, progress.sites_total
     return f"{done:,}/{total:,} domains ({percent(done, total)}%)"
@@ -60,42 +60,42 @@ def is_of_pages(job: Job) -> bool:
     return job.extent.in_pages
 
 
-def far(job: Job, progress: Progress) -> str:
-    """How far a job is: `3,241/5,000 domains (65%)`, or `48/50 pages (96%)`."""
+def progress_text(job: Job, progress: Progress) -> str:
+    """The progress of a job: `3,241/5,000 domains (65%)`, or `48/50 pages (96%)` for a job of pages."""
     done, total = progress.of(job)
-    return f"{done:,}/{total:,} pages ({percent(done, total)}%)" if is_of_pages(job) else domains(progress)
+    return f"{done:,}/{total:,} pages ({percent(done, total)}%)" if is_of_pages(job) else domain_progress(progress)
 
 
-def found(job: Job, progress: Progress) -> str:
-    """`1,204 matches`; what came of pages are results."""
-    return several(progress.records, "result") if is_of_pages(job) else matches(progress.records)
+def record_count(job: Job, progress: Progress) -> str:
+    """`1,204 matches`, or `48 results` for a job of pages."""
+    return plural(progress.records, "result") if is_of_pages(job) else matches(progress.records)
 
 
 def matches(count: int) -> str:
     return f"{count:,} match{'' if count == 1 else 'es'}"
 
 
-def several(count: int, thing: str) -> str:
+def plural(count: int, thing: str) -> str:
     """`1 page`, `2,400 pages`."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def visits(count: int) -> str:
-    return several(count, "visit")
+    return plural(count, "visit")
 
 
-def finishing(busy: int, paid: int) -> str:
-    """What a job that is told to rest still waits for: `2 visits finishing, 1 paid request under way`."""
-    return f"{visits(busy)} finishing" + (f", {several(paid, 'paid request')} under way" if paid else "")
+def work_in_progress(busy: int, paid: int) -> str:
+    """Work in progress that a pausing job waits for: `2 visits finishing, 1 paid request under way`."""
+    return f"{visits(busy)} finishing" + (f", {plural(paid, 'paid request')} under way" if paid else "")
 
 
 def tries(attempts: Sequence[Attempt]) -> int:
-    """How often a page was tried: that it was asked for again by hand is no try."""
+    """The number of times a page was tried; being asked for again by hand is not a try."""
     return sum(attempt.rung != ASKED_AGAIN for attempt in attempts)
 
 
-def pages_far(progress: Progress) -> str:
-    """`412 of 1,950 pages (21%)`; `~1,950` while domains are unread, which are taken to be like the others."""
+def page_progress(progress: Progress) -> str:
+    """`412 of 1,950 pages (21%)`; `~1,950` while the size of unread domains is a guess."""
     ended, expected = progress.pages_ended, progress.pages_expected
     about = "~" if progress.ahead and progress.ahead.unread else ""
     return f"{ended:,} of {about}{expected:,} pages ({percent(ended, expected)}%)"
@@ -112,14 +112,12 @@ def remaining(progress: Progress) -> str:
     if not progress.left_is_least:
         return f"~{duration(progress.left)} remaining"
     unread = progress.ahead.unread if progress.ahead else 0
-    why = (
-        f"{several(unread, 'domain')} {'is' if unread == 1 else 'are'} unread" if unread else "more pages may be found"
-    )
+    why = f"{plural(unread, 'domain')} {'is' if unread == 1 else 'are'} unread" if unread else "more pages may be found"
     return f"at least ~{duration(progress.left)} remaining, {why}"
 
 
-def outcome(progress: Progress) -> str:
-    """`4,573 succeeded, 300 failed (see error report)`; partly crawled ones are named, since they are neither."""
+def domain_outcomes(progress: Progress) -> str:
+    """`4,573 succeeded, 300 failed (see error report)`, with partly crawled domains between them."""
     parts = [f"{progress.sites_done:,} succeeded"]
     if progress.sites_partial:
         parts.append(f"{progress.sites_partial:,} partially crawled")
@@ -130,10 +128,10 @@ def outcome(progress: Progress) -> str:
 NO_WORKER = "stopped: no worker"
 
 
-def state_word(job: Job, runner: int | None, progress: Progress | None = None) -> str:
-    """The state; a job nobody works although it should be is `stopped: no worker`.
+def shown_state(job: Job, runner: int | None, progress: Progress | None = None) -> str:
+    """The state; `stopped: no worker` for a job that should be running and is not.
 
-    With its `progress`, a scrape that is completed and could read no page has failed.
+    With `progress`, a completed scrape that could read no page counts as failed.
     """
     if runner is None and job.state in (JobState.RUNNING, JobState.PAUSING):
         return NO_WORKER
@@ -143,7 +141,7 @@ def state_word(job: Job, runner: int | None, progress: Progress | None = None) -
 
 
 def has_failed(job: Job, progress: Progress) -> bool:
-    """Whether a job for pages came to its end without having read any."""
+    """True if a job for pages ended without having read any."""
     return (
         job.extent.names_pages
         and job.state is JobState.COMPLETED
@@ -158,35 +156,34 @@ def day(at: datetime) -> str:
     return local.strftime("%b %d") if local.year == datetime.now(UTC).astimezone().year else local.strftime("%Y-%m-%d")
 
 
-def stamp(at: datetime | None) -> str | None:
+def timestamp(at: datetime | None) -> str | None:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else None
 
 
-_UNESCAPED = re.compile("[\x7f-\x9f]")  # the others are escaped by whatever writes JSON
-
+_UNESCAPED = re.compile("[\x7f-\x9f]")  # the JSON encoder escapes the others
 _CONTROLS = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
 
 
 def printable(text: str) -> str:
-    """Without what would steer a terminal: pages are other people's, and may try."""
+    """Text without the control characters that could affect a terminal; it comes from other people's pages."""
     return text.translate(_CONTROLS)
 
 
-async def for_screen(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """A file as it may be shown on a terminal."""
+async def printable_chunks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The bytes of a file, made safe for a terminal."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     async for chunk in chunks:
         yield printable(decoder.decode(chunk)).encode()
 
 
 def json_text(value: Any, *, indent: bool = False) -> str:
-    """JSON that steers no terminal: control characters of every kind are written as escapes."""
+    """JSON with all control characters escaped, so that it is safe for a terminal."""
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else None).decode()
     return text if text.isascii() and "\x7f" not in text else _UNESCAPED.sub(lambda one: f"\\u{ord(one[0]):04x}", text)
 
 
-def around(snippet: str, keyword: str, width: int = 60) -> str:
-    """The middle of a snippet, where the keyword stands, short enough for a table."""
+def excerpt(snippet: str, keyword: str, width: int = 60) -> str:
+    """The part of a snippet around the keyword, short enough for a table."""
     place = max(snippet.casefold().find(keyword.casefold()), 0)
     begin = max(0, place - width // 2)
     end = min(len(snippet), place + len(keyword) + width // 2)

@@ -1,4 +1,4 @@
-"""The home on this machine: the database is at hand, and a command that runs a job may have to work it."""
+"""The home on this machine: commands read its database, and a command that starts a job may run it."""
 
 import asyncio
 import os
@@ -41,7 +41,6 @@ else:
     traces = lazy_module("gossamer.cli.traces")
 
 _LOOK = 0.2  # seconds between looks at the rows
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -102,7 +101,7 @@ class LocalHome:
         return await follow.Follower(self.app, job_id, screen, processes).follow()
 
     async def let_work(self, processes: int | None) -> None:
-        """A runner that waits its turn if the home has one; none where a cluster works."""
+        """Start a runner in the background, which waits if the home has one; none where a cluster works."""
         if not await follow.worked_by_cluster(self.app):
             start_worker(self.app, "--runner", *(("--processes", str(processes)) if processes else ()))
 
@@ -118,12 +117,12 @@ class LocalHome:
         return [one.id for one in await self._database.write(exports.add, job.id, wanted, self.app.shelf().owner)]
 
     def let_files_be_made(self) -> None:
-        """By the runner of this home, if there is one; else by a process of its own that ends with the last file."""
+        """Leave it to the runner of this home, or start a process that ends with the last file."""
         if self.app.lock.holder() is None:
             start_worker(self.app, "--exports")
 
     async def wait_for_files(self, job: Job, ids: Sequence[UUID]) -> None:
-        """Make them ourselves; what somebody else has taken up already is waited for."""
+        """Make the files in this process; wait for those another process has started."""
         async with self.app.exporter("wait") as exporter:
             while True:
                 rows = [await self._database.read(exports.get, one) for one in ids]
@@ -155,7 +154,7 @@ class LocalHome:
 
 
 def start_worker(app: App, *arguments: str) -> None:
-    """A process in a session of its own, so that it survives this terminal. What it says goes into the log."""
+    """Start a process in its own session, so that it survives this terminal. Its output goes to the log."""
     with log_path(app.settings).open("ab") as sink:
         subprocess.Popen(  # noqa: S603 - our own program
             [sys.executable, "-P", "-m", "gossamer.worker", *arguments],

@@ -1,4 +1,4 @@
-"""`gossamer job history` and `gossamer explain`: the events of a job, and the story of one address."""
+"""`gossamer job history` and `gossamer explain`: the events of a job, and what it did about one address."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ from gossamer.store.events import Line
 from gossamer.store.history import PageHistory
 from gossamer.work.explain import FORGOTTEN, Explanation
 
-_WIDEST_HOST = 40  # columns; of a longer one the lines are longer
+_WIDEST_HOST = 40  # columns; longer names make longer lines
 
 
 async def show_history(home: Home, text: str, host: str, limit: int, *, as_json: bool) -> int:
@@ -36,14 +36,14 @@ async def show_history(home: Home, text: str, host: str, limit: int, *, as_json:
 
 
 def history_lines(found: Sequence[Line]) -> Iterator[str]:
-    """When, what, where, why and who; columns stand below each other."""
+    """One line for each event: time, kind, domain, reason and origin, in columns."""
     kinds = max((len(line.event.kind) for line in found), default=0)
     hosts = min(_WIDEST_HOST, max((len(line.host) for line in found), default=0))
     for line in found:
         event = line.event
         who = f"({event.who})" if event.who else ""
         where = f"{line.host:<{hosts}}  " if hosts else ""
-        yield f"{formatting.moment(event.at)}  {event.kind:<{kinds}}  {where}{event.why} {who}".rstrip()
+        yield f"{formatting.local_time(event.at)}  {event.kind:<{kinds}}  {where}{event.why} {who}".rstrip()
 
 
 def _event_json(line: Line) -> dict[str, Any]:
@@ -59,11 +59,10 @@ def _event_json(line: Line) -> dict[str, Any]:
 
 
 _LABEL = 12  # columns
-
 _WIDEST = 110  # columns; longer lines are hard to read
 
 Labelled = tuple[str, str]
-"""A label, or nothing, and what it says."""
+"""A label (or nothing) and the text next to it."""
 
 
 async def show_explanation(home: Home, text: str, job_text: str, *, as_json: bool) -> int:
@@ -83,10 +82,10 @@ async def show_explanation(home: Home, text: str, job_text: str, *, as_json: boo
 
 
 def explanation_lines(one: Explanation, job: Job, room: int) -> Iterator[str]:
-    """Every fact in lines that fit."""
+    """All facts in lines of at most `room` columns."""
     yield one.url
     for label, text in _facts(one, job):
-        # An address is never broken: it must be possible to copy it.
+        # Addresses are never broken, so that they can be copied.
         parts = wrap(text, max(room - _LABEL, 30), break_long_words=False, break_on_hyphens=False) or [""]
         yield f"{label:<{_LABEL}}{parts[0]}".rstrip()
         yield from (" " * _LABEL + part for part in parts[1:])
@@ -135,9 +134,9 @@ def _page(one: Explanation, page: PageHistory) -> Iterator[Labelled]:
         yield "", _attempt(attempt)
     yield "Verdict", explain_text.verdict(page)
     if page.state is PageState.PENDING and page.due_at:
-        yield "Due", formatting.moment(page.due_at)
+        yield "Due", formatting.local_time(page.due_at)
     if page.settled_at and page.state is not PageState.PENDING:
-        yield "Settled", formatting.moment(page.settled_at)
+        yield "Settled", formatting.local_time(page.settled_at)
     if one.same_as:
         yield "Read as", one.same_as.url
     for other in one.handed_on:
@@ -152,7 +151,7 @@ def _page(one: Explanation, page: PageHistory) -> Iterator[Labelled]:
 
 
 def _attempt(attempt: Attempt) -> str:
-    asked = formatting.moment(datetime.fromtimestamp(attempt.asked_at / 1000, UTC))
+    asked = formatting.local_time(datetime.fromtimestamp(attempt.asked_at / 1000, UTC))
     said = "asked for again" if attempt.rung == ASKED_AGAIN else f"{attempt.rung}: {explain_text.attempt(attempt)}"
     return f"{asked}  {said}"
 

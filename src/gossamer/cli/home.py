@@ -1,11 +1,11 @@
-"""Where a command looks and acts: the home on this machine, or one behind a server. What it says is the same."""
+"""The home a command works with: the one on this machine, or one behind a server. The output is the same."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 from uuid import UUID
 
 if TYPE_CHECKING:
-    # What each command needs of these it loads itself.
+    # Imports for types only: commands load what they need.
     from gossamer.cli.screen import Screen
     from gossamer.cli.traces import Traces
     from gossamer.export.make import Order
@@ -23,38 +23,38 @@ T = TypeVar("T")
 
 
 class Home(Protocol):
-    """`cli/here.py` and `cli/there.py` are the two there are."""
+    """Implemented by `cli/here.py` and `cli/there.py`."""
 
     @property
     def pace(self) -> float:
-        """Seconds between two looks at something that goes on."""
+        """Seconds between two looks at progress."""
         ...
 
     @property
     def is_here(self) -> bool:
-        """Whether it is on this machine."""
+        """True for the home on this machine."""
         ...
 
     async def ask(
         self, question: "Callable[Concatenate[View, P], Awaitable[T]]", /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """What the rows say."""
+        """Answer a question about jobs from the database."""
         ...
 
     def reach(self, link: str | None) -> str | None:
-        """A link as it can be followed from here."""
+        """A link in the form in which it can be followed from here."""
         ...
 
     # Jobs.
 
     def check(self) -> None:
-        """Refuse, before anything is created, what only a worker would stumble over."""
+        """Refuse settings that a worker would refuse, before a job is created."""
         ...
 
     async def foresee(
         self, walk: "Walk", targets: "Sequence[Target]", probe: int | None, *, quiet: bool
     ) -> "Forecast | None":
-        """What a job will cost, after a look at some homepages if that is wanted; None if it can cost nothing."""
+        """Estimate the cost of a job, after fetching some homepages if asked to; None if it can cost nothing."""
         ...
 
     async def submit(self, request: "JobRequest") -> "Submitted": ...
@@ -72,15 +72,15 @@ class Home(Protocol):
     async def retry_failed(self, job: "Job") -> "Retried": ...
 
     async def follow(self, job_id: UUID, screen: "Screen", processes: int | None) -> "Job":
-        """Show a job until it is over, paused or left; and work it, where nobody else does."""
+        """Show a job until it is over, paused or left, and run it if no other process does."""
         ...
 
     async def let_work(self, processes: int | None) -> None:
-        """See that somebody works the jobs when this command has returned."""
+        """Make sure that jobs are worked after this command has returned."""
         ...
 
     async def let_rest(self) -> bool:
-        """Where nobody works, there is nothing in flight to wait for: whether that is so, and jobs rest now."""
+        """If no worker is running, move pausing jobs to paused. Returns True if it did."""
         ...
 
     # Their files.
@@ -88,7 +88,7 @@ class Home(Protocol):
     async def order_files(self, job: "Job", orders: "Sequence[Order]") -> list[UUID]: ...
 
     def let_files_be_made(self) -> None:
-        """See that somebody makes them when this command has returned."""
+        """Make sure that files are made after this command has returned."""
         ...
 
     async def wait_for_files(self, job: "Job", ids: Sequence[UUID]) -> None: ...
@@ -96,19 +96,19 @@ class Home(Protocol):
     async def cancel_files(self, job: "Job") -> int: ...
 
     def write(self, order: "Order", told: Callable[[int], None]) -> AsyncIterator[bytes]:
-        """The bytes of a file; `told` hears how many rows it has."""
+        """The bytes of a file; `told` is called with the number of rows."""
         ...
 
     # Messages.
 
     async def send(self, message: "Delivery") -> bool:
-        """Try one now, if that is up to us and nobody else is at it: whether it was tried."""
+        """Try to send a message now; False if that is left to the server or another sender."""
         ...
 
-    # What is to be no more.
+    # Removal.
 
     async def delete(self, job: "Job") -> tuple[int, int]:
-        """How many rows were deleted, and how many files are left for later."""
+        """Delete a job's results. Returns the number of deleted rows and of files that remain for later."""
         ...
 
     async def traces(self, url: str | None, domain: str | None, job: str | None) -> "Traces": ...

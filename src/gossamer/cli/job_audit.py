@@ -1,4 +1,4 @@
-"""`gossamer job audit` and `job politeness`: proofs from the rows, as text, JSON and an exit code."""
+"""`gossamer job audit` and `job politeness`: check a job's rows, print the result, exit with 1 on violations."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -18,8 +18,7 @@ from gossamer.work.audit import AuditReport, Check
 from gossamer.work.manners import DomainManners
 
 NOT_CLEAN = 1  # exit code
-
-_SUMS = ("pages", "domains")  # checks whose first figure is the sum of the others
+_SUMS = ("pages", "domains")  # checks in which the first figure is the sum of the others
 
 
 async def show_audit(home: Home, text: str, *, as_json: bool) -> int:
@@ -28,13 +27,13 @@ async def show_audit(home: Home, text: str, *, as_json: bool) -> int:
     if as_json:
         say_json(audit_json(report))
     else:
-        for line in audit_lines(report, formatting.state_word(found.job, found.runner)):
+        for line in audit_lines(report, formatting.shown_state(found.job, found.runner)):
             say(line)
     return 0 if report.clean else NOT_CLEAN
 
 
 def audit_lines(report: AuditReport, state: str = "") -> list[str]:
-    """A line for each check, one more for each thing that is wrong, and the verdict; `state`: as the list shows it."""
+    """A line for each check and each fault, and the verdict; `state` is the state shown in lists."""
     told = [line for check in report.checks for line in _check_lines(check)]
     failed = sum(bool(check.faults) for check in report.checks)
     if not failed:
@@ -55,7 +54,7 @@ def _check_lines(check: Check) -> list[str]:
 
 
 def _figure(figure: int, name: str) -> str:
-    """`2 pages done`, `1 page done`: what is counted comes first in a name."""
+    """`2 pages done`, `1 page done`: the name's first word is what is counted."""
     thing, _, rest = name.replace("_", " ").partition(" ")
     return f"{figure:,} {thing.removesuffix('s') if figure == 1 else thing} {rest}".rstrip()
 
@@ -73,7 +72,7 @@ def audit_json(report: AuditReport) -> dict[str, Any]:
     }
 
 
-BROKEN = 1  # exit code where the proof fails
+BROKEN = 1  # exit code on a violation
 
 
 async def show_politeness(home: Home, text: str, limit: int, *, as_json: bool) -> int:
@@ -93,7 +92,7 @@ async def show_politeness(home: Home, text: str, limit: int, *, as_json: bool) -
 
 
 def politeness_summary(asked: Sequence[DomainManners], limit: int) -> list[str]:
-    """The whole job in a sentence, and each broken promise to the domains shown, which come first, in its own."""
+    """The whole job in one sentence, then a sentence for each violation of the domains shown."""
     requests = sum(one.requests for one in asked)
     hidden = len(asked) - limit
     more = f" {hidden:,} more domain{_s(hidden)}: --limit." if hidden > 0 else ""
@@ -112,8 +111,8 @@ def politeness_summary(asked: Sequence[DomainManners], limit: int) -> list[str]:
     return ["; ".join(parts) + "." + more, *_complaints(asked[:limit])]
 
 
-def for_a_client(asked: Sequence[DomainManners]) -> list[str]:
-    """The same for somebody who did not run the job: no domain is named that was treated as all others were."""
+def client_summary(asked: Sequence[DomainManners]) -> list[str]:
+    """The summary for a client's report: names no domain unless rules were broken."""
     if not asked:
         return ["Nothing was asked of any domain."]
     if not all(one.kept for one in asked):
@@ -147,7 +146,7 @@ def _politeness_json(job: Job, asked: Sequence[DomainManners], limit: int) -> di
 
 
 def totals_json(asked: Sequence[DomainManners]) -> dict[str, Any]:
-    """The whole job in numbers."""
+    """The figures of the whole job."""
     closest = min((one for one in asked if one.gap), key=_smallest, default=None)
     return {
         "kept": all(one.kept for one in asked),
@@ -171,7 +170,7 @@ def _domain_json(one: DomainManners) -> dict[str, Any]:
         "unanswered": one.unanswered,
         "smallest_gap_ms": one.gap.milliseconds if one.gap else None,
         "due_ms": one.gap.due if one.gap else None,
-        "at": formatting.stamp(datetime.fromtimestamp(one.gap.at / 1000, UTC)) if one.gap else None,
+        "at": formatting.timestamp(datetime.fromtimestamp(one.gap.at / 1000, UTC)) if one.gap else None,
         "crawl_delay_ms": one.delay or None,
         "robots_statuses": one.files,
         "pages_allowed": one.allowed,
@@ -192,7 +191,7 @@ def _s(count: int) -> str:
 
 
 def manners_table(found: Sequence[DomainManners], room: int) -> Table:
-    """How domains were treated. Where room is short, what is only counted gives way to what was promised."""
+    """How domains were treated. In narrow terminals, columns that only count are dropped first."""
     columns = {
         "Domain": (12, 40, [one.domain for one in found]),
         "Requests": (8, 9, [f"{one.requests:,}" for one in found]),
@@ -204,7 +203,7 @@ def manners_table(found: Sequence[DomainManners], room: int) -> Table:
         "Refused": (7, 9, [f"{one.refused:,}" for one in found]),
         "429/503": (8, 20, [_strained(one) for one in found]),
     }
-    # Empty ones first, so that they cost no other its place.
+    # Empty columns are dropped first.
     for title in sorted(("Allowed", "429/503", "Crawl-delay"), key=lambda title: any(columns[title][2])):
         narrowest = sum(least for least, _, _ in columns.values()) + (len(columns) - 1) * GAP
         if narrowest > room or not any(columns[title][2]):

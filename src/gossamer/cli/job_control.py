@@ -1,4 +1,4 @@
-"""The commands that change a job, and follow what comes of it."""
+"""`gossamer job start`, `pause`, `resume` and others: change a job and follow it."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ _LONGEST_CANCEL = 60.0  # seconds
 
 
 async def submit(home: Home, request: JobRequest, *, processes: int | None, detach: bool, as_json: bool) -> int:
-    """Create the job, and work or watch it."""
+    """Create the job, then run or watch it."""
     submitted = await home.submit(request)
     job = submitted.job
     created = "created" if submitted.is_new else "was created before with this key"
@@ -48,20 +48,20 @@ async def rerun_job(
     as_json: bool,
     yes: bool = False,
 ) -> int:
-    """A new job like one there is: said what it will cost, created, and worked or watched."""
+    """Estimate, create and run a new job like an existing one."""
     home.check()
     house = await home.ask(house_rules)
     former = await home.ask(jobs.find, text)
     request = await home.ask(jobs.again, str(former.id), name)
-    count = formatting.several(len(request.targets), "site")
+    count = formatting.plural(len(request.targets), "site")
     say(f"Running {former.name} ({short(former.id)}) again as {request.name}: {count}.", quiet=as_json)
     said = None
     if request.recipe == "prospect":
         targets = TargetList(request.targets, len(request.targets), 0)
-        found = await estimates.foresee(home, estimates.walk_of(request.params), targets, None, quiet=as_json)
-        said = estimates.tell(found, request.params, request.cap, quiet=as_json)
+        found = await estimates.forecast(home, estimates.walk_options(request.params), targets, None, quiet=as_json)
+        said = estimates.print_forecast(found, request.params, request.cap, quiet=as_json)
         if start:
-            estimates.agree(house, said, request.cap, yes=yes, quiet=as_json)
+            estimates.confirm_cost(house, said, request.cap, yes=yes, quiet=as_json)
     request = replace(request, start=start, estimate=said, usual_credits=house.max_credits)
     return await submit(home, request, processes=processes, detach=detach, as_json=as_json)
 
@@ -79,10 +79,10 @@ async def start_job(
     job = await home.ask(jobs.find, text)
     if job.state is JobState.PENDING:
         found = await home.ask(ended, str(job.id))
-        for line in estimates.told_lines(found):
+        for line in estimates.estimate_lines(found):
             say(line, quiet=as_json)
         house = await home.ask(house_rules)
-        estimates.agree(house, found.estimate, found.costs.budget.cap, yes=yes, quiet=as_json)
+        estimates.confirm_cost(house, found.estimate, found.costs.budget.cap, yes=yes, quiet=as_json)
     await home.start(job)
     return await _work(home, job.id, processes=processes, detach=detach, as_json=as_json)
 
@@ -94,13 +94,13 @@ async def resume_job(home: Home, text: str, cap: Cap, *, processes: int | None, 
 
 
 async def retry_job(home: Home, text: str, *, processes: int | None, detach: bool, as_json: bool) -> int:
-    """Set a job going with what failed and what was still open; with nothing to try again it is only said so."""
+    """Run a job again with what failed and what was still open; if there is nothing to retry, only say so."""
     now = await home.ask(jobs.standing, text)
     job, before = now.job, now.progress
     done = await home.retry_failed(job)
     progress = (await home.ask(jobs.standing, str(job.id))).progress
     unfinished = 0 if job.state is JobState.COMPLETED else before.sites_total - before.sites_finished
-    lines = report.retried(done, progress, short(job.id), unfinished)
+    lines = report.retry_lines(done, progress, short(job.id), unfinished)
     if not done.sites and not done.pages:
         return await _answer(home, job.id, as_json, lines)
     for line in lines:
@@ -109,7 +109,7 @@ async def retry_job(home: Home, text: str, *, processes: int | None, detach: boo
 
 
 async def resume_all(home: Home, *, processes: int | None, detach: bool, as_json: bool) -> int:
-    """Work every job that should be running; a pause somebody asked for is respected."""
+    """Run every job that should be running; paused jobs stay paused."""
     running = await home.ask(jobs.running)
     code = 0
     if running:
@@ -129,36 +129,36 @@ async def resume_all(home: Home, *, processes: int | None, detach: bool, as_json
 
 
 async def pause_job(home: Home, text: str, *, wait: bool = True, as_json: bool) -> int:
-    """Ask for a pause and wait until it is one."""
+    """Ask for a pause and wait until the job is paused."""
     job = await home.ask(jobs.find, text)
     await home.pause(job)
-    now = await _standing_still(home, job.id, "Pausing", wait=wait, as_json=as_json)
+    now = await _wait_until_idle(home, job.id, "Pausing", wait=wait, as_json=as_json)
     state = now.job.state
     if state is JobState.PAUSED:
-        return await _answer(home, job.id, as_json, report.ending(now.job, now.progress))
+        return await _answer(home, job.id, as_json, report.ending_lines(now.job, now.progress))
     if state is JobState.PAUSING and not wait:
-        return await _answer(home, job.id, as_json, [f"Pausing... {formatting.finishing(now.busy, now.paid)}"])
+        return await _answer(home, job.id, as_json, [f"Pausing... {formatting.work_in_progress(now.busy, now.paid)}"])
     if state is JobState.PAUSING:
-        # Some visits are still marked as another home's, and that home is gone.
-        return await _answer(home, job.id, as_json, report.left(now.job, now.progress, None))
+        # Visits are still marked as held by another home, which is gone.
+        return await _answer(home, job.id, as_json, report.unfinished_lines(now.job, now.progress, None))
     return await _answer(home, job.id, as_json, [f"The job is {state} by now."])
 
 
 async def cancel_job(home: Home, text: str, *, wait: bool = True, as_json: bool) -> int:
-    """Cancel a job and wait until nobody has a hand in it any more."""
+    """Cancel a job and wait until no worker holds a visit of it."""
     job = await home.ask(jobs.find, text)
     await home.cancel(job)
-    now = await _standing_still(home, job.id, "Cancelling", wait=wait, as_json=as_json)
+    now = await _wait_until_idle(home, job.id, "Cancelling", wait=wait, as_json=as_json)
     if now.job.state is not JobState.CANCELLED:
         return await _answer(home, job.id, as_json, [f"The job is {now.job.state} by now."])
-    return await _answer(home, job.id, as_json, report.ending(now.job, now.progress, busy=now.busy))
+    return await _answer(home, job.id, as_json, report.ending_lines(now.job, now.progress, busy=now.busy))
 
 
-async def _standing_still(home: Home, job_id: UUID, doing: str, *, wait: bool, as_json: bool) -> Standing:
-    """The job once no visit of it is in anybody's hands, or as it is if that is not waited for.
+async def _wait_until_idle(home: Home, job_id: UUID, doing: str, *, wait: bool, as_json: bool) -> Standing:
+    """Wait until no worker holds a visit of the job, and return it.
 
-    A pause is one only then, however long it takes. A cancelled job is cancelled: a minute is long enough for whoever
-    lives to hand back, and what others have left behind is nobody's to wait for.
+    A pause is waited for as long as it takes. A cancelled job is waited for one minute: live workers hand their visits
+    back by then, and those of dead ones need not be waited for.
     """
     said = ""
     until = time.monotonic() + _LONGEST_CANCEL
@@ -171,7 +171,7 @@ async def _standing_still(home: Home, job_id: UUID, doing: str, *, wait: bool, a
             return await home.ask(jobs.standing, str(job_id))
         if not wait or (not pausing and time.monotonic() > until):
             return now
-        sentence = f"{doing}... {formatting.finishing(now.busy, now.paid)}"
+        sentence = f"{doing}... {formatting.work_in_progress(now.busy, now.paid)}"
         if sentence != said:
             say(sentence, quiet=as_json)
             said = sentence
@@ -190,12 +190,12 @@ async def _work(home: Home, job_id: UUID, *, processes: int | None, detach: bool
 
 
 async def _follow(home: Home, job_id: UUID, *, processes: int | None, as_json: bool) -> int:
-    """Work or watch a job to its end, and say how it ended."""
+    """Run or watch a job to its end, and print how it ended."""
     job = await home.follow(job_id, choose_screen(quiet=as_json), processes)
     found = await home.ask(ended, str(job_id))
-    said = costs.ending_lines(found.costs) + estimates.told_lines(found)
+    said = costs.ending_lines(found.costs) + estimates.estimate_lines(found)
     read_with = costs.method_lines(found.costs.bill, tables.width())
-    for line in report.ending(job, found.progress, found.reasons, costs=said, methods=read_with):
+    for line in report.ending_lines(job, found.progress, found.reasons, costs=said, methods=read_with):
         say(line, quiet=as_json)
     return report.exit_code(job)
 
@@ -205,7 +205,7 @@ def _runner(now: Standing, *, begun: bool) -> int | None:
 
 
 async def _answer(home: Home, job_id: UUID, as_json: bool, lines: list[str], *, begun: bool = False) -> int:
-    """`begun`: a worker is on its way, though it may not be there yet."""
+    """Print the job or the lines. With `begun`, a worker has been started that may not be there yet."""
     if as_json:
         now, found = await home.ask(jobs.standing, str(job_id)), await home.ask(ended, str(job_id))
         told = report.as_json(now.job, now.progress, _runner(now, begun=begun))

@@ -1,4 +1,4 @@
-"""`gossamer job results` and `job errors`: results and failures on the screen, or in a file."""
+"""`gossamer job results` and `job errors`: results and failures as tables, or in a file."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.cli import formatting, tables
-from gossamer.cli.export import Asking
+from gossamer.cli.export import ExportOptions
 from gossamer.cli.export_to_file import write_directly
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
@@ -64,7 +64,7 @@ def _nothing(found: Results, nouns: Nouns, page: int, limit: int) -> str:
 
 
 def _below(found: Results, recipe: Recipe, conditions: Conditions, page: int, limit: int) -> list[str]:
-    """Which these are, how to see more, and how to have all."""
+    """Lines below the table: the range shown, how to see more, and how to export all."""
     job, where, shown, total = found.job, found.where, found.page, found.progress.records
     first = (page - 1) * limit + 1
     last = first + len(shown.rows) - 1
@@ -88,7 +88,7 @@ def _below_pages(found: Results, recipe: Recipe, conditions: Conditions, page: i
 
 
 def _file(job: Job, recipe: Recipe, where: Where) -> list[str]:
-    """How to have them in a file, and what else is in it then: export knows fewer conditions."""
+    """How to export them, and what else the file contains: exports know fewer filters."""
     only = next((value for value in where.values.values() if value in recipe.tables[0].filters), "")
     conditions = {"domain": where.domain, **where.values}
     others = " and ".join(plural(name) for name, value in conditions.items() if value and value != only)
@@ -99,15 +99,10 @@ def _file(job: Job, recipe: Recipe, where: Where) -> list[str]:
 
 
 MENTIONED = "bold yellow"
-
-_NARROW = 150  # columns; in fewer, what is left beside the others says too little
-
+_NARROW = 150  # columns; with fewer, the context column would be too narrow
 _SHORTEST_CONTEXT = 24
-
 _PLAIN_COLUMNS = 5
-
 _INDENT = 2
-
 _HYPHENS = "[-\u2010\u2011\u2012\u2013]"
 
 
@@ -174,11 +169,11 @@ def _padded(titles: Sequence[str], texts: Sequence[str], widths: Sequence[int], 
 
 
 def context(row: Any, names: tuple[str, str], room: int) -> Text:
-    """The words round a mention, with the mention itself to be seen at once."""
+    """The text around a mention, with the mention highlighted."""
     text_name, word_name = names
     keyword = row[word_name]
-    # The keyword and the dots at both ends come on top of the words round it.
-    around = formatting.around(row[text_name], keyword, max(0, room - len(keyword) - 6))
+    # The keyword and the dots at both ends are not counted in the width of the text around it.
+    around = formatting.excerpt(row[text_name], keyword, max(0, room - len(keyword) - 6))
     text = Text(around, no_wrap=True, overflow="ellipsis")
     pattern = re.escape(keyword).replace(r"\-", _HYPHENS)
     for found in re.finditer(pattern, around, re.IGNORECASE):
@@ -199,7 +194,7 @@ def show_failed_pages(found: Failures, lines: Lines, limit: int, *, as_json: boo
     widths = tables.fit(titles, cells, [100, 80, 4, 7], [20, 12, 4, 7], tables.width())
     tables.show(tables.table(titles, cells, widths, right=("HTTP", "Retries")))
     more = " There may be more: --limit." if len(lines.rows) == limit else ""
-    say(f"{formatting.several(len(lines.rows), 'failed page')}.{more}")
+    say(f"{formatting.plural(len(lines.rows), 'failed page')}.{more}")
     say(f"As a file:\n  gossamer job errors {short(found.job.id)} --output failed_pages.csv")
     return 0
 
@@ -208,7 +203,7 @@ async def show_errors(
     home: Home, text: str, limit: int, form: str | None, output: Path | None, *, by_hand: bool, as_json: bool
 ) -> int:
     if form is not None or output:
-        asked = Asking("errors", form, only=BY_HAND if by_hand else "")
+        asked = ExportOptions("errors", form, only=BY_HAND if by_hand else "")
         return await write_directly(home, text, asked, output or Path("-"), as_json=as_json)
     answer = await home.ask(failures, text, limit, by_hand=by_hand)
     if answer.pages is not None:
@@ -233,18 +228,18 @@ async def show_errors(
         return 0
     tables.show(failures_table(found, tables.width()))
     if by_hand:
-        say(f"{formatting.several(len(found), 'domain')} to look at in a browser: a login or a CAPTCHA is for people.")
+        say(f"{formatting.plural(len(found), 'domain')} to look at in a browser: a login or a CAPTCHA is for people.")
         say(f"As a file:\n  gossamer job errors {short(job.id)} --by-hand --output by_hand.csv")
         return 0
     total = answer.progress.sites_failed
     more = " More of them: --limit." if len(found) < total else ""
-    say(f"{len(found):,} of {formatting.several(total, 'failed domain')}.{more}")
+    say(f"{len(found):,} of {formatting.plural(total, 'failed domain')}.{more}")
     say(f"As a file:\n  gossamer job errors {short(job.id)} --output failed_domains.csv")
     return 0
 
 
 def failures_table(found: Sequence[SiteSummary], room: int) -> Table:
-    """Domains that failed: why, with which answer, after how many further tries, and when last."""
+    """Failed domains with reason, HTTP status, number of retries and last attempt."""
     titles = ["Domain", "Reason", "HTTP", "Retries", "Last attempt"]
     cells = [
         [
@@ -252,7 +247,7 @@ def failures_table(found: Sequence[SiteSummary], room: int) -> Table:
             site.trouble.sentence if site.trouble else "",
             str(site.trouble.http_status) if site.trouble and site.trouble.http_status else "",
             f"{site.retries:,}",
-            formatting.moment(site.last_attempt_at)[:19] if site.last_attempt_at else "",
+            formatting.local_time(site.last_attempt_at)[:19] if site.last_attempt_at else "",
         ]
         for site in found
     ]

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.cli import estimates
-from gossamer.cli.estimates import forecast_json, foresee, tell, walk_of, with_usual
 from gossamer.cli.home import Home
 from gossamer.cli.job_control import submit
 from gossamer.cli.runtime import say, say_json
@@ -26,8 +25,8 @@ from gossamer.recipes.registry import RECIPES
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
-    """Where a job's domains and keywords are listed: files, standard input, single options."""
+class InputLists:
+    """The sources of a job's domains and keywords: files, standard input, single options."""
 
     domains: Path | None
     single_domains: Sequence[str] = ()
@@ -39,7 +38,7 @@ class Lists:
     plurals: bool = False
 
     def read(self, *, quiet: bool) -> tuple[TargetList, KeywordList]:
-        """Domains and keywords. Both are read before anything is said or written, since either may be refused."""
+        """Read domains and keywords. Both are read before anything is printed: either may be refused."""
         self._check_stdin()
         targets = read_targets(self.domains, self.single_domains, skip_invalid=self.skip_invalid)
         keywords = read_keywords(
@@ -54,13 +53,13 @@ class Lists:
         return self._left(targets, quiet=quiet), keywords
 
     def read_domains(self, *, quiet: bool) -> TargetList:
-        """The domains only."""
+        """Read the domains only."""
         self._check_stdin()
         targets = read_targets(self.domains, self.single_domains, skip_invalid=self.skip_invalid)
         return self._left(targets, quiet=quiet)
 
     def _left(self, targets: TargetList, *, quiet: bool) -> TargetList:
-        """What is left without the excluded ones, and how much that is."""
+        """Leave out excluded domains and print how many remain."""
         _report_skipped(self.domains, "domains", targets.skipped, quiet=quiet)
         if self.exclude:
             listed = targets
@@ -82,11 +81,11 @@ def _report_skipped(source: Path | None, subject: str, skipped: Sequence[Skipped
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What `job run` was given: lists of domains and keywords, and what the recipe is to be told besides."""
+class RunOptions:
+    """The options of `job run`: the lists, the parameters of the recipe, and how to run it."""
 
     name: str
-    lists: Lists
+    lists: InputLists
     params: Mapping[str, Any]
     start: bool
     submit_key: str | None = None
@@ -99,8 +98,8 @@ class Request:
     yes: bool = False  # start without asking
 
 
-async def run_job(home: Home, given: Request, *, processes: int | None, detach: bool, as_json: bool) -> int:
-    """Read the lists, create the job, and work or watch it."""
+async def run_job(home: Home, given: RunOptions, *, processes: int | None, detach: bool, as_json: bool) -> int:
+    """Read the lists, create the job, then run or watch it."""
     home.check()
     check_name(given.name)
     house = await home.ask(house_rules)
@@ -114,12 +113,12 @@ async def run_job(home: Home, given: Request, *, processes: int | None, detach: 
     if missing := missing_sentence(rungs, house.rungs):
         say(missing, quiet=as_json)
     key = given.submit_key or ""
-    cap = estimates.with_usual(house, given.cap)
+    cap = estimates.with_default_credits(house, given.cap)
     RECIPES["prospect"].read(params)
-    found = await estimates.foresee(home, estimates.walk_of(params), targets, given.probe, quiet=as_json)
-    said = estimates.tell(found, params, cap, quiet=as_json)
+    found = await estimates.forecast(home, estimates.walk_options(params), targets, given.probe, quiet=as_json)
+    said = estimates.print_forecast(found, params, cap, quiet=as_json)
     if given.start:
-        estimates.agree(house, said, cap, yes=given.yes, quiet=as_json)
+        estimates.confirm_cost(house, said, cap, yes=given.yes, quiet=as_json)
     sites, usual = targets.targets, house.max_credits
     request = JobRequest(
         given.name,
@@ -140,7 +139,7 @@ async def run_job(home: Home, given: Request, *, processes: int | None, detach: 
 async def show_estimate(
     home: Home,
     params: Mapping[str, Any],
-    lists: Lists,
+    lists: InputLists,
     cap: Cap,
     probe: int | None,
     mode: str | None,
@@ -148,15 +147,15 @@ async def show_estimate(
     *,
     as_json: bool,
 ) -> int:
-    """`job estimate`: all of it, and no job."""
+    """Print the estimate of `job estimate` without creating a job."""
     house = await home.ask(house_rules)
     params = {**params, **choose_ladder(mode, ladder, house.rungs)}
     home.check()
     targets = lists.read_domains(quiet=as_json)
-    found = await foresee(home, walk_of(params), targets, probe, quiet=as_json)
-    cap = with_usual(house, cap)
+    found = await estimates.forecast(home, estimates.walk_options(params), targets, probe, quiet=as_json)
+    cap = estimates.with_default_credits(house, cap)
     if as_json:
-        say_json(forecast_json(found, cap))
-    elif tell(found, params, cap, quiet=False) is None:
+        say_json(estimates.forecast_json(found, cap))
+    elif estimates.print_forecast(found, params, cap, quiet=False) is None:
         say("Estimated 0 credits ($0): it asks no provider for anything")
     return 0

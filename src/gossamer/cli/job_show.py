@@ -1,4 +1,4 @@
-"""`gossamer job list`, `status`, `sites` and `pages`: jobs and how they stand."""
+"""`gossamer job list`, `status`, `sites` and `pages`: jobs and their progress."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,9 +30,7 @@ from gossamer.store.history import PageHistory
 from gossamer.store.sites import SiteSummary
 
 _NO_JOBS = "No jobs yet. Start one with 'gossamer job run --name N --domains F --keywords F'."
-
 _HIDDEN = "Scrapes of single pages are not listed: see 'gossamer job list --recipe scrape'."
-
 _ONLY_SCRAPES = f"No jobs but scrapes of single pages. {_HIDDEN.partition(': ')[2].capitalize()}"
 
 
@@ -51,7 +49,7 @@ async def show_list(
         none = "No such jobs." if recipe or state or name else _NO_JOBS
         say(_ONLY_SCRAPES if found.hides else none)
         return 0
-    # What was scraped are no matches.
+    # Scrapes have results, not matches.
     found_title = "Results" if any(formatting.is_of_pages(job) for job, _, _ in rows) else "Matches"
     table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
     for title in ("ID", "Name", "State"):
@@ -64,14 +62,14 @@ async def show_list(
         table.add_row(
             short(job.id),
             Text(job.name),
-            formatting.state_word(job, runner, progress) + note,
+            formatting.shown_state(job, runner, progress) + note,
             f"{progress.sites_finished:,}/{progress.sites_total:,}",
             f"{progress.records:,}",
             dollars(spent.micros),
             formatting.day(job.created_at),
         )
     tables.show(table)
-    if any(formatting.state_word(job, runner) == formatting.NO_WORKER for job, _, _ in rows):
+    if any(formatting.shown_state(job, runner) == formatting.NO_WORKER for job, _, _ in rows):
         say("Go on with all stopped jobs: 'gossamer job resume --all'.")
     if found.hides:
         say(_HIDDEN)
@@ -89,7 +87,7 @@ async def show_sites(home: Home, text: str, state: str, limit: int, *, as_json: 
         say(f"No domain is {state}." if state else "No domains.")
         return 0
     tables.show(domains_table(found, tables.width()))
-    total = report.count_in(answer.progress, wanted)
+    total = report.domains_in(answer.progress, wanted)
     more = " More of them: --limit." if len(found) < total else ""
     say(f"{len(found):,} of {total:,} {f'{state} ' if state else ''}domains.{more}")
     return 0
@@ -111,7 +109,7 @@ def _site_state(text: str) -> SiteState:
     return SiteState(text)
 
 
-_FAILED_TOLD = 10  # failed domains, to people
+_FAILED_TOLD = 10  # failed domains listed
 
 
 async def show_status(home: Home, text: str, *, as_json: bool) -> int:
@@ -124,14 +122,14 @@ async def show_status(home: Home, text: str, *, as_json: bool) -> int:
             "estimate": estimates.as_json(found.ended.estimate),
             "params": dict(job.params),
             "pages_by_method": costs.pages_by_method(spent.bill),
-            "results_until": formatting.stamp(found.outlook.deletes_at) if found.outlook else None,
+            "results_until": formatting.timestamp(found.outlook.deletes_at) if found.outlook else None,
             "alerts": [{"kind": str(alert.kind), "sentence": alert.sentence} for alert in found.alerts],
             "failed_domains": report.failures_json(found.failed),
         })  # fmt: skip
         return 0
     besides = [
         *costs.status_lines(spent),
-        *estimates.told_lines(found.ended),
+        *estimates.estimate_lines(found.ended),
         *_wanted(job),
         *costs.method_lines(spent.bill, tables.width()),
         checkpoint_line(found.checkpoint, found.now),
@@ -152,15 +150,15 @@ def _wanted(job: Job) -> Iterator[str]:
     return iter([f"Recipe: {job.recipe}, which this program does not know. Go on with the program that created it."])
 
 
-_OFF = {"only_main_content": "--whole-page"}  # options that turn something off
+_OFF = {"only_main_content": "--whole-page"}  # flags that switch something off
 
 
 def asked_for(params: Mapping[str, Any], kind: type[BaseModel], at_once: int | None = None) -> Iterator[str]:
-    """What is looked for, and the options that are not as they usually are."""
+    """The job's keywords or formats, and the options that differ from the defaults."""
     client = ", ".join(params.get("client_domains", ()))
-    wanted = formatting.several(len(params.get("keywords", ())), "keyword")
+    wanted = formatting.plural(len(params.get("keywords", ())), "keyword")
     if "formats" in params:
-        fields = f" ({formatting.several(len(params['extract']), 'field')})" if params.get("extract") else ""
+        fields = f" ({formatting.plural(len(params['extract']), 'field')})" if params.get("extract") else ""
         yield f"Wants: {', '.join(params['formats'])}{fields}"
     else:
         yield f"Looks for: {wanted}" + (f", links to {client}" if client else "")
@@ -201,7 +199,7 @@ def _kept(outlook: Outlook | None) -> Iterator[str]:
 
 
 def _alerts(job: Job, fired: Sequence[Alert]) -> Iterator[str]:
-    """What the status line does not say already."""
+    """Alerts that the status line does not already contain."""
     said = (alert.sentence for alert in fired if alert.sentence != job.reason)
     return (sentence if sentence.startswith(("Alert:", "Warning:")) else f"Alert: {sentence}" for sentence in said)
 
@@ -213,7 +211,7 @@ async def show_pages(home: Home, text: str, state: str, site: str, limit: int, *
     wanted = _page_state(state) if state else None
     found: list[PageHistory] = []
     while True:
-        # A step at a time: there may be a million.
+        # In steps: there may be a million pages.
         step, after = min(limit - len(found), _AT_A_TIME), found[-1].key.hex() if found else ""
         some = await home.ask(pages, text, wanted, site, after, step)
         found += some.pages
@@ -227,7 +225,7 @@ async def show_pages(home: Home, text: str, state: str, site: str, limit: int, *
         return 0
     tables.show(pages_table(found, tables.width()))
     more = " There may be more: --limit." if len(found) == limit else ""
-    say(f"{formatting.several(len(found), f'{state} page' if state else 'page')}.{more}")
+    say(f"{formatting.plural(len(found), f'{state} page' if state else 'page')}.{more}")
     if any(page.state is PageState.FAILED for page in found):
         say(f"One of them in detail: 'gossamer explain URL --job {short(some.job.id)}'.")
     return 0
@@ -250,13 +248,13 @@ def _page_json(page: PageHistory) -> dict[str, Any]:
         "tries": formatting.tries(page.attempts),
         "depth": page.depth,
         "found_on": page.found_on or None,
-        "due_at": formatting.stamp(page.due_at),
-        "settled_at": formatting.stamp(page.settled_at),
+        "due_at": formatting.timestamp(page.due_at),
+        "settled_at": formatting.timestamp(page.settled_at),
     }
 
 
 def domains_table(found: Sequence[SiteSummary], room: int) -> Table:
-    """A job's domains: how far each came, how large it is and what says so, and why it ended as it did."""
+    """The domains of a job: state, pages read, size and its source, reason."""
     titles = ["Domain", "State", "Read", "Size", "From", "Reason"]
     cells = [
         [
@@ -274,7 +272,7 @@ def domains_table(found: Sequence[SiteSummary], room: int) -> Table:
 
 
 def pages_table(found: Sequence[PageHistory], room: int) -> Table:
-    """A job's pages: what became of each, after how many tries, and why."""
+    """The pages of a job: state, number of tries, reason."""
     titles = ["Page", "State", "Tries", "Reason"]
     cells = [
         [

@@ -1,4 +1,4 @@
-"""`gossamer job summary`: a whole job on one screen, or on one page to send."""
+"""`gossamer job summary`: a whole job on one screen, or as an HTML page."""
 
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -23,7 +23,6 @@ from gossamer.recipes.overview import Overview, ScreenSummary, ScreenTable, Summ
 from gossamer.work.manners import DomainManners
 
 _TOP = 5
-
 _WIDEST = 100
 
 _SHORTEST_BAR, _LONGEST_BAR = 8, 40
@@ -56,7 +55,7 @@ async def show_summary(
         told = {"cost": costs.as_json(spent), "pages_by_method": costs.pages_by_method(spent.bill)} if spent else {}
         say_json({**_as_json(overview, found.answer, asked, html), **told})
         return 0
-    state = formatting.state_word(overview.job, found.runner)
+    state = formatting.shown_state(overview.job, found.runner)
     room = min(tables.width(), _WIDEST)
     ways = (("Ways to fetch", costs.method_lines(bill, room - 2) if bill else ()),)
     paid = (("Costs", costs.ending_lines(spent) if spent else ()),)
@@ -70,7 +69,7 @@ async def _write_page(path: Path, found: Summary, title: str) -> int:
         raise UserError("summary.html", "--html names no file.", hint="For example --html report.html.")
 
     async def page() -> AsyncIterator[bytes]:
-        manners = job_audit.for_a_client(found.manners)
+        manners = job_audit.client_summary(found.manners)
         yield report_page(found.overview, found.page, manners, title).encode("utf-8", "replace")
 
     try:
@@ -92,7 +91,7 @@ def screen(
     room: int,
     more: Sequence[tuple[str, Sequence[str]]] = (),
 ) -> list[Text]:
-    """The lines, none wider than `room`."""
+    """The lines of the summary, none wider than `room`."""
     job, progress = overview.job, overview.progress
     label, what = found.found
     lines = [
@@ -100,7 +99,7 @@ def screen(
         *_facts(
             {
                 "Searched": found.searched,
-                "Domains": formatting.outcome(progress),
+                "Domains": formatting.domain_outcomes(progress),
                 "Pages": f"{progress.pages_done:,} read, {progress.pages_failed:,} failed, "
                 f"{progress.pages_skipped:,} skipped, {progress.bytes_in / 1e6:,.1f} MB",
                 label: what,
@@ -114,7 +113,7 @@ def screen(
     for one in found.counts:
         lines += _section(one.title, one.counts[:_TOP], room, "cyan")
         if len(one.counts) > _TOP:
-            lines.append(Text(f"  and {formatting.several(len(one.counts) - _TOP, 'other')}", style="dim"))
+            lines.append(Text(f"  and {formatting.plural(len(one.counts) - _TOP, 'other')}", style="dim"))
     lines += _best(found.best, room) if found.best else []
     lines += _section("Why domains failed", reasons, room, "red")
     lines += _section("Domains by pages read", overview.sizes, room, "cyan")
@@ -179,9 +178,9 @@ def _as_json(
         "name": job.name,
         "state": str(job.state),
         "partial": overview.is_partial,
-        "as_of": formatting.stamp(overview.at),
-        "started_at": formatting.stamp(job.started_at),
-        "finished_at": formatting.stamp(job.finished_at),
+        "as_of": formatting.timestamp(overview.at),
+        "started_at": formatting.timestamp(job.started_at),
+        "finished_at": formatting.timestamp(job.finished_at),
         **found.asked,
         "domains": {
             "total": progress.sites_total,

@@ -1,4 +1,4 @@
-"""Modules that are loaded at first use, so that commands start, show their help and complete quickly."""
+"""Modules that are loaded at first use, so that commands start, show help and complete quickly."""
 
 from importlib import import_module
 from typing import Any
@@ -15,5 +15,5 @@ class LazyModule:
 
 
 def lazy_module(name: str) -> Any:
-    """Name a module to be loaded at first use. Type checkers are given the module itself, under TYPE_CHECKING."""
+    """Name a module to be loaded at first use. Type checkers see the module itself, imported under TYPE_CHECKING."""
     return LazyModule(name)

@@ -1,4 +1,4 @@
-"""`gossamer login` and `logout`, and the client to the server somebody is logged in to."""
+"""`gossamer login` and `logout`, and the client of the server that commands go to."""
 
 import asyncio
 import os
@@ -27,12 +27,12 @@ else:
 
 def log_in(text: str, key_file: Path | None) -> None:
     settings, _ = read_settings()
-    url = servers.checked(text)
+    url = servers.server_url(text)
     if not is_safe(url):
         typer.echo(f"Warning: {url} is not encrypted, so that others on the way can read the key.", err=True)
     login = Login(url, _key(url, key_file, settings), is_from_settings=bool(key_file is None and settings.api_key))
     account, version = asyncio.run(_try(login, settings))
-    servers.keep(login)
+    servers.save_login(login)
     name = f" ({account.name})" if account.name != account.id else ""
     say(f"Logged in to {url}, account {account.id}{name}.")
     if version != __version__:
@@ -42,10 +42,10 @@ def log_in(text: str, key_file: Path | None) -> None:
 
 def log_out() -> None:
     try:
-        kept = servers.stored()
+        kept = servers.stored_login()
     except UserError:
-        kept = Login("a server", "")  # what cannot be read can be removed all the same
-    servers.forget()
+        kept = Login("a server", "")  # a file that cannot be read can still be removed
+    servers.delete_login()
     said = f"Logged out of {kept.url}." if kept else "You were not logged in."
     say(f"{said} Commands are about this machine.")
     if os.environ.get("GOSSAMER_REMOTE", servers.LOCAL) != servers.LOCAL:
@@ -81,7 +81,7 @@ def _key(url: str, key_file: Path | None, settings: Settings) -> str:
 
 def _standing() -> str:
     try:
-        kept = servers.stored()
+        kept = servers.stored_login()
     except UserError:
         kept = None
     return f"you are still logged in to {kept.url}" if kept else "you are not logged in"
@@ -93,11 +93,11 @@ async def _try(login: Login, settings: Settings) -> tuple[Account, str]:
             account = await client.account()
             return account, (await client.health()).version
         except ClientError as error:
-            raise explained(error, login) from error
+            raise command_error(error, login) from error
 
 
-class SaidThere(UserError):
-    """What a server has said, by its own code."""
+class RefusedByServer(UserError):
+    """A refusal by the server, under its own error code."""
 
 
 def open_client(login: Login, settings: Settings) -> AsyncClient:
@@ -107,25 +107,25 @@ def open_client(login: Login, settings: Settings) -> AsyncClient:
 _PARAMS = "#/body/params/"
 
 
-def _of_an_option(error: ProblemError) -> SaidThere | None:
-    """What is wrong with a parameter of a recipe, by the option that it was given with."""
+def _of_an_option(error: ProblemError) -> RefusedByServer | None:
+    """An invalid recipe parameter as an error about the option it was given with."""
     first = error.errors[0] if error.errors else {}
     pointer = str(first.get("pointer", ""))
     if not pointer.startswith(_PARAMS):
         return None
     option = registry.flag_of(pointer.removeprefix(_PARAMS).partition("/")[0])
-    return SaidThere(error.code, f"{option}: {first['detail']}.", hint="See what it takes with --help.")
+    return RefusedByServer(error.code, f"{option}: {first['detail']}.", hint="See what it takes with --help.")
 
 
-def explained(error: ClientError, login: Login) -> GossamerError:
-    """What went wrong, as commands say it."""
+def command_error(error: ClientError, login: Login) -> GossamerError:
+    """Convert an error of the client to one that commands print."""
     if isinstance(error, BadKey):
         hint = f"Log in again with 'gossamer login {login.url}'."
         if login.is_from_settings:
             hint = "It is the key in GOSSAMER_API_KEY: correct or unset that."
         return UserError("remote.key", f"{login.url} does not accept the key: {error.detail}", hint=hint)
     if isinstance(error, ProblemError) and not isinstance(error, ServerError):
-        return _of_an_option(error) or SaidThere(error.code, error.detail, hint=error.command_hint)
+        return _of_an_option(error) or RefusedByServer(error.code, error.detail, hint=error.command_hint)
     if isinstance(error, ProblemError):
         request = f" (request {error.request_id})" if error.request_id else ""
         return GossamerError(f"{login.url}: {error}{request}")

@@ -1,4 +1,4 @@
-"""Where every command begins and every error ends: one line, the next step, an exit code."""
+"""The entry point: parse the command line, run the command, print errors as one line, set the exit code."""
 
 import gc
 import os
@@ -23,11 +23,10 @@ else:
 
 BAD_INPUT = 2
 FAILED = 1
-
 _COMPLETED = {f"_{name.replace('-', '_').upper()}_COMPLETE" for name in NAMES}
-"""Variables by which a shell asks for completions."""
+"""Environment variables that a shell sets to ask for completions."""
 
-# About a machine, not about jobs: a server does not do these for others.
+# Commands about this machine; a server does not run them for its users.
 _LOCAL_ONLY = frozenset({"account", "db", "doctor", "serve", "worker"})
 
 app = typer.Typer(
@@ -63,10 +62,10 @@ def gossamer(
 
 def main() -> None:
     if _COMPLETED & os.environ.keys():
-        # A shell asks what may follow what was typed so far, and would show errors in the middle of that.
+        # The shell would print errors in the middle of the line that is being completed.
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the end
         completion_init()
-    # Nothing that is loaded is garbage, and looking for some takes a sixth of a short command's time.
+    # Imports create no garbage, and looking for some takes a sixth of a short command's time.
     gc.set_threshold(50_000)
     try:
         load_plugins()
@@ -80,11 +79,11 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
     except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain once more when it flushes at exit.
+        # The reader of our output has closed it. Python would fail again when it flushes at exit.
         sys.stdout = None
         sys.exit(0)
     except Exception as error:
-        # Typer's own exceptions share no public base; what they have in common is that they know their exit code.
+        # Typer's exceptions share no public base class; they all have an exit code.
         if not hasattr(error, "exit_code"):
             raise
         message = getattr(error, "message", "") or str(error)
@@ -97,7 +96,7 @@ def main() -> None:
 
 
 def complain(error: GossamerError) -> None:
-    """One line on the error stream, as JSON for scripts that asked for it."""
+    """Print an error as one line on standard error, as JSON with --json."""
     if "--json" in sys.argv:
         code = error.code if isinstance(error, UserError) else "failed"
         hint = error.hint if isinstance(error, UserError) else ""
@@ -108,7 +107,7 @@ def complain(error: GossamerError) -> None:
         typer.echo(f"Error: {as_called(' '.join(str(error).split()))}", err=True)
 
 
-# What is said where these are missing, by the last word of the command and the name of the parameter.
+# Errors for missing parameters, by the command's last word and the parameter's name.
 _MISSING: Mapping[tuple[str, str], tuple[str, str]] = {
     ("run", "name"): ("The job needs a name, so that you find it again.", 'Add one, such as --name "Acme Q1".'),
     ("rename", "name"): (
@@ -128,7 +127,7 @@ _EXPECTED = {
 
 
 def usage_error(error: Any, message: str) -> UserError:
-    """The sentence and the next step for one of the command line's own exceptions."""
+    """Convert an error of the command line library to a sentence and a next step."""
     path = str(getattr(getattr(error, "ctx", None), "command_path", "gossamer"))
     hint = f"See '{path} --help'."
     param = getattr(error, "param", None)
@@ -151,7 +150,7 @@ def _missing(path: str, param: Any) -> tuple[str, str] | None:
 
 
 def _value(error: Any, param: Any) -> str:
-    """`--top-pages is 'abc', expected a whole number from 1 to 50,000`, of what the library refused; else nothing."""
+    """`--top-pages is 'abc', expected a whole number from 1 to 50,000` for a refused value; otherwise empty."""
     details = getattr(error.__cause__, "errors", None)
     if details is None:
         return ""

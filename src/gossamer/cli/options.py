@@ -80,7 +80,6 @@ START_YES = typer.Option(False, "--yes", help="Start without asking, whatever it
 DELETE_YES = typer.Option(False, "--yes", help="Do not ask: it is meant.")
 NO_WAIT = typer.Option(False, "--no-wait", help="Do not wait until requests in flight have finished.")
 NO_AUTO_START = typer.Option(False, "--no-auto-start", help="Only create it; 'job start' starts it.")
-
 JSON = typer.Option(False, "--json", help="Answer in JSON, for scripts.")
 DETACH = typer.Option(False, "--detach", help="Work in the background and return at once.")
 PROCESSES = typer.Option(None, "--processes", min=1, max=64, help="Working processes (default: one per core).")

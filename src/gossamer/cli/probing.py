@@ -1,4 +1,4 @@
-"""`--probe N`: look at some homepages before a job is made, from this machine or through a server."""
+"""`--probe N`: fetch some homepages before a job is created, from this machine or through a server."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -35,21 +35,21 @@ def probed_sentence(found: Probed) -> str:
     parts = [f"{plain:,} can be read with a plain request", f"{found.climbing:,} need more than that"]
     if found.gone:
         parts.append(f"{found.gone:,} cannot be read at all")
-    return f"Looked at {formatting.several(found.asked, 'homepage')}: {', '.join(parts)}"
+    return f"Looked at {formatting.plural(found.asked, 'homepage')}: {', '.join(parts)}"
 
 
 async def probe_here(app: App, asked: Asked, number: int, *, quiet: bool) -> Probed | None:
-    """What a plain request gets of so many of the job's sites; None if there is none to look at."""
+    """Fetch up to `number` homepages with plain requests from this machine; None if there is none to fetch."""
     unknown = await not_known(app.database, asked)
     if not unknown:
         say(ALL_MET, quiet=quiet)
         return None
-    with _working(app):
-        chosen = choose(await _left_alone(app, unknown), number)
+    with _runner_lock(app):
+        chosen = choose(await _idle_sites(app, unknown), number)
         if not chosen:
             say("Another job is at work on all of these domains, so no homepage was looked at.", quiet=quiet)
             return None
-        say(f"Looking at {formatting.several(len(chosen), 'homepage')}...", quiet=quiet)
+        say(f"Looking at {formatting.plural(len(chosen), 'homepage')}...", quiet=quiet)
         async with open_kit(app.settings, 1, app.clock, pool=2) as kit:
             found = await Probe(kit).look(chosen)
     say(probed_sentence(found), quiet=quiet)
@@ -57,8 +57,8 @@ async def probe_here(app: App, asked: Asked, number: int, *, quiet: bool) -> Pro
 
 
 @contextmanager
-def _working(app: App) -> Iterator[None]:
-    """Nobody begins to work this home meanwhile: they and we would not know when the other asked a domain last."""
+def _runner_lock(app: App) -> Iterator[None]:
+    """Hold the runner's lock meanwhile: two processes would not know when the other last asked a domain."""
     ours = app.lock.take()
     try:
         yield
@@ -67,8 +67,8 @@ def _working(app: App) -> Iterator[None]:
             app.lock.release()
 
 
-async def _left_alone(app: App, targets: list[Target]) -> list[Target]:
-    """Sites that nobody is at work on, unless all requests are spaced together anyway."""
+async def _idle_sites(app: App, targets: list[Target]) -> list[Target]:
+    """The sites no job is working on; all of them if requests are spaced by Redis."""
     if app.settings.redis_url is not None:
         return targets
     domains = sorted({domain_of(target.host) for target in targets})
@@ -77,20 +77,22 @@ async def _left_alone(app: App, targets: list[Target]) -> list[Target]:
 
 
 _PATIENCE = 600.0  # seconds
-
 _ONE_PAGE = {"formats": ["metadata"], "walk": {"max_pages": 1, "depth": 0}}
 
 
 async def probe_there(
     home: "RemoteHome", walk: Walk, targets: Sequence[Target], number: int, *, quiet: bool
 ) -> Probed | None:
-    """What a plain request of the server gets of so many of the job's sites; None if there is none to look at."""
+    """Let the server fetch up to `number` homepages; None if there is none to fetch.
+
+    The server does it as a small job, which is deleted afterwards.
+    """
     unknown = set(await home.ask(unmet, walk, [target.given for target in targets]))
     chosen = choose([target for target in targets if target.given in unknown], number)
     if not chosen:
         say(ALL_MET, quiet=quiet)
         return None
-    homepages = formatting.several(len(chosen), "homepage")
+    homepages = formatting.plural(len(chosen), "homepage")
     say(f"Looking at {homepages}...", quiet=quiet)
     client = home.client
     domains = [target.given for target in chosen]
@@ -99,9 +101,9 @@ async def probe_there(
     )
     try:
         over = await client.wait(job.id, patience=_PATIENCE)
-        found = _counted(over, [failure async for failure in client.errors(job.id, of="sites")])
+        found = _probed_counts(over, [failure async for failure in client.errors(job.id, of="sites")])
     finally:
-        with suppress(ClientError):  # then it stays in the list, as any other job
+        with suppress(ClientError):  # the job stays in the list then
             if not (await client.job(job.id)).is_over:
                 await client.cancel(job.id)
             await client.delete(job.id)
@@ -109,8 +111,8 @@ async def probe_there(
     return found if found.asked else None
 
 
-def _counted(job: JobStatus, failures: Sequence[Failure]) -> Probed:
-    """By what the sites that failed have failed of, as a look from here would. What has not ended is left out."""
+def _probed_counts(job: JobStatus, failures: Sequence[Failure]) -> Probed:
+    """Count the reasons of failed sites as a local probe would; sites that have not ended are left out."""
     reasons = [Reason[one.code.upper()] for one in failures if one.code.upper() in Reason.__members__]
     climbing = sum(lesson(Attempt(DIRECT.name, None, reason.name, 0, 0)) is False for reason in reasons)
     sites = job.progress.sites

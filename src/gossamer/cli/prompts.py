@@ -1,4 +1,4 @@
-"""Questions to the person at the terminal. Ctrl-C and Ctrl-D end the command: with a sentence, and exit code 130."""
+"""Questions to the user at the terminal. Ctrl-C and Ctrl-D end the command with a sentence and exit code 130."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -8,23 +8,22 @@ from typing import TypeVar
 import typer
 
 INTERRUPTED = 130  # exit code
-
 T = TypeVar("T")
 
 
 def confirm(question: str, ended: str = "Nothing was changed.", *, err: bool = False) -> bool:
-    """Whether the answer is yes."""
+    """Ask a yes-or-no question; True for yes."""
     return _asked(lambda: typer.confirm(question, err=err), ended)
 
 
 def secret(question: str, ended: str = "Nothing was changed.", *, twice: bool = False) -> str:
-    """What is typed, without showing it."""
+    """Ask for a secret without echoing it."""
     return str(_asked(lambda: typer.prompt(question, hide_input=True, confirmation_prompt=twice), ended))
 
 
 def _asked(ask: Callable[[], T], ended: str) -> T:
     try:
-        with _ctrl_c_ends_it():
+        with _interruptible():
             return ask()
     except typer.Abort:
         typer.echo(f"\n{ended}")
@@ -32,8 +31,8 @@ def _asked(ask: Callable[[], T], ended: str) -> T:
 
 
 @contextmanager
-def _ctrl_c_ends_it() -> Iterator[None]:
-    """While somebody is asked, the event loop stands still: all it would do with Ctrl-C is to note it for later."""
+def _interruptible() -> Iterator[None]:
+    """Restore the default Ctrl-C during a question: the event loop stands still and would not act on it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What commands say about jobs: sentences for people, the same facts as JSON for scripts."""
+"""Texts about jobs: sentences for people, and the same facts as JSON."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ from gossamer.store.sites import SiteSummary
 
 
 def checkpoint_line(checkpoint: Checkpoint | None, now: datetime) -> str:
-    """`Last checkpoint: 12:03:11, 2,400 of 5,000 domains; ...`, with its day if that was another one."""
+    """`Last checkpoint: 12:03:11, 2,400 of 5,000 domains; ...`, with the date if it is not of today."""
     if checkpoint is None:
         return "Last checkpoint: none yet"
     at, today = checkpoint.at.astimezone(), now.astimezone().date()
@@ -33,7 +33,7 @@ def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
         "name": job.name,
         "recipe": job.recipe,
         "state": str(job.state),
-        "shown_state": formatting.state_word(job, runner, progress),
+        "shown_state": formatting.shown_state(job, runner, progress),
         "reason": job.reason,
         "domains": {
             "total": progress.sites_total,
@@ -55,29 +55,31 @@ def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
         "pages_per_minute": round(progress.pages_per_minute, 1) if job.state is JobState.RUNNING else 0.0,
         "eta_seconds": round(left.total_seconds()) if left is not None else None,
         "eta_is_least": left is not None and progress.left_is_least,
-        "last_activity": formatting.stamp(progress.last_activity),
-        "created_at": formatting.stamp(job.created_at),
-        "started_at": formatting.stamp(job.started_at),
-        "finished_at": formatting.stamp(job.finished_at),
+        "last_activity": formatting.timestamp(progress.last_activity),
+        "created_at": formatting.timestamp(job.created_at),
+        "started_at": formatting.timestamp(job.started_at),
+        "finished_at": formatting.timestamp(job.finished_at),
     }
 
 
 def status_lines(
     job: Job, progress: Progress, runner: int | None, now: datetime, besides: Sequence[str] = ()
 ) -> list[str]:
-    """How a job stands, `besides` what else is known of it, and last what can be done."""
+    """The state of a job, the lines of `besides`, and last the next step."""
     identifier = short(job.id)
     lines = [
         f"{job.name} ({identifier})",
-        f"Status: {formatting.state_word(job, runner, progress).capitalize()}"
+        f"Status: {formatting.shown_state(job, runner, progress).capitalize()}"
         + (f" - {job.reason}" if job.reason else ""),
-        f"Progress: {formatting.far(job, progress)}",
-        f"Domains: {formatting.outcome(progress)}",
+        f"Progress: {formatting.progress_text(job, progress)}",
+        f"Domains: {formatting.domain_outcomes(progress)}",
         f"Pages: {progress.pages_done:,} read, {progress.pages_failed:,} failed, {progress.pages_skipped:,} skipped",
         f"{'Results' if formatting.is_of_pages(job) else 'Matches'}: {progress.records:,}",
     ]
     if job.state is JobState.RUNNING and runner is not None:
-        lines.insert(3, f"Pages so far: {formatting.pages_far(progress)}, {progress.pages_per_minute:,.0f} pages/min")
+        lines.insert(
+            3, f"Pages so far: {formatting.page_progress(progress)}, {progress.pages_per_minute:,.0f} pages/min"
+        )
         lines.append(f"ETA: {formatting.remaining(progress)}")
         minutes = max(1, round(progress.window.total_seconds() / 60))
         span = f"{minutes} minutes" if minutes != 1 else "minute"
@@ -95,14 +97,14 @@ def failures_json(failed: Sequence[SiteSummary]) -> list[dict[str, Any]]:
             "reason": site.trouble.sentence if site.trouble else "",
             "http_status": site.trouble.http_status if site.trouble else None,
             "retries": site.retries,
-            "last_attempt": formatting.stamp(site.last_attempt_at),
+            "last_attempt": formatting.timestamp(site.last_attempt_at),
         }
         for site in failed
     ]
 
 
 def failure_lines(failed: Sequence[SiteSummary], total: int, identifier: str) -> list[str]:
-    """Which domains failed and why; the first few."""
+    """The first failed domains and their reasons."""
     if not failed:
         return []
     lines = [f"  {site.host}: {site.trouble.sentence if site.trouble else 'unknown'}" for site in failed]
@@ -121,14 +123,14 @@ def sites_json(found: Sequence[SiteSummary]) -> list[dict[str, Any]]:
             "size_source": site.size_source or None,
             "reason": site.trouble.sentence if site.trouble else "",
             "http_status": site.trouble.http_status if site.trouble else None,
-            "last_attempt": formatting.stamp(site.last_attempt_at),
+            "last_attempt": formatting.timestamp(site.last_attempt_at),
         }
         for site in found
     ]
 
 
-def count_in(progress: Progress, state: SiteState | None) -> int:
-    """How many of a job's domains are in a state; all of them for None."""
+def domains_in(progress: Progress, state: SiteState | None) -> int:
+    """The number of domains in a state; all domains for None."""
     match state:
         case SiteState.DONE:
             return progress.sites_done
@@ -143,19 +145,18 @@ def count_in(progress: Progress, state: SiteState | None) -> int:
 
 def _outcome(job: Job, progress: Progress) -> str:
     if formatting.is_of_pages(job):
-        return f"{formatting.several(progress.pages_done, 'page')} read, {progress.pages_failed:,} failed."
-    pages = formatting.several(progress.pages_done, "page")
-    return f"{formatting.outcome(progress)}. {formatting.found(job, progress)}, {pages} read."
+        return f"{formatting.plural(progress.pages_done, 'page')} read, {progress.pages_failed:,} failed."
+    pages = formatting.plural(progress.pages_done, "page")
+    return f"{formatting.domain_outcomes(progress)}. {formatting.record_count(job, progress)}, {pages} read."
 
 
 _AT_LIMIT = PAUSES["budget"].partition("(")[0]
-
 _LIMITS = {"residential": "--max-residential-mb", "MB of traffic": "--max-mb", "$": "--max-usd"}
 
 
 def next_step(job: Job, runner: int | None) -> str:
     identifier = short(job.id)
-    if formatting.state_word(job, runner) == formatting.NO_WORKER:
+    if formatting.shown_state(job, runner) == formatting.NO_WORKER:
         return f"Go on with 'gossamer job resume {identifier}', or with all jobs: 'gossamer job resume --all'."
     match job.state:
         case JobState.PENDING if job.reason:
@@ -171,7 +172,7 @@ def next_step(job: Job, runner: int | None) -> str:
 
 
 def _resume(job: Job) -> str:
-    """How to go on, unless the reason of the pause says it already, and what to do before."""
+    """How to resume, unless the reason of the pause already says so, and what to do before."""
     command = f"'gossamer job resume {short(job.id)}'"
     if job.reason.startswith(_AT_LIMIT):
         option = next((option for mark, option in _LIMITS.items() if mark in job.reason), "--max-credits")
@@ -183,7 +184,7 @@ _MOST_REASONS = 5
 
 
 def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]]) -> list[str]:
-    """The most frequent reasons; if nothing could be looked up at all, the question everybody should ask first."""
+    """The most frequent reasons; if no name could be looked up at all, whether this machine is connected."""
     if not reasons:
         return []
     counted = ", ".join(f"{in_general(reason)} ({count:,})" for reason, count in reasons[:_MOST_REASONS])
@@ -202,7 +203,7 @@ def _which_failed(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, 
     return _why_failed(progress, reasons)
 
 
-def ending(
+def ending_lines(
     job: Job,
     progress: Progress,
     reasons: Sequence[tuple[Reason, int]] = (),
@@ -210,7 +211,7 @@ def ending(
     costs: Sequence[str] = (),
     methods: Sequence[str] = (),
 ) -> list[str]:
-    """The last words of a followed job; `busy`: so many visits of it are not handed back yet."""
+    """The last lines about a followed job; `busy` is the number of its visits still held by workers."""
     identifier = short(job.id)
     match job.state:
         case JobState.COMPLETED:
@@ -223,28 +224,28 @@ def ending(
                 next_step(job, None),
             ]
         case JobState.PAUSED | JobState.PAUSING:
-            where = f"{str(job.state).capitalize()} at {formatting.far(job, progress)}."
+            where = f"{str(job.state).capitalize()} at {formatting.progress_text(job, progress)}."
             return [" ".join(part for part in (where, job.reason, _resume(job)) if part), *costs]
         case JobState.CANCELLED:
             finishing = f" {formatting.visits(busy)} still finishing." if busy else ""
-            return [f"Cancelled at {formatting.far(job, progress)}.{finishing} Results so far are kept."]
+            return [f"Cancelled at {formatting.progress_text(job, progress)}.{finishing} Results so far are kept."]
         case JobState.FAILED:
             return [f"Failed: {job.reason}"]
         case JobState.ARCHIVED:
-            return [f"Archived at {formatting.far(job, progress)}. Its results were deleted."]
-    return [f"Left at {formatting.far(job, progress)}. Go on with 'gossamer job resume {identifier}'."]
+            return [f"Archived at {formatting.progress_text(job, progress)}. Its results were deleted."]
+    return [f"Left at {formatting.progress_text(job, progress)}. Go on with 'gossamer job resume {identifier}'."]
 
 
 def _error_report(job: Job, progress: Progress) -> list[str]:
-    """The command that shows what the line before calls the error report."""
+    """The command for what the line before calls the error report."""
     is_named = progress.sites_failed and not formatting.is_of_pages(job)
     return [f"Error report: gossamer job errors {short(job.id)}"] if is_named else []
 
 
-def retried(done: Retried, progress: Progress, identifier: str, unfinished: int = 0) -> list[str]:
-    """What is tried again, before it is; and what is not, since it would come to the same.
+def retry_lines(done: Retried, progress: Progress, identifier: str, unfinished: int = 0) -> list[str]:
+    """Summary of a retry: how much is tried again, and how much is not because it would fail in the same way.
 
-    A job that was not over goes on as a whole: with its `unfinished` domains, too.
+    A job that was not over resumes as a whole, including its `unfinished` domains.
     """
     final = progress.sites_failed
     rest = f"Why:\n  gossamer job sites {identifier} --state failed"
@@ -252,19 +253,19 @@ def retried(done: Retried, progress: Progress, identifier: str, unfinished: int 
         if not final and not progress.pages_failed:
             return ["Nothing of this job failed, so there is nothing to try again."]
         return [f"Nothing to try again: what failed would come to the same. {rest}"]
-    tried = f"{formatting.several(done.sites, 'domain')}, {formatting.several(done.pages, 'page')}"
+    tried = f"{formatting.plural(done.sites, 'domain')}, {formatting.plural(done.pages, 'page')}"
     lines = [f"Trying again what failed: {tried}."]
     if unfinished:
-        lines.append(f"The job also goes on with what was still open: {formatting.several(unfinished, 'domain')}.")
+        lines.append(f"The job also goes on with what was still open: {formatting.plural(unfinished, 'domain')}.")
     if final:
-        lines.append(f"Left alone, since it would come to the same: {formatting.several(final, 'domain')}. {rest}")
+        lines.append(f"Left alone, since it would come to the same: {formatting.plural(final, 'domain')}. {rest}")
     return lines
 
 
-def left(job: Job, progress: Progress, runner: int | None) -> list[str]:
-    """The last words of somebody who only watched, about a job that is not at an end."""
-    where = formatting.far(job, progress)
-    if formatting.state_word(job, runner) == formatting.NO_WORKER:
+def unfinished_lines(job: Job, progress: Progress, runner: int | None) -> list[str]:
+    """The last lines for a user who only watched a job that is not over."""
+    where = formatting.progress_text(job, progress)
+    if formatting.shown_state(job, runner) == formatting.NO_WORKER:
         return [f"{formatting.NO_WORKER.capitalize()}, at {where}. {next_step(job, runner)}"]
     if job.state is JobState.PENDING:
         return [job.reason or f"The job has not been started. {next_step(job, runner)}"]
@@ -272,7 +273,7 @@ def left(job: Job, progress: Progress, runner: int | None) -> list[str]:
 
 
 def exit_code(job: Job) -> int:
-    """0 done, 1 failed or cancelled, 3 paused or left."""
+    """0 for completed, 1 for failed or cancelled, 3 for paused or left."""
     if job.state in (JobState.COMPLETED, JobState.ARCHIVED):
         return 0
     return 1 if job.state in OVER else 3

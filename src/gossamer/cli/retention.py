@@ -1,4 +1,4 @@
-"""The commands that delete: each says what it would do before, and what it has done after."""
+"""`job delete`, `job forget` and `system retention`: show what would be deleted, delete it, report it."""
 
 import sys
 from typing import Any
@@ -32,9 +32,9 @@ async def delete_results(home: Home, text: str, *, yes: bool, as_json: bool) -> 
     job, progress = now.job, now.progress
     refuse_at_work(job, "it cannot be deleted")
     identifier = short(job.id)
-    found = f"{_matches(progress.records)} and {formatting.several(progress.pages_done, 'page')}"
+    found = f"{_matches(progress.records)} and {formatting.plural(progress.pages_done, 'page')}"
     question = f"Delete all of {job.name} ({identifier}): {found}?"
-    if job.state is not JobState.ARCHIVED and not _is_meant(question, yes=yes):
+    if job.state is not JobState.ARCHIVED and not _confirmed(question, yes=yes):
         return 0
     rows, left = await home.delete(job)
     if as_json:
@@ -45,7 +45,7 @@ async def delete_results(home: Home, text: str, *, yes: bool, as_json: bool) -> 
         say(f"Nothing to do: job {identifier} was deleted already{f', on {retention_notice.date(at)}' if at else ''}.")
     else:
         still = f"'gossamer job list --include-archived' still shows that job {identifier} was run."
-        say(f"Deleted {formatting.several(rows, 'row')}. {still}")
+        say(f"Deleted {formatting.plural(rows, 'row')}. {still}")
     _say_left(left, quiet=as_json)
     return 0
 
@@ -59,7 +59,7 @@ async def forget_mentions(
     removed, left = bool(traces.found), 0
     if not dry_run:
         await traces.refuse_at_work()
-        if traces.found and not _is_meant("Remove all of this for good?", yes=yes):
+        if traces.found and not _confirmed("Remove all of this for good?", yes=yes):
             return 0
         removed, left = await traces.remove()
     if as_json:
@@ -76,14 +76,14 @@ async def forget_mentions(
 def _say_left(files: int, *, quiet: bool) -> None:
     if files:
         say(
-            f"{formatting.several(files, 'exported file')} could not be removed yet, because the storage does not "
+            f"{formatting.plural(files, 'exported file')} could not be removed yet, because the storage does not "
             "answer or another machine has them. They go as soon as jobs are worked there.",
             quiet=quiet,
         )
 
 
 async def show_retention(home: Home, *, due_only: bool, as_json: bool) -> int:
-    """All jobs with results and their dates; or only those with which something would be done now."""
+    """List all jobs with results and their dates; with `due_only`, those on which something would be done now."""
     found = await home.ask(ahead)
     shown = [one for one in found if one.step is not NextStep.KEEP] if due_only else found
     if as_json:
@@ -112,16 +112,16 @@ async def run_retention(home: Home, *, as_json: bool) -> int:
         ids = {name: [str(one) for one in getattr(done, name)] for name in ("hidden", "shown", "deleted")}
         say_json({**ids, "rows": done.rows, "files_left": left})
         return 0
-    hidden, deleted = (formatting.several(len(some), "job") for some in (done.hidden, done.deleted))
-    say(f"Hidden: {hidden}. Deleted: {deleted}, {formatting.several(done.rows, 'row')}.")
+    hidden, deleted = (formatting.plural(len(some), "job") for some in (done.hidden, done.deleted))
+    say(f"Hidden: {hidden}. Deleted: {deleted}, {formatting.plural(done.rows, 'row')}.")
     if done.shown:
-        say(f"Shown again: {formatting.several(len(done.shown), 'job')}.")
+        say(f"Shown again: {formatting.plural(len(done.shown), 'job')}.")
     _say_left(left, quiet=False)
     return 0
 
 
-def _is_meant(question: str, *, yes: bool) -> bool:
-    """What cannot be undone is asked about; a script must have said it before."""
+def _confirmed(question: str, *, yes: bool) -> bool:
+    """Ask before something that cannot be undone; refuse without --yes if there is no terminal."""
     if yes:
         return True
     if not sys.stdin.isatty():
@@ -135,7 +135,7 @@ def _is_meant(question: str, *, yes: bool) -> bool:
 
 
 def _sentence(one: Trace) -> str:
-    pages, mentions = formatting.several(one.pages, "page"), formatting.several(one.mentions, "mention")
+    pages, mentions = formatting.plural(one.pages, "page"), formatting.plural(one.mentions, "mention")
     return f"{one.name} ({short(one.job_id)}): {pages}, {_matches(one.records)}, {mentions} elsewhere"
 
 
@@ -160,8 +160,8 @@ def _outlook_json(one: Outlook) -> dict[str, Any]:
         "name": one.job.name,
         "state": str(one.job.state),
         "matches": one.job.records,
-        "hidden_at": formatting.stamp(one.job.hidden_at),
-        "hides_at": formatting.stamp(one.hides_at),
-        "deletes_at": formatting.stamp(one.deletes_at),
+        "hidden_at": formatting.timestamp(one.job.hidden_at),
+        "hides_at": formatting.timestamp(one.hides_at),
+        "deletes_at": formatting.timestamp(one.deletes_at),
         "due": _STEPS[one.step] or None,
     }

@@ -1,4 +1,4 @@
-"""How long a job's results are to be had, as people and scripts are told."""
+"""Notices about how long a job's results are kept, as text and JSON."""
 
 from datetime import datetime, timedelta
 
@@ -7,20 +7,20 @@ import typer
 from gossamer.questions.kept import date
 from gossamer.retain.retainer import Outlook
 
-__all__ = ["as_json", "date", "tell", "warn"]
+__all__ = ["as_json", "date", "print_deletion_date", "print_kept_until"]
 
 _SOON = timedelta(days=14)
 
 
-def tell(end: Outlook | None, now: datetime | None = None) -> None:
-    """To somebody who has their file: nothing is left to hurry for. With `now`, only in the last two weeks."""
+def print_kept_until(end: Outlook | None, now: datetime | None = None) -> None:
+    """Print how long results are kept, for a user who has their file; with `now`, only in the last two weeks."""
     if end and (now is None or end.deletes_at - now <= _SOON):
         said = f"The job keeps its results until {date(end.hides_at)}; they are deleted on {date(end.deletes_at)}."
         typer.echo(said, err=True)
 
 
-def warn(end: Outlook | None, *, as_json: bool = False) -> None:
-    """The last line of an answer about files. On the error stream: the results themselves may be on the other."""
+def print_deletion_date(end: Outlook | None, *, as_json: bool = False) -> None:
+    """Print when the job will be deleted, on standard error because results may be on standard output."""
     if end and not as_json:
         typer.echo(f"This job will be auto-deleted on {date(end.deletes_at)}. Download your results now.", err=True)
 

@@ -1,4 +1,4 @@
-"""What every command does around its own work: read settings, open the home that is meant, print, exit."""
+"""Shared parts of all commands: settings, the home they work with, output and exit codes."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -10,7 +10,7 @@ from gossamer.cli import formatting
 from gossamer.cli.command_group import as_called
 from gossamer.cli.home import Home
 from gossamer.cli.lazy import lazy_module
-from gossamer.cli.servers import Login, chosen, tell
+from gossamer.cli.servers import Login, chosen_login
 from gossamer.settings import Settings, not_a_setting, read_settings
 
 if TYPE_CHECKING:
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from gossamer.assembly import App
     from gossamer.cli import here, there
 else:
-    # What stands behind a command on this machine, and behind one about a server.
+    # A command needs either those for this machine or those for a server.
     assembly = lazy_module("gossamer.assembly")
     here = lazy_module("gossamer.cli.here")
     there = lazy_module("gossamer.cli.there")
 
 
 def run(work: Callable[[Home], Coroutine[Any, Any, int | None]], *, may_be_older: bool = False) -> None:
-    """Open the home that is meant, here or behind a server, do the work, leave with its exit code.
+    """Open the home on this machine or behind a server, run `work` with it, exit with its code.
 
-    `may_be_older`: the database of this home may be one that is yet to be upgraded.
+    `may_be_older` allows a local database that has not been upgraded yet.
     """
     settings = _settings()
-    login = chosen(settings)
+    login = chosen_login(settings)
     _leave(asyncio.run(_there(settings, login, work)) if login else _here(settings, work, may_be_older=may_be_older))
 
 
 def run_here(work: Callable[["App"], Coroutine[Any, Any, int | None]]) -> None:
-    """For what is about this machine and no other."""
+    """Run work that is about this machine only."""
     settings = _settings()
 
     async def whole(app: "App") -> int:
@@ -61,7 +61,6 @@ def _open(settings: Settings, work: Callable[["App"], Coroutine[Any, Any, int]],
 
 
 async def _there(settings: Settings, login: Login, work: Callable[[Home], Coroutine[Any, Any, int | None]]) -> int:
-    tell(login)
     async with there.open_home(login, settings) as home:
         return await work(home) or 0
 

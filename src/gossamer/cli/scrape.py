@@ -1,4 +1,4 @@
-"""`gossamer scrape` at work: a job for the pages, followed to its end, and a line of JSON for each."""
+"""`gossamer scrape`: create a job for the pages, follow it to its end, print a line of JSON for each page."""
 
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -28,13 +28,12 @@ from gossamer.questions.pages import scraped
 from gossamer.questions.submitting import house_rules
 
 _AT_ONCE = 50  # results in memory
-
 _EXPECTED_RULES = 'Expected JSON like {"title": "h1", "price": {"css": ".price", "type": "price"}}.'
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What was typed."""
+class ScrapeOptions:
+    """The options of `gossamer scrape`."""
 
     urls: tuple[str, ...]
     file: Path | None
@@ -54,7 +53,7 @@ class Wanted:
 
 
 async def scrape_pages(
-    home: Home, wanted: Wanted, output: Path, *, plain: bool, processes: int | None, detach: bool, quiet: bool
+    home: Home, wanted: ScrapeOptions, output: Path, *, plain: bool, processes: int | None, detach: bool, quiet: bool
 ) -> int:
     home.check()
     house = await home.ask(house_rules)
@@ -75,24 +74,24 @@ async def scrape_pages(
         _refuse_more_than_one(listed, request.params.get("formats") or ["markdown"])
     many = len(listed.urls) > 1
     if listed.duplicates:
-        _tell(f"Removed {formatting.several(listed.duplicates, 'duplicate')}.", quiet=quiet)
+        _print_note(f"Removed {formatting.plural(listed.duplicates, 'duplicate')}.", quiet=quiet)
     job = (await home.submit(with_usual_cap(request, Cap(house.max_credits)))).job
     if many or detach:
-        _tell(f"Job {short(job.id)}: {formatting.several(len(listed.urls), 'page')}.", quiet=quiet)
+        _print_note(f"Job {short(job.id)}: {formatting.plural(len(listed.urls), 'page')}.", quiet=quiet)
     if detach:
         await home.let_work(processes)
-        _tell(f"It runs in the background. Look with 'gossamer job status {short(job.id)}'.", quiet=quiet)
+        _print_note(f"It runs in the background. Look with 'gossamer job status {short(job.id)}'.", quiet=quiet)
         return 0
     screen: Screen = choose_screen(quiet=False, to_errors=True) if many and not quiet else QuietScreen()
     job = await home.follow(job.id, screen, processes or min(len(listed.targets), house.processes))
     if job.state is not JobState.COMPLETED:
         for line in _unfinished(job):
-            _tell(line)
+            _print_note(line)
         return report.exit_code(job)
     counted = _Counted()
     await _write(output, _plain(home, job.id, listed, counted) if plain else _lines(home, job.id, listed, counted))
     if many or counted.failed:
-        _tell(_sentence(counted, output), quiet=quiet)
+        _print_note(_sentence(counted, output), quiet=quiet)
     return FAILED if counted.failed else 0
 
 
@@ -104,7 +103,7 @@ class _Counted:
 
 
 async def _objects(home: Home, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[dict[str, Any]]:
-    """What came of each address, in the order they were given."""
+    """The result of each address, in the order given."""
     for start in range(0, len(listed.urls), _AT_ONCE):
         for page in await home.ask(scraped, str(job_id), list(listed.urls[start : start + _AT_ONCE])):
             is_read = page["status"] == PageState.DONE
@@ -120,7 +119,7 @@ async def _lines(home: Home, job_id: UUID, listed: AddressList, counted: _Counte
 
 
 async def _plain(home: Home, job_id: UUID, listed: AddressList, counted: _Counted) -> AsyncIterator[bytes]:
-    """The content alone: text as it is, what has parts as JSON."""
+    """The content alone: text as it is, structured content as JSON."""
     known = {"url", "status", "error", "reason", "http_status", "tries", "files", "final_url", "crawl_method"}
     known |= {"timestamp", "content_type", "bytes", "title", "language"}
     async for one in _objects(home, job_id, listed, counted):
@@ -135,8 +134,8 @@ async def _write(output: Path, chunks: AsyncIterator[bytes]) -> None:
     if str(output) != "-":
         await write_file(output, chunks)
         return
-    # On a screen, what a page says must not steer the terminal.
-    await write_stream(sys.stdout.buffer, formatting.for_screen(chunks) if sys.stdout.isatty() else chunks)
+    # Content of pages must not affect the terminal.
+    await write_stream(sys.stdout.buffer, formatting.printable_chunks(chunks) if sys.stdout.isatty() else chunks)
     sys.stdout.buffer.flush()
 
 
@@ -157,7 +156,7 @@ def _read_rules(path: Path) -> Mapping[str, Any]:
 
 def _refuse_more_than_one(listed: AddressList, formats: list[str]) -> None:
     if len(listed.urls) > 1 or len(formats) > 1:
-        what = f"{formatting.several(len(listed.urls), 'page')} in {formatting.several(len(formats), 'format')}"
+        what = f"{formatting.plural(len(listed.urls), 'page')} in {formatting.plural(len(formats), 'format')}"
         raise UserError(
             "scrape.plain", f"--plain is for one page in one format, this is {what}.", hint="Leave --plain out."
         )
@@ -178,15 +177,15 @@ def _unfinished(job: Job) -> list[str]:
 def _sentence(counted: _Counted, output: Path) -> str:
     place = "" if str(output) == "-" else f" Written to {output}."
     if not counted.failed:
-        return f"{formatting.several(counted.read, 'page')} read.{place}"
+        return f"{formatting.plural(counted.read, 'page')} read.{place}"
     total = counted.read + counted.failed
     if total == 1:
         return f"The page could not be read: {counted.why}."
-    pages = formatting.several(total, "page")
+    pages = formatting.plural(total, "page")
     return f"{counted.read:,} of {pages} read, {counted.failed:,} failed ({counted.why}).{place}"
 
 
-def _tell(text: str, *, quiet: bool = False) -> None:
-    """On the error stream: the other one is for results."""
+def _print_note(text: str, *, quiet: bool = False) -> None:
+    """Print on standard error, because results go to standard output."""
     if not quiet:
         typer.echo(as_called(formatting.printable(text)), err=True)

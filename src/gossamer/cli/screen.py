@@ -1,4 +1,4 @@
-"""How a job looks while it runs: a live display on a terminal, plain lines anywhere else."""
+"""The display of a running job: live on a terminal, plain lines elsewhere."""
 
 import time
 from types import TracebackType
@@ -16,17 +16,17 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import JobState
 
-_PLAIN_EVERY = 5.0  # seconds between lines when nobody looks at a terminal
+_PLAIN_EVERY = 5.0  # seconds between lines without a terminal
 
 
 class Screen(Protocol):
     @property
     def is_due(self) -> bool:
-        """Whether anybody would see it if the present state were shown now: finding it out costs something."""
+        """False if a state shown now would not be displayed; finding it out costs queries."""
         ...
 
     def show(self, job: Job, progress: Progress, note: str) -> None:
-        """The present state; called several times a second."""
+        """Display the present state; called several times a second."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -37,7 +37,7 @@ class Screen(Protocol):
 
 
 class QuietScreen:
-    """For scripts that only want the result."""
+    """Shows nothing, for scripts that only want the result."""
 
     @property
     def is_due(self) -> bool:
@@ -54,7 +54,7 @@ class QuietScreen:
 
 
 class PlainScreen(QuietScreen):
-    """A line now and then, for pipes and log files."""
+    """Prints a line now and then, for pipes and log files."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -73,7 +73,7 @@ class PlainScreen(QuietScreen):
 
 
 class LiveScreen:
-    """Redraws itself in place."""
+    """Redraws itself in place on a terminal."""
 
     is_due = True
 
@@ -94,7 +94,7 @@ class LiveScreen:
 
 
 def draw(job: Job, progress: Progress, note: str) -> RenderableType:
-    """Which job, a bar by pages, how far and how fast, and what has come of it."""
+    """The name of the job, a bar of pages, speed, and results so far."""
     head = Text.assemble((job.name, "bold"), "  ", (short(job.id), "dim"), "  ", _state(job), overflow="ellipsis")
     head.no_wrap = True
     bar = Table.grid(expand=True, padding=(0, 1))
@@ -121,22 +121,22 @@ def _state(job: Job) -> tuple[str, str]:
 
 
 def _pace(progress: Progress) -> list[str]:
-    parts = [formatting.pages_far(progress), f"{progress.pages_per_minute:,.0f} pages/min"]
+    parts = [formatting.page_progress(progress), f"{progress.pages_per_minute:,.0f} pages/min"]
     if progress.left is not None:
         parts.append(f"ETA {'at least ' if progress.left_is_least else ''}~{formatting.duration(progress.left)}")
     return parts
 
 
 def _outcome(job: Job, progress: Progress) -> list[str]:
-    pages = f"{formatting.several(progress.pages_failed, 'page')} failed"
+    pages = f"{formatting.plural(progress.pages_failed, 'page')} failed"
     if formatting.is_of_pages(job):
-        return [formatting.found(job, progress), pages]
-    domains = f"{formatting.several(progress.sites_failed, 'domain')} failed"
-    return [formatting.domains(progress), formatting.found(job, progress), domains, pages]
+        return [formatting.record_count(job, progress), pages]
+    domains = f"{formatting.plural(progress.sites_failed, 'domain')} failed"
+    return [formatting.domain_progress(progress), formatting.record_count(job, progress), domains, pages]
 
 
 def choose_screen(*, quiet: bool, to_errors: bool = False) -> Screen:
-    """`to_errors`: beside results on standard output."""
+    """The display for this terminal; `to_errors` uses standard error because results go to standard output."""
     console = Console(stderr=to_errors)
     if quiet:
         return QuietScreen()

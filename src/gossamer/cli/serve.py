@@ -15,7 +15,7 @@ from gossamer.settings import idle_variables, not_a_setting, read_settings
 
 
 def run_server(host: str | None, port: int | None, *, api_only: bool, processes: int | None, dev: bool) -> None:
-    token = take_samples(os.environ) if dev else ""  # first of all: samples are too short for settings
+    token = take_samples(os.environ) if dev else ""  # before settings are read, which refuse samples as too short
     settings, unknown = read_settings()
     development = development_on(host or settings.api_host, settings.api_cors, token) if dev else None
     if development:

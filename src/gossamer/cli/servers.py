@@ -1,7 +1,7 @@
-"""Which server commands go to, if any: what `gossamer login` has kept, unless something else is said.
+"""The server that commands go to: the login kept by `gossamer login`, and the settings that override it.
 
-In this order: `--local` and `GOSSAMER_REMOTE=local` mean this machine, `GOSSAMER_REMOTE=URL` that server, and without
-either it is the server somebody has logged in to; without a login, this machine.
+In this order: `--local` and `GOSSAMER_REMOTE=local` mean this machine, `GOSSAMER_REMOTE=URL` that server; without
+either it is the server of the login, and without a login this machine.
 """
 
 import os
@@ -19,31 +19,30 @@ from gossamer.errors import UserError
 from gossamer.settings import Settings, read_settings
 
 LOCAL = "local"
-
 _HINT = "Log in with 'gossamer login URL', or set GOSSAMER_API_KEY."
 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A server and the key to it."""
+    """A server's address and an API key for it."""
 
     url: str
     key: str
-    is_from_settings: bool = False  # the key: not kept at a login
+    is_from_settings: bool = False  # the key comes from a setting, not from the login
 
     def __repr__(self) -> str:
         return f"Login({self.url!r})"
 
 
-def chosen(settings: Settings) -> Login | None:
-    """The server that is meant; None: this machine."""
+def chosen_login(settings: Settings) -> Login | None:
+    """The server commands go to; None for this machine."""
     if settings.remote == LOCAL:
         return None
-    kept = stored()
+    kept = stored_login()
     given = settings.api_key.get_secret_value() if settings.api_key else ""
     if settings.remote is None:
         return Login(kept.url, given or kept.key, bool(given)) if kept else None
-    url = checked(settings.remote)
+    url = server_url(settings.remote)
     key = given or (kept.key if kept and kept.url == url else "")
     if not key:
         raise UserError("remote.no_key", f"There is no key for {url} (GOSSAMER_REMOTE).", hint=_HINT)
@@ -51,11 +50,11 @@ def chosen(settings: Settings) -> Login | None:
 
 
 def refuse_logged_in(command: str) -> None:
-    """For commands that are about this machine: whoever is logged in to a server may mean that."""
+    """Refuse a command about this machine while logged in to a server, since the server may be meant."""
     try:
-        login = chosen(read_settings()[0])
+        login = chosen_login(read_settings()[0])
     except UserError:
-        return  # the command itself says what is wrong with a setting, and the doctor says more
+        return  # the command itself reports the wrong setting, and the doctor more about it
     if login:
         raise UserError(
             "remote.local_only",
@@ -64,8 +63,8 @@ def refuse_logged_in(command: str) -> None:
         )
 
 
-def checked(text: str) -> str:
-    """The address of a server as it is kept; a name alone is reached by HTTPS."""
+def server_url(text: str) -> str:
+    """Validate and normalise a server's address; a bare name means HTTPS."""
     given = text.strip().rstrip("/")
     url = given if "://" in given else f"https://{given}"
     try:
@@ -82,13 +81,13 @@ def checked(text: str) -> str:
     return url
 
 
-def place() -> Path:
+def login_file() -> Path:
     return platformdirs.user_config_path("gossamer") / "login.json"
 
 
-def stored() -> Login | None:
-    """What was kept at the last login, if nobody has logged out since."""
-    path = place()
+def stored_login() -> Login | None:
+    """The kept login, if there is one. Refuses a file that others can read."""
+    path = login_file()
     try:
         if path.stat().st_mode & 0o077:
             raise UserError(
@@ -103,9 +102,9 @@ def stored() -> Login | None:
         raise UserError("remote.unreadable", f"{path} cannot be read.", hint=hint) from error
 
 
-def keep(login: Login) -> None:
-    """Whole or not at all, and for nobody else to read."""
-    path = place()
+def save_login(login: Login) -> None:
+    """Write the login to a file that only the user can read, whole or not at all."""
+    path = login_file()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = path.with_suffix(".part")
     with suppress(FileNotFoundError):
@@ -115,12 +114,12 @@ def keep(login: Login) -> None:
     part.replace(path)
 
 
-def forget() -> None:
+def delete_login() -> None:
     with suppress(FileNotFoundError):
-        place().unlink()
+        login_file().unlink()
 
 
-def tell(login: Login) -> None:
-    """On the error stream: what a command prints is the same wherever it looks."""
+def print_server(login: Login) -> None:
+    """Print the server's address on standard error, so that standard output is the same as for this machine."""
     if "--json" not in sys.argv:
         typer.echo(f"Server: {login.url}", err=True)

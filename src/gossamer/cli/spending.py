@@ -1,4 +1,4 @@
-"""`gossamer system credits` and `job cost-report`: what providers, jobs and domains have cost."""
+"""`gossamer system credits` and `job cost-report`: costs of all jobs by provider, and of a job by domain."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from uuid import UUID
 
 from gossamer.cli import costs, formatting, tables
 from gossamer.cli.costs import spent_json
-from gossamer.cli.export import Asking
+from gossamer.cli.export import ExportOptions
 from gossamer.cli.export_to_file import write_directly
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 async def show_spending(home: Home, limit: int, *, as_json: bool, ask: bool = True) -> int:
-    """With `ask`, providers are asked what is left there; without, nobody is."""
+    """Print what was spent. With `ask`, query the providers for their remaining credits."""
     found = await home.ask(spending, ask=ask)
     if as_json:
         say_json({**_as_json(found), "accounts": balances_json(found.books)})
@@ -46,19 +46,19 @@ async def show_spending(home: Home, limit: int, *, as_json: bool, ask: bool = Tr
 
 def _lines(found: Spending) -> Iterator[str]:
     caps = found.caps
-    yield f"Today ({found.day}, UTC): {_told(found.today, caps[Scope.SYSTEM])}"
+    yield f"Today ({found.day}, UTC): {_budget_text(found.today, caps[Scope.SYSTEM])}"
     month = f"This month ({found.day:%Y-%m})"
     if set(found.month) <= {ACCOUNT}:
-        yield f"{month}: {_told(_of_month(found), caps[Scope.ACCOUNT])}"
+        yield f"{month}: {_budget_text(_of_month(found), caps[Scope.ACCOUNT])}"
     else:
         yield f"{month}, all accounts: {_spent(_of_month(found))}"
         for account, budget in found.month.items():
-            yield f"  {account}: {_told(budget, caps[Scope.ACCOUNT])}"
+            yield f"  {account}: {_budget_text(budget, caps[Scope.ACCOUNT])}"
     yield f"Prices as of {found.prices.read}; a credit costs {dollars(round(found.credit_usd * MICROS))}."
 
 
 def _of_month(found: Spending) -> Budget:
-    """What all accounts have spent."""
+    """The spending of all accounts in the month."""
     budgets_of_it = found.month.values()
     reserved, spent = (sum((getattr(one, part) for one in budgets_of_it), NOTHING) for part in ("reserved", "spent"))
     return Budget(BudgetKey(Scope.ACCOUNT, period=f"{found.day:%Y-%m}"), Cap(), reserved, spent)
@@ -69,7 +69,7 @@ def _spent(budget: Budget) -> str:
     return f"{shown('credits', budget.spent.credits)} ({dollars(budget.spent.micros)}){more}"
 
 
-def _told(budget: Budget, cap: Cap) -> str:
+def _budget_text(budget: Budget, cap: Cap) -> str:
     told = _spent(budget)
     limits = [shown(part, most) for part in ("credits", "micros") if (most := getattr(cap, part)) is not None]
     return f"{told}, of at most {' and '.join(limits)}" if limits else f"{told}, no limit set"
@@ -153,10 +153,10 @@ def _budget_json(budget: Budget, cap: Cap, providers: Mapping[str, Expense]) -> 
 async def show_cost_report(
     home: Home, text: str, limit: int, form: str | None, output: Path | None, *, as_json: bool
 ) -> int:
-    """The dearest domains first, on a terminal; all of them, by domain, as CSV in a file or a pipe."""
+    """Print the most expensive domains on a terminal; write all domains as CSV to a file or a pipe."""
     piped = not as_json and not sys.stdout.isatty()
     if form is not None or output or piped:
-        return await write_directly(home, text, Asking("costs", form), output or Path("-"), as_json=as_json)
+        return await write_directly(home, text, ExportOptions("costs", form), output or Path("-"), as_json=as_json)
     found = await home.ask(spent, text, limit)
     if as_json:
         names = [column.name for column in COSTS.columns]
@@ -169,9 +169,9 @@ async def show_cost_report(
     titles = ["Domain", "Pages", "Direct", "Provider", "JS rendering", "Credits", "Cost"]
     tables.show(tables.plain(titles, cells, right=titles[1:]))
     more = " More of them: --limit." if found.total > limit else ""
-    say(f"{len(cells):,} of {formatting.several(found.total, 'domain')}, the dearest first.{more}")
+    say(f"{len(cells):,} of {formatting.plural(found.total, 'domain')}, the dearest first.{more}")
     say(f"In all: {sum_of(found.costs.budget.spent)}.")
-    for line in (*costs.method_lines(found.costs.bill, tables.width()), *costs.besides(found.costs.bill)):
+    for line in (*costs.method_lines(found.costs.bill, tables.width()), *costs.detail_lines(found.costs.bill)):
         say(line)
     say(f"As a file:\n  gossamer job cost-report {short(found.job.id)} --output cost_report.csv")
     return 0
@@ -184,7 +184,7 @@ _SAID = {
 }
 
 Balances = Mapping[str, "Account | str"]
-"""By provider: its books, or why they cannot be read."""
+"""The account by provider, or why it could not be read."""
 
 
 def balance_lines(told: Balances) -> list[str]:

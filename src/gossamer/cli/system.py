@@ -1,4 +1,4 @@
-"""`gossamer system`: workers, queues, figures of the whole system, alerts and visits that were given up."""
+"""`gossamer system`: workers, queues, figures of the whole system, alerts and dead letters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -34,16 +34,16 @@ async def show_workers(home: Home, *, as_json: bool) -> int:
                 "lanes": one.lanes,
                 "holds": one.holds,
                 "version": one.version,
-                "started": formatting.stamp(one.started_at),
-                "heard": formatting.stamp(one.beat_at),
+                "started": formatting.timestamp(one.started_at),
+                "heard": formatting.timestamp(one.beat_at),
                 "silent": one.is_silent,
             }
             for one in found
         ])  # fmt: skip
         return 0
     if not found:
-        say(_without_workers(answer))
-        _tell_of_revision(answer)
+        say(_no_workers_sentence(answer))
+        _print_old_revision(answer)
         return 0
     titles = ["Worker", "Lanes", "Holds", "Version", "Up for", "Last heard of"]
     cells = [
@@ -59,11 +59,11 @@ async def show_workers(home: Home, *, as_json: bool) -> int:
     ]
     tables.show(tables.plain(titles, cells, right=("Holds",)))
     say(_room_line(found))
-    _tell_of_revision(answer)
+    _print_old_revision(answer)
     return 0
 
 
-def _tell_of_revision(answer: Workers) -> None:
+def _print_old_revision(answer: Workers) -> None:
     if answer.older:
         say(
             f"The database is at revision {answer.older} and is yet to be upgraded for this program: when all workers "
@@ -72,7 +72,7 @@ def _tell_of_revision(answer: Workers) -> None:
 
 
 def _room_of(found: Sequence[Worker]) -> dict[str, int]:
-    """How many visits there may be at a time, per lane."""
+    """The capacity of all workers in visits, by lane."""
     room: dict[str, int] = {}
     for one in found:
         if not one.is_silent:
@@ -88,8 +88,8 @@ def _room_line(found: Sequence[Worker]) -> str:
     return f"{living:,} {'process' if living == 1 else 'processes'}, at most {room or 'nothing'} at a time."
 
 
-def _without_workers(answer: Workers) -> str:
-    """Who works instead. Workers are for clusters: where there is none, nobody is told to start one."""
+def _no_workers_sentence(answer: Workers) -> str:
+    """The process that works instead of workers. Suggests starting one only for a cluster."""
     if answer.runner:
         said = f"Process {answer.runner} runs the jobs of this home; its working processes are starting."
     elif answer.runner is not None:
@@ -112,12 +112,13 @@ async def show_cluster_settings(home: Home, *, forget: bool, as_json: bool) -> i
     found = await home.ask(system.shared_settings)
     if as_json:
         say_json([
-            {"name": one.name, "value": one.value, "host": one.host, "since": formatting.stamp(one.at)} for one in found
+            {"name": one.name, "value": one.value, "host": one.host, "since": formatting.timestamp(one.at)}
+            for one in found
         ])  # fmt: skip
     elif not found:
         say("None yet. The first worker of a cluster sets them.")
     else:
-        cells = [[one.name, one.value, one.host, formatting.moment(one.at)[:19]] for one in found]
+        cells = [[one.name, one.value, one.host, formatting.local_time(one.at)[:19]] for one in found]
         tables.show(tables.plain(["Setting", "Value", "Set by", "Since"], cells))
     return 0
 
@@ -260,8 +261,8 @@ async def show_alerts(home: Home, limit: int, *, cleared: bool, as_json: bool) -
     elif not found:
         say("No alerts." if cleared else "No alerts. Those that are over: 'gossamer system alerts --all'.")
     for alert in [] if as_json else found:
-        over = f", over since {formatting.moment(alert.cleared_at)[:19]}" if alert.cleared_at else ""
-        say(f"{formatting.moment(alert.fired_at)[:19]} {alert.kind}{over}: {alert.sentence}")
+        over = f", over since {formatting.local_time(alert.cleared_at)[:19]}" if alert.cleared_at else ""
+        say(f"{formatting.local_time(alert.fired_at)[:19]} {alert.kind}{over}: {alert.sentence}")
         if step := next_step(alert):
             say(f"  {step}")
     return 0
@@ -277,7 +278,7 @@ _NEXT = {
 
 
 def next_step(alert: Alert) -> str:
-    """What to look at next; nothing where the sentence of the alert says it already."""
+    """The command to look at next; empty where the sentence of the alert already names one."""
 
     return _NEXT.get(alert.kind, "").replace(" ID'", f" {short(alert.job_id) if alert.job_id else 'last'}'")
 
@@ -289,8 +290,8 @@ def _alert_json(alert: Alert) -> dict[str, object]:
         "job": str(alert.job_id) if alert.job_id else None,
         "sentence": alert.sentence,
         "next_step": next_step(alert),
-        "since": formatting.stamp(alert.fired_at),
-        "over": formatting.stamp(alert.cleared_at),
+        "since": formatting.timestamp(alert.fired_at),
+        "over": formatting.timestamp(alert.cleared_at),
     }
 
 
@@ -307,7 +308,7 @@ async def show_letters(home: Home, limit: int, *, as_json: bool) -> int:
         table.add_column(title, no_wrap=title != "Last error", overflow="fold")
     for letter in found:
         cells = (short(letter.id), short(letter.job_id), letter.host, str(letter.deaths))
-        table.add_row(*cells, formatting.moment(letter.died_at)[:19], Text(letter.last_error))
+        table.add_row(*cells, formatting.local_time(letter.died_at)[:19], Text(letter.last_error))
     tables.show(table)
     say("Look at one with 'gossamer system dead-letters show ID'.")
     return 0
@@ -354,7 +355,7 @@ def letter_json(letter: DeadLetter) -> dict[str, Any]:
         "lane": letter.lane,
         "deaths": letter.deaths,
         "last_error": letter.last_error,
-        "died_at": formatting.stamp(letter.died_at),
+        "died_at": formatting.timestamp(letter.died_at),
         "pages": letter.pages,
     }
 
@@ -364,7 +365,7 @@ def _facts(letter: DeadLetter) -> Iterator[tuple[str, str]]:
     yield "Visit", f"{letter.id}, {letter.lane} lane"
     yield "Job", f"{letter.job_name} ({job}), {letter.job_state}"
     yield "Domain", letter.host
-    yield "Given up", f"{formatting.moment(letter.died_at)}, after {letter.deaths} deaths without a page in between"
+    yield "Given up", f"{formatting.local_time(letter.died_at)}, after {letter.deaths} deaths without a page in between"
     yield "Last error", letter.last_error
     yield "Pages", f"{letter.pages:,} were open and failed with it"
     yield "History", f"gossamer job history {job} --site {letter.host}"

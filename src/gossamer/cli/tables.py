@@ -1,4 +1,4 @@
-"""Tables for a terminal: one line a row, whatever its width. What is cut here is whole in the export."""
+"""Tables for a terminal: one line a row, cut to the terminal's width. Exports contain the whole texts."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,7 +16,7 @@ Cells = Sequence[Sequence[str]]
 
 
 class Printer(Console):
-    """Prints no control characters but its own, whoever wrote what is shown."""
+    """A console that prints no control characters from the texts it shows."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for text, style, control in super().render(renderable, options):
@@ -24,7 +24,7 @@ class Printer(Console):
 
 
 def width() -> int:
-    """Piped output has no width to fit into: lines are kept whole for whoever reads them."""
+    """The width of the terminal; 200 columns for piped output, which must not be cut."""
     console = Console()
     return console.width if console.is_terminal else 200
 
@@ -34,12 +34,12 @@ def show(what: RenderableType) -> None:
 
 
 def plain(titles: Sequence[str], cells: Cells, right: Sequence[str] = ()) -> Table:
-    """Columns as wide as they need to be, up to 60."""
+    """A table with columns as wide as needed, up to 60."""
     return table(titles, cells, fit(titles, cells, [60] * len(titles), list(map(len, titles)), width()), right)
 
 
 def fit(titles: Sequence[str], cells: Cells, most: Sequence[int], least: Sequence[int], room: int) -> list[int]:
-    """The width of each column: what it needs up to its most; of a column too many, the widest give way first."""
+    """The width of each column: as needed up to its maximum; if all do not fit, the widest shrink first."""
     widths = [
         min(cap, max(len(title), *(cell_len(line[at]) for line in cells)))
         for at, (title, cap) in enumerate(zip(titles, most, strict=True))

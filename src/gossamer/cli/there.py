@@ -1,4 +1,4 @@
-"""A home behind a server: the same questions go to it as JSON, and what is to be done is done by its own endpoints."""
+"""A home behind a server: questions go to it as JSON, actions to its API."""
 
 import asyncio
 import signal
@@ -11,9 +11,9 @@ from uuid import UUID
 from gossamer import __version__
 from gossamer.cli import formatting
 from gossamer.cli.lazy import lazy_module
-from gossamer.cli.login import explained, open_client
+from gossamer.cli.login import command_error, open_client
 from gossamer.cli.screen import Screen
-from gossamer.cli.servers import Login, tell
+from gossamer.cli.servers import Login, print_server
 from gossamer.client import AsyncClient, ClientError, ServerError, TooManyRequests, Unreachable
 from gossamer.client.answers import Export
 from gossamer.errors import GossamerError, UserError
@@ -42,23 +42,22 @@ else:
     traces = lazy_module("gossamer.cli.traces")
 
 P = ParamSpec("P")
-
 T = TypeVar("T")
 
 
 @asynccontextmanager
 async def open_home(login: Login, settings: Settings) -> AsyncIterator["RemoteHome"]:
-    """The home behind a server. Errors of the client are raised as commands print them."""
-    tell(login)
+    """Open the home behind a server. Errors of the client are raised as commands print them."""
+    print_server(login)
     async with open_client(login, settings) as client:
         try:
             yield RemoteHome(client)
         except ClientError as error:
-            raise explained(error, login) from error
+            raise command_error(error, login) from error
 
 
 class RemoteHome:
-    pace = 1.0  # a key may ask some hundred times a minute, and several may watch with it
+    pace = 1.0  # a key is limited to some hundred requests a minute, and several people may watch with it
     is_here = False
 
     def __init__(self, client: AsyncClient) -> None:
@@ -67,7 +66,7 @@ class RemoteHome:
     async def ask(
         self, question: Callable[Concatenate[View, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        # The view stands on the other side.
+        # The server adds the view.
         given = signature(question).bind(None, *args, **kwargs).arguments
         _, *named = given.items()
         said = await self.client.ask(question.__name__, {name: pack(value) for name, value in named})
@@ -86,7 +85,7 @@ class RemoteHome:
         return f"{self.client.url}{link}" if link and link.startswith("/") else link
 
     def check(self) -> None:
-        """What workers need is a matter of the server."""
+        """Nothing to check: settings of workers are the server's."""
 
     async def foresee(
         self, walk: Walk, targets: Sequence[Target], probe: int | None, *, quiet: bool
@@ -97,14 +96,14 @@ class RemoteHome:
         return await self.ask(foreseen, walk, [target.given for target in targets], probed)
 
     async def submit(self, request: JobRequest) -> Submitted:
-        # One that may turn out to be another spelling goes as it was written: the server knows the others.
+        # An address with several spellings is sent as given: the server works out the others.
         urls = [
             target.given if len(target.entries) > 1 else page for target in request.targets for page in target.pages
         ]
         made = await self.client.submit(
             request.recipe,
             request.name,
-            # Said aloud: a server that is told nothing asks a provider where it has one.
+            # Explicit, because the server's default may use a paid provider.
             params={"mode": Mode.FREE_ONLY, **pack(request.params)},
             domains=() if urls else [target.given for target in request.targets],
             urls=urls,
@@ -139,7 +138,7 @@ class RemoteHome:
         return await RemoteFollower(self, job_id, screen).follow()
 
     async def let_work(self, processes: int | None) -> None:
-        """The server does."""
+        """Nothing to do: the server works jobs."""
 
     async def let_rest(self) -> bool:
         return False
@@ -148,7 +147,7 @@ class RemoteHome:
         return [UUID(one.id) for one in await self._order(job, orders)]
 
     async def _order(self, job: Job, orders: Sequence[Order]) -> list[Export]:
-        first = orders[0]  # they differ by their format only
+        first = orders[0]  # the orders differ only in format
         return await self.client.export(
             job.id,
             type=first.table.name,
@@ -165,7 +164,7 @@ class RemoteHome:
         )
 
     def let_files_be_made(self) -> None:
-        """The server does."""
+        """Nothing to do: the server makes files."""
 
     async def wait_for_files(self, job: Job, ids: Sequence[UUID]) -> None:
         for one in ids:
@@ -177,7 +176,7 @@ class RemoteHome:
         return sum(one.id in was_open and one.state == "cancelled" for one in now)
 
     async def write(self, order: Order, told: Callable[[int], None]) -> AsyncIterator[bytes]:
-        """Have the file made there, and fetch it."""
+        """Have the server make the file, and download it."""
         (ordered,) = await self._order(order.job, [order])
         made = await self.client.wait_for_export(order.job.id, ordered.id)
         if made.state != "done":
@@ -199,7 +198,7 @@ class RemoteHome:
 
 
 def _limits(cap: Cap) -> dict[str, int | float]:
-    """As the server takes them; those that are not named are left as they are."""
+    """Limits in the units of the API; those not given are left out and stay as they are."""
     named = {
         "max_credits": cap.credits,
         "max_usd": None if cap.micros is None else cap.micros / MICROS,
@@ -213,7 +212,7 @@ _PATIENCE = 600.0  # seconds for which a server that does not answer is waited f
 
 
 class RemoteFollower:
-    """As with a job that is worked here, the first Ctrl-C pauses it. The second one leaves."""
+    """Shows a job that a server works. The first Ctrl-C pauses it, the second one leaves."""
 
     def __init__(self, home: "RemoteHome", job_id: UUID, screen: Screen) -> None:
         self._home = home
@@ -249,14 +248,14 @@ class RemoteFollower:
                 return now.job
             if self._interrupts and not asked:
                 asked = True
-                with suppress(ClientError):  # it ended or was paused in this very moment: the next look shows it
+                with suppress(ClientError):  # it has just ended or been paused: the next look shows it
                     await self._home.pause(now.job)
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._home.pace):
                     await self._left.wait()
 
     async def _look(self) -> Standing:
-        """How it stands. A server that does not answer is waited for: the job goes on without us."""
+        """The present state. Waits for a server that does not answer, since the job goes on without us."""
         loop = asyncio.get_running_loop()
         until = loop.time() + _PATIENCE
         while True:
@@ -276,7 +275,7 @@ class RemoteFollower:
 
     def _note(self, now: Standing) -> str:
         if now.job.state is JobState.PAUSING:
-            note = f"{now.job.reason} Pausing... {formatting.finishing(now.busy, now.paid)}. ".lstrip()
+            note = f"{now.job.reason} Pausing... {formatting.work_in_progress(now.busy, now.paid)}. ".lstrip()
             return note + "Ctrl-C leaves; nothing is lost either way."
         if now.job.state is JobState.PENDING:
             return now.job.reason or "It waits for another job of the account to end."

@@ -1,4 +1,4 @@
-"""`gossamer job forget`: what is stored about a page or a domain, here or on a server, and its removal."""
+"""`gossamer job forget`: find and remove what is stored about a page or a domain, here or on a server."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,27 +22,27 @@ from gossamer.work.mentioned import domain_named, page_named
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What one job has stored about a page or a domain."""
+    """Counts of the rows one job has stored about a page or a domain."""
 
     job_id: UUID
     name: str
     pages: int
     records: int
-    mentions: int  # rows that only name it
+    mentions: int  # other rows that mention it
 
 
 class Traces(Protocol):
-    """What is stored about a page or a domain in all jobs, or in one."""
+    """All rows stored about a page or a domain, in all jobs or in one."""
 
     @property
     def found(self) -> Sequence[Trace]: ...
 
     async def refuse_at_work(self) -> None:
-        """Say so, before anybody is asked, where a job is at work in which nothing can be forgotten."""
+        """Refuse, before the user is asked, if one of the jobs is running."""
         ...
 
     async def remove(self) -> tuple[bool, int]:
-        """For good: whether there was anything, and how many files are left for later."""
+        """Remove it for good. Returns whether there was anything, and the number of files that remain for later."""
         ...
 
 
@@ -57,7 +57,7 @@ async def find_traces(app: App, url: str | None, domain: str | None, job: str | 
 
 
 def _kinds(app: App, job: Job) -> tuple[RecordKind, ...]:
-    """What is known of the job's tables: nothing, if it comes from a program that knew another recipe."""
+    """The record kinds of the job's recipe; empty if the recipe is unknown to this version."""
     recipe = app.recipes.get(job.recipe)
     return recipe.kinds if recipe else ()
 
@@ -80,7 +80,7 @@ class LocalTraces:
 
 
 async def remove_files(app: App, *of_jobs: Job) -> int:
-    """Files that shall not be had any longer, exported ones and those of single pages; how many are left for later."""
+    """Remove the exported files and page files of jobs. Returns the number of files that remain for later."""
     pages, left = app.page_files(), 0
     for job in of_jobs:
         try:
@@ -98,7 +98,7 @@ class RemoteTraces:
         self.found = [Trace(UUID(one.job_id), one.name, one.pages, one.records, one.mentions) for one in found.jobs]
 
     async def refuse_at_work(self) -> None:
-        """The server refuses it, before anything is removed."""
+        """Nothing to do: the server refuses before it removes anything."""
 
     async def remove(self) -> tuple[bool, int]:
         done = await self._client.forget(url=self._url, domain=self._domain, job=self._job)

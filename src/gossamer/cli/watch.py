@@ -1,4 +1,4 @@
-"""Watching a job to its end from anywhere, without a hand in it."""
+"""`gossamer job watch`: show a job to its end without working it."""
 
 import asyncio
 import signal
@@ -18,23 +18,22 @@ from gossamer.questions import jobs
 from gossamer.questions.jobs import Standing
 from gossamer.questions.status import ended
 
-# A runner in the background takes a moment to come up, and another one to take over.
+# Seconds that a background runner may take to start, or another one to take over.
 _PATIENCE = 3.0
 
-# What changes without anything having happened.
+# Fields that change although nothing has happened.
 _PASSING = ("domains_per_hour", "pages_per_minute", "eta_seconds", "eta_is_least", "last_activity")
-
 _AT_REST = OVER | {JobState.PAUSED, JobState.PENDING}
 
 
 async def watch_job(home: Home, text: str, *, as_json: bool) -> int:
-    """Show a job until it is over, stands still or is left; then say which."""
+    """Show a job until it is over, stands still or the user leaves, and print which."""
     job = await home.ask(jobs.find, text)
-    return await Onlooker(home, job.id, as_json=as_json).watch()
+    return await Watcher(home, job.id, as_json=as_json).watch()
 
 
-class Onlooker:
-    """Looks at rows and at nothing else."""
+class Watcher:
+    """Shows a job by reading its rows, and changes nothing."""
 
     def __init__(self, home: Home, job_id: UUID, *, as_json: bool) -> None:
         self._home = home
@@ -42,7 +41,7 @@ class Onlooker:
         self._as_json = as_json
         self._screen = choose_screen(quiet=as_json)
         self._leave = asyncio.Event()
-        self._told: dict[str, Any] = {}
+        self._printed: dict[str, Any] = {}
 
     async def watch(self) -> int:
         loop = asyncio.get_running_loop()
@@ -51,14 +50,14 @@ class Onlooker:
             loop.add_signal_handler(name, self._leave.set)
         try:
             with self._screen:
-                now = await self._look_on()
+                now = await self._wait_for_end()
         finally:
             for name in ways_out:
                 loop.remove_signal_handler(name)
-        await self._say_last_words(now)
+        await self._print_ending(now)
         return report.exit_code(now.job)
 
-    async def _look_on(self) -> Standing:
+    async def _wait_for_end(self) -> Standing:
         alone_since: float | None = None
         while True:
             now = await self._home.ask(jobs.standing, str(self._job_id))
@@ -76,31 +75,31 @@ class Onlooker:
 
     def _show(self, now: Standing) -> None:
         if self._as_json:
-            # Nobody there yet is not nobody there.
-            self._tell(now.job, now.progress, now.runner or 0)
+            # A runner may still be starting, so none is reported as missing yet.
+            self._print_change(now.job, now.progress, now.runner or 0)
             return
         note = now.job.reason
         if now.job.state is JobState.PAUSING:
-            note = f"Pausing... {formatting.finishing(now.busy, now.paid)}"
+            note = f"Pausing... {formatting.work_in_progress(now.busy, now.paid)}"
         self._screen.show(now.job, now.progress, note or "Only watching: Ctrl-C leaves, the job goes on.")
 
-    def _tell(self, job: Job, progress: Progress, runner: int | None) -> None:
-        """One line, if it says anything new."""
+    def _print_change(self, job: Job, progress: Progress, runner: int | None) -> None:
+        """Print one line of JSON if anything has changed."""
         told = report.as_json(job, progress, runner)
         lasting = {name: value for name, value in told.items() if name not in _PASSING}
-        if lasting != self._told:
-            self._told = lasting
+        if lasting != self._printed:
+            self._printed = lasting
             typer.echo(formatting.json_text(told))
 
-    async def _say_last_words(self, now: Standing) -> None:
+    async def _print_ending(self, now: Standing) -> None:
         if self._as_json:
-            self._tell(now.job, now.progress, now.runner)
+            self._print_change(now.job, now.progress, now.runner)
             return
         if now.job.state in _AT_REST - {JobState.PENDING}:
             found = await self._home.ask(ended, str(self._job_id))
             said, read_with = costs.ending_lines(found.costs), costs.method_lines(found.costs.bill, tables.width())
-            lines = report.ending(now.job, now.progress, found.reasons, costs=said, methods=read_with)
+            lines = report.ending_lines(now.job, now.progress, found.reasons, costs=said, methods=read_with)
         else:
-            lines = report.left(now.job, now.progress, now.runner)
+            lines = report.unfinished_lines(now.job, now.progress, now.runner)
         for line in lines:
             say(line)

@@ -1,4 +1,4 @@
-"""`gossamer webhook`: webhooks and what was sent to them."""
+"""`gossamer webhook`: manage webhooks, and list and resend their messages."""
 
 import asyncio
 from datetime import timedelta
@@ -42,7 +42,9 @@ def _health(endpoint: Endpoint) -> str:
         return endpoint.reason
     if endpoint.failing_since is None:
         return "well"
-    return f"{formatting.several(endpoint.failures, 'failure')} since {formatting.moment(endpoint.failing_since)[:19]}"
+    return (
+        f"{formatting.plural(endpoint.failures, 'failure')} since {formatting.local_time(endpoint.failing_since)[:19]}"
+    )
 
 
 async def show_deliveries(home: Home, endpoint: str, state: str, limit: int, *, as_json: bool) -> int:
@@ -58,7 +60,7 @@ async def show_deliveries(home: Home, endpoint: str, state: str, limit: int, *, 
         table.add_column(title, no_wrap=title != "What came back", overflow="fold")
     for one in found:
         cells = (short(one.id), short(one.endpoint_id), str(one.type), str(one.state))
-        table.add_row(*cells, formatting.moment(one.created_at)[:19], str(len(one.attempts)), Text(outcome(one)))
+        table.add_row(*cells, formatting.local_time(one.created_at)[:19], str(len(one.attempts)), Text(outcome(one)))
     tables.show(table)
     return 0
 
@@ -72,14 +74,14 @@ def _state(text: str) -> DeliveryState:
 
 
 def outcome(one: Delivery) -> str:
-    """Of the last try, and what follows."""
+    """The result of the last try, and what follows."""
     if not one.attempts:
         return "waits to be sent" if one.state is DeliveryState.PENDING else "was not sent"
     last = one.attempts[-1]
     said = last.error or f"HTTP {last.status}"
     told = f"{said} in {formatting.seconds(last.milliseconds)}"
     if one.state is DeliveryState.PENDING:
-        return f"{told}; again at {formatting.moment(one.due_at)[:19]}"
+        return f"{told}; again at {formatting.local_time(one.due_at)[:19]}"
     return f"{told}; given up" if one.state is DeliveryState.FAILED else told
 
 
@@ -90,8 +92,8 @@ def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
         "events": sorted(endpoint.events),
         "state": endpoint.state,
         "reason": endpoint.reason,
-        "created_at": formatting.stamp(endpoint.created_at),
-        "failing_since": formatting.stamp(endpoint.failing_since),
+        "created_at": formatting.timestamp(endpoint.created_at),
+        "failing_since": formatting.timestamp(endpoint.failing_since),
         "failures": endpoint.failures,
     }
 
@@ -104,12 +106,12 @@ def delivery_json(one: Delivery) -> dict[str, Any]:
         "type": one.type,
         "job": str(one.job_id) if one.job_id else None,
         "state": one.state,
-        "created_at": formatting.stamp(one.created_at),
-        "due_at": formatting.stamp(one.due_at) if one.state is DeliveryState.PENDING else None,
-        "delivered_at": formatting.stamp(one.delivered_at),
+        "created_at": formatting.timestamp(one.created_at),
+        "due_at": formatting.timestamp(one.due_at) if one.state is DeliveryState.PENDING else None,
+        "delivered_at": formatting.timestamp(one.delivered_at),
         "attempts": [
             {
-                "at": formatting.stamp(tried.at),
+                "at": formatting.timestamp(tried.at),
                 "http_status": tried.status,
                 "took_ms": tried.milliseconds,
                 "error": tried.error,
@@ -119,8 +121,7 @@ def delivery_json(one: Delivery) -> dict[str, Any]:
     }
 
 
-_WAIT = 30.0  # seconds for one message, of which somebody else may be sending the one before
-
+_WAIT = 30.0  # seconds to wait for one message; another process may be sending the one before
 _SAVE_IT = "Keep the secret: it is not shown again. The receiver checks every message with it."
 
 
@@ -142,7 +143,7 @@ async def rotate_secret(home: Home, text: str, overlap: str, *, as_json: bool) -
         time = parse_duration(overlap)
     except ValueError:
         raise UserError("usage", f"--overlap {overlap!r} is no time.", hint="Give something like 24h or 2d.") from None
-    assert isinstance(time, timedelta)  # noqa: S101 - of a text it makes nothing else
+    assert isinstance(time, timedelta)  # noqa: S101 - a text gives nothing else
     made = await home.ask(webhooks.rotate_hook, text, round(time.total_seconds()))
     if as_json:
         say_json({**endpoint_json(made.endpoint), "secret": made.secret})
@@ -164,7 +165,7 @@ async def replay_one(home: Home, text: str, *, as_json: bool) -> int:
 
 
 async def _sent(home: Home, message: Delivery, *, as_json: bool) -> int:
-    """Now, by us or by whoever is faster; 0 if it has arrived."""
+    """Wait until the message was tried, by this process or another. Exit code 0 if it has arrived."""
     tries = len(message.attempts)
     until = asyncio.get_running_loop().time() + _WAIT
     while len(message.attempts) == tries and asyncio.get_running_loop().time() < until:
@@ -185,7 +186,7 @@ async def replay_failed(home: Home, text: str, *, as_json: bool) -> int:
         say_json({"replayed": again.messages})
         return 0
     nobody = "" if again.is_worked else "Nobody works here now: send them with 'gossamer webhook send'."
-    say(f"{formatting.several(again.messages, 'message')} will be sent once more. {nobody}".rstrip())
+    say(f"{formatting.plural(again.messages, 'message')} will be sent once more. {nobody}".rstrip())
     return 0
 
 
@@ -194,7 +195,7 @@ async def send_due(home: Home, *, as_json: bool) -> int:
     if as_json:
         say_json({"tried": sent.tried, "waiting": sent.waiting})
     else:
-        say(f"{formatting.several(sent.tried, 'message')} sent, {sent.waiting:,} waiting for another try.")
+        say(f"{formatting.plural(sent.tried, 'message')} sent, {sent.waiting:,} waiting for another try.")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`gossamer worker`: the processes by which this machine works for a cluster."""
+"""`gossamer worker`: run the processes by which this machine works for a cluster."""
 
 import asyncio
 import signal
@@ -27,7 +27,7 @@ def run_worker(lanes: str | None, concurrency: int, processes: int) -> None:
     async def whole() -> None:
         stop = asyncio.Event()
         async with open_instance(settings, dealt, processes) as instance:
-            # Not before: what waits for its database has nothing to end in order.
+            # Not before: while the process waits for its database, there is nothing to shut down in order.
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, stop.set)

@@ -1,1 +1,1 @@
-"""What can be typed: `table` lists every command, the other modules declare their options and help."""
+"""Declarations of all commands: `table` lists them, the other modules have their options and help."""

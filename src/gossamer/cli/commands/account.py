@@ -31,7 +31,6 @@ def create(
     \b
         gossamer account create acme --name "Acme Inc."
     """
-
     runtime.run_here(lambda app: accounts.create_account(app, account, name or account, as_json=as_json))
 
 
@@ -44,7 +43,6 @@ def list_accounts(as_json: bool = JSON) -> None:
     \b
         gossamer account list
     """
-
     runtime.run_here(lambda app: accounts.show_accounts(app, as_json=as_json))
 
 
@@ -74,7 +72,6 @@ def set_limits(
 
         gossamer account set acme --close
     """
-
     limits = {"credits": quota, "running_jobs": running, "queued_jobs": queued}
     runtime.run_here(lambda app: accounts.change_account(app, account, limits, closed=closed, as_json=as_json))
 
@@ -93,7 +90,6 @@ def add_user(
     \b
         gossamer account add-user acme --email ann@acme.com --scope admin
     """
-
     runtime.run_here(lambda app: accounts.create_user(app, account, email, right, as_json=as_json))
 
 
@@ -108,5 +104,4 @@ def set_password(
     \b
         gossamer account set-password --email ann@acme.com
     """
-
     runtime.run_here(lambda app: accounts.change_password(app, email, as_json=as_json))

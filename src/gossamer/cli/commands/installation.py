@@ -35,7 +35,6 @@ def run_doctor(as_json: bool = JSON) -> None:
     \b
         gossamer doctor
     """
-
     examine.show_health(as_json=as_json)
 
 
@@ -57,7 +56,6 @@ def completion(
 
     It is for the name under which the program was called: 'backlink-prospector completion bash' is for that name.
     """
-
     if shell not in SHELLS:
         raise UserError("usage.shell", f"There is no completion for {shell!r}.", hint=f"Choose {', '.join(SHELLS)}.")
     name = Path(sys.argv[0]).name
@@ -75,7 +73,6 @@ def upgrade(as_json: bool = JSON) -> None:
     \b
         GOSSAMER_DATABASE_URL=postgresql://me@host/gossamer gossamer db upgrade
     """
-
     backup.upgrade_here(as_json=as_json)
 
 
@@ -92,7 +89,6 @@ def print_roles(
     \b
         gossamer db roles | psql --single-transaction gossamer
     """
-
     runtime.say(roles.roles_sql(owner, worker, schema).rstrip())
 
 
@@ -109,7 +105,6 @@ def back_up(
     \b
         gossamer db backup gossamer-monday.db
     """
-
     backup.back_up_here(file, force=force, as_json=as_json)
 
 
@@ -126,5 +121,4 @@ def restore(
     \b
         gossamer db restore gossamer-monday.db
     """
-
     backup.restore_here(file, yes=yes, as_json=as_json)

@@ -132,7 +132,6 @@ def run(
     Where it may cost something, an estimate is shown first. Ctrl-C pauses; 'gossamer job resume ID' goes on exactly
     there.
     """
-
     params = {
         "client_domains": client_domain or [],
         "competitor_domains": competitor_domain or [],
@@ -146,9 +145,9 @@ def run(
         **({"plurals": True} if plurals else {}),
         **({} if snippet is None else {"snippet": snippet}),
     }
-    request = job_run.Request(
+    request = job_run.RunOptions(
         name,
-        job_run.Lists(
+        job_run.InputLists(
             domains,
             domain or (),
             exclude_domains,
@@ -202,10 +201,9 @@ def estimate(
 
         gossamer job estimate --domains domains.csv --probe 50
     """
-
     params = {"max_pages_per_domain": max_pages_per_domain, "top_pages": top_pages}
     cap = limits.cap_of(max_credits, max_usd, None, None)
-    lists = job_run.Lists(domains, domain or (), exclude_domains, skip_invalid=skip_invalid)
+    lists = job_run.InputLists(domains, domain or (), exclude_domains, skip_invalid=skip_invalid)
     runtime.run(lambda home: job_run.show_estimate(home, params, lists, cap, probe, mode, ladder, as_json=as_json))
 
 
@@ -224,7 +222,6 @@ def start(
     \b
         gossamer job start 3f9a2c71
     """
-
     runtime.run(
         lambda home: job_control.start_job(home, job, processes=processes, detach=detach, as_json=as_json, yes=yes)
     )
@@ -241,7 +238,6 @@ def pause(job: str = JOB, no_wait: bool = NO_WAIT, as_json: bool = JSON) -> None
 
         gossamer job pause 3f9a2c71 --no-wait
     """
-
     runtime.run(lambda home: job_control.pause_job(home, job, wait=not no_wait, as_json=as_json))
 
 
@@ -268,7 +264,6 @@ def resume(
 
         gossamer job resume --all --detach
     """
-
     cap = limits.cap_of(max_credits, max_usd, max_mb, max_residential_mb)
     if (job is None) != everything:
         raise UserError("usage", "Give one job id, or --all.", hint="See 'gossamer job list' for the ids.")
@@ -294,7 +289,6 @@ def cancel(job: str = JOB, no_wait: bool = NO_WAIT, as_json: bool = JSON) -> Non
 
         gossamer job cancel 3f9a2c71 --no-wait
     """
-
     runtime.run(lambda home: job_control.cancel_job(home, job, wait=not no_wait, as_json=as_json))
 
 
@@ -311,7 +305,6 @@ def retry_failed(
     \b
         gossamer job retry-failed 3f9a2c71
     """
-
     runtime.run(lambda home: job_control.retry_job(home, job, processes=processes, detach=detach, as_json=as_json))
 
 
@@ -365,7 +358,6 @@ def rename(
     \b
         gossamer job rename 3f9a2c71 "Acme Q1, second round"
     """
-
     runtime.run(lambda home: job_control.rename_job(home, job, name, as_json=as_json))
 
 
@@ -378,7 +370,6 @@ def delete(job: str = JOB, yes: bool = DELETE_YES, as_json: bool = JSON) -> None
     \b
         gossamer job delete 3f9a2c71
     """
-
     runtime.run(lambda home: retention.delete_results(home, job, yes=yes, as_json=as_json))
 
 
@@ -402,7 +393,6 @@ def forget(
 
         gossamer job forget --domain shop.example --yes
     """
-
     if (url is None) == (domain is None):
         raise UserError("usage", "Give one --url, or one --domain.", hint="See 'gossamer job forget --help'.")
     runtime.run(

@@ -52,7 +52,6 @@ def explain(
 
         gossamer explain shop.example/about --job 3f9a2c71 --json
     """
-
     runtime.run(lambda home: history.show_explanation(home, url, job, as_json=as_json))
 
 
@@ -80,7 +79,6 @@ def list_jobs(
 
         gossamer job list --recipe scrape --state failed
     """
-
     runtime.run(
         lambda home: job_show.show_list(
             home, limit, archived=include_archived, recipe=recipe, state=state, name=name, as_json=as_json
@@ -97,7 +95,6 @@ def status(job: str = JOB, as_json: bool = JSON) -> None:
     \b
         gossamer job status 3f9a2c71
     """
-
     runtime.run(lambda home: job_show.show_status(home, job, as_json=as_json))
 
 
@@ -115,7 +112,6 @@ def job_watch(
     \b
         gossamer job watch 3f9a2c71
     """
-
     runtime.run(lambda home: watch.watch_job(home, job, as_json=as_json))
 
 
@@ -137,7 +133,6 @@ def list_sites(
 
         gossamer job sites 3f9a2c71 --state failed --limit 1000
     """
-
     runtime.run(lambda home: job_show.show_sites(home, job, state, limit, as_json=as_json))
 
 
@@ -160,7 +155,6 @@ def list_pages(
 
         gossamer job pages 3f9a2c71 --site shop.example --limit 1000
     """
-
     runtime.run(lambda home: job_show.show_pages(home, job, state, site, limit, as_json=as_json))
 
 
@@ -196,7 +190,6 @@ def results(
 
         gossamer job results 3f9a2c71 --keyword "crm software" --verdict unlinked
     """
-
     wanted = conditions.Conditions(
         domain, {"keyword": keyword, "verdict": verdict}, ("verdict",) if unlinked_only else ()
     )
@@ -229,8 +222,7 @@ def summary(
 
         gossamer job summary 3f9a2c71 --html report.html
     """
-
-    title, client = export.a_line("--title", title), export.a_line("--client", client)
+    title, client = export.single_line("--title", title), export.single_line("--client", client)
     if (title or client) and html is None:
         raise UserError("usage", "--title and --client are about the page of --html.", hint="Give --html FILE as well.")
 
@@ -271,7 +263,6 @@ def errors(
 
         gossamer job errors 3f9a2c71 --by-hand --output by_hand.csv
     """
-
     runtime.run(lambda home: job_results.show_errors(home, job, limit, form, output, by_hand=by_hand, as_json=as_json))
 
 
@@ -295,7 +286,6 @@ def job_history(
 
         gossamer job history 3f9a2c71 --site shop.example --limit 1000
     """
-
     runtime.run(lambda home: history.show_history(home, job, site, limit, as_json=as_json))
 
 
@@ -320,7 +310,6 @@ def cost_report(
 
         gossamer job cost-report 3f9a2c71 --output cost_report.csv
     """
-
     runtime.run(lambda home: spending.show_cost_report(home, job, limit, form, output, as_json=as_json))
 
 
@@ -339,7 +328,6 @@ def politeness(
     \b
         gossamer job politeness 3f9a2c71
     """
-
     runtime.run(lambda home: job_audit.show_politeness(home, job, limit, as_json=as_json))
 
 
@@ -354,7 +342,6 @@ def audit(job: str = JOB, as_json: bool = JSON) -> None:
     \b
         gossamer job audit 3f9a2c71
     """
-
     runtime.run(lambda home: job_audit.show_audit(home, job, as_json=as_json))
 
 
@@ -420,7 +407,6 @@ def job_export(
 
         gossamer job export 3f9a2c71 --type prospects --since-job 81e0b6d4 --exclude-domains suppress.txt
     """
-
     for name, value in {"--format": form, "--columns": columns, "--filter": only, "--since-job": since_job}.items():
         if value is not None and not value.strip(" ,"):
             raise UserError("usage", f"{name} is empty.", hint="Give it a value, or leave it out.")
@@ -430,7 +416,7 @@ def job_export(
         )
     if only and unlinked_only:
         raise UserError("usage", "--unlinked-only is --filter unlinked.", hint="Give one of them.")
-    asking = export.Asking(
+    options = export.ExportOptions(
         kind,
         form,
         tuple(name.strip() for name in (columns or "").split(",") if name.strip()),
@@ -438,12 +424,12 @@ def job_export(
         bom=bom,
         raw=raw,
         costs=not without_costs,
-        title=export.a_line("--title", title),
-        client=export.a_line("--client", client),
+        title=export.single_line("--title", title),
+        client=export.single_line("--client", client),
         since=since_job or "",
         exclude=exclude_domains,
     )
-    runtime.run(lambda home: export.export_files(home, job, asking, output, wait=wait, detach=detach, as_json=as_json))
+    runtime.run(lambda home: export.export_files(home, job, options, output, wait=wait, detach=detach, as_json=as_json))
 
 
 @command("job export-status")
@@ -461,7 +447,6 @@ def export_status(
 
         gossamer job export-status 3f9a2c71 --wait
     """
-
     runtime.run(lambda home: export.show_export_status(home, job, wait=wait, as_json=as_json))
 
 
@@ -474,7 +459,6 @@ def list_exports(job: str = JOB, as_json: bool = JSON) -> None:
     \b
         gossamer job exports 3f9a2c71
     """
-
     runtime.run(lambda home: export.list_files(home, job, as_json=as_json))
 
 
@@ -487,5 +471,4 @@ def export_cancel(job: str = JOB, as_json: bool = JSON) -> None:
     \b
         gossamer job export-cancel 3f9a2c71
     """
-
     runtime.run(lambda home: export.cancel_exports(home, job, as_json=as_json))

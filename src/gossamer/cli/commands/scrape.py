@@ -73,8 +73,7 @@ def scrape_pages(
 
     The exit code is 0 if all pages were read, and 1 if some were not.
     """
-
-    wanted = scrape.Wanted(
+    wanted = scrape.ScrapeOptions(
         tuple(urls or ()),
         file,
         tuple(part for text in formats or () for part in text.split(",") if part.strip()),

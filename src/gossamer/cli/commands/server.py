@@ -90,7 +90,6 @@ def log_in(
 
         gossamer login http://127.0.0.1:8000 --key-file key.txt
     """
-
     login.log_in(url, key_file)
 
 
@@ -103,5 +102,4 @@ def log_out() -> None:
     \b
         gossamer logout
     """
-
     login.log_out()

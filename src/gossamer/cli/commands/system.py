@@ -63,7 +63,6 @@ def show_retention(
 
         gossamer system retention --dry-run
     """
-
     if run and dry_run:
         raise UserError("usage", "Give --run or --dry-run, not both.", hint="See 'gossamer system retention --help'.")
     if run:
@@ -175,7 +174,6 @@ def create_key(
     \b
         gossamer system keys create "nightly import" --account acme --scope submit
     """
-
     runtime.run(lambda home: accounts.make_new_key(home, account, name, right, as_json=as_json))
 
 
@@ -188,7 +186,6 @@ def list_keys(account: str | None = OF, as_json: bool = JSON) -> None:
     \b
         gossamer system keys list --account acme
     """
-
     runtime.run(lambda home: accounts.show_keys(home, account, as_json=as_json))
 
 
@@ -206,7 +203,6 @@ def revoke_key(
     \b
         gossamer system keys revoke 3f9a2c71
     """
-
     runtime.run(lambda home: accounts.revoke_one(home, key, as_json=as_json))
 
 

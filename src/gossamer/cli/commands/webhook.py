@@ -35,7 +35,6 @@ def add(
 
         gossamer webhook add https://example.com/hooks --events job.completed,job.failed,export.ready
     """
-
     runtime.run(lambda home: webhooks.add_endpoint(home, url, events, as_json=as_json))
 
 
@@ -48,7 +47,6 @@ def list_endpoints(as_json: bool = JSON) -> None:
     \b
         gossamer webhook list
     """
-
     runtime.run(lambda home: webhooks.show_endpoints(home, as_json=as_json))
 
 
@@ -61,7 +59,6 @@ def try_endpoint(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
     \b
         gossamer webhook test 3f9a2c71
     """
-
     runtime.run(lambda home: webhooks.send_test(home, endpoint, as_json=as_json))
 
 
@@ -81,7 +78,6 @@ def deliveries(
 
         gossamer webhook deliveries 3f9a2c71 --state failed
     """
-
     runtime.run(lambda home: webhooks.show_deliveries(home, endpoint, state, limit, as_json=as_json))
 
 
@@ -104,7 +100,6 @@ def replay(
 
         gossamer webhook replay --failed 3f9a2c71
     """
-
     if bool(delivery) == bool(failed):
         raise UserError(
             "usage", "Give one message, or a webhook with --failed.", hint="See 'gossamer webhook replay --help'."
@@ -122,7 +117,6 @@ def send(as_json: bool = JSON) -> None:
     \b
         gossamer webhook send
     """
-
     runtime.run(lambda home: webhooks.send_due(home, as_json=as_json))
 
 
@@ -139,7 +133,6 @@ def rotate(
     \b
         gossamer webhook rotate 3f9a2c71 --overlap 2d
     """
-
     runtime.run(lambda home: webhooks.rotate_secret(home, endpoint, overlap, as_json=as_json))
 
 
@@ -152,7 +145,6 @@ def enable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
     \b
         gossamer webhook enable 3f9a2c71
     """
-
     runtime.run(lambda home: webhooks.switch(home, endpoint, on=True, as_json=as_json))
 
 
@@ -165,7 +157,6 @@ def disable(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
     \b
         gossamer webhook disable 3f9a2c71
     """
-
     runtime.run(lambda home: webhooks.switch(home, endpoint, on=False, as_json=as_json))
 
 
@@ -178,5 +169,4 @@ def remove(endpoint: str = ENDPOINT, as_json: bool = JSON) -> None:
     \b
         gossamer webhook remove 3f9a2c71
     """
-
     runtime.run(lambda home: webhooks.remove_endpoint(home, endpoint, as_json=as_json))

@@ -1,4 +1,4 @@
-"""The database, who works it, and what in its rows waits for a person."""
+"""Check the database, which process works it, and what in it needs a person's attention."""
 
 import asyncio
 import os
@@ -17,17 +17,11 @@ from gossamer.store import workers
 from gossamer.work.home import HomeLock
 
 _PATIENCE = 15.0  # seconds for a server to answer all questions
-
 _CHECK_TIME = timedelta(seconds=5)  # for SQLite to look through its file
-
 _LARGEST_LOG = 512_000_000  # bytes
-
 _CLOCKS_APART = timedelta(seconds=2)
-
 _STEPPED_BACK = timedelta(seconds=5)
-
 _OLDEST_SERVER = 14
-
 _NEARLY_ALL = 0.8  # of a server's connections
 
 _Open = SqliteDatabase | PostgresDatabase
@@ -49,7 +43,7 @@ async def check_database(settings: Settings) -> list[Finding]:
 
 
 def next_step(settings: Settings) -> str:
-    """What to do where the database could not be looked at and does not say it itself."""
+    """The next step if the database could not be examined and its error names none."""
     url = database_url(settings)
     if url.startswith("sqlite:"):
         return f"See that {Path(shown(url)).parent} and all files in it can be written by you."
@@ -59,7 +53,7 @@ def next_step(settings: Settings) -> str:
 def _unmade(settings: Settings, path: Path) -> Finding:
     if not settings.database_url:
         return ok("database", f"{path} is made by the first job.")
-    # Somebody has written the path, and a slip of the pen looks as if all jobs were lost.
+    # The path comes from a setting, and with a typing error all jobs would seem lost.
     what = "" if path.parent.is_dir() else f", nor a folder {path.absolute().parent}"
     said = f"GOSSAMER_DATABASE_URL names {path.absolute()}: there is no such file{what}."
     return warn("database", said, "Correct it if there should be jobs. If not, the first job makes it.")
@@ -140,10 +134,10 @@ async def _times(database: _Open) -> Finding:
 
 
 def _runner(settings: Settings, home: str | None, unfinished: int) -> list[Finding]:
-    """`home`: the one that works the database, by its rows."""
+    """The finding about the runner; `home` is the one working the database according to its rows."""
     process = HomeLock(settings.home).holder()
     if process is None and home == _own_name(settings.home):
-        home = None  # a runner that was killed leaves its row behind for a while, and never the lock
+        home = None  # a killed runner leaves its row behind for a while, but never the lock
     if process is None and home is None and unfinished:
         said = f"Stopped, no worker: {unfinished:,} job{'' if unfinished == 1 else 's'} should be running."
         return [warn("runner", said, "Go on with them: 'gossamer job resume --all'.")]
@@ -157,7 +151,7 @@ def _runner(settings: Settings, home: str | None, unfinished: int) -> list[Findi
 
 
 def _own_name(home: Path) -> str | None:
-    """Only read: a home without a name gets none by being looked at."""
+    """The home's name, only read: looking at a home must not give it a name."""
     try:
         return (home / "name").read_text().strip()
     except OSError:
@@ -170,7 +164,7 @@ def _lives(process: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True  # somebody else's
+        return True  # the process of another user
     return True
 
 

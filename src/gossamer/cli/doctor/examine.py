@@ -1,4 +1,4 @@
-"""All looks in a row. Whatever goes wrong in one of them is what it has found: the others still come."""
+"""Run all checks of `gossamer doctor` and print what they found. An error in one check is its finding."""
 
 import asyncio
 from collections import Counter
@@ -17,7 +17,7 @@ Check = Callable[[Settings], Awaitable[list[Finding]]]
 
 NextStep = str | Callable[[Settings], str]
 
-# What it is about, who looks, and the next step where the trouble itself names none.
+# The name of a check, its function, and the next step for errors that name none.
 _CHECKS: tuple[tuple[str, Check, NextStep], ...] = (
     ("version", machine.check_version, ""),
     ("home", machine.check_home, "Point GOSSAMER_HOME at a folder of your own."),
@@ -35,7 +35,7 @@ _CHECKS: tuple[tuple[str, Check, NextStep], ...] = (
     ("providers", services.check_providers, "Check the settings of the provider."),
 )
 
-_WIDTH = 14  # columns for what it is about
+_WIDTH = 14  # columns for the name of a check
 
 
 def show_health(*, as_json: bool) -> None:
@@ -61,7 +61,7 @@ async def examine() -> list[Finding]:
     try:
         settings, unknown = read_settings()
     except UserError as error:
-        # Without settings nobody knows where to look.
+        # No check can run without settings.
         return [_trouble("settings", error, "Correct it.")]
     findings = [warn("settings", not_a_setting(name), "Correct its name.") for name in unknown]
     findings += [warn("settings", sentence, "Unset it, or leave it.") for sentence in idle_variables(settings)]
@@ -70,7 +70,7 @@ async def examine() -> list[Finding]:
     for name, check, next_step in _CHECKS:
         try:
             findings += await check(settings)
-        except Exception as error:  # noqa: BLE001 - whatever a driver or the system raises is what was looked for
+        except Exception as error:  # noqa: BLE001 - any error of a driver or the system is a finding
             step = next_step if isinstance(next_step, str) else next_step(settings)
             findings.append(_trouble(name, error, step))
     return findings
@@ -80,7 +80,7 @@ def _trouble(name: str, error: Exception, next_step: str) -> Finding:
     if isinstance(error, UserError):
         return fail(name, error.message, error.hint or next_step)
     said = next(iter(str(error).splitlines()), "") or type(error).__name__
-    said = said.removesuffix(" 'gossamer doctor' says more.")  # this is what it says
+    said = said.removesuffix(" 'gossamer doctor' says more.")  # this is the doctor
     return fail(name, said if said.endswith(".") else f"{said}.", next_step or "Report this, please.")
 
 

@@ -1,4 +1,4 @@
-"""What one look has found, and what to do about it."""
+"""The result of one check, and what to do about it."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""The machine and the home folder: clock, limits, disk, permissions, the log."""
+"""Check the machine and the home folder: clock, limits, disk, permissions, log."""
 
 import os
 import platform
@@ -15,12 +15,9 @@ from gossamer.cli.doctor.finding import Finding, fail, ok, warn
 from gossamer.fetch.limits import capacity
 from gossamer.settings import Settings
 
-_NOT_BEFORE = datetime(2026, 1, 1, tzinfo=UTC)  # older than any copy of this program
-
+_NOT_BEFORE = datetime(2026, 1, 1, tzinfo=UTC)  # before the first version of this program
 _MEGABYTE = 1024 * 1024
-
-_PER_PROCESS = 150 * _MEGABYTE  # what a working process needs with all its visits open
-
+_PER_PROCESS = 150 * _MEGABYTE  # memory of a working process at full load
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -34,7 +31,7 @@ async def check_clock(_: Settings) -> list[Finding]:
     if now < _NOT_BEFORE:
         return [fail("clock", f"This machine says it is {now:%Y-%m-%d}.", "Set its clock (timedatectl set-ntp true).")]
     before = time.monotonic()
-    time.sleep(0.01)  # noqa: ASYNC251 - nothing else is going on
+    time.sleep(0.01)  # noqa: ASYNC251 - nothing else runs meanwhile
     if time.monotonic() <= before:
         return [fail("clock", "This machine's clock stands still.", "Restart the machine, or the container.")]
     return [ok("clock", f"It is {now:%Y-%m-%d %H:%M:%S} UTC.")]
@@ -73,7 +70,7 @@ def _memory(settings: Settings) -> list[Finding]:
 
 
 def available_memory(meminfo: Path = Path("/proc/meminfo"), group: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Bytes that may still be used: of the machine, or of the container if that is less; None if nobody says."""
+    """Free memory in bytes, of the container if that has less than the machine; None if unknown."""
     found = []
     try:
         lines = dict(line.partition(":")[::2] for line in meminfo.read_text().splitlines())
@@ -96,13 +93,9 @@ async def check_browser(_: Settings) -> list[Finding]:
 
 
 _COMFORTABLE = 1_000_000_000  # bytes; a large job writes about as much
-
 _GONE_AT_RESTART = frozenset({"tmpfs", "ramfs", "devtmpfs"})
-
 _GONE_WITH_CONTAINER = frozenset({"overlay", "aufs"})
-
 _OVER_NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "ceph", "fuse.glusterfs"})
-
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
@@ -133,7 +126,7 @@ def check_privacy(home: Path) -> Finding:
 
 
 def check_lasting(home: Path, settings: Settings, mounts: Path = _MOUNTS) -> list[Finding]:
-    """Whether what is written there is there tomorrow (nothing to say on systems that do not tell)."""
+    """Warn if the folder's file system does not survive a restart; empty where the system does not tell."""
     kind = filesystem_of(existing(home), mounts)
     if kind in _GONE_AT_RESTART:
         said = f"{home} is in memory ({kind}): all jobs are gone when the machine restarts."
@@ -148,7 +141,7 @@ def check_lasting(home: Path, settings: Settings, mounts: Path = _MOUNTS) -> lis
 
 
 def filesystem_of(path: Path, mounts: Path = _MOUNTS) -> str:
-    """The kind of file system a path is on; "" where the system does not say."""
+    """The type of the file system of a path; empty if the system does not tell."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -161,7 +154,7 @@ def filesystem_of(path: Path, mounts: Path = _MOUNTS) -> str:
         if len(fields) < 5 or not after:
             continue
         point = Path(fields[4].replace("\\040", " "))
-        # The last line of the same length counts: it was mounted over the ones before.
+        # Of several mounts at one point the last one counts.
         if place.is_relative_to(point) and len(point.parts) >= best:
             best, kind = len(point.parts), after.split()[0]
     return kind
@@ -189,5 +182,5 @@ async def check_log(settings: Settings) -> list[Finding]:
 
 
 def existing(path: Path) -> Path:
-    """The path itself, or the nearest folder above it that is there."""
+    """The path itself, or its nearest parent folder that exists."""
     return next(one for one in (path, *path.parents) if one.exists())

@@ -1,4 +1,4 @@
-"""Services the program talks to: Redis, object storage, proxy, name servers, providers."""
+"""Check the services the program uses: Redis, object storage, proxy, name servers, providers."""
 
 import asyncio
 import secrets
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from gossamer.assembly import database_url, object_storage, open_gate, provider_desk, provider_rungs, require_redis
+from gossamer.blobs.seam import BlobsAway, NoSuchBlob
 from gossamer.cli import formatting
 from gossamer.cli.doctor.finding import Finding, fail, ok, warn
 from gossamer.clock import SteadyClock, SystemClock
@@ -33,11 +34,8 @@ async def check_redis(settings: Settings) -> list[Finding]:
     if settings.redis_url is None:
         return [ok("redis", "No Redis is set: this home spaces its requests by itself.")]
     require_redis()
-    from gossamer.gate.redis_health import (
-        Unusable,
-        examine,
-        shown,  # only where there is a server to talk to
-    )
+    # slow to import, and only needed with Redis
+    from gossamer.gate.redis_health import Unusable, examine, shown
 
     url = settings.redis_url.get_secret_value()
     where = shown(url)
@@ -56,12 +54,9 @@ async def check_redis(settings: Settings) -> list[Finding]:
     return found
 
 
-_STORAGE_TIMEOUT = 5.0  # seconds for everything that is asked
-
-_MERCY = 2.0  # to remove what was written, though it could not be read
-
-_FOLDER = "exports/doctor"  # a rule of the bucket that removes old files removes what is left here, too
-
+_STORAGE_TIMEOUT = 5.0  # seconds for all requests together
+_MERCY = 2.0  # seconds to remove the file even if it could not be read
+_FOLDER = "exports/doctor"  # below `exports`, so that a bucket's expiry rule also removes a file left here
 _NEXT = "Check GOSSAMER_STORAGE_URL, GOSSAMER_STORAGE_ENDPOINT, the keys, and what they may do in this bucket."
 
 
@@ -69,8 +64,6 @@ async def check_storage(settings: Settings) -> list[Finding]:
     objects = object_storage(settings)
     if objects is None:
         return [ok("storage", "No object storage is set: files are kept in the home.")]
-    from gossamer.blobs.seam import BlobsAway, NoSuchBlob
-
     where = _without_secrets(settings.storage_url or "")
     began = time.monotonic()
     try:
@@ -89,7 +82,7 @@ async def check_storage(settings: Settings) -> list[Finding]:
 
 
 async def _there_and_back(objects: "ObjectBlobs") -> bool:
-    """Whether a small file that was written is what is read; it is removed again."""
+    """Write, read and remove a small file; True if the content read is the content written."""
     key, body = f"{_FOLDER}/{secrets.token_hex(8)}", secrets.token_bytes(64)
     await objects.put(key, [body])
     try:
@@ -100,20 +93,18 @@ async def _there_and_back(objects: "ObjectBlobs") -> bool:
 
 
 def _without_secrets(url: str) -> str:
-    """The address without what might be secret in it."""
+    """The address without the parts that may be secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
 
 
 _NAME_TIMEOUT = timedelta(seconds=3)
-
 _PORTS = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
-
-_KNOWN_NAME = "example.com"  # kept for such purposes by those who give out names
+_KNOWN_NAME = "example.com"  # reserved for examples by the registry
 
 
 async def check_rules(settings: Settings) -> list[Finding]:
-    """The operator's own files and rules; what is wrong with one is said by whoever reads it for a job."""
+    """Check that the operator's files and rules can be read; their readers raise what is wrong with them."""
     found = []
     if settings.connect_to:
         rules = parse_connect_to(settings.connect_to)
@@ -122,7 +113,7 @@ async def check_rules(settings: Settings) -> list[Finding]:
         NeverVisit(settings.never_visit, SystemClock())
         found.append(ok("rules", f"The never-visit list {settings.never_visit} can be read."))
     if settings.ca_file:
-        from gossamer.fetch.http import read_trust  # the client is large, and few have certificates of their own
+        from gossamer.fetch.http import read_trust  # slow to import, and few have certificates of their own
 
         read_trust(settings.ca_file)
         found.append(ok("rules", f"The certificates in {settings.ca_file} can be read."))
@@ -174,7 +165,7 @@ async def check_providers(settings: Settings) -> list[Finding]:
 
 
 async def _account(settings: Settings, name: str) -> Finding:
-    from gossamer.fetch.providers import Unread  # the client is large, and only needed where there is a provider
+    from gossamer.fetch.providers import Unread  # slow to import, and only needed with a provider
 
     row = providers()[name]
     title, step = row.title, f"Correct {row.access.variable}." if row.access else "Look at its row."
@@ -191,7 +182,7 @@ async def _account(settings: Settings, name: str) -> Finding:
         return ok("providers", f"{title} takes the key.")
     if not account.remaining:
         return warn("providers", f"The credits at {title} are used up.", "Buy some there, or wait for your plan.")
-    return ok("providers", f"{title} takes the key. {formatting.several(account.remaining, 'credit')} left there.")
+    return ok("providers", f"{title} takes the key. {formatting.plural(account.remaining, 'credit')} left there.")
 
 
 def _breaker(name: str, standing: Standing) -> list[Finding]:
@@ -203,7 +194,7 @@ def _breaker(name: str, standing: Standing) -> list[Finding]:
 
 
 async def _standings(settings: Settings, names: list[str]) -> dict[str, Standing]:
-    """What the workers have found; nothing where there is no database yet for them to have written it in."""
+    """The state of the providers' circuit breakers; closed if there is no database yet."""
     url = database_url(settings)
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
         return dict.fromkeys(names, Standing())
@@ -212,7 +203,7 @@ async def _standings(settings: Settings, names: list[str]) -> dict[str, Standing
     try:
         async with open_gate(settings, clock, database) as lights:
             return {name: await lights.breakers.look(f"provider:{name}") for name in names}
-    except Exception:  # noqa: BLE001 - what is wrong with the database stands on a line of its own
+    except Exception:  # noqa: BLE001 - another check reports errors of the database
         return dict.fromkeys(names, Standing())
     finally:
         await database.close()
