@@ -29,6 +29,8 @@ _ESCAPE = re.compile(
     r"%(?<!%%)(?<!%[0-9A-Fa-f]%)"
     r"(2[DEde]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee]|[0-9A-Fa-f][a-f]|[a-f][0-9A-Fa-f])"
 )
+# What is no address of a page: mail, telephone numbers, programs. Pages have many.
+_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE | re.ASCII)
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -38,6 +40,8 @@ def normalise(url: str, base: str | None = None) -> str | None:
     Fragment, default port, dot segments, user info, tracking and session parameters are gone; the host is lower case
     and punycode; percent-escapes are upper case and only where needed.
     """
+    if _OTHER_SCHEME.match(url):
+        return None
     try:
         joined: str = ada_url.join_url(base, url) if base is not None else ada_url.normalize_url(url)
     except ValueError:

@@ -37,13 +37,14 @@ def find_links(tree: Tree, base: str, codec: str = "") -> tuple[Link, ...]:
 
     `codec` is what the page is encoded in, if that is not UTF-8.
     """
-    anchors = tree.find_all("a") + tree.find_all("area")
+    areas = tree.find_all("area")
+    # Without what only leads to another place on the same page, of which long pages have many.
+    anchors = tree.select('a[href]:not([href^="#"])') + areas
     # Few links say what they are to the page, and the parser finds those faster than they could be looked for.
-    related = tree.select("a[rel]") + tree.select("area[rel]")
+    related = tree.select("a[rel]") + areas
     if tree.find_all("template"):
         # What stands in a template is on no page before a script has made something of it.
         anchors, related = _outside_templates(anchors), _outside_templates(related)
-    # Without what only leads to another place on the same page, of which long pages have many.
     written = [href for anchor in anchors if (href := anchor.attr("href")) and href[:1] != "#"]
     hrefs = [href.partition("#")[0] if "#" in href else href for href in written]
     shunned = _only_shunned(related, hrefs) if related else ()

@@ -34,7 +34,9 @@ _LOWER_ROLES = "[role~=navigation i],[role~=contentinfo i]"
 _IN_LOWER_FURNITURE = f"nav,footer{_OF_THE_PAGE},[role]:is({_LOWER_ROLES})"
 _IN_FURNITURE = f"nav,header{_OF_THE_PAGE},footer{_OF_THE_PAGE},[role]:is({_LOWER_ROLES},[role~=banner i])"
 _ROLES = frozenset({"navigation", "banner", "contentinfo"})
+# What may hide what stands in it. In a template, which is no part of the page, nothing is ever shown.
 _MAY_HIDE = (
+    "template,"
     ":is([hidden],[popover],dialog:not([open]),[style]:is([style*=none i],[style*=visibility i])):not(html,body)"
 )
 # All but markup that neither parts words nor hides them. Neighbouring links part words.
@@ -112,11 +114,9 @@ def texts_of(elements: Sequence[Element]) -> list[str]:
 
 def _text_at_a_glance(element: Element) -> str | None:
     """The text of an element that holds nothing but words and the simplest markup; None of any other."""
-    if element.closest("template") is not None:
-        return ""  # no part of the page
-    if element.select_one(_NOT_SIMPLE) is not None or element.closest(_MAY_HIDE) is not None:
-        return None
-    return tidy(element.text)
+    if element.closest(_MAY_HIDE) is not None:
+        return "" if element.closest("template") is not None else None
+    return tidy(element.text) if element.select_one(_NOT_SIMPLE) is None else None
 
 
 def _rendered(elements: Sequence[Element]) -> list[str]:
@@ -132,7 +132,7 @@ def _rendered(elements: Sequence[Element]) -> list[str]:
 
 
 def _source_of(element: Element) -> str:
-    """The element's own markup; nothing if an element around it hides it."""
+    """The markup of an element that is in no template; nothing if an element around it hides it."""
     outer = element.parent
     for _ in range(_MOST_VEILS):
         veil = outer.closest(_MAY_HIDE) if isinstance(outer, Element) else None

@@ -56,14 +56,15 @@ _BLOCKS = (
     *("option", "optgroup", "legend", "dir", "xmp"),
 )
 _CELLS = frozenset({"td", "th"})
-# Parts of other blocks, each with where it usually stands.
-_PARTS = {"li": ("ul", "ol"), "dt": ("dl",), "dd": ("dl",), "figcaption": ("figure",), "summary": ("details",)}
+_PARTS = ("li", "dt", "dd", "figcaption", "summary")  # of other blocks
 _CONTAINERS = frozenset({*_BLOCKS, *_PARTS, *_TABLE_PARTS, "html", "body"}) - _CELLS
 # Of the tags that pages use by the hundred nearly all stand where they are no trouble. The parser leaves those out
-# faster than they could be looked at; of the others it gives all faster.
-_SELDOM_ODD = {"div": ("div",), "p": ("div",), **_PARTS}
+# faster than they could be looked at; of the others it gives all faster. It keeps the last 16 selectors ready that it
+# was asked, and takes any other apart anew: all that are needed for every page should be no more than that.
+_USUAL = ("div", "section", "li", "dd", "body")
+_SELDOM_ODD = {"div": _USUAL, "p": _USUAL, "li": ("ul", "ol"), "dt": ("dl",), "dd": ("dl",)}
 _MANY = tuple(f"{tag}:not({','.join(f'{parent}>{tag}' for parent in parents)})" for tag, parents in _SELDOM_ODD.items())
-_FEW = tuple(tag for tag in _BLOCKS if tag not in _SELDOM_ODD)
+_FEW = tuple(tag for tag in (*_BLOCKS, *_PARTS) if tag not in _SELDOM_ODD)
 # Few elements have a style, so they are asked for one before it is looked at. One question takes a quarter less than
 # four that are put together by commas.
 _MARKED = ":is([hidden],[popover],[role],[style]:is([style*=display i],[style*=visibility i]))"
@@ -147,7 +148,8 @@ class _Disguise:
     """Changes to a tree that can be taken back."""
 
     def __init__(self) -> None:
-        self._renamed: list[tuple[Element, str]] = []
+        self._disguised: list[tuple[str, list[Element]]] = []  # by the tags they had
+        self._hidden: list[tuple[Element, str]] = []
         self._inserted: list[Text] = []
         self._reworded: list[tuple[Text, str]] = []
         self.has_formulas = False
@@ -166,9 +168,9 @@ class _Disguise:
         raised = [text for element in all_of("sup") for text in _raised_number(element)]
         glued, cells_hold_blocks = _find_odd_blocks(tree)
         neighbours = _find_neighbouring_links(tree)
-        disguises = [(found, disguise) for tag, disguise in _DISGUISES if (found := all_of(tag))]
+        disguises = [(tag, disguise, found) for tag, disguise in _DISGUISES if (found := all_of(tag))]
         if cells_hold_blocks or all_of("caption"):
-            disguises += [(all_of(tag), "div") for tag in _TABLE_PARTS]
+            disguises += [(tag, "div", all_of(tag)) for tag in _TABLE_PARTS]
         for drawing in _outermost(all_of("svg")):
             glued += drawing.find_all("text")
             hidden += drawing.find_all("title")
@@ -184,11 +186,13 @@ class _Disguise:
         for text in raised:
             self._reworded.append((text, text.data))
             text.data = text.data.translate(_RAISED_DIGITS)
-        renamed = self._renamed
-        for elements, disguise in (*disguises, (hidden, "script")):
+        for tag, disguise, elements in disguises:
+            self._disguised.append((tag, elements))
             for element in elements:
-                renamed.append((element, element.tag))
                 element.tag = disguise
+        for element in hidden:
+            self._hidden.append((element, element.tag))
+            element.tag = "script"
 
     def take_off(self) -> None:
         for text in self._inserted:
@@ -196,8 +200,11 @@ class _Disguise:
         # Backwards, because a text or an element may have been changed twice.
         for text, written in reversed(self._reworded):
             text.data = written
-        for element, tag in reversed(self._renamed):
+        for element, tag in reversed(self._hidden):
             element.tag = tag
+        for tag, elements in self._disguised:
+            for element in elements:
+                element.tag = tag
 
     def _set_apart(self, element: Element) -> None:
         space = Text(" ")
@@ -341,8 +348,9 @@ def _raised_number(element: Element) -> list[Text]:
 
 
 def _reaches_the_limit(tree: Tree) -> bool:
-    suspects = (*tree.select("script:empty"), *tree.select("style:empty"), *tree.select("noscript:empty"))
-    return any(each.attr("src") is None and sum(1 for _ in each.ancestors) >= _DEEPEST for each in suspects)
+    raw = (*tree.find_all("script"), *tree.find_all("style"), *tree.find_all("noscript"))
+    suspects = [each for each in raw if each.attr("src") is None and not each.children]
+    return any(sum(1 for _ in each.ancestors) >= _DEEPEST for each in suspects)
 
 
 def _without_raw_text(source: str) -> str:
