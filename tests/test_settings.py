@@ -13,7 +13,7 @@ from pydantic import SecretStr, ValidationError
 from gossamer.errors import UserError
 from gossamer.model.desk import DeskKind
 from gossamer.settings import WITHOUT_EFFECT, Settings, idle_variables, read_settings
-from gossamer.settings.forms import listener_of
+from gossamer.settings.types import listener_of
 
 SECRET = "postgresql://gossamer:hunter2@db.example/gossamer"
 

@@ -15,7 +15,7 @@ from gossamer.errors import UserError
 from gossamer.model.registry import resolve
 from gossamer.model.rungs import DIRECT, RUNGS, Rung, RungSetting, providers
 from gossamer.settings import Settings
-from gossamer.settings.forms import listener_of
+from gossamer.settings.types import listener_of
 
 if TYPE_CHECKING:
     from gossamer.fetch.forward import ForwardProxy

@@ -16,7 +16,7 @@ from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.webhook import Delivery, DeliveryState, Endpoint
 from gossamer.questions import webhooks
-from gossamer.settings.forms import parse_duration
+from gossamer.settings.types import parse_duration
 
 
 async def show_endpoints(home: Home, *, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""What an operator may set, read once by the doors before anything else stands on the path.
+"""Settings of an operator: environment variables or gossamer.toml, read once by the doors.
 
 `GOSSAMER_*` environment variables come first, then a `gossamer.toml` in the working folder, else in the home folder
 (same names, lower case, without the prefix). Secrets may stand in a file of their own. Reading creates nothing on disk.
@@ -20,16 +20,17 @@ from pydantic_settings import (
 
 from gossamer.errors import UserError
 from gossamer.plugins import load_plugins
+from gossamer.settings.fields import (
+    CrawlSettings,
+    IntegrationSettings,
+    LocationSettings,
+    PageSettings,
+    ServerSettings,
+    SpendingSettings,
+)
 from gossamer.settings.files import PREFIX, TOML_NAME, secret_values, toml_path, toml_values, unreadable
-from gossamer.settings.money import Money
-from gossamer.settings.outside import Outside
-from gossamer.settings.places import Places
-from gossamer.settings.reading import Reading
+from gossamer.settings.messages import WITHOUT_EFFECT, idle_names, passed_over, secret_names, wrong_value
 from gossamer.settings.rungs import add_rung_settings
-from gossamer.settings.serving import Serving
-from gossamer.settings.strange import WITHOUT_EFFECT, idle_names, passed_over
-from gossamer.settings.working import Working
-from gossamer.settings.wrong import secret_names, wrong_value
 
 __all__ = ["PREFIX", "TOML_NAME", "WITHOUT_EFFECT", "Settings", "idle_variables", "read_settings"]
 
@@ -38,7 +39,9 @@ _NAMES = ("storage_access_key",)  # with a secret, and none by itself
 
 
 # The last is read first: by that order values are checked, and the reference is written.
-class Settings(Reading, Serving, Outside, Money, Working, Places, BaseSettings):
+class Settings(
+    PageSettings, ServerSettings, IntegrationSettings, SpendingSettings, CrawlSettings, LocationSettings, BaseSettings
+):
     """Everything that can be set. A wrong value is a UserError of one line that names it."""
 
     model_config = SettingsConfigDict(

@@ -9,7 +9,7 @@ from typing import Any
 
 from gossamer.errors import UserError
 from gossamer.model.rungs import Form, all_settings
-from gossamer.settings.forms import default_home
+from gossamer.settings.types import default_home
 
 PREFIX = "GOSSAMER_"
 TOML_NAME = "gossamer.toml"

@@ -8,7 +8,7 @@ from pydantic.fields import FieldInfo
 
 from gossamer.errors import UserError
 from gossamer.model.rungs import Form, RungSetting, all_settings
-from gossamer.settings.forms import a_key, an_endpoint, setting
+from gossamer.settings.types import a_key, an_endpoint, setting
 
 _BEFORE = "forward_proxy_listen"  # where they stand in the reference
 

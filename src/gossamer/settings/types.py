@@ -1,4 +1,4 @@
-"""How values are spelled: durations, networks, addresses, and what is refused."""
+"""Types of settings: how durations, networks, addresses and the like are spelled, and what is refused."""
 
 import os
 import re
@@ -279,7 +279,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Part(BaseModel):
+class SettingsGroup(BaseModel):
     """Some of the settings. Nobody reads it by itself, so what checks its values is not made."""
 
     model_config = ConfigDict(defer_build=True)
