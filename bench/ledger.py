@@ -18,12 +18,12 @@ import uvloop
 
 from bench.figure import BenchFailed, Figure
 from bench.settle import VISITS
+from gossamer.billing.prices import PriceList
+from gossamer.billing.reservations import Treasurer
 from gossamer.clock import SystemClock
 from gossamer.db.database import Database, open_database
 from gossamer.db.schema import upgrade
 from gossamer.db.transactions import Tx
-from gossamer.ledger.prices import PriceList
-from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.job import Target
 from gossamer.model.money import Cap, Reservation, Scope
 from gossamer.model.page import Page, Visit

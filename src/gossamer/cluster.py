@@ -11,7 +11,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 
 from gossamer import __version__
-from gossamer.access import passwords
+from gossamer.accounts import passwords
 from gossamer.assembly import EXPORTERS_POOL, App, database_url, lanes_here, open_app, open_kit, require_redis
 from gossamer.db import health
 from gossamer.db.database import PostgresDatabase, open_database

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.access.sealing import BrokenSeal, Sealer, purpose_of
+from gossamer.accounts.sealing import BrokenSeal, Sealer, purpose_of
 
 TEXT = "fc-0123456789abcdef"
 PURPOSE = purpose_of("acme", "firecrawl")

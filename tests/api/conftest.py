@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gossamer.access.opening import find_account, issue_key, open_account
+from gossamer.accounts.service import find_account, issue_key, open_account
 from gossamer.clock import SystemClock
 from gossamer.db.schema import ready_database
 from gossamer.model.account import Right

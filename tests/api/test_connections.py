@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from gossamer.access.opening import find_account, issue_key
+from gossamer.accounts.service import find_account, issue_key
 from gossamer.api import wire
 from gossamer.api.app import make_api
 from gossamer.api.connections import ConnectionLimits

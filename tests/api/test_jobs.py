@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from gossamer.access.opening import issue_key, open_account
+from gossamer.accounts.service import issue_key, open_account
 from gossamer.cli.there import RemoteHome
 from gossamer.client import AsyncClient
 from gossamer.clock import SystemClock

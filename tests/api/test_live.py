@@ -14,7 +14,8 @@ from sqlalchemy import select
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from gossamer.access import opening, passwords
+from gossamer.accounts import passwords
+from gossamer.accounts import service as account_service
 from gossamer.api.live import BEHIND, Follower, Live, TooSlow, Update
 from gossamer.clock import SystemClock
 from gossamer.db import tables
@@ -48,8 +49,8 @@ def ann(api: Server) -> str:
 
     async def work() -> None:
         database = await ready_database(f"sqlite:///{api.home}/gossamer.db", SystemClock())
-        account = await opening.find_account(database, "other")
-        await opening.add_user(database, account, "Ann@acme.test", passwords.digest(PASSWORD), Right.SUBMIT)
+        account = await account_service.find_account(database, "other")
+        await account_service.add_user(database, account, "Ann@acme.test", passwords.digest(PASSWORD), Right.SUBMIT)
         await database.close()
 
     asyncio.run(work())

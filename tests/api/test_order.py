@@ -12,7 +12,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from gossamer.access.opening import issue_key, open_account
+from gossamer.accounts.service import issue_key, open_account
 from gossamer.clock import SystemClock
 from gossamer.db.database import open_database
 from gossamer.model.account import Right

@@ -11,8 +11,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from gossamer.access.opening import issue_key, open_account
-from gossamer.access.tokens import Signer
+from gossamer.accounts.service import issue_key, open_account
+from gossamer.accounts.tokens import Signer
 from gossamer.clock import SystemClock
 from gossamer.db.database import open_database
 from gossamer.model.account import Right

@@ -18,7 +18,7 @@ import httpx
 import orjson
 import pytest
 
-from gossamer.access.opening import first_key
+from gossamer.accounts.service import first_key
 from gossamer.api.docs_page import docs_page
 from gossamer.api.serve import listen
 from gossamer.clock import SystemClock

@@ -8,8 +8,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from gossamer.access import queries as account_queries
-from gossamer.access.secret_keys import digest_of
+from gossamer.accounts import queries as account_queries
+from gossamer.accounts.service import digest_of
 from gossamer.assembly import open_app
 from gossamer.cli import accounts
 from gossamer.cli.here import LocalHome

@@ -12,6 +12,8 @@ import pytest
 from sqlalchemy import update
 
 from gossamer.assembly import App, caps_of, open_app, prices_of
+from gossamer.billing.bill import Bill, Method
+from gossamer.billing.reservations import Treasurer
 from gossamer.cli import costs, report
 from gossamer.cli.commands.job import resume
 from gossamer.cli.export import ExportOptions, export_files
@@ -24,8 +26,6 @@ from gossamer.db.tables_money import budgets as rows
 from gossamer.errors import UserError
 from gossamer.export.asking import order_of, request_of
 from gossamer.intake import control
-from gossamer.ledger.bill import Bill, Method
-from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.alert import AlertKind
 from gossamer.model.experience import Experience
 from gossamer.model.ids import short

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.assembly import App, open_app
+from gossamer.billing.reservations import Treasurer
 from gossamer.cli import job_control
 from gossamer.cli.here import LocalHome
-from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Reservation

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from gossamer.access.sealing import Sealer
+from gossamer.accounts.sealing import Sealer
 from gossamer.clock import SystemClock
 from gossamer.deliver.key_seals import KeySeals
 from gossamer.deliver.sender import Sender

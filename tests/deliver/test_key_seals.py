@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text, update
 
-from gossamer.access.sealing import Sealer
+from gossamer.accounts.sealing import Sealer
 from gossamer.db.tables import endpoint_keys
 from gossamer.db.transactions import Tx
 from gossamer.deliver import webhooks

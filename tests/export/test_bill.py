@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from gossamer.db import tables
-from gossamer.db.transactions import Tx
-from gossamer.ledger.bill import (
+from gossamer.billing.bill import (
     Bill,
     Method,
     assumed_sentence,
@@ -19,8 +17,10 @@ from gossamer.ledger.bill import (
     saving_of,
     used_sentences,
 )
-from gossamer.ledger.prices import OwnPrice, PriceList, price_list
-from gossamer.ledger.treasurer import Treasurer
+from gossamer.billing.prices import OwnPrice, PriceList, price_list
+from gossamer.billing.reservations import Treasurer
+from gossamer.db import tables
+from gossamer.db.transactions import Tx
 from gossamer.model.job import Job
 from gossamer.model.ladders import premium_rung
 from gossamer.model.money import Amount, Cap, Charge

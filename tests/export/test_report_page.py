@@ -6,8 +6,8 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
+from gossamer.billing.prices import PriceList
 from gossamer.export.report_page import link, marked, report_page
-from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job
 from gossamer.recipes.base import Asked
 from gossamer.recipes.overview import by_size

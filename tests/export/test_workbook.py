@@ -14,6 +14,7 @@ import openpyxl
 import pytest
 from python_calamine import CalamineWorkbook
 
+from gossamer.billing.prices import PriceList
 from gossamer.clock import SystemClock
 from gossamer.db.database import SqliteDatabase
 from gossamer.db.schema import upgrade
@@ -22,7 +23,6 @@ from gossamer.export import sheet as sheets
 from gossamer.export.frame import heading
 from gossamer.export.workbook import write_workbook
 from gossamer.export.xlsx import CUT, MOST_TEXT
-from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job, Target
 from gossamer.model.states import JobState
 from gossamer.recipes.base import Asked, Looks

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from gossamer.billing.prices import PriceList
+from gossamer.billing.reservations import Treasurer
 from gossamer.clock import SystemClock
 from gossamer.intake.estimate import Asked, Forecast, forecast
 from gossamer.intake.submit import submit
-from gossamer.ledger.prices import PriceList
-from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.estimate import Probed
 from gossamer.model.job import CrawlPolicy, Job, JobRequest, Target
 from gossamer.model.ladders import Mode, ladder_of, names_of

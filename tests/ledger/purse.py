@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
+from gossamer.billing.prices import PriceList
+from gossamer.billing.reservations import Treasurer
 from gossamer.clock import Clock, SystemClock
 from gossamer.db.transactions import Tx
-from gossamer.ledger.prices import PriceList
-from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.job import Job
 from gossamer.model.money import Amount, Cap, Charge, Price, Reservation, Scope
 from gossamer.model.page import Page, Visit

@@ -11,6 +11,8 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import select
 
+from gossamer.billing.prices import OwnPrice, price_list
+from gossamer.billing.reservations import Treasurer
 from gossamer.clock import SystemClock
 from gossamer.db.database import Database, open_database
 from gossamer.db.tables import visits as rows
@@ -21,8 +23,6 @@ from gossamer.fetch.guard import Guard
 from gossamer.fetch.providers import Access, ProviderDesk
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate.local import MemoryPlaces
-from gossamer.ledger.prices import OwnPrice, price_list
-from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.money import Cap, Charge, Refusal, Reservation, Scope, Why
 from gossamer.model.page import Page, Visit
 from gossamer.model.states import PageState

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gossamer.ledger.estimating import ENOUGH, Known, cost_of_page, estimate, prices_of, similar_range
-from gossamer.ledger.prices import OwnPrice, PriceList, price_list
+from gossamer.billing.estimating import ENOUGH, Known, cost_of_page, estimate, prices_of, similar_range
+from gossamer.billing.prices import OwnPrice, PriceList, price_list
 from gossamer.model.estimate import Comparable, Estimate, Past, Probed
 from gossamer.model.experience import Experience
 from gossamer.model.ladders import Mode, ladder_of, names_of

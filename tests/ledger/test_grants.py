@@ -10,11 +10,11 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import event, text
 
+from gossamer.billing.reservations import Treasurer
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.db.database import PostgresDatabase
 from gossamer.db.transactions import POSTGRES, Tx
 from gossamer.errors import StorageAway
-from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.money import NOTHING, Amount, Cap, Refusal, Reservation, Why
 from gossamer.model.states import JobState
 from gossamer.store import charges, reservations

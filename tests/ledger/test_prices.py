@@ -2,9 +2,9 @@
 
 import pytest
 
+from gossamer.billing.bill import breakdown
+from gossamer.billing.prices import OwnPrice, PriceList, price_list, usual_prices
 from gossamer.errors import UserError
-from gossamer.ledger.bill import breakdown
-from gossamer.ledger.prices import OwnPrice, PriceList, price_list, usual_prices
 from gossamer.model.money import Amount, Cap, Price, dollars, shown
 from gossamer.model.rungs import kind_of, label_of
 

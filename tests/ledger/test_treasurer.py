@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
 
+from gossamer.billing.prices import PriceList
 from gossamer.clock import FrozenClock
 from gossamer.db import tables
 from gossamer.db import tables_money as t
 from gossamer.db.tables import visits
 from gossamer.db.transactions import Tx
-from gossamer.ledger.prices import PriceList
 from gossamer.model.alert import AlertKind
 from gossamer.model.job import Job
 from gossamer.model.money import Amount, Cap, Price, Refusal, Reservation, Scope, Why, keys_for

@@ -9,10 +9,9 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import delete, func, select, update
 
-from gossamer.access import passwords
-from gossamer.access import queries as account_queries
-from gossamer.access.opening import first_key, issue_key, open_account
-from gossamer.access.secret_keys import digest_of, looks_like_key
+from gossamer.accounts import passwords
+from gossamer.accounts import queries as account_queries
+from gossamer.accounts.service import digest_of, first_key, issue_key, looks_like_key, open_account
 from gossamer.db import tables
 from gossamer.db import tables_accounts as rows
 from gossamer.db.transactions import Tx

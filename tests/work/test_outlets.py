@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.access.sealing import Sealer, purpose_of
+from gossamer.accounts.sealing import Sealer, purpose_of
 from gossamer.assembly import open_kit, sealer
 from gossamer.db.schema import upgrade
 from gossamer.fetch import FetchError

@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import func, select
 
 from gossamer.assembly import App, open_app
+from gossamer.billing.prices import PriceList
 from gossamer.cli.probing import probe_here
 from gossamer.db.tables import jobs, pages
 from gossamer.db.tables_money import charges
 from gossamer.intake.estimate import Asked
-from gossamer.ledger.prices import PriceList
 from gossamer.model.estimate import Probed
 from gossamer.model.job import CrawlPolicy, Target
 from gossamer.model.ladders import Mode, ladder_of

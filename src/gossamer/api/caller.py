@@ -13,9 +13,9 @@ from uuid import UUID
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from gossamer.access import queries as account_queries
-from gossamer.access.secret_keys import digest_of, looks_like_key
-from gossamer.access.tokens import looks_like_token
+from gossamer.accounts import queries as account_queries
+from gossamer.accounts.service import digest_of, looks_like_key
+from gossamer.accounts.tokens import looks_like_token
 from gossamer.api.cursors import Cursors
 from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.tenant import Tenant

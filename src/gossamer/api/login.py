@@ -7,9 +7,9 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from gossamer.access import passwords, tokens
-from gossamer.access import queries as account_queries
-from gossamer.access.secret_keys import digest_of
+from gossamer.accounts import passwords, tokens
+from gossamer.accounts import queries as account_queries
+from gossamer.accounts.service import digest_of
 from gossamer.api.caller import Access, Caller, Keyless
 from gossamer.api.codes import declared
 from gossamer.api.guarded import Guarded

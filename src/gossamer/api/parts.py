@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from gossamer.access.tokens import Signer
+from gossamer.accounts.tokens import Signer
 from gossamer.api.development import Development
 from gossamer.api.heavy import Heavy, Turns
 from gossamer.api.limits import Rates

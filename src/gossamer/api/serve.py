@@ -13,8 +13,8 @@ from typing import Any
 
 import uvicorn
 
-from gossamer.access.opening import find_account, first_key
-from gossamer.access.tokens import Signer
+from gossamer.accounts.service import find_account, first_key
+from gossamer.accounts.tokens import Signer
 from gossamer.api.app import make_api
 from gossamer.api.connections import ConnectionLimits, bounded
 from gossamer.api.development import Development

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from gossamer.access import opening
-from gossamer.access import queries as account_queries
-from gossamer.access.secret_keys import NewKey
+from gossamer.accounts import queries as account_queries
+from gossamer.accounts import service as account_service
+from gossamer.accounts.service import NewKey
 from gossamer.api.cursors import Cursors
 from gossamer.api.tenant_webhooks import TenantWebhooks
 from gossamer.assembly import App
@@ -312,7 +312,7 @@ class Tenant:
         return await self._app.database.read(account_queries.keys_of, self.id)
 
     async def add_key(self, name: str, right: Right) -> tuple[NewKey, ApiKey]:
-        return await opening.issue_key(self._app.database, self.id, name, right)
+        return await account_service.issue_key(self._app.database, self.id, name, right)
 
     async def revoke_key(self, key_id: UUID) -> ApiKey:
         found = await self._app.database.read(account_queries.get_key, self.id, key_id)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gossamer.access.sealing import purpose_of
+from gossamer.accounts.sealing import purpose_of
 from gossamer.assembly.kept import (
     agree,
     database_url,
@@ -22,12 +22,12 @@ from gossamer.assembly.kept import (
 from gossamer.assembly.lights import require_redis
 from gossamer.assembly.money import caps_of, prices_of
 from gossamer.assembly.ways import check_openers, check_way_back, never_send, open_poster, rungs_here
+from gossamer.billing.prices import PriceList
 from gossamer.clock import SteadyClock
 from gossamer.db.database import Database, PostgresDatabase, SqliteDatabase, open_database
 from gossamer.db.schema import ready_database
 from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
-from gossamer.ledger.prices import PriceList
 from gossamer.model.account import Quota, credit_prices
 from gossamer.model.desk import DeskKind, DeskRule, desk_rules
 from gossamer.model.money import Cap, Scope

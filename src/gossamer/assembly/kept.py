@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from gossamer.access.sealing import Sealer
+from gossamer.accounts.sealing import Sealer
 from gossamer.clock import SteadyClock
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.db.health import database_time

@@ -43,6 +43,7 @@ async def open_kit(
     `pool` is how many connections it has to a server.
     """
     # What only a worker uses is loaded only by a worker: commands stay quick.
+    from gossamer.billing.reservations import Treasurer
     from gossamer.dispatch.local import LocalDispatcher
     from gossamer.fetch.connect_to import parse_connect_to
     from gossamer.fetch.forward import ProxyLimits
@@ -52,7 +53,6 @@ async def open_kit(
     from gossamer.fetch.never import NeverVisit
     from gossamer.fetch.providers import open_provider
     from gossamer.fetch.resolve import Resolver
-    from gossamer.ledger.treasurer import Treasurer
     from gossamer.work.kit import Kit, OpenRung
     from gossamer.work.way_out import WayOut
 

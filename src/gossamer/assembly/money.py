@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from gossamer.ledger.prices import OwnPrice, PriceList, price_list
+from gossamer.billing.prices import OwnPrice, PriceList, price_list
 from gossamer.model.money import MICROS, Cap, Scope
 from gossamer.settings import Settings
 

@@ -7,7 +7,7 @@ from socket import gethostname
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from gossamer.access.sealing import purpose_of
+from gossamer.accounts.sealing import purpose_of
 from gossamer.assembly.kept import sealer
 from gossamer.assembly.money import prices_of
 from gossamer.clock import SteadyClock

@@ -4,8 +4,9 @@ import asyncio
 import sys
 from typing import Any
 
-from gossamer.access import opening, passwords
-from gossamer.access import queries as account_queries
+from gossamer.accounts import passwords
+from gossamer.accounts import queries as account_queries
+from gossamer.accounts import service as account_service
 from gossamer.assembly import App
 from gossamer.cli import formatting, prompts, tables
 from gossamer.cli.home import Home
@@ -19,7 +20,7 @@ from gossamer.store import accounts, usage
 
 
 async def create_account(app: App, identifier: str, name: str, *, as_json: bool) -> int:
-    made = await opening.open_account(app.database, identifier, name)
+    made = await account_service.open_account(app.database, identifier, name)
     if as_json:
         say_json(_account_json(made, 0))
     else:
@@ -63,8 +64,8 @@ async def change_account(
 ) -> int:
     if closed is None and all(value is None for value in limits.values()):
         raise UserError("usage", "Nothing to change was given.", hint="See 'gossamer account set --help'.")
-    account = await opening.find_account(app.database, identifier)
-    changed = await opening.change_account(app.database, account, limits, closed, app.clock.now())
+    account = await account_service.find_account(app.database, identifier)
+    changed = await account_service.change_account(app.database, account, limits, closed, app.clock.now())
     if as_json:
         say_json(_account_json(changed, 0))
     else:
@@ -73,10 +74,10 @@ async def change_account(
 
 
 async def create_user(app: App, identifier: str, email: str, right: Right, *, as_json: bool) -> int:
-    account = await opening.find_account(app.database, identifier)
+    account = await account_service.find_account(app.database, identifier)
     password = _asked_password()
     digest = await asyncio.to_thread(passwords.digest, password)
-    user = await opening.add_user(app.database, account, email, digest, right)
+    user = await account_service.add_user(app.database, account, email, digest, right)
     if as_json:
         say_json({"id": str(user.id), "account": user.account, "email": user.email, "scope": str(user.right)})
     else:

@@ -4,8 +4,7 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from gossamer.intake.limits import OPTIONS
-from gossamer.ledger.bill import (
+from gossamer.billing.bill import (
     Bill,
     Saving,
     assumed_sentence,
@@ -15,6 +14,7 @@ from gossamer.ledger.bill import (
     saved_words,
     used_sentences,
 )
+from gossamer.intake.limits import OPTIONS
 from gossamer.model.money import MEGABYTE, MICROS, Amount, dollars, shown
 from gossamer.model.rungs import label_of
 from gossamer.questions.costs import Costs

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from gossamer.billing.bill import sum_of
 from gossamer.cli import costs, formatting, tables
 from gossamer.cli.costs import spent_json
 from gossamer.cli.export import ExportOptions
 from gossamer.cli.export_to_file import write_directly
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
-from gossamer.ledger.bill import sum_of
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import ACCOUNT, MICROS, NOTHING, Amount, Budget, BudgetKey, Cap, Price, Scope, dollars, shown

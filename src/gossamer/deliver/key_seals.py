@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from uuid import UUID
 
-from gossamer.access.sealing import BrokenSeal, Sealer, webhook_purpose
+from gossamer.accounts.sealing import BrokenSeal, Sealer, webhook_purpose
 from gossamer.errors import UserError
 from gossamer.model.webhook import KeptKey, SigningKey
 

@@ -8,11 +8,11 @@ from xlsxwriter import Workbook
 from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
+from gossamer.billing.bill import facts
 from gossamer.export.formula import defused
 from gossamer.export.frame import ACCENT, INK, PALE, RULE
 from gossamer.export.sheet import MOST_LINKS
 from gossamer.export.xlsx import CUT, MOST_ROWS
-from gossamer.ledger.bill import facts
 from gossamer.model.trouble import in_general
 from gossamer.recipes.overview import Counts, Fact, FrontSheet, Overview
 

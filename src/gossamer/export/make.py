@@ -8,11 +8,11 @@ from tempfile import NamedTemporaryFile
 
 import orjson
 
+from gossamer.billing.prices import PriceList
 from gossamer.db.database import Database
 from gossamer.export.draft import Draft
 from gossamer.export.formats import Format
 from gossamer.export.threads import chunks_of
-from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job
 from gossamer.model.states import OVER
 from gossamer.recipes.base import Asked, Column, Line, Lines, Looks, Table

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from gossamer.ledger.bill import (
+from gossamer.billing.bill import (
     Bill,
     Method,
     assumed_sentence,

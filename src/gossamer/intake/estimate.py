@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from gossamer.billing.estimating import Known, cost_of_page, estimate, estimate_pages, prices_of, similar_range
+from gossamer.billing.prices import PriceList
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.ledger.estimating import Known, cost_of_page, estimate, estimate_pages, prices_of, similar_range
-from gossamer.ledger.prices import PriceList
 from gossamer.model.estimate import Comparable, Estimate, Past, Probed, Record
 from gossamer.model.job import CrawlPolicy, Target
 from gossamer.model.url import domain_of

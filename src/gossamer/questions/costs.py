@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from gossamer.billing.bill import Bill, read_bill
+from gossamer.billing.prices import PriceList
 from gossamer.db.transactions import Tx
-from gossamer.ledger.bill import Bill, read_bill
-from gossamer.ledger.prices import PriceList
 from gossamer.model.estimate import Estimate
 from gossamer.model.job import Job, Progress
 from gossamer.model.money import Budget

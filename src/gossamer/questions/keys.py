@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from gossamer.access import opening
-from gossamer.access import queries as account_queries
+from gossamer.accounts import queries as account_queries
+from gossamer.accounts import service as account_service
 from gossamer.errors import UserError
 from gossamer.intake.typed_id import SHORTEST
 from gossamer.model.account import ApiKey, Right
@@ -36,7 +36,7 @@ class RevokedKey:
 async def keys(view: View, account: Text | None) -> Keys:
     """Of one's own account, if none is named."""
     identifier, database = view.admin(account)
-    found = await opening.find_account(database, identifier)
+    found = await account_service.find_account(database, identifier)
     return Keys(found.id, tuple(await database.read(account_queries.keys_of, found.id)), view.now)
 
 
@@ -45,8 +45,8 @@ async def keys(view: View, account: Text | None) -> Keys:
 
 async def make_key(view: View, account: Text | None, name: Text, right: Right) -> MadeKey:
     identifier, database = view.admin(account)
-    found = await opening.find_account(database, identifier)
-    new, kept = await opening.issue_key(database, found.id, name, right)
+    found = await account_service.find_account(database, identifier)
+    new, kept = await account_service.issue_key(database, found.id, name, right)
     return MadeKey(kept, new.text)
 
 

@@ -7,10 +7,10 @@ from datetime import date
 from uuid import UUID
 
 from gossamer.assembly import App, provider_desk, provider_rungs
+from gossamer.billing.prices import PriceList
 from gossamer.db.transactions import Tx
 from gossamer.fetch.providers import Account, Unread
 from gossamer.gate.local import MemoryPlaces
-from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job
 from gossamer.model.money import Amount, Budget, Cap, Scope
 from gossamer.model.rungs import provider_of

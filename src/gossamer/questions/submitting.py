@@ -7,11 +7,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from gossamer.billing.prices import PriceList
 from gossamer.errors import UserError
 from gossamer.intake.domain import Refusal, clean, read_domain, target_of
 from gossamer.intake.estimate import Asked, Forecast
 from gossamer.intake.targets import MAX_TARGETS
-from gossamer.ledger.prices import PriceList
 from gossamer.model.estimate import Probed
 from gossamer.model.job import CrawlPolicy, Target
 from gossamer.model.ladders import Mode, ladder_of

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from gossamer.access import queries as account_queries
+from gossamer.accounts import queries as account_queries
 from gossamer.assembly import App
+from gossamer.billing.prices import PriceList
 from gossamer.clock import SteadyClock
 from gossamer.db.database import Database
 from gossamer.db.health import working_home
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake.control import find_job
-from gossamer.ledger.prices import PriceList
 from gossamer.model.account import DEFAULT, ApiKey, Right
 from gossamer.model.job import Job, Progress
 from gossamer.model.money import Cap, Scope

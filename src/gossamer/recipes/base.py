@@ -20,8 +20,8 @@ from gossamer.model.registry import Registry
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from gossamer.billing.prices import PriceList
     from gossamer.db.database import Database
-    from gossamer.ledger.prices import PriceList
     from gossamer.model.recipe import Bound
     from gossamer.recipes.overview import FrontSheet, Overview, PageSummary, ScreenSummary, SummaryAnswer
 

@@ -11,9 +11,9 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 from uuid import UUID
 
+from gossamer.billing.bill import Bill, read_bill
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.ledger.bill import Bill, read_bill
 from gossamer.model.job import Job, Progress
 from gossamer.model.states import OVER, PageState, SiteState
 from gossamer.model.trouble import Reason

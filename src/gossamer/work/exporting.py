@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
+from gossamer.billing.prices import PriceList
 from gossamer.blobs.export_store import Kept, Shelf
 from gossamer.blobs.seam import BlobsAway
 from gossamer.db.database import Database, SqliteDatabase
@@ -18,7 +19,6 @@ from gossamer.db.transactions import Tx
 from gossamer.errors import GossamerError, StorageAway, UserError
 from gossamer.export.asking import order_of
 from gossamer.export.make import USUAL, Order, expected, make_file
-from gossamer.ledger.prices import PriceList
 from gossamer.logging import get_logger
 from gossamer.model.desk import DeskKind
 from gossamer.model.export import RESULT, Export, ExportState

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from gossamer.billing.reservations import Treasurer
 from gossamer.blobs.page_files import PageFiles
 from gossamer.clock import Clock
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
@@ -11,7 +12,6 @@ from gossamer.dispatch import Dispatcher
 from gossamer.fetch import Fetcher, ProviderUnusable
 from gossamer.fetch.outage import Outage
 from gossamer.gate import Breakers, Gate
-from gossamer.ledger.treasurer import Treasurer
 from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule
 from gossamer.model.rungs import Rung
 from gossamer.recipes.base import Recipe

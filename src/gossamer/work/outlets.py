@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from gossamer.access.sealing import BrokenSeal
+from gossamer.accounts.sealing import BrokenSeal
 from gossamer.fetch import Fetcher, FetchError, ProviderUnusable
 from gossamer.logging import get_logger
 from gossamer.model.fetching import Request

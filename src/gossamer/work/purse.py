@@ -14,7 +14,7 @@ from gossamer.model.url import url_key
 
 
 class Treasury(Protocol):
-    """What keeps the budgets: see ledger/treasurer.py."""
+    """What keeps the budgets: see billing/reservations.py."""
 
     async def reserve(
         self, visit: Visit, rung: str, *, page: bytes | None = None, size: int = 0

@@ -10,9 +10,9 @@ from datetime import timedelta
 import pytest
 
 from gossamer.assembly import start_log
+from gossamer.billing.prices import usual_prices
 from gossamer.fetch import FetchError, ProviderBusy, ProviderTrouble
 from gossamer.fetch.errors import ProxyAway
-from gossamer.ledger.prices import usual_prices
 from gossamer.logging import get_logger
 from gossamer.logging.redact import redactor
 from gossamer.model.trouble import Reason

@@ -1,16 +1,52 @@
-"""Making accounts, users and keys: what both the command line and the server do."""
+"""Create accounts, users and API keys: the same for the command line and the server."""
 
 import re
+import secrets
+from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
-from gossamer.access import queries
-from gossamer.access.secret_keys import NewKey, make_key
+from gossamer.accounts import queries
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.account import DEFAULT, Account, ApiKey, Right, User
 from gossamer.store import accounts
+
+_PREFIX = "gsk_"
+_RANDOM = 32  # bytes: more than anybody can guess, so that a plain digest is enough
+_SHOWN = 12
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key in the only moment at which it is known."""
+
+    text: str
+
+    @property
+    def start(self) -> str:
+        """Enough to tell it from others, and of no use to anybody."""
+        return self.text[:_SHOWN]
+
+    @property
+    def digest(self) -> bytes:
+        return digest_of(self.text)
+
+
+def make_key() -> NewKey:
+    return NewKey(_PREFIX + secrets.token_urlsafe(_RANDOM))
+
+
+def looks_like_key(text: str) -> bool:
+    return text.startswith(_PREFIX) and len(text) <= _LONGEST
+
+
+def digest_of(text: str) -> bytes:
+    return sha256(text.encode("utf-8", "surrogateescape")).digest()
+
 
 LONGEST_NAME = 100
 

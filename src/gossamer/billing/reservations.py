@@ -1,6 +1,6 @@
-"""One per process: reserves the worst price of every request that costs something, before it is sent.
+"""Reserve the worst price of every request that costs something, before it is sent. One `Treasurer` per process.
 
-    granted = await treasurer.reserve(visit, "scrapingbee-js", page=page.key)
+granted = await treasurer.reserve(visit, "scrapingbee-js", page=page.key)
     if isinstance(granted, Refusal): ...          the page waits; its job is being paused if the cap is reached
     response = await fetcher.fetch(...)
     Step(visit, ..., charges=(granted.charge(response.credits),))     booked together with what the request brought
@@ -18,18 +18,38 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from uuid import UUID
 
+from gossamer.billing.prices import PriceList
 from gossamer.clock import Clock
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.ledger.prices import PriceList
-from gossamer.ledger.refusing import pause_of
 from gossamer.logging import get_logger
-from gossamer.model.ids import new_id
-from gossamer.model.money import Cap, Refusal, Reservation, Scope, Why
+from gossamer.model.alert import AlertKind
+from gossamer.model.ids import new_id, short
+from gossamer.model.money import Cap, Price, Refusal, Reservation, Scope, Why, shown
 from gossamer.model.page import Visit
+from gossamer.model.sentences import PAUSES
 from gossamer.store import charges, reservations
 from gossamer.store.budgets import PaidRequest
 from gossamer.store.jobs import pause_automatically
+
+_KINDS = {
+    Scope.SYSTEM: AlertKind.DAILY_BUDGET,
+    Scope.ACCOUNT: AlertKind.ACCOUNT_BUDGET,
+    Scope.JOB: AlertKind.BUDGET,
+}
+
+
+def pause_of(refusal: Refusal, price: Price, job_id: UUID) -> tuple[AlertKind, str] | None:
+    """Why the job pauses; None if it goes on: a lease was lost, or a budget is only crowded."""
+    if refusal.why is Why.CLOSED:
+        figures = {"rung": price.rung, "charged": refusal.used, "worst": price.worst}
+        return AlertKind.OVERCHARGE, PAUSES[AlertKind.OVERCHARGE].format(**figures)
+    if refusal.why is not Why.CAP or refusal.budget is None:
+        return None
+    period, used = refusal.budget.period, shown(refusal.part, refusal.used)
+    kind = _KINDS[refusal.budget.scope]
+    return kind, PAUSES[kind].format(used=used, day=period, month=period, job=short(job_id))
+
 
 MOST_AT_ONCE = 200  # requests in one transaction
 PATIENCE = timedelta(seconds=5)  # with room that others may give back

@@ -1,4 +1,4 @@
-"""From what jobs have cost to what the next one will: arithmetic alone, nothing is read or written here.
+"""Estimate what the next job will cost from what jobs have cost. Arithmetic alone: nothing is read or written here.
 
 A cost is a product of what is only roughly known: how many sites need a provider, how many pages they have, what a page
 takes. So each of these is a middle and a spread of its logarithm, and spreads of factors add up as their squares do.
@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, quantiles
 
+from gossamer.billing.prices import PriceList
 from gossamer.judge.experience import begin_with
-from gossamer.ledger.prices import PriceList
 from gossamer.model.estimate import Comparable, Estimate, Past, Probed
 from gossamer.model.experience import Experience
 from gossamer.model.ladders import Ladder

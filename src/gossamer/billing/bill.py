@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from gossamer.billing.prices import PriceList
 from gossamer.db.transactions import Tx
-from gossamer.ledger.prices import PriceList
 from gossamer.model.job import Job, Progress
 from gossamer.model.ladders import Mode, premium_rung
 from gossamer.model.money import NOTHING, Amount, dollars, shown

@@ -1,4 +1,4 @@
-"""Secrets shared with others that must be kept for a while: sealed with a key made of the installation's own secret.
+"""Secrets of others that must be kept for a while, sealed with a key made of the installation's own secret.
 
 AES-256-GCM. A seal is for one purpose (whose it is and what it opens) and cannot be used for another: whoever could
 write rows, but does not have the secret, could not make one account's job spend another one's money.

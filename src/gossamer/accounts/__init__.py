@@ -1,0 +1,1 @@
+"""Accounts: API keys, passwords, logins. Nothing here is kept in the clear."""

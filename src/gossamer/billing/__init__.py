@@ -1,0 +1,1 @@
+"""Prices, caps, and money that is reserved before it is spent."""

@@ -1,1 +1,0 @@
-"""Money before it is spent: prices, caps, and the one who reserves for all visits of a process."""
