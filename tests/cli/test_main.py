@@ -7,7 +7,7 @@ import pytest
 from gossamer.cli.history import _records
 from gossamer.errors import UserError
 from gossamer.intake.ladders import choose_ladder
-from gossamer.intake.scrape import check_formats
+from gossamer.recipes.scrape.request import check_formats
 from tests.stories.program import Terminal
 
 RUN = ("job", "run", "--name", "x", "--domain", "a.test", "--keyword", "CRM", "--no-auto-start")
@@ -80,8 +80,8 @@ def test_explain_finds_the_job(terminal: Terminal) -> None:
 
 
 def test_what_was_read_of_a_scraped_page_is_no_match() -> None:
-    assert list(_records(({"url": "https://a.test/", "title": "A"},))) == []
-    assert list(_records(())) == [("Matches", "none")]
+    assert list(_records("scrape", ({"url": "https://a.test/", "title": "A"},))) == []
+    assert list(_records("prospect", ())) == [("Matches", "none")]
 
 
 def test_a_command_about_a_server_names_it_once(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake import control
 from gossamer.intake.again import next_name
-from gossamer.intake.scrape import RECIPE
 from gossamer.intake.submit import submit
 from gossamer.model.ids import short
 from gossamer.model.job import Extent, Job, JobRequest, Target
@@ -24,6 +23,7 @@ from gossamer.model.rungs import DIRECT
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.registry import RECIPES
+from gossamer.recipes.scrape import SCRAPE
 from gossamer.settle.step import PageStep, Step
 from gossamer.store import given_pages, jobs, sites
 from tests.conftest import AnyDatabase
@@ -49,7 +49,9 @@ def prospect(tx: Tx, name: str, *hosts: str, account: str = "default") -> Job:
 
 def scrape(tx: Tx, *urls: str, name: str = "Scrape of a page") -> Job:
     params = {"formats": ["text"], "mode": "free-only", "ladder": ["direct"]}
-    job = jobs.create(tx, name, RECIPE, params, 1, pages_open=len(urls), extent=Extent(names_pages=True, in_pages=True))
+    job = jobs.create(
+        tx, name, SCRAPE.name, params, 1, pages_open=len(urls), extent=Extent(names_pages=True, in_pages=True)
+    )
     targets = [Target("a.test", urls[:1], urls[0], urls)]
     created = sites.create_many(tx, job.id, targets)
     given_pages.give_pages(tx, job.id, targets, created, DIRECT)
@@ -168,7 +170,7 @@ async def test_single_scrapes_are_listed_only_if_something_is_asked_for(database
     assert [found.id for found in await listed_()] == [many.id, job.id]
     if isinstance(database, SqliteDatabase):
         assert [found.id for found in newest_jobs(database.path, 10)] == [many.id, job.id]
-    assert [found.id for found in await listed_(jobs.Wanted(recipe=RECIPE))] == [one.id, many.id]
+    assert [found.id for found in await listed_(jobs.Wanted(recipe=SCRAPE.name))] == [one.id, many.id]
     assert [found.id for found in await listed_(jobs.Wanted(name="of a PAGE"))] == [one.id]
     assert await listed_(jobs.Wanted(name="%")) == []
     assert [found.id for found in await listed_(jobs.Wanted(state=JobState.RUNNING))] == [one.id, many.id]

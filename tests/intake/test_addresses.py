@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_address_file, read_addresses
-from gossamer.intake.scrape import scrape_request
+from gossamer.recipes.scrape.request import scrape_request
 
 
 def test_pages_are_grouped_by_site_in_their_order() -> None:

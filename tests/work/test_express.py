@@ -20,7 +20,6 @@ from gossamer.db.schema import ready_database
 from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway, UserError
 from gossamer.intake.addresses import read_addresses
-from gossamer.intake.scrape import scrape_request
 from gossamer.intake.submit import Submitted, submit_once
 from gossamer.model.account import DEFAULT, Bill, Quota
 from gossamer.model.ids import short
@@ -29,6 +28,7 @@ from gossamer.model.seat import Seat
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.registry import RECIPES
+from gossamer.recipes.scrape.request import scrape_request
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import accounts, counters, events, usage, visits

@@ -17,10 +17,11 @@ from gossamer.assembly import open_app
 from gossamer.model.fetching import Response
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason, Trouble
+from gossamer.recipes.page_results import read_results
+from gossamer.recipes.scrape import SCRAPE
 from gossamer.settings import Settings
 from gossamer.work.audit import audit
 from gossamer.work.extraction import Extraction, RuleSet
-from gossamer.work.scraped import read_results
 from tests.pages import document
 from tests.work.test_scrape import Desk, Town
 
@@ -220,7 +221,7 @@ async def test_a_job_says_which_rule_has_stopped_a_page_and_goes_on(tmp_path: Pa
     async with server, open_app(settings) as app:
         rule = {"title": "h1", "count": {"xpath": f"count({HOSTILE})", "type": "number"}}
         job = await Desk(app, town).scrape(urls, formats=["extract"], rules=rule)
-        large, small = await read_results(app.database, job, urls)
+        large, small = await read_results(app.database, job, SCRAPE.kinds[0].name, urls)
         assert large.state is PageState.FAILED
         assert large.error == 'Extraction stopped (rule "count": more than 5 seconds of computing)'
         assert (large.tries, small.state) == (1, PageState.DONE)

@@ -16,14 +16,16 @@ from gossamer.export.formats import FORMATS
 from gossamer.export.make import Order, make_file
 from gossamer.intake import control
 from gossamer.intake.addresses import read_addresses
-from gossamer.intake.scrape import scrape_request
 from gossamer.intake.submit import submit
 from gossamer.model.states import PageState
+from gossamer.recipes.page_results import failed_after, read_result, read_results, results_after, with_files
+from gossamer.recipes.scrape import PAGE
+from gossamer.recipes.scrape.request import scrape_request
 from gossamer.recipes.scrape.tables import SCRAPED
 from gossamer.settings import Settings
 from gossamer.store import counters, jobs
+from gossamer.store.given_pages import ScrapedPage
 from gossamer.work.audit import audit
-from gossamer.work.scraped import ScrapedPage, failed_after, read_result, read_results, results_after, with_files
 from tests.work.scripted import work_until_over
 
 WORDS = " ".join(["Readable sentences about lamps, chairs and tables, as people write them."] * 12)
@@ -98,7 +100,7 @@ class Desk:
             await work_until_over(kit, job_id)
 
     async def result(self, job_id: UUID, url: str) -> ScrapedPage:
-        found = await read_result(self.app.database, job_id, url)
+        found = await read_result(self.app.database, job_id, PAGE.name, url)
         assert found
         return found
 
@@ -139,7 +141,7 @@ async def test_exactly_the_listed_pages_are_fetched_and_each_has_its_own_result(
     given["other"] = "http://other.test/page"
     job_id = await desk.scrape(list(given.values()), formats=["markdown", "metadata"])
 
-    results = await read_results(desk.app.database, job_id, list(given.values()))
+    results = await read_results(desk.app.database, job_id, PAGE.name, list(given.values()))
     by_url = {page.url: page for page in results}
     assert [page.url for page in results] == list(given.values())
     states = {name: by_url[url].state for name, url in given.items()}
@@ -182,7 +184,7 @@ async def test_results_are_read_page_by_page_without_missing_one(embedded: Desk)
     found: list[str] = []
     after, steps = "", 0
     while steps == 0 or after:
-        listing = await results_after(embedded.app.database, job_id, after, 5)
+        listing = await results_after(embedded.app.database, job_id, PAGE.name, after, 5)
         found += [page.url for page in listing.pages]
         after, steps = listing.next, steps + 1
     assert (sorted(found), steps) == (sorted([*urls, "http://shop.test/moved"]), 3)
@@ -218,7 +220,7 @@ async def test_a_page_without_a_required_field_fails_and_names_it(embedded: Desk
     rules = {"price": {"css": ".price", "type": "price", "required": True}, "name": "h1"}
     urls = ["http://shop.test/one", "http://shop.test/bare"]
     job_id = await embedded.scrape(urls, rules=rules)
-    good, bad = await read_results(embedded.app.database, job_id, urls)
+    good, bad = await read_results(embedded.app.database, job_id, PAGE.name, urls)
     assert good.data["extract"] == {"price": {"amount": 1234.5, "currency": "EUR"}, "name": "Lamp one"}
     assert bad.error == "Required field not found (price)"
 
@@ -226,7 +228,7 @@ async def test_a_page_without_a_required_field_fails_and_names_it(embedded: Desk
 async def test_pages_may_begin_in_another_lane(embedded: Desk) -> None:
     urls = ["http://shop.test/one", "http://shop.test/two", "http://other.test/page"]
     job_id = await embedded.scrape(urls, ladder="browser", formats=["links"])
-    found = await read_results(embedded.app.database, job_id, urls)
+    found = await read_results(embedded.app.database, job_id, PAGE.name, urls)
     assert [(page.state, page.data["crawl_method"]) for page in found] == [(PageState.DONE, "browser")] * 3
     assert (await audit(embedded.app.database, job_id, embedded.app.recipes)).clean
 
@@ -283,7 +285,7 @@ async def test_an_address_without_a_scheme_is_found_where_it_is(desk: Desk) -> N
         found = await desk.result(job_id, asked)
         assert (found.state, found.url, found.data["final_url"]) == (PageState.DONE, asked, read)
     assert sorted(desk.town.asked) == ["http://shop.test/one", "http://www.other.test/"]
-    listing = await results_after(desk.app.database, job_id)
+    listing = await results_after(desk.app.database, job_id, PAGE.name)
     assert sorted(page.url for page in listing.pages) == ["https://shop.test/one", "https://www.other.test/"]
     assert {page.state for page in listing.pages} == {PageState.DONE}
     assert (await failed_after(desk.app.database, job_id)).pages == []
@@ -300,7 +302,7 @@ async def test_of_a_host_that_is_nowhere_one_failure_is_told(desk: Desk) -> None
     job_id = await desk.scrape(["nowhere.invalid/a"], formats=["text"])
     (failed,) = (await failed_after(desk.app.database, job_id)).pages
     assert (failed.url, failed.reason) == ("https://nowhere.invalid/a", "DNS")
-    (listed,) = (await results_after(desk.app.database, job_id)).pages
+    (listed,) = (await results_after(desk.app.database, job_id, PAGE.name)).pages
     assert listed.url == "https://nowhere.invalid/a"
 
 

@@ -16,6 +16,7 @@ from gossamer.intake.addresses import MAX_ADDRESSES
 from gossamer.intake.estimate import Asked, Forecast
 from gossamer.model.job import JobRequest
 from gossamer.model.money import MICROS
+from gossamer.recipes.prospect import PROSPECT
 
 router = APIRouter(prefix="/v1/estimate", tags=["jobs"], route_class=Guarded)
 
@@ -50,7 +51,7 @@ class EstimateView(BaseModel):
 async def estimate(
     tenant: Reader,
     parts: GivenParts,
-    recipe: Annotated[str, Query(max_length=40)] = "prospect",
+    recipe: Annotated[str, Query(max_length=40)] = PROSPECT.name,
     domains: Annotated[
         list[Annotated[str, Field(max_length=2_000)]] | None,
         Query(max_length=_MOST_NAMED, description="Sites, each by its name."),
@@ -68,8 +69,8 @@ async def estimate(
     """For few sites, or for a number of them. Nothing is made, and nothing is fetched."""
     given = {"max_pages_per_domain": max_pages_per_domain, "top_pages": top_pages}
     params: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if recipe == "prospect":
-        params["keywords"] = ["any"]  # it must have some, and what they are makes no difference
+    if known := parts.recipes.get(recipe):
+        params = {**known.for_estimates, **params}
     body = NewJob(
         recipe=recipe,
         name="estimate",

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gossamer.model.rungs import DIRECT
+from gossamer.recipes.prospect import PROSPECT
+from gossamer.recipes.scrape import PAGE, SCRAPE
 
 _ID = "0192f3a1-7b2c-7d4e-8f5a-6b7c8d9e0f1a"
 _OTHER = "0192f3a1-9c3d-7e5f-9a6b-7c8d9e0f1a2b"
@@ -17,7 +19,7 @@ _JOB = {
     "id": _ID,
     "short_id": "8d9e0f1a",
     "name": "Acme Q1",
-    "recipe": "prospect",
+    "recipe": PROSPECT.name,
     "state": "running",
     "waiting": False,
     "reason": "",
@@ -240,9 +242,9 @@ SHAPES: Mapping[str, Any] = {
     "Recipes": {
         "items": [
             {
-                "name": "scrape",
+                "name": SCRAPE.name,
                 "description": "What a scrape job needs to know besides its addresses.",
-                "records": ["page"],
+                "records": [PAGE.name],
                 "params": {"type": "object", "properties": {"formats": {"type": "array"}}},
             }
         ]

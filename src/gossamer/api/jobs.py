@@ -22,7 +22,6 @@ from gossamer.intake.domain import Refusal, clean, read_domain, target_of
 from gossamer.intake.estimate import Asked
 from gossamer.intake.ladders import agreed_ladder
 from gossamer.intake.limits import cap_of
-from gossamer.intake.scrape import RECIPE as SCRAPE
 from gossamer.intake.submit import LONGEST_KEY, check_key
 from gossamer.intake.targets import MAX_TARGETS
 from gossamer.model.fields import Strict
@@ -31,6 +30,7 @@ from gossamer.model.money import Cap, Scope
 from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of
+from gossamer.recipes.prospect import PROSPECT
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=ReadAgain)
 
@@ -69,7 +69,7 @@ class NewJob(Strict):
         extra="forbid",
         json_schema_extra={
             "example": {
-                "recipe": "prospect",
+                "recipe": PROSPECT.name,
                 "name": "Acme Q1",
                 "domains": ["shop.example", "blog.example"],
                 "params": {"keywords": ["CRM", "sales pipeline"], "client_domains": ["acme.com"]},
@@ -182,13 +182,14 @@ def job_request(body: NewJob, parts: Parts, key: str | None, *, needs_targets: b
     within = params.model_dump(include={"mode", "ladder"}, exclude_unset=True)
     params = params.model_copy(update=agreed_ladder(body.mode, body.ladder, within, parts.app.rungs))
     given, wanted = ("urls", "domains") if body.urls else ("domains", "urls")
-    takes_pages = body.recipe == SCRAPE and not params.model_dump().get("walk")
+    bound = recipe.bind(params)
+    takes_pages = bound.policy().as_given
     if (body.urls and body.domains) or (getattr(body, given) and (given == "urls") != takes_pages):
         raise UserError(
             "job.targets", f"The recipe {body.recipe} is not given {given}.", hint=f"Name what you want in `{wanted}`."
         )
     targets = read_addresses(body.urls, "#/body/urls/").targets if body.urls else _targets(body.domains)
-    if needs_targets and not targets and not any(True for _ in recipe.bind(params).seeds()):
+    if needs_targets and not targets and not any(True for _ in bound.seeds()):
         raise UserError("job.no_targets", "This job has no site to visit.", hint="Name some in `domains`.")
     kept = params.model_dump(mode="json")
     cap, usual = body.limits.cap(), parts.app.caps[Scope.JOB].credits

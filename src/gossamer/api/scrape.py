@@ -21,7 +21,6 @@ from gossamer.api.parts import GivenParts, Parts
 from gossamer.api.problems import problem, request_id
 from gossamer.api.tenant import Tenant
 from gossamer.intake.addresses import MAX_ADDRESSES, AddressList, read_addresses
-from gossamer.intake.scrape import scrape_request, with_usual_cap
 from gossamer.intake.submit import check_key
 from gossamer.model.fields import Strict
 from gossamer.model.job import Job, JobRequest
@@ -29,8 +28,9 @@ from gossamer.model.money import Scope
 from gossamer.model.rungs import DIRECT
 from gossamer.model.states import OVER, JobState, PageState
 from gossamer.model.trouble import Reason
-from gossamer.work.scrape_answers import page_answer, whole_answer
-from gossamer.work.scraped import ScrapedPage
+from gossamer.recipes.page_results import page_answer, whole_answer
+from gossamer.recipes.scrape.request import scrape_request, with_usual_cap
+from gossamer.store.given_pages import ScrapedPage
 
 router = APIRouter(prefix="/v1", tags=["scrape"], route_class=ReadAgain)
 

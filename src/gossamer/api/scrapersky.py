@@ -17,7 +17,7 @@ from gossamer.errors import UserError
 from gossamer.intake.addresses import MAX_ADDRESSES, read_addresses
 from gossamer.model.job import Job
 from gossamer.model.states import OVER, PageState
-from gossamer.work.scraped import ScrapedPage
+from gossamer.store.given_pages import ScrapedPage
 
 router = APIRouter(prefix="/scrapersky", tags=["scrapersky"], route_class=ReadAgain)
 

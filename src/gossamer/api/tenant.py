@@ -29,16 +29,16 @@ from gossamer.model.money import Budget, Cap
 from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of_url
+from gossamer.recipes import page_results
 from gossamer.retain.delete import delete_job, refuse_at_work
 from gossamer.retain.files import FileSweeper
 from gossamer.retain.mention import Mention
 from gossamer.store import account_jobs, accounts, budgets, counters, exports, jobs, records, usage
 from gossamer.store.account_jobs import AccountScopedDatabase, NotTheirs
+from gossamer.store.given_pages import Listing, ScrapedPage
 from gossamer.store.records import Failure, Failures
-from gossamer.work import scraped
 from gossamer.work.express import Express
 from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job
-from gossamer.work.scraped import Listing, ScrapedPage
 
 _FEW = 10  # pages of a scrape, which are read before anybody could say when
 
@@ -205,7 +205,7 @@ class Tenant:
         """Pages that were named are called as they were named, wherever they have led."""
         if not job.extent.names_pages:
             return await self._of(job.id).read(records.failed_pages, job.id, after, limit)
-        found = await scraped.failed_after(self._of(job.id), job.id, after.hex(), limit)
+        found = await page_results.failed_after(self._of(job.id), job.id, after.hex(), limit)
         failed = [Failure(bytes.fromhex(one.place), site_of_url(one.url), one.url, one.trouble) for one in found.pages]
         return Failures(failed, bytes.fromhex(found.next))
 
@@ -218,11 +218,12 @@ class Tenant:
             )
 
     async def scraped(self, job: Job, url: str) -> ScrapedPage | None:
-        return await scraped.read_result(self._of(job.id), job.id, url)
+        return await page_results.read_result(self._of(job.id), job.id, page_results.kind_of(job.recipe), url)
 
     async def scraped_after(self, job: Job, after: str, limit: int) -> Listing:
         await self._refuse_gone(job)
-        return await scraped.results_after(self._of(job.id), job.id, after, limit)
+        kind = page_results.kind_of(job.recipe)
+        return await page_results.results_after(self._of(job.id), job.id, kind, after, limit)
 
     async def raw_of(self, job: Job, page: ScrapedPage) -> bytes | None:
         """The body of a page as it came, if it was asked for and is still there."""
@@ -231,7 +232,7 @@ class Tenant:
     async def with_files(self, job: Job, page: ScrapedPage) -> ScrapedPage:
         if not page.data.get("files"):
             return page
-        return await scraped.with_files(self._app.page_files(), job.id, page)
+        return await page_results.with_files(self._app.page_files(), job.id, page)
 
     async def forget(self, mention: Mention, job_id: UUID | None, *, dry_run: bool) -> list[Found]:
         """Remove what the account's jobs have stored about a page or a domain; what that is, or would be."""

@@ -13,6 +13,7 @@ from gossamer.model.job import Job, Progress
 from gossamer.model.money import MEGABYTE, MICROS, Cap
 from gossamer.model.priority import Priority
 from gossamer.model.states import OVER, JobState
+from gossamer.recipes.prospect import PROSPECT
 from gossamer.store.records import Failure
 from gossamer.store.usage import Day, Use
 
@@ -51,7 +52,7 @@ class JobView(BaseModel):
     id: str = Field(examples=[_ID])
     short_id: str = Field(examples=["8d9e0f1a"])
     name: str = Field(examples=["Acme Q1"])
-    recipe: str = Field(examples=["prospect"])
+    recipe: str = Field(examples=[PROSPECT.name])
     state: JobState
     waiting: bool = Field(
         False, description="It begins when another job of the account has ended, or when the queue has drained."

@@ -152,8 +152,8 @@ class App:
     @asynccontextmanager
     async def exporter(self, who: str, desk: Desk | None = None) -> AsyncIterator["Exporter"]:
         """What makes the files of this home, with a database connection of its own. `who` tells one from the others."""
+        from gossamer.recipes.page_results import ResultLines
         from gossamer.work.exporting import Exporter, worker_name
-        from gossamer.work.scrape_answers import ResultLines
 
         database = open_database(
             database_url(self.settings),

@@ -19,14 +19,16 @@ from gossamer.model.rungs import RUNGS, provider_of, provider_title
 from gossamer.model.states import JobState
 from gossamer.questions.costs import Ended
 from gossamer.questions.submitting import House, Walk
+from gossamer.recipes.base import Recipe
 
 _WORTH_A_LOOK = 20  # homepages to suggest for --probe
 
 
-def walk_options(params: Mapping[str, Any]) -> Walk:
-    """The crawl options that decide the cost, from the parameters of a recipe that crawls sites."""
+def walk_options(recipe: Recipe, params: Mapping[str, Any]) -> Walk:
+    """How the recipe walks sites by these parameters."""
     mode, ladder = Mode(params.get("mode", Mode.FREE_ONLY)), list(params.get("ladder", ()))
-    return Walk(mode, ladder, params["max_pages_per_domain"], params["top_pages"])
+    policy = recipe.bind(recipe.params.model_validate({**recipe.for_estimates, **params})).policy()
+    return Walk(recipe.name, mode, ladder, policy.pages_per_site, policy.top_pages)
 
 
 def with_default_credits(house: House, cap: Cap) -> Cap:

@@ -1,6 +1,6 @@
 """The parts of an explanation: a sentence for each fact, and all of them as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +10,7 @@ from gossamer.model.job import Job
 from gossamer.model.page import Attempt
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason
+from gossamer.recipes.registry import RECIPES
 from gossamer.store.history import PageHistory, SiteHistory
 from gossamer.work.explain import Explanation, Ruling
 
@@ -86,14 +87,19 @@ def state(page: PageHistory) -> str:
     return f"{page.state}: {page.trouble.sentence}" if page.trouble else str(page.state)
 
 
-def record(data: Mapping[str, Any]) -> str:
-    """A match in one line; records of other kinds show the fields they share with it."""
-    times = data.get("frequency")
-    facts = [f"{times:,} time{'' if times == 1 else 's'}" if isinstance(times, int) else ""]
-    facts += [str(data.get("position") or ""), str(data.get("verdict") or "")]
-    said = ", ".join(fact for fact in facts if fact)
-    snippet = formatting.excerpt(str(data.get("context_snippet") or ""), str(data.get("keyword") or ""))
-    return f"{data.get('keyword')}: {said}" + (f': "{snippet}"' if snippet else "")
+def records(recipe: str, found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The records of a page, a line each, as far as their recipe shows them like that."""
+    known = RECIPES.get(recipe)
+    if known is None or known.screen is None or known.screen.line is None:
+        return []
+    key = known.kinds[0].key[-1]
+    return [_record(known.screen.line(one)) for one in sorted(found, key=lambda one: str(one.get(key)))]
+
+
+def _record(line: tuple[str, str, str]) -> str:
+    said, text, words = line
+    snippet = formatting.excerpt(text, words)
+    return said + (f': "{snippet}"' if snippet else "")
 
 
 def as_json(one: Explanation, job: Job) -> dict[str, Any]:

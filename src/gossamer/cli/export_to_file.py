@@ -18,7 +18,7 @@ from gossamer.export.make import Order
 from gossamer.export.write import write_file, write_stream
 from gossamer.model.states import OVER
 from gossamer.questions.files import exportable
-from gossamer.recipes.base import plural
+from gossamer.recipes.base import plural_form
 
 if TYPE_CHECKING:
     from gossamer.cli.export import ExportOptions
@@ -122,5 +122,5 @@ def _say_written(order: Order, written: int, output: Path, size: int) -> None:
 def _written(order: Order, written: int, output: Path) -> str:
     """`Wrote 1,266 matches to results.csv`"""
     noun = order.table.noun or order.table.name.removesuffix("s")
-    noun = noun if written == 1 else plural(noun)
+    noun = noun if written == 1 else plural_form(noun)
     return f"Wrote {written:,} {f'{order.only} ' if order.only else ''}{noun} to {output}"

@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +11,8 @@ import orjson
 from gossamer.model.job import Job, Progress
 from gossamer.model.page import ASKED_AGAIN, Attempt
 from gossamer.model.states import JobState
+from gossamer.recipes.base import plural_form
+from gossamer.recipes.registry import nouns_of
 
 
 def duration(time: timedelta) -> str:
@@ -50,29 +52,22 @@ def percent(part: int, whole: int) -> int:
     return part * 100 // whole if whole else 100
 
 
-def domain_progress(progress: Progress) -> str:
-    """`3,241/5,000 domains (65%)`."""
-    done, total = progress.sites_finished, progress.sites_total
-    return f"{done:,}/{total:,} domains ({percent(done, total)}%)"
-
-
-def is_of_pages(job: Job) -> bool:
-    return job.extent.in_pages
-
-
 def progress_text(job: Job, progress: Progress) -> str:
-    """The progress of a job: `3,241/5,000 domains (65%)`, or `48/50 pages (96%)` for a job of pages."""
+    """How far a job is: `3,241/5,000 domains (65%)`, or `48/50 pages (96%)`."""
     done, total = progress.of(job)
-    return f"{done:,}/{total:,} pages ({percent(done, total)}%)" if is_of_pages(job) else domain_progress(progress)
+    given = "page" if job.extent.in_pages else nouns_of(job.recipe).given
+    return f"{done:,}/{total:,} {plural_form(given)} ({percent(done, total)}%)"
+
+
+def found_title(recipes: Iterable[str]) -> str:
+    """`Matches`: the title of what jobs of these recipes have found; `Results` where it is not the same."""
+    nouns = {nouns_of(recipe).found for recipe in recipes}
+    return plural_form(nouns.pop() if len(nouns) == 1 else "result").capitalize()
 
 
 def record_count(job: Job, progress: Progress) -> str:
-    """`1,204 matches`, or `48 results` for a job of pages."""
-    return plural(progress.records, "result") if is_of_pages(job) else matches(progress.records)
-
-
-def matches(count: int) -> str:
-    return f"{count:,} match{'' if count == 1 else 'es'}"
+    """`1,204 matches`; what came of pages are results."""
+    return nouns_of(job.recipe).count_found(progress.records)
 
 
 def plural(count: int, thing: str) -> str:

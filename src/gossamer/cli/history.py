@@ -98,16 +98,16 @@ def _facts(one: Explanation, job: Job) -> Iterator[Labelled]:
     if one.site:
         yield "Site", explain_text.site(one.site)
     if one.page:
-        yield from _page(one, one.page)
+        yield from _page(one, one.page, job.recipe)
     else:
-        yield from _absence(one)
+        yield from _absence(one, job.recipe)
     said = {one.same_as.url if one.same_as else "", *(twin.url for twin in one.twins)}
     for other in one.spellings:
         if other.url not in said:
             yield "Nearly", f"{other.url}: {explain_text.state(other)}"
 
 
-def _absence(one: Explanation) -> Iterator[Labelled]:
+def _absence(one: Explanation, recipe: str) -> Iterator[Labelled]:
     if one.same_as:
         yield "Page", f"read by way of {one.same_as.url}, which redirects here or names this as its address"
     elif any(absence.name == FORGOTTEN for absence in one.absences):
@@ -121,10 +121,10 @@ def _absence(one: Explanation) -> Iterator[Labelled]:
     if one.ruling and one.ruling.allowed is not None:
         yield "robots.txt", explain_text.ruling(one.ruling)
     if one.same_as:
-        yield from _records(one.records)
+        yield from _records(recipe, one.records)
 
 
-def _page(one: Explanation, page: PageHistory) -> Iterator[Labelled]:
+def _page(one: Explanation, page: PageHistory, recipe: str) -> Iterator[Labelled]:
     yield "Found", explain_text.found(one, page)
     if one.ruling:
         yield "robots.txt", explain_text.ruling(one.ruling)
@@ -147,7 +147,7 @@ def _page(one: Explanation, page: PageHistory) -> Iterator[Labelled]:
     for url in really:
         yield "Read as", url
     if page.state is PageState.DONE:
-        yield from _records(one.records)
+        yield from _records(recipe, one.records)
 
 
 def _attempt(attempt: Attempt) -> str:
@@ -156,9 +156,9 @@ def _attempt(attempt: Attempt) -> str:
     return f"{asked}  {said}"
 
 
-def _records(records: tuple[Mapping[str, Any], ...]) -> Iterator[Labelled]:
+def _records(recipe: str, records: tuple[Mapping[str, Any], ...]) -> Iterator[Labelled]:
+    title = formatting.found_title([recipe])
     if not records:
-        yield "Matches", "none"
-    matches = [record for record in records if record.get("keyword") is not None]
-    for at, record in enumerate(sorted(matches, key=lambda record: str(record.get("keyword")))):
-        yield "" if at else "Matches", explain_text.record(record)
+        yield title, "none"
+    for at, line in enumerate(explain_text.records(recipe, records)):
+        yield "" if at else title, line

@@ -18,6 +18,8 @@ from gossamer.questions import jobs
 from gossamer.questions.jobs import Standing
 from gossamer.questions.status import ended
 from gossamer.questions.submitting import house_rules
+from gossamer.recipes.base import Given
+from gossamer.recipes.registry import RECIPES
 
 _LONGEST_CANCEL = 60.0  # seconds
 
@@ -56,9 +58,12 @@ async def rerun_job(
     count = formatting.plural(len(request.targets), "site")
     say(f"Running {former.name} ({short(former.id)}) again as {request.name}: {count}.", quiet=as_json)
     said = None
-    if request.recipe == "prospect":
+    recipe = RECIPES.get(request.recipe)
+    if recipe and recipe.given is not Given.PAGES:
         targets = TargetList(request.targets, len(request.targets), 0)
-        found = await estimates.forecast(home, estimates.walk_options(request.params), targets, None, quiet=as_json)
+        found = await estimates.forecast(
+            home, estimates.walk_options(recipe, request.params), targets, None, quiet=as_json
+        )
         said = estimates.print_forecast(found, request.params, request.cap, quiet=as_json)
         if start:
             estimates.confirm_cost(house, said, request.cap, yes=yes, quiet=as_json)

@@ -24,7 +24,7 @@ from gossamer.model.job import Job
 from gossamer.model.states import OVER
 from gossamer.questions.conditions import Conditions
 from gossamer.questions.found import Failures, Lines, Results, failures, results
-from gossamer.recipes.base import Column, Nouns, Recipe, Screen, ScreenColumn, plural
+from gossamer.recipes.base import Column, Nouns, Recipe, Screen, ScreenColumn, plural_form
 from gossamer.recipes.registry import RECIPES
 from gossamer.recipes.tables import BY_HAND
 from gossamer.store.sites import SiteSummary
@@ -58,9 +58,9 @@ def _nothing(found: Results, nouns: Nouns, page: int, limit: int) -> str:
     if found.before and found.before.rows:
         count = len(found.before.rows)
         more = "" if found.before.is_last else "more than "
-        noun = nouns.found if count == 1 else plural(nouns.found)
+        noun = nouns.found if count == 1 else plural_form(nouns.found)
         return f"There is no page {page:,}: the job has {more}{count:,} {such}{noun}, {limit:,} a page."
-    return f"No {such}{plural(nouns.found)}" + (" yet." if found.job.state not in OVER else ".")
+    return f"No {such}{plural_form(nouns.found)}" + (" yet." if found.job.state not in OVER else ".")
 
 
 def _below(found: Results, recipe: Recipe, conditions: Conditions, page: int, limit: int) -> list[str]:
@@ -69,7 +69,7 @@ def _below(found: Results, recipe: Recipe, conditions: Conditions, page: int, li
     first = (page - 1) * limit + 1
     last = first + len(shown.rows) - 1
     of_all = f" of {total:,}" if not where else f", and that is all of {'them' if page > 1 else 'such'}" * shown.is_last
-    lines = [f"{plural(recipe.nouns.found).capitalize()} {first:,} to {last:,}{of_all}."]
+    lines = [f"{plural_form(recipe.nouns.found).capitalize()} {first:,} to {last:,}{of_all}."]
     if not shown.is_last:
         again = f"gossamer job results {short(job.id)}{conditions.options(recipe)} --limit {limit} --page {page + 1}"
         lines += ["Next:", f"  {again}"]
@@ -91,7 +91,7 @@ def _file(job: Job, recipe: Recipe, where: Where) -> list[str]:
     """How to export them, and what else the file contains: exports know fewer filters."""
     only = next((value for value in where.values.values() if value in recipe.tables[0].filters), "")
     conditions = {"domain": where.domain, **where.values}
-    others = " and ".join(plural(name) for name, value in conditions.items() if value and value != only)
+    others = " and ".join(plural_form(name) for name, value in conditions.items() if value and value != only)
     which = f"All {only} ones" if only else "All"
     said = f"{which} in a file" + (f", those of other {others} too" if others else "")
     option = f" --filter {only}" if only else ""

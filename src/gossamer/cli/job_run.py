@@ -21,7 +21,7 @@ from gossamer.model.job import JobRequest
 from gossamer.model.money import Cap
 from gossamer.model.priority import Priority
 from gossamer.questions.submitting import house_rules
-from gossamer.recipes.registry import RECIPES
+from gossamer.recipes.registry import made_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +114,16 @@ async def run_job(home: Home, given: RunOptions, *, processes: int | None, detac
         say(missing, quiet=as_json)
     key = given.submit_key or ""
     cap = estimates.with_default_credits(house, given.cap)
-    RECIPES["prospect"].read(params)
-    found = await estimates.forecast(home, estimates.walk_options(params), targets, given.probe, quiet=as_json)
+    recipe = made_by("job run")
+    recipe.read(params)
+    found = await estimates.forecast(home, estimates.walk_options(recipe, params), targets, given.probe, quiet=as_json)
     said = estimates.print_forecast(found, params, cap, quiet=as_json)
     if given.start:
         estimates.confirm_cost(house, said, cap, yes=given.yes, quiet=as_json)
     sites, usual = targets.targets, house.max_credits
     request = JobRequest(
         given.name,
-        "prospect",
+        recipe.name,
         params,
         sites,
         given.start,
@@ -152,7 +153,9 @@ async def show_estimate(
     params = {**params, **choose_ladder(mode, ladder, house.rungs)}
     home.check()
     targets = lists.read_domains(quiet=as_json)
-    found = await estimates.forecast(home, estimates.walk_options(params), targets, probe, quiet=as_json)
+    found = await estimates.forecast(
+        home, estimates.walk_options(made_by("job run"), params), targets, probe, quiet=as_json
+    )
     cap = estimates.with_default_credits(house, cap)
     if as_json:
         say_json(estimates.forecast_json(found, cap))

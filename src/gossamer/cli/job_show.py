@@ -49,8 +49,7 @@ async def show_list(
         none = "No such jobs." if recipe or state or name else _NO_JOBS
         say(_ONLY_SCRAPES if found.hides else none)
         return 0
-    # Scrapes have results, not matches.
-    found_title = "Results" if any(formatting.is_of_pages(job) for job, _, _ in rows) else "Matches"
+    found_title = formatting.found_title(job.recipe for job, _, _ in rows)
     table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
     for title in ("ID", "Name", "State"):
         table.add_column(title, no_wrap=title == "ID", overflow="fold")

@@ -19,6 +19,7 @@ from gossamer.model.rungs import DIRECT
 from gossamer.model.trouble import Reason
 from gossamer.model.url import domain_of
 from gossamer.questions.submitting import Walk, unmet
+from gossamer.recipes.scrape import SCRAPE
 from gossamer.store import estimates
 from gossamer.work.probe import Probe, choose
 
@@ -97,7 +98,7 @@ async def probe_there(
     client = home.client
     domains = [target.given for target in chosen]
     job = await client.submit(
-        "scrape", f"A look at {homepages}", params=_ONE_PAGE, domains=domains, mode=str(Mode.FREE_ONLY)
+        SCRAPE.name, f"A look at {homepages}", params=_ONE_PAGE, domains=domains, mode=str(Mode.FREE_ONLY)
     )
     try:
         over = await client.wait(job.id, patience=_PATIENCE)

@@ -74,7 +74,7 @@ def status_lines(
         f"Progress: {formatting.progress_text(job, progress)}",
         f"Domains: {formatting.domain_outcomes(progress)}",
         f"Pages: {progress.pages_done:,} read, {progress.pages_failed:,} failed, {progress.pages_skipped:,} skipped",
-        f"{'Results' if formatting.is_of_pages(job) else 'Matches'}: {progress.records:,}",
+        f"{formatting.found_title([job.recipe])}: {progress.records:,}",
     ]
     if job.state is JobState.RUNNING and runner is not None:
         lines.insert(
@@ -144,7 +144,7 @@ def domains_in(progress: Progress, state: SiteState | None) -> int:
 
 
 def _outcome(job: Job, progress: Progress) -> str:
-    if formatting.is_of_pages(job):
+    if job.extent.in_pages:
         return f"{formatting.plural(progress.pages_done, 'page')} read, {progress.pages_failed:,} failed."
     pages = formatting.plural(progress.pages_done, "page")
     return f"{formatting.domain_outcomes(progress)}. {formatting.record_count(job, progress)}, {pages} read."
@@ -166,7 +166,7 @@ def next_step(job: Job, runner: int | None) -> str:
         case JobState.PAUSED | JobState.CANCELLED | JobState.FAILED:
             return _resume(job)
         case JobState.COMPLETED:
-            name = "pages.jsonl" if formatting.is_of_pages(job) else "results.csv"
+            name = "pages.jsonl" if job.extent.in_pages else "results.csv"
             return f"Get the table with 'gossamer job export {identifier} --output {name}'."
     return ""
 
@@ -198,7 +198,7 @@ def _why_failed(progress: Progress, reasons: Sequence[tuple[Reason, int]]) -> li
 
 
 def _which_failed(job: Job, progress: Progress, reasons: Sequence[tuple[Reason, int]]) -> list[str]:
-    if formatting.is_of_pages(job):
+    if job.extent.in_pages:
         return [f"Which ones failed, and why:\n  gossamer job errors {short(job.id)}"] if progress.pages_failed else []
     return _why_failed(progress, reasons)
 
@@ -237,8 +237,8 @@ def ending_lines(
 
 
 def _error_report(job: Job, progress: Progress) -> list[str]:
-    """The command for what the line before calls the error report."""
-    is_named = progress.sites_failed and not formatting.is_of_pages(job)
+    """The command that shows what the line before calls the error report."""
+    is_named = progress.sites_failed and not job.extent.in_pages
     return [f"Error report: gossamer job errors {short(job.id)}"] if is_named else []
 
 

@@ -15,6 +15,7 @@ from gossamer.model.ids import short
 from gossamer.model.states import JobState
 from gossamer.questions.jobs import deleted_at, standing
 from gossamer.questions.system import ahead, tidy
+from gossamer.recipes.registry import nouns_of
 from gossamer.retain.delete import refuse_at_work
 from gossamer.retain.retainer import NextStep, Outlook
 
@@ -32,7 +33,7 @@ async def delete_results(home: Home, text: str, *, yes: bool, as_json: bool) -> 
     job, progress = now.job, now.progress
     refuse_at_work(job, "it cannot be deleted")
     identifier = short(job.id)
-    found = f"{_matches(progress.records)} and {formatting.plural(progress.pages_done, 'page')}"
+    found = f"{formatting.record_count(job, progress)} and {formatting.plural(progress.pages_done, 'page')}"
     question = f"Delete all of {job.name} ({identifier}): {found}?"
     if job.state is not JobState.ARCHIVED and not _confirmed(question, yes=yes):
         return 0
@@ -93,8 +94,9 @@ async def show_retention(home: Home, *, due_only: bool, as_json: bool) -> int:
         say("Nothing is due." if due_only else "No job has results to keep.")
         return 0
     table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
-    for title in ("ID", "Name", "State", "Matches", "Hidden", "Deleted", "Due now"):
-        table.add_column(title, justify="right" if title == "Matches" else "left", no_wrap=title != "Name")
+    found_title = formatting.found_title(one.job.recipe for one in shown)
+    for title in ("ID", "Name", "State", found_title, "Hidden", "Deleted", "Due now"):
+        table.add_column(title, justify="right" if title == found_title else "left", no_wrap=title != "Name")
     for one in shown:
         job, hidden_at = one.job, one.job.hidden_at or one.hides_at
         dates = (retention_notice.date(hidden_at), retention_notice.date(one.deletes_at))
@@ -136,11 +138,8 @@ def _confirmed(question: str, *, yes: bool) -> bool:
 
 def _sentence(one: Trace) -> str:
     pages, mentions = formatting.plural(one.pages, "page"), formatting.plural(one.mentions, "mention")
-    return f"{one.name} ({short(one.job_id)}): {pages}, {_matches(one.records)}, {mentions} elsewhere"
-
-
-def _matches(count: int) -> str:
-    return f"{count:,} match{'' if count == 1 else 'es'}"
+    found = nouns_of(one.recipe).count_found(one.records)
+    return f"{one.name} ({short(one.job_id)}): {pages}, {found}, {mentions} elsewhere"
 
 
 def _as_json(one: Trace) -> dict[str, Any]:

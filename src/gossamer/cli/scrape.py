@@ -18,7 +18,6 @@ from gossamer.cli.screen import QuietScreen, Screen, choose_screen
 from gossamer.errors import UserError
 from gossamer.export.write import write_file, write_stream
 from gossamer.intake.addresses import AddressList, read_address_file, read_addresses
-from gossamer.intake.scrape import scrape_request, with_usual_cap
 from gossamer.intake.textfile import name_of, read_text
 from gossamer.model.ids import short
 from gossamer.model.job import Job
@@ -26,6 +25,7 @@ from gossamer.model.money import Cap
 from gossamer.model.states import JobState, PageState
 from gossamer.questions.pages import scraped
 from gossamer.questions.submitting import house_rules
+from gossamer.recipes.scrape.request import scrape_request, with_usual_cap
 
 _AT_ONCE = 50  # results in memory
 _EXPECTED_RULES = 'Expected JSON like {"title": "h1", "price": {"css": ".price", "type": "price"}}.'

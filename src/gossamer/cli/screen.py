@@ -129,10 +129,10 @@ def _pace(progress: Progress) -> list[str]:
 
 def _outcome(job: Job, progress: Progress) -> list[str]:
     pages = f"{formatting.plural(progress.pages_failed, 'page')} failed"
-    if formatting.is_of_pages(job):
+    if job.extent.in_pages:
         return [formatting.record_count(job, progress), pages]
     domains = f"{formatting.plural(progress.sites_failed, 'domain')} failed"
-    return [formatting.domain_progress(progress), formatting.record_count(job, progress), domains, pages]
+    return [formatting.progress_text(job, progress), formatting.record_count(job, progress), domains, pages]
 
 
 def choose_screen(*, quiet: bool, to_errors: bool = False) -> Screen:

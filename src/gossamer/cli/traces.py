@@ -26,6 +26,7 @@ class Trace:
 
     job_id: UUID
     name: str
+    recipe: str  # nothing where only its server knows
     pages: int
     records: int
     mentions: int  # other rows that mention it
@@ -65,7 +66,9 @@ def _kinds(app: App, job: Job) -> tuple[RecordKind, ...]:
 class LocalTraces:
     def __init__(self, app: App, mention: Mention, rows: list[Found]) -> None:
         self._app, self._mention, self._rows = app, mention, rows
-        self.found = [Trace(one.job.id, one.job.name, len(one.pages), one.records, one.mentions) for one in rows]
+        self.found = [
+            Trace(one.job.id, one.job.name, one.job.recipe, len(one.pages), one.records, one.mentions) for one in rows
+        ]
 
     async def refuse_at_work(self) -> None:
         for one in self._rows:
@@ -95,7 +98,7 @@ class RemoteTraces:
         self, client: AsyncClient, url: str | None, domain: str | None, job: UUID | None, found: Forgotten
     ) -> None:
         self._client, self._url, self._domain, self._job = client, url, domain, job
-        self.found = [Trace(UUID(one.job_id), one.name, one.pages, one.records, one.mentions) for one in found.jobs]
+        self.found = [Trace(UUID(one.job_id), one.name, "", one.pages, one.records, one.mentions) for one in found.jobs]
 
     async def refuse_at_work(self) -> None:
         """Nothing to do: the server refuses before it removes anything."""

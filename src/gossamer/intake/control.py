@@ -72,7 +72,7 @@ async def find_job(database: Database, text: str, owner: str | None = None) -> J
 async def _meant(database: Database, text: str, owner: str | None) -> UUID:
     if text.lower() == LAST:
         newest = await database.read(jobs.recent, 1, account=owner)
-        newest = newest or await database.read(jobs.recent, 1, jobs.Wanted(recipe="scrape"), owner)
+        newest = newest or await database.read(jobs.recent, 1, jobs.Wanted(of_pages=True), owner)
         if newest:
             return newest[0].id
         raise UserError("job.not_found", "There is no job yet.", hint="Start one with 'gossamer job run'.")

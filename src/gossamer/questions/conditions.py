@@ -10,7 +10,7 @@ from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.url import site_of
-from gossamer.recipes.base import Condition, Recipe, plural
+from gossamer.recipes.base import Condition, Recipe, plural_form
 from gossamer.recipes.registry import RECIPES
 
 
@@ -67,6 +67,6 @@ def _refused(job: Job, recipe: Recipe) -> UserError:
     return UserError(
         "results.recipe",
         f"Job {short(job.id)} is of the recipe {job.recipe}, whose results have "
-        f"{' and '.join(f'no {plural(one.column)}' for one in others)}.",
+        f"{' and '.join(f'no {plural_form(one.column)}' for one in others)}.",
         hint=f"Leave out {' and '.join(part for part in (', '.join(flags[:-1]), flags[-1]) if part)}.",
     )

@@ -124,7 +124,7 @@ _MOST_JOBS = 200  # are looked at for one that knows an address
 def _knowing(tx: Tx, owner: str | None, urls: Sequence[str]) -> str:
     """The newest job that has one of these addresses as a page, else their site; else the newest."""
     newest = jobs.recent(tx, _MOST_JOBS, account=owner)
-    newest += jobs.recent(tx, _MOST_JOBS, jobs.Wanted(recipe="scrape"), owner)
+    newest += jobs.recent(tx, _MOST_JOBS, jobs.Wanted(of_pages=True), owner)
     ids = sorted({job.id for job in newest}, reverse=True)
     keys = [url_key(url) for url in urls]
     paged = (one for one in ids if rows.pages_at(tx, one, keys))

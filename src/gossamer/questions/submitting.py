@@ -41,6 +41,7 @@ class House:
 class Walk:
     """How sites are to be walked, as far as that says what it costs."""
 
+    recipe: str
     mode: Mode
     ladder: list[str]
     pages_per_site: Many
@@ -52,7 +53,7 @@ class Walk:
                 raise UserError("job.ladder", f"There is no rung {name!r}.", hint=f"There are {', '.join(RUNGS)}.")
         ladder = ladder_of(self.mode, self.ladder)
         policy = CrawlPolicy(ladder=ladder, pages_per_site=self.pages_per_site, top_pages=self.top_pages)
-        return Asked("prospect", policy, targets, prices)
+        return Asked(self.recipe, policy, targets, prices)
 
 
 async def house_rules(view: View) -> House:

@@ -43,10 +43,10 @@ class Nouns:
 
     def count_found(self, count: int) -> str:
         """`1,204 matches`."""
-        return f"{count:,} {self.found if count == 1 else plural(self.found)}"
+        return f"{count:,} {self.found if count == 1 else plural_form(self.found)}"
 
 
-def plural(noun: str) -> str:
+def plural_form(noun: str) -> str:
     """The English plural of a regular noun: matches, pages, entries."""
     if noun.endswith(("ch", "sh", "s", "x", "z")):
         return noun + "es"
@@ -180,6 +180,8 @@ class Screen:
     context: tuple[str, str] | None = None  # a text that stands beside or below, and the words to be marked in it
     conditions: tuple[Condition, ...] = ()
     last: str = ""  # rows that have a value in this column come after all others
+    # A row in one line: what is said of it, a text, and the words in that text it is about.
+    line: "Callable[[Mapping[str, Any]], tuple[str, str, str]] | None" = None
 
     @property
     def names(self) -> frozenset[str]:
@@ -338,6 +340,8 @@ class Recipe:
     command: Command
     screen: Screen | None = None  # none: the first columns of its results as they are
     keep: Keep = Keep()
+    # Parameters a job must have, and that make no difference to what it costs.
+    for_estimates: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[AutomaticFile, ...] = ()
 
     def table(self, name: str) -> Table | None:

@@ -1,13 +1,26 @@
 """The recipes there are: those the program ships with, and those that plug-ins add."""
 
-from gossamer.recipes.base import RECIPES, default_flag
+from gossamer.recipes.base import RECIPES, Nouns, Recipe, default_flag
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.recipes.scrape import SCRAPE
 
-__all__ = ["RECIPES", "flag_of"]
+__all__ = ["RECIPES", "flag_of", "made_by", "nouns_of"]
+
+_UNKNOWN = Nouns("domain", "result")
 
 for recipe in (PROSPECT, SCRAPE):
     RECIPES.add(recipe)
+
+
+def nouns_of(recipe: str) -> Nouns:
+    """The words for the input and the results of a job, also of a recipe that this program does not know."""
+    known = RECIPES.get(recipe)
+    return known.nouns if known else _UNKNOWN
+
+
+def made_by(command: str) -> Recipe:
+    """The recipe of the jobs that a command makes."""
+    return next(recipe for recipe in RECIPES.values() if recipe.command.name == command)
 
 
 def flag_of(param: str) -> str:

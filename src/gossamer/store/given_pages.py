@@ -45,7 +45,6 @@ def _move(tx: Tx, site_id: UUID, home: UUID, lane: str, count: int) -> UUID:
     return visit_id
 
 
-KIND = "page"
 _MOST_MOVES = 6  # from site to site: more than any page is passed on
 
 
@@ -83,20 +82,20 @@ class Listing:
     next: str = ""
 
 
-def at(tx: Tx, job_id: UUID, urls: Sequence[str]) -> list[ScrapedPage]:
-    """Those of normalised addresses that the job was given, in their order."""
+def at(tx: Tx, job_id: UUID, kind: str, urls: Sequence[str]) -> list[ScrapedPage]:
+    """Those of normalised addresses that the job was given, in their order, with their records of a kind."""
     by_key = {page.key: page for page in history.pages_at(tx, job_id, [url_key(url) for url in urls])}
     asked = [by_key[key] for url in urls if (key := url_key(url)) in by_key]
-    return _read(tx, job_id, asked)
+    return _read(tx, job_id, kind, asked)
 
 
-def after(tx: Tx, job_id: UUID, place: str, limit: int) -> Listing:
+def after(tx: Tx, job_id: UUID, kind: str, place: str, limit: int) -> Listing:
     """The next ones in an order that never changes: the pages of a site lie together."""
     given = history.given_pages(tx, job_id, bytes.fromhex(place), limit + 1)
     more = len(given) > limit
     # A page that was read and has no record was taken out by somebody: it is none of the results.
     asked = _without_other_spellings(tx, job_id, given[:limit])
-    found = [page for page in _read(tx, job_id, asked) if page.data or page.state is not PageState.DONE]
+    found = [page for page in _read(tx, job_id, kind, asked) if page.data or page.state is not PageState.DONE]
     return Listing(found, given[limit - 1].key.hex() if more else "")
 
 
@@ -109,10 +108,10 @@ def failed_after(tx: Tx, job_id: UUID, place: str, limit: int) -> Listing:
     return Listing(found, given[limit - 1].key.hex() if len(given) > limit else "")
 
 
-def _read(tx: Tx, job_id: UUID, asked: Sequence[PageHistory]) -> list[ScrapedPage]:
+def _read(tx: Tx, job_id: UUID, kind: str, asked: Sequence[PageHistory]) -> list[ScrapedPage]:
     ends = _followed(tx, job_id, asked)
     keys = [records.key_of((end.url,), end.key) for end in ends if end.state is PageState.DONE]
-    rows = {row["url"]: row for row in records.by_keys(tx, job_id, KIND, keys)} if keys else {}
+    rows = {row["url"]: row for row in records.by_keys(tx, job_id, kind, keys)} if keys else {}
     return [_page(page, end, rows.get(end.url, {})) for page, end in zip(asked, ends, strict=True)]
 
 

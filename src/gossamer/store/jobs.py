@@ -115,16 +115,17 @@ _READ_NOTHING = (
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which jobs are listed. Scrapes of a single page only where something is asked for: there may be thousands."""
+    """Which jobs are listed. Those of a single page only where something is asked for: there may be thousands."""
 
     recipe: str = ""
     state: JobState | None = None
     name: str = ""  # a part of it
     archived: bool = False
+    of_pages: bool = False  # only jobs that were given their pages
 
     @property
     def asks(self) -> bool:
-        return bool(self.recipe or self.state or self.name)
+        return bool(self.recipe or self.state or self.name or self.of_pages)
 
 
 def recent(tx: Tx, limit: int, wanted: Wanted = Wanted(), account: str | None = None) -> list[Job]:  # noqa: B008
@@ -138,6 +139,8 @@ def recent(tx: Tx, limit: int, wanted: Wanted = Wanted(), account: str | None = 
         query = query.where(jobs.c.state != JobState.ARCHIVED)
     if wanted.recipe:
         query = query.where(jobs.c.recipe == wanted.recipe)
+    if wanted.of_pages:
+        query = query.where(jobs.c.names_pages)
     if wanted.name:
         query = query.where(func.lower(jobs.c.name).contains(wanted.name.lower(), autoescape=True))
     if not wanted.asks:

@@ -28,7 +28,7 @@ from gossamer.store import exports, jobs
 from gossamer.work.desk import Desk
 
 if TYPE_CHECKING:
-    from gossamer.work.scrape_answers import ResultLines
+    from gossamer.recipes.page_results import ResultLines
 
 LEASE = timedelta(seconds=20)
 """Without a sign of life for so long, a maker is gone. Nothing else tells: a process's number may be from elsewhere."""

@@ -11,8 +11,8 @@ from gossamer.api.dialects.fire_options import FORMATS
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.model.trouble import Reason
+from gossamer.store.given_pages import ScrapedPage
 from gossamer.store.records import Failure
-from gossamer.work.scraped import ScrapedPage
 
 KEPT = timedelta(hours=24)
 _STATUS: Mapping[JobState, str] = {

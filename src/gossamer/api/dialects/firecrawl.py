@@ -29,7 +29,7 @@ from gossamer.intake.submit import LONGEST_KEY
 from gossamer.model.job import Job, JobRequest
 from gossamer.model.states import OVER, PageState
 from gossamer.model.trouble import Reason
-from gossamer.work.scraped import ScrapedPage
+from gossamer.store.given_pages import ScrapedPage
 
 BATCH, CRAWL = "firecrawl-batch", "firecrawl-crawl"
 _AT_ONCE = 100  # documents of one answer,

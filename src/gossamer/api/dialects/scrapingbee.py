@@ -21,7 +21,7 @@ from gossamer.api.tenant import Tenant
 from gossamer.intake.addresses import read_addresses
 from gossamer.model.account import Right
 from gossamer.model.states import PageState
-from gossamer.work.scraped import ScrapedPage
+from gossamer.store.given_pages import ScrapedPage
 
 DOOR = "scrapingbee"
 _MEDIA = {"markdown": "text/markdown; charset=utf-8", "text": "text/plain; charset=utf-8", "screenshot": "image/png"}

@@ -40,6 +40,7 @@ PROSPECT = Recipe(
     command=COMMAND,
     screen=SCREEN,
     keep=Keep(),
+    for_estimates={"keywords": ["any"]},
     files=(
         AutomaticFile("errors", "csv", "failed_domains.csv"),
         AutomaticFile("errors", "json", "failed_domains.json"),

@@ -1,5 +1,8 @@
 """What is typed of prospecting jobs, and what a terminal shows of them, as data."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.job import Job
@@ -37,6 +40,13 @@ def _verdict(job: Job, text: str) -> str:
     return text
 
 
+def _line(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    keyword, times = str(row.get("keyword") or ""), row.get("frequency")
+    facts = [f"{times:,} time{'' if times == 1 else 's'}" if isinstance(times, int) else ""]
+    facts += [str(row.get("position") or ""), str(row.get("verdict") or "")]
+    return f"{keyword}: {', '.join(fact for fact in facts if fact)}", str(row.get("context_snippet") or ""), keyword
+
+
 SCREEN = Screen(
     columns=(
         ScreenColumn("Domain", ("domain",), 28, 12),
@@ -59,4 +69,5 @@ SCREEN = Screen(
         ),
     ),
     last="flags",
+    line=_line,
 )

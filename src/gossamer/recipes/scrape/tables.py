@@ -8,6 +8,7 @@ from gossamer.db.database import Database
 from gossamer.model.states import PageState
 from gossamer.model.url import is_covered, site_of_url
 from gossamer.recipes.base import Asked, Column, Line, Lines, Table
+from gossamer.recipes.scrape import PAGE
 from gossamer.recipes.tables import COSTS, PAGES
 from gossamer.store import counters, given_pages
 from gossamer.store.given_pages import ScrapedPage
@@ -21,7 +22,7 @@ async def lines(database: Database, asked: Asked) -> Lines:
     """The addresses of a site together, in the order of nothing people know, but always the same."""
     place = ""
     while True:
-        listing = await database.read(given_pages.after, asked.job.id, place, _AT_ONCE)
+        listing = await database.read(given_pages.after, asked.job.id, PAGE.name, place, _AT_ONCE)
         made = [_line(page, asked) for page in listing.pages if _is_wanted(page, asked)]
         if made:
             yield made

@@ -1,4 +1,4 @@
-"""What every door builds a scrape job with.
+"""The request for a scrape job, as every door builds it.
 
     listed = read_addresses(["https://example.com/a", ...])          # or read_address_file(path)
     request = scrape_request(listed, app.rungs, formats=["markdown"], rules={"price": ".price"}, name="...")
@@ -6,7 +6,7 @@
 
 Everything that can be wrong is a `UserError` before anything is written or fetched: `urls.bad`, `urls.empty`,
 `urls.too_many`, `scrape.format`, `lane-missing`, `job.mode`, `job.ladder` and their like here, and `job.params` (an
-extraction rule that means nothing, by its name) in `submit_once`. What came of each address is read by `work.scraped`.
+extraction rule that means nothing, by its name) in `submit_once`. What came of each address is read by `results`.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,8 +23,8 @@ from gossamer.model.money import Cap
 from gossamer.model.priority import Priority
 from gossamer.model.rungs import RUNGS
 from gossamer.model.scrape import EXTRACT, FORMATS, SCREENSHOT, SHOOTING_LANES
+from gossamer.recipes.scrape import SCRAPE
 
-RECIPE = "scrape"
 _LONGEST_NAME = 80
 _NO_LIMIT = Cap()
 
@@ -61,7 +61,7 @@ def scrape_request(
     # Params without formats have the recipe's own default.
     if not wanted:
         del params["formats"]
-    return JobRequest(name or _name_of(listed), RECIPE, params, listed.targets, start, submit_key, priority, cap)
+    return JobRequest(name or _name_of(listed), SCRAPE.name, params, listed.targets, start, submit_key, priority, cap)
 
 
 def check_formats(formats: Sequence[str], here: Collection[str]) -> list[str]:
