@@ -25,7 +25,7 @@ from wreq.redirect import Policy
 from wreq.runtime import Runtime
 
 from gossamer.analyze.keywords import KeywordMatcher
-from gossamer.fetch.identity import pick
+from gossamer.fetch.http import pick
 from gossamer.model.fetching import Response
 from gossamer.model.trouble import Trouble
 from gossamer.parse import parse_document

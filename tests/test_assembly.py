@@ -17,8 +17,7 @@ from gossamer.assembly.kept import lacks_shared_secret
 from gossamer.clock import SteadyClock, SystemClock
 from gossamer.errors import UserError
 from gossamer.fetch import FetchError
-from gossamer.fetch.connect_to import parse_connect_to
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import Guard, parse_connect_to
 from gossamer.fetch.providers import open_provider
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate.local import MemoryPlaces

@@ -6,8 +6,18 @@ CONTRIBUTING.md is about this file. It enters by GOSSAMER_PLUGINS=tests.toy_rung
 from datetime import timedelta
 from urllib.parse import urlencode
 
-from gossamer.fetch.providers.reading import document_in, failed, number_in, status_in, whole
-from gossamer.fetch.providers.seam import Account, Call, Head, Told, Wish
+from gossamer.fetch.providers.base import (
+    Account,
+    Call,
+    Head,
+    Told,
+    Wish,
+    document_in,
+    failed,
+    number_in,
+    status_in,
+    whole,
+)
 from gossamer.model.rungs import Cost, Form, Lane, Provider, Rung, RungSetting
 from gossamer.model.trouble import Reason
 

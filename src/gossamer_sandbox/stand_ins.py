@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from gossamer.clock import Clock, SystemClock
 from gossamer.fetch import Accept, Before, Fetcher, FetchError, Sink
-from gossamer.fetch.connect_to import ConnectRule
+from gossamer.fetch.guard import ConnectRule
 from gossamer.fetch.http import HttpRung
 from gossamer.model.fetching import Request, Response
 from gossamer.model.rungs import RUNGS

@@ -10,8 +10,7 @@ from gossamer.accounts.sealing import Sealer
 from gossamer.clock import SystemClock
 from gossamer.deliver.key_seals import KeySeals
 from gossamer.deliver.sender import Sender
-from gossamer.fetch.connect_to import parse_connect_to
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import Guard, parse_connect_to
 from gossamer.fetch.post import Poster
 from gossamer.fetch.resolve import Resolver
 from tests.conftest import AnyDatabase

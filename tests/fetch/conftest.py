@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.clock import FrozenClock, SystemClock
-from gossamer.fetch.connect_to import parse_connect_to
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import Guard, parse_connect_to
 from gossamer.fetch.http import HttpRung, HttpSession, read_trust
 from gossamer.fetch.resolve import Resolver
 from tests.fetch.loopback import NameServer, Site

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 import pytest
 
 from gossamer.errors import UserError
-from gossamer.fetch.connect_to import ConnectRule, find_rule, parse_connect_to
+from gossamer.fetch.guard import ConnectRule, find_rule, parse_connect_to
 from gossamer.settings import Settings
 
 RULES = " *.test=127.0.0.1:8080, Shop.Example.=10.0.0.5 ,v6.test=[::1]:81,*=[fd00::5],"

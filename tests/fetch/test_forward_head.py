@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.fetch.forward.head import read_answer, read_request
+from gossamer.fetch.forward_proxy.head import read_answer, read_request
 
 
 def test_where_a_body_ends_is_said_on_whoever_wants_it_left_out() -> None:

@@ -13,11 +13,10 @@ import pytest
 
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.errors import UserError
-from gossamer.fetch.connect_to import parse_connect_to
-from gossamer.fetch.forward import ForwardProxy, Listen, ProxyLimits, Way
-from gossamer.fetch.forward.dialing import Dialer
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.never import NeverVisit
+from gossamer.fetch.deny_list import DenyList
+from gossamer.fetch.forward_proxy import ForwardProxy, Listen, Permit, ProxyLimits
+from gossamer.fetch.forward_proxy.dialing import Dialer
+from gossamer.fetch.guard import Guard, parse_connect_to
 from gossamer.fetch.resolve import Resolver
 from gossamer.model.trouble import Reason
 from tests.fetch.conftest import Certificates
@@ -46,13 +45,13 @@ async def start(
         resolver,
         rules=parse_connect_to(rules),
         allow=[ip_network(allow)] if allow else (),
-        never=NeverVisit(never, SystemClock()),
+        never=DenyList(never, SystemClock()),
     )
     proxy = ForwardProxy(guard, dialer=Dialer(upstream), limits=ProxyLimits(**limits))  # type: ignore[arg-type]
     return await stack.enter_async_context(proxy)
 
 
-def signed(way: Way | None) -> str:
+def signed(way: Permit | None) -> str:
     if way is None:
         return ""
     return f"Proxy-Authorization: Basic {base64.b64encode(f'{way.name}:{way.password}'.encode()).decode()}\r\n"
@@ -74,11 +73,11 @@ async def say(proxy: ForwardProxy, raw: bytes) -> bytes:
         writer.transport.abort()
 
 
-async def get(proxy: ForwardProxy, way: Way | None, url: str, *, method: str = "GET", more: str = "") -> bytes:
+async def get(proxy: ForwardProxy, way: Permit | None, url: str, *, method: str = "GET", more: str = "") -> bytes:
     return await say(proxy, f"{method} {url} HTTP/1.1\r\nHost: whoever.test\r\n{signed(way)}{more}\r\n".encode())
 
 
-async def tunnel(proxy: ForwardProxy, way: Way | None, there: str) -> bytes:
+async def tunnel(proxy: ForwardProxy, way: Permit | None, there: str) -> bytes:
     """The head that a CONNECT is answered with."""
     reader, writer = await connection(proxy)
     try:
@@ -229,8 +228,8 @@ async def test_nobody_gets_anywhere_without_an_open_way(stack: AsyncExitStack, r
     way, other = proxy.open_way(), proxy.open_way()
     assert (way.name, way.password) != (other.name, other.password)
     assert way.password not in repr(way)
-    wrong = Way(way.url, "", ProxyLimits(), name=way.name, password=other.password)
-    for stranger in (None, wrong, Way(way.url, "", ProxyLimits(), name="ü", password="")):
+    wrong = Permit(way.url, "", ProxyLimits(), name=way.name, password=other.password)
+    for stranger in (None, wrong, Permit(way.url, "", ProxyLimits(), name="ü", password="")):
         got = await get(proxy, stranger, "http://shop.test/")
         assert got.startswith(b"HTTP/1.1 407 ")
         assert b'Proxy-Authenticate: Basic realm="gossamer"' in got
@@ -337,7 +336,7 @@ async def test_a_way_has_only_so_many_connections_and_the_proxy_too(
     greedy, other = proxy.open_way(), proxy.open_way()
     held: list[asyncio.StreamWriter] = []
 
-    async def hold(way: Way) -> bytes:
+    async def hold(way: Permit) -> bytes:
         reader, writer = await connection(proxy)
         held.append(writer)  # one that nobody holds is hung up on
         stack.callback(writer.transport.abort)

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from gossamer.fetch.addresses import Address, real_address, why_not_public
-from gossamer.fetch.connect_to import parse_connect_to
 from gossamer.fetch.errors import FetchError
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import Guard, parse_connect_to
 from gossamer.fetch.resolve import Resolver
 from gossamer.model.trouble import Reason, Trouble
 from tests.fetch.loopback import Name, NameServer

@@ -6,10 +6,8 @@ from datetime import timedelta
 import pytest
 
 from gossamer.clock import SystemClock
-from gossamer.fetch.connect_to import parse_connect_to
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.http import HttpRung
-from gossamer.fetch.identity import IDENTITIES, pick
+from gossamer.fetch.guard import Guard, parse_connect_to
+from gossamer.fetch.http import IDENTITIES, HttpRung, pick
 from gossamer.fetch.resolve import Resolver
 from tests.fetch.loopback import Seen, Site
 

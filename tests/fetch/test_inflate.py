@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from gossamer.fetch.inflate import CannotInflate, EndsEarly, inflaters_for
+from gossamer.fetch.body import CannotInflate, EndsEarly, inflaters_for
 
 TEXT = b"politely " * 2_000
 

@@ -12,15 +12,14 @@ import pytest
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.errors import UserError
 from gossamer.fetch import FetchError
-from gossamer.fetch.connect_to import parse_connect_to
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.deny_list import NOTHING, DenyList
+from gossamer.fetch.guard import Guard, parse_connect_to
 from gossamer.fetch.http import HttpRung
-from gossamer.fetch.never import NOTHING, NeverVisit
 from gossamer.fetch.resolve import Resolver
 from gossamer.model.trouble import Reason, Trouble
 from tests.fetch.loopback import Name, NameServer, Site
 
-Written = Callable[[str], NeverVisit]
+Written = Callable[[str], DenyList]
 
 LIST = """\
 # people who asked
@@ -73,9 +72,9 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def written(path: Path, frozen: FrozenClock) -> Written:
-    def write(text: str) -> NeverVisit:
+    def write(text: str) -> DenyList:
         path.write_text(text, encoding="utf-8")
-        return NeverVisit(path, frozen)
+        return DenyList(path, frozen)
 
     return write
 
@@ -128,7 +127,7 @@ def test_a_line_that_is_no_entry_is_refused_with_its_number(line: str, path: Pat
 
 def test_a_list_that_is_not_there_is_refused(path: Path, frozen: FrozenClock) -> None:
     with pytest.raises(UserError) as caught:
-        NeverVisit(path, frozen)
+        DenyList(path, frozen)
     assert caught.value.code == "never_visit.unreadable"
     assert f"GOSSAMER_NEVER_VISIT names {path}, which cannot be read (No such file or directory)" in str(caught.value)
 
@@ -137,7 +136,7 @@ def test_a_list_that_is_not_there_is_refused(path: Path, frozen: FrozenClock) ->
 def test_a_list_that_cannot_be_read_is_refused(content: bytes | None, path: Path, frozen: FrozenClock) -> None:
     path.write_bytes(content) if content else path.mkdir()
     with pytest.raises(UserError) as caught:
-        NeverVisit(path, frozen)
+        DenyList(path, frozen)
     assert caught.value.code == "never_visit.unreadable"
 
 
@@ -225,7 +224,7 @@ async def test_a_visit_under_way_is_stopped(path: Path, site: Site, resolver: Re
     path.write_text("# nobody\n")
     clock = FrozenClock()
     rules = parse_connect_to(f"*.test=127.0.0.1:{site.port}")
-    guard = Guard(resolver, rules=rules, never=NeverVisit(path, clock))
+    guard = Guard(resolver, rules=rules, never=DenyList(path, clock))
     session = HttpRung(guard, SystemClock()).session(seed=0)
     assert (await session.fetch("http://shop.test/", timeout=timedelta(seconds=5), max_bytes=100)).status == 200
     rewrite(path, "shop.test\n")

@@ -11,8 +11,7 @@ import pytest
 
 from gossamer.clock import SystemClock
 from gossamer.fetch import FetchError
-from gossamer.fetch.connect_to import parse_connect_to
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import Guard, parse_connect_to
 from gossamer.fetch.http import HttpRung, HttpSession, read_trust
 from gossamer.fetch.resolve import Resolver
 from gossamer.model.fetching import Response

@@ -17,10 +17,9 @@ from gossamer.clock import SystemClock
 from gossamer.db.database import Database, open_database
 from gossamer.db.tables import visits as rows
 from gossamer.db.transactions import Tx
-from gossamer.fetch.connect_to import parse_connect_to
 from gossamer.fetch.errors import FetchError
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.providers import Access, ProviderDesk
+from gossamer.fetch.guard import Guard, parse_connect_to
+from gossamer.fetch.providers import Access, Providers
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate.local import MemoryPlaces
 from gossamer.model.money import Cap, Charge, Refusal, Reservation, Scope, Why
@@ -60,7 +59,7 @@ async def _spend(
     database.patience.lasts = timedelta(seconds=60)
     treasurer = Treasurer(database, clock, PRICES, {scope: Cap() for scope in Scope}, timedelta(seconds=0.5))
     key, _, place = provider.partition("@")
-    desk = ProviderDesk({"scrapingbee": Access(key, place)}, clock, MemoryPlaces(clock), holder=str(number), at_once=50)
+    desk = Providers({"scrapingbee": Access(key, place)}, clock, MemoryPlaces(clock), holder=str(number), at_once=50)
     resolver = Resolver(clock)
     guard = Guard(resolver, rules=parse_connect_to(connect_to))
     try:
@@ -85,7 +84,7 @@ class Worker:
         self,
         database: Database,
         treasurer: Treasurer,
-        desk: ProviderDesk,
+        desk: Providers,
         guard: Guard,
         visit: Visit,
         chances: random.Random,

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from gossamer.billing.prices import PriceList
-from gossamer.fetch.providers.seam import Account
+from gossamer.fetch.providers.base import Account
 from gossamer.model.job import Job
 from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Cap, Scope
 from gossamer.model.page import Attempt

@@ -19,7 +19,7 @@ from gossamer.db.schema import upgrade
 from gossamer.db.tables import pages
 from gossamer.db.tables_money import charges
 from gossamer.db.transactions import Tx
-from gossamer.fetch.providers import desk, fuse
+from gossamer.fetch.providers import circuit_breaker, installed
 from gossamer.intake import control
 from gossamer.intake.submit import submit
 from gossamer.model.alert import AlertKind
@@ -56,8 +56,8 @@ EXPECTED = {
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "PROVIDER", QUICK)
-    monkeypatch.setattr(fuse, "_AGAIN", timedelta(seconds=0.1))
+    monkeypatch.setattr(installed, "PROVIDER", QUICK)
+    monkeypatch.setattr(circuit_breaker, "_AGAIN", timedelta(seconds=0.1))
 
 
 @dataclass

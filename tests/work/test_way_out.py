@@ -9,8 +9,7 @@ from datetime import timedelta
 import pytest
 
 from gossamer.clock import SystemClock
-from gossamer.fetch.connect_to import parse_connect_to
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import Guard, parse_connect_to
 from gossamer.fetch.outage import Answers
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate import Gate

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gossamer.blobs.export_store import Shelf
     from gossamer.blobs.page_files import PageFiles
     from gossamer.deliver.sender import Sender
-    from gossamer.fetch.never import NeverVisit
+    from gossamer.fetch.deny_list import DenyList
     from gossamer.fetch.post import Poster
     from gossamer.work.exporting import Exporter
     from gossamer.work.express import Express
@@ -122,13 +122,13 @@ class App:
         if self.settings.never_send:
             never_send(self.settings, self.clock)
 
-    def never_visit(self) -> "NeverVisit | None":
+    def never_visit(self) -> "DenyList | None":
         """What no job may visit, as the operator's file says now; None where there is no such file."""
         if self.settings.never_visit is None:
             return None
-        from gossamer.fetch.never import NeverVisit
+        from gossamer.fetch.deny_list import DenyList
 
-        return NeverVisit(self.settings.never_visit, self.clock)
+        return DenyList(self.settings.never_visit, self.clock)
 
     def shelf(self) -> "Shelf":
         """Where exported files are kept."""

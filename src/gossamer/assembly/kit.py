@@ -45,12 +45,11 @@ async def open_kit(
     # What only a worker uses is loaded only by a worker: commands stay quick.
     from gossamer.billing.reservations import Treasurer
     from gossamer.dispatch.local import LocalDispatcher
-    from gossamer.fetch.connect_to import parse_connect_to
-    from gossamer.fetch.forward import ProxyLimits
-    from gossamer.fetch.guard import Guard
+    from gossamer.fetch.deny_list import DenyList
+    from gossamer.fetch.forward_proxy import ProxyLimits
+    from gossamer.fetch.guard import Guard, parse_connect_to
     from gossamer.fetch.http import HttpRung, read_trust
     from gossamer.fetch.limits import capacity, raise_open_files
-    from gossamer.fetch.never import NeverVisit
     from gossamer.fetch.providers import open_provider
     from gossamer.fetch.resolve import Resolver
     from gossamer.work.kit import Kit, OpenRung
@@ -70,7 +69,7 @@ async def open_kit(
         resolver,
         rules=parse_connect_to(settings.connect_to),
         allow=settings.allow_networks,
-        never=NeverVisit(settings.never_visit, clock),
+        never=DenyList(settings.never_visit, clock),
     )
     proxy = settings.proxy.get_secret_value() if settings.proxy else ""
     rung = HttpRung(

@@ -18,11 +18,11 @@ from gossamer.settings import Settings
 from gossamer.settings.types import listener_of
 
 if TYPE_CHECKING:
-    from gossamer.fetch.forward import ForwardProxy
+    from gossamer.fetch.deny_list import DenyList
+    from gossamer.fetch.forward_proxy import ForwardProxy
     from gossamer.fetch.guard import Guard
-    from gossamer.fetch.never import NeverVisit
     from gossamer.fetch.post import Poster
-    from gossamer.fetch.providers import ProviderDesk
+    from gossamer.fetch.providers import Providers
     from gossamer.gate import Breakers, Places
     from gossamer.work.kit import OwnWays
 
@@ -84,13 +84,13 @@ def provider_desk(
     holder: str,
     breakers: "Breakers | None" = None,
     forward: "ForwardProxy | None" = None,
-) -> "ProviderDesk":
+) -> "Providers":
     """The providers of this installation; `holder` tells this process from the others that share its places.
 
     Without `forward`, accounts can be asked for, and no page of a browser.
     """
     from gossamer.fetch.http import read_trust
-    from gossamer.fetch.providers import Access, ProviderDesk
+    from gossamer.fetch.providers import Access, Providers
 
     worst = {rung: price.worst for rung, price in prices_of(settings).prices.items()}
 
@@ -101,7 +101,7 @@ def provider_desk(
         name: Access(given(one.key) or "", given(one.address) or "", given(one.concurrency), worst)
         for name, one in providers().items()
     }
-    return ProviderDesk(
+    return Providers(
         access,
         clock,
         places,
@@ -117,7 +117,7 @@ def provider_desk(
     )
 
 
-def own_ways(settings: Settings, desk: "ProviderDesk", guard: "Guard") -> "OwnWays":
+def own_ways(settings: Settings, desk: "Providers", guard: "Guard") -> "OwnWays":
     """For jobs that bring a key to a provider along."""
     from gossamer.fetch.providers import OwnKey
     from gossamer.work.kit import OwnWays
@@ -130,16 +130,16 @@ def own_ways(settings: Settings, desk: "ProviderDesk", guard: "Guard") -> "OwnWa
     )
 
 
-def never_send(settings: Settings, clock: SteadyClock) -> "NeverVisit":
-    from gossamer.fetch.never import NeverVisit
+def never_send(settings: Settings, clock: SteadyClock) -> "DenyList":
+    from gossamer.fetch.deny_list import DenyList
 
-    return NeverVisit(settings.never_send, clock, "GOSSAMER_NEVER_SEND")
+    return DenyList(settings.never_send, clock, "GOSSAMER_NEVER_SEND")
 
 
 def forward_proxy(settings: Settings, guard: "Guard") -> "ForwardProxy":
     """What browsers have to go out through; listens once it is entered."""
-    from gossamer.fetch.forward import ForwardProxy, Listen
-    from gossamer.fetch.forward.dialing import Dialer
+    from gossamer.fetch.forward_proxy import ForwardProxy, Listen
+    from gossamer.fetch.forward_proxy.dialing import Dialer
 
     address, ports = listener_of(settings.forward_proxy_listen)
     everywhere = ip_address(address).is_unspecified
@@ -183,8 +183,7 @@ async def open_poster(settings: Settings, clock: SteadyClock) -> AsyncIterator["
 
     What no job may visit can be told all the same: an operator's own server may be on that list.
     """
-    from gossamer.fetch.connect_to import parse_connect_to
-    from gossamer.fetch.guard import Guard
+    from gossamer.fetch.guard import Guard, parse_connect_to
     from gossamer.fetch.http import read_trust
     from gossamer.fetch.post import Poster
     from gossamer.fetch.resolve import Resolver

@@ -1,4 +1,7 @@
-"""First stop of every request: may this address be contacted at all, and at which machines exactly?
+"""The SSRF guard, first stop of every request: whether an address may be contacted, and at which machines exactly.
+
+Stands before the resolver: a name covered by a rule is never looked up, and the address written in the rule needs no
+other permission, since the operator wrote it.
 
 The guard never trusts a spelling. The URL is parsed the way browsers parse it, so that a host written as a decimal,
 octal, hexadecimal or shortened number is the address it stands for; a name is resolved here and stands or falls with
@@ -11,11 +14,12 @@ Most pages come from where the page before came from, so what was found out abou
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import NamedTuple, Protocol
 
 import ada_url
 
+from gossamer.errors import UserError
 from gossamer.fetch.addresses import (
     Address,
     Network,
@@ -25,10 +29,63 @@ from gossamer.fetch.addresses import (
     real_address,
     why_not_public,
 )
-from gossamer.fetch.connect_to import ConnectRule, find_rule
+from gossamer.fetch.deny_list import NOTHING, DenyList
 from gossamer.fetch.errors import FetchError
-from gossamer.fetch.never import NOTHING, NeverVisit
 from gossamer.model.trouble import Reason, Trouble
+
+_TARGET = re.compile(r"(?:\[(?P<six>[^\]]+)\]|(?P<four>[^:\[\]]+))(?::(?P<port>\d{1,5}))?")
+_PATTERN = re.compile(r"\*|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectRule:
+    """Names like `pattern` are answered by `address`, and on `port` if one was written."""
+
+    pattern: str
+    address: IPv4Address | IPv6Address
+    port: int | None = None
+
+    def covers(self, host: str) -> bool:
+        """`*` covers everything, `*.test` every name below `test` but not `test` itself, a name only itself."""
+        if self.pattern == "*":
+            return True
+        if self.pattern.startswith("*."):
+            return host.endswith(self.pattern[1:])
+        return host == self.pattern
+
+
+def parse_connect_to(text: str) -> tuple[ConnectRule, ...]:
+    """The rules in the order written; a host takes the first that covers it."""
+    return tuple(_parse_rule(part.strip()) for part in text.split(",") if part.strip())
+
+
+def find_rule(rules: tuple[ConnectRule, ...], host: str) -> ConnectRule | None:
+    return next((rule for rule in rules if rule.covers(host)), None)
+
+
+def _parse_rule(text: str) -> ConnectRule:
+    pattern, equals, target = (part.strip() for part in text.partition("="))
+    pattern = pattern.lower().rstrip(".")
+    match = _TARGET.fullmatch(target)
+    if not equals or match is None or _PATTERN.fullmatch(pattern) is None:
+        raise _bad_rule(text)
+    try:
+        address = ip_address(match["six"] or match["four"])
+    except ValueError:
+        raise _bad_rule(text) from None
+    port = int(match["port"]) if match["port"] else None
+    if port is not None and not 0 < port < 65536:
+        raise _bad_rule(text)
+    return ConnectRule(pattern, address, port)
+
+
+def _bad_rule(text: str) -> UserError:
+    return UserError(
+        "settings.invalid",
+        f"GOSSAMER_CONNECT_TO has {text[:60]!r}, expected name=address or name=address:port.",
+        hint="For example *.test=127.0.0.1:8080 or shop.example=[fd00::5]:8443.",
+    )
+
 
 # The spelling the parser leaves behind. Hosts are stricter than the URL standard: no name on the web needs more, and
 # two parsers cannot disagree about letters, digits, dots, hyphens and underscores.
@@ -115,7 +172,7 @@ class Guard:
         *,
         rules: tuple[ConnectRule, ...] = (),
         allow: Sequence[Network] = (),
-        never: NeverVisit = NOTHING,
+        never: DenyList = NOTHING,
     ) -> None:
         self._lookup = lookup
         self._rules = rules

@@ -60,7 +60,7 @@ class Provider:
 
     name: str  # in bills, breakers and settings
     title: str  # as its makers write it
-    opener: str  # "module:function" that makes what speaks to it for one visit: see fetch/providers/seam.py
+    opener: str  # "module:function" that makes what speaks to it for one visit: see fetch/providers/base.py
     url: str = ""  # its own server; none where the operator runs it
     key: RungSetting | None = None
     address: RungSetting | None = None

@@ -16,8 +16,8 @@ from wreq.redirect import Policy
 
 from gossamer.fetch import FetchError
 from gossamer.fetch.body import BodyLimit, read_body, read_headers
-from gossamer.fetch.connect_to import find_rule, parse_connect_to
 from gossamer.fetch.errors import CLIENT_ERRORS, ProxyAway, translate
+from gossamer.fetch.guard import find_rule, parse_connect_to
 from gossamer.model.trouble import Reason
 from gossamer_sandbox.web.visitors import HEADER, NOBODY, Visitor
 

@@ -10,11 +10,10 @@ import pytest
 
 from gossamer.clock import SystemClock
 from gossamer.fetch import Fetcher, FetchError
-from gossamer.fetch.connect_to import parse_connect_to
-from gossamer.fetch.forward import ForwardProxy
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.never import NOTHING, NeverVisit
-from gossamer.fetch.providers import Access, ProviderDesk, open_provider
+from gossamer.fetch.deny_list import NOTHING, DenyList
+from gossamer.fetch.forward_proxy import ForwardProxy
+from gossamer.fetch.guard import Guard, parse_connect_to
+from gossamer.fetch.providers import Access, Providers, open_provider
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate import Breakers, Places
 from gossamer.gate.local import MemoryPlaces
@@ -36,7 +35,7 @@ class Way:
     """An emulated provider and a session to it."""
 
     running: Running
-    desk: ProviderDesk
+    desk: Providers
     session: Fetcher
     guard: Guard
     forward: ForwardProxy | None
@@ -75,7 +74,7 @@ async def open_way(target: Site, resolver: Resolver, name_server: NameServer) ->
             url: str = "",
             places: Places | None = None,
             breakers: Breakers | None = None,
-            never_send: NeverVisit = NOTHING,
+            never_send: DenyList = NOTHING,
             patience: timedelta = timedelta(seconds=20),
             proxy: str = "",
             session: int | None = None,
@@ -88,7 +87,7 @@ async def open_way(target: Site, resolver: Resolver, name_server: NameServer) ->
             guard = Guard(resolver, rules=parse_connect_to(rules))
             browses = name == "flaresolverr"
             forward = await stack.enter_async_context(ForwardProxy(guard)) if browses else None
-            desk = ProviderDesk(
+            desk = Providers(
                 {name: Access(key or running.key, url or running.url, worst=worst or {})},
                 clock,
                 places or MemoryPlaces(clock),

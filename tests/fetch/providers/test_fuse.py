@@ -10,8 +10,8 @@ from gossamer.clock import FrozenClock
 from gossamer.db.tables import places
 from gossamer.db.transactions import Tx
 from gossamer.fetch.errors import FetchError, ProviderTrouble, ProviderUnusable, ProxyAway
-from gossamer.fetch.providers.fuse import Fuse
-from gossamer.fetch.providers.reading import failed
+from gossamer.fetch.providers.base import failed
+from gossamer.fetch.providers.circuit_breaker import ProviderBreaker
 from gossamer.gate.breakers import MemoryBreakers
 from gossamer.model.breaker import PROVIDER
 from gossamer.model.trouble import Reason, Trouble
@@ -38,11 +38,11 @@ def breakers(clock: FrozenClock) -> MemoryBreakers:
 
 
 @pytest.fixture
-def fuse(breakers: MemoryBreakers, clock: FrozenClock) -> Fuse:
-    return Fuse(breakers, "bee", PROVIDER, clock, BELIEVED)
+def fuse(breakers: MemoryBreakers, clock: FrozenClock) -> ProviderBreaker:
+    return ProviderBreaker(breakers, "bee", PROVIDER, clock, BELIEVED)
 
 
-async def test_the_first_failure_may_be_the_pages_and_the_next_in_a_row_is_not(fuse: Fuse) -> None:
+async def test_the_first_failure_may_be_the_pages_and_the_next_in_a_row_is_not(fuse: ProviderBreaker) -> None:
     first = trouble(Reason.PROVIDER_AWAY)
     assert await fuse.failed(first) is first
     second = await fuse.failed(trouble(Reason.PROVIDER_AWAY, credits=None))
@@ -53,7 +53,7 @@ async def test_the_first_failure_may_be_the_pages_and_the_next_in_a_row_is_not(f
     assert await fuse.failed(third) is third, "it works for others"
 
 
-async def test_ten_in_a_row_and_nobody_calls_for_half_a_minute(fuse: Fuse, clock: FrozenClock) -> None:
+async def test_ten_in_a_row_and_nobody_calls_for_half_a_minute(fuse: ProviderBreaker, clock: FrozenClock) -> None:
     for _ in range(10):
         await fuse.ask()
         assert fuse.resting() is None
@@ -78,16 +78,16 @@ async def test_ten_in_a_row_and_nobody_calls_for_half_a_minute(fuse: Fuse, clock
 
 @pytest.mark.parametrize("reason", [Reason.PROVIDER_KEY, Reason.PROVIDER_CREDITS])
 async def test_what_a_person_must_mend_stops_everybody_at_once(
-    fuse: Fuse, breakers: MemoryBreakers, clock: FrozenClock, reason: Reason
+    fuse: ProviderBreaker, breakers: MemoryBreakers, clock: FrozenClock, reason: Reason
 ) -> None:
     assert isinstance(await fuse.failed(trouble(reason)), ProviderUnusable)
-    other = Fuse(breakers, "bee", PROVIDER, clock, BELIEVED)
+    other = ProviderBreaker(breakers, "bee", PROVIDER, clock, BELIEVED)
     with pytest.raises(ProviderUnusable) as caught:
         await other.ask()
     assert caught.value.trouble.reason is reason
 
 
-async def test_pages_that_cannot_be_fetched_open_it_only_if_ten_visits_meet_nothing_else(fuse: Fuse) -> None:
+async def test_pages_that_cannot_be_fetched_open_it_only_if_ten_visits_meet_nothing_else(fuse: ProviderBreaker) -> None:
     for _ in range(30):
         poor = trouble(Reason.PROVIDER_FAILED)
         assert await fuse.failed(poor, again=True) is poor, "one visit alone"
@@ -98,7 +98,7 @@ async def test_pages_that_cannot_be_fetched_open_it_only_if_ten_visits_meet_noth
 
 
 async def test_who_fetches_nothing_for_longer_than_jobs_wait_is_believed(
-    fuse: Fuse, breakers: MemoryBreakers, clock: FrozenClock
+    fuse: ProviderBreaker, breakers: MemoryBreakers, clock: FrozenClock
 ) -> None:
     for _ in range(10):
         last = await fuse.failed(trouble(Reason.PROVIDER_FAILED))
@@ -119,7 +119,7 @@ async def test_who_fetches_nothing_for_longer_than_jobs_wait_is_believed(
     assert isinstance(await fuse.failed(trouble(Reason.PROVIDER_AWAY)), ProviderUnusable), "one that is away is not"
 
 
-async def test_what_is_not_about_the_provider_changes_nothing(fuse: Fuse, breakers: MemoryBreakers) -> None:
+async def test_what_is_not_about_the_provider_changes_nothing(fuse: ProviderBreaker, breakers: MemoryBreakers) -> None:
     for _ in range(5):
         await fuse.failed(trouble(Reason.PROVIDER_AWAY))
     for error in (trouble(Reason.PROVIDER_BUSY), trouble(Reason.PROVIDER_REFUSED), ProxyAway(Trouble(Reason.PROXY))):
@@ -138,7 +138,7 @@ def requests(tx: Tx) -> tuple[int, int]:
 
 async def test_while_all_is_well_it_is_said_now_and_then(database: AnyDatabase, clock: FrozenClock) -> None:
     breakers = StoredBreakers(database)
-    fuse = Fuse(breakers, "bee", PROVIDER, clock, BELIEVED)
+    fuse = ProviderBreaker(breakers, "bee", PROVIDER, clock, BELIEVED)
     for _ in range(20):
         await fuse.worked()
     assert await database.read(requests) == (1, 0)

@@ -7,10 +7,9 @@ import pytest
 
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.fetch import FetchError
-from gossamer.fetch.connect_to import parse_connect_to
-from gossamer.fetch.forward import ForwardProxy, Way
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.providers import Access, ProviderDesk, open_provider
+from gossamer.fetch.forward_proxy import ForwardProxy, Permit
+from gossamer.fetch.guard import Guard, parse_connect_to
+from gossamer.fetch.providers import Access, Providers, open_provider
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate.local import MemoryPlaces
 from gossamer.model.trouble import Reason
@@ -78,7 +77,7 @@ async def test_a_name_that_changes_between_our_look_and_the_browsers_is_caught(
     try:
         async with emulate("flaresolverr", "") as running, ForwardProxy(Guard(theirs)) as forward:
             access = {"flaresolverr": Access(url=running.url)}
-            desk = ProviderDesk(access, clock, MemoryPlaces(clock), holder="test", forward=forward)
+            desk = Providers(access, clock, MemoryPlaces(clock), holder="test", forward=forward)
             session = open_provider("flaresolverr", desk, Guard(ours))
             await session.admit(url)
             name_server.names["two-faced.example"] = Name(["127.0.0.1"])
@@ -97,14 +96,14 @@ async def test_a_proxy_that_flaresolverr_does_not_reach_fails_no_page(resolver: 
     rules = f"*.test=127.0.0.1:{target.port}"
 
     class Elsewhere(ForwardProxy):
-        def open_way(self) -> Way:
+        def open_way(self) -> Permit:
             way = super().open_way()
             way.url = f"http://127.0.0.1:{free_port()}"
             return way
 
     guard = Guard(resolver, rules=parse_connect_to(rules))
     async with emulate("flaresolverr", rules) as running, Elsewhere(guard) as forward:
-        desk = ProviderDesk(
+        desk = Providers(
             {"flaresolverr": Access(url=running.url)}, clock, MemoryPlaces(clock), holder="test", forward=forward
         )
         session = open_provider("flaresolverr", desk, guard)

@@ -8,14 +8,14 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from gossamer.fetch import FetchError, ProviderBusy, ProviderTrouble
-from gossamer.fetch.forward import ProxyLimits, Way
+from gossamer.fetch.forward_proxy import Permit, ProxyLimits
+from gossamer.fetch.providers.base import Account, Head, ProviderApi, Told
 from gossamer.fetch.providers.firecrawl import Firecrawl
 from gossamer.fetch.providers.flaresolverr import FlareSolverr, status_of
 from gossamer.fetch.providers.scraperapi import WAYS as SCRAPERAPI_WAYS
 from gossamer.fetch.providers.scraperapi import ScraperApi
 from gossamer.fetch.providers.scrapingbee import WAYS as SCRAPINGBEE_WAYS
 from gossamer.fetch.providers.scrapingbee import ScrapingBee
-from gossamer.fetch.providers.seam import Account, Head, ProviderApi, Told
 from gossamer.model.rungs import Lane, provider_of, providers
 from gossamer.model.trouble import Cure, Reason
 from gossamer_sandbox.providers import Kind, Storm, emulate
@@ -27,7 +27,7 @@ from tests.sandbox.providers.recorded import ALL, HOST, IDS, KEY, RECORDED, Reco
 TIMEOUT = timedelta(seconds=60)
 OURS = frozenset(reason for reason in Reason if reason.name.startswith("PROVIDER_"))
 ABOUT_PAGES = [pytest.param(*one, id=name) for one, name in zip(ALL, IDS, strict=True) if one[1].page or one[1].reason]
-WAY = Way("http://127.0.0.1:8118", "a mark", ProxyLimits())
+WAY = Permit("http://127.0.0.1:8118", "a mark", ProxyLimits())
 CLIENTS: dict[str, ProviderApi] = {
     "scrapingbee": ScrapingBee("scrapingbee-js", KEY),
     "scraperapi": ScraperApi("scraperapi-js", KEY),

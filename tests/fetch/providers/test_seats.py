@@ -7,21 +7,21 @@ import pytest
 
 from gossamer.clock import FrozenClock, SystemClock
 from gossamer.fetch import ProviderBusy
-from gossamer.fetch.forward import ProxyLimits, Way
-from gossamer.fetch.providers import Access, ProviderDesk, open_provider
+from gossamer.fetch.forward_proxy import Permit, ProxyLimits
+from gossamer.fetch.providers import Access, Providers, open_provider
+from gossamer.fetch.providers.concurrency import CallSlots, NoFreeSlot
 from gossamer.fetch.providers.flaresolverr import FlareSolverr
-from gossamer.fetch.providers.seats import NoSeat, Seats
 from gossamer.gate.local import MemoryPlaces
 from tests.fetch.providers.conftest import OpenWay
 from tests.sandbox.providers.recorded import HOST
 
 LONG = timedelta(seconds=60)
 SHORT = timedelta(seconds=0.15)
-WAY = Way("http://127.0.0.1:8118", "a mark", ProxyLimits())
+WAY = Permit("http://127.0.0.1:8118", "a mark", ProxyLimits())
 
 
 async def test_a_seat_is_given_back_however_the_call_ends() -> None:
-    seats = Seats(MemoryPlaces(SystemClock()), "provider:x", "a", 1)
+    seats = CallSlots(MemoryPlaces(SystemClock()), "provider:x", "a", 1)
     for _ in range(3):
         with pytest.raises(KeyError):
             async with seats.one(LONG, SHORT):
@@ -33,7 +33,7 @@ async def test_a_seat_is_given_back_however_the_call_ends() -> None:
 
     task = asyncio.create_task(hold())
     await asyncio.sleep(0.01)
-    with pytest.raises(NoSeat):
+    with pytest.raises(NoFreeSlot):
         async with seats.one(LONG, SHORT):
             pass
     task.cancel()
@@ -46,9 +46,9 @@ async def test_a_seat_is_given_back_however_the_call_ends() -> None:
 
 async def test_two_processes_share_the_seats() -> None:
     places = MemoryPlaces(SystemClock())
-    one, other = (Seats(places, "provider:x", holder, 1) for holder in ("a", "b"))
+    one, other = (CallSlots(places, "provider:x", holder, 1) for holder in ("a", "b"))
     async with one.one(LONG, SHORT):
-        with pytest.raises(NoSeat):
+        with pytest.raises(NoFreeSlot):
             async with other.one(LONG, SHORT):
                 pass
     async with other.one(LONG, SHORT):
@@ -56,7 +56,7 @@ async def test_two_processes_share_the_seats() -> None:
 
 
 async def test_who_waits_gets_the_seat_that_comes_free() -> None:
-    seats = Seats(MemoryPlaces(SystemClock()), "provider:x", "a", 2)
+    seats = CallSlots(MemoryPlaces(SystemClock()), "provider:x", "a", 2)
     most = running = 0
 
     async def call() -> None:
@@ -80,7 +80,7 @@ async def test_the_plans_limit_is_learned_before_the_first_call_and_never_passed
     clock = SystemClock()
     # FlareSolverr has no books: what it takes is a setting.
     access = {name: Access(way.running.key, way.running.url, 3 if name == "flaresolverr" else None)}
-    desks = [ProviderDesk(access, clock, places, holder=f"worker-{number}", forward=way.forward) for number in range(3)]
+    desks = [Providers(access, clock, places, holder=f"worker-{number}", forward=way.forward) for number in range(3)]
     sessions = [open_provider(rung, desk, way.guard) for desk in desks for _ in range(4)]
     got = await asyncio.gather(
         *(session.fetch(f"http://{HOST}/", timeout=LONG, max_bytes=1_000_000) for session in sessions)
@@ -93,7 +93,7 @@ async def test_the_setting_holds_where_the_plan_allows_more(open_way: OpenWay) -
     way = await open_way("scrapingbee-standard", at_once=50, delay=0.02)
     clock = SystemClock()
     access = {"scrapingbee": Access(way.running.key, way.running.url)}
-    desk = ProviderDesk(access, clock, MemoryPlaces(clock), holder="test", at_once=2)
+    desk = Providers(access, clock, MemoryPlaces(clock), holder="test", at_once=2)
     session = open_provider("scrapingbee-standard", desk, way.guard)
     await asyncio.gather(*(session.fetch(f"http://{HOST}/", timeout=LONG, max_bytes=1_000_000) for _ in range(8)))
     assert way.running.most == 2
@@ -111,7 +111,7 @@ async def test_a_refusal_lowers_the_limit_where_the_books_say_nothing(open_way: 
 
 async def test_a_limit_that_was_lowered_is_tried_again_after_a_while(frozen: FrozenClock) -> None:
     access = {"flaresolverr": Access(url="http://127.0.0.1:9")}
-    line = ProviderDesk(access, frozen, MemoryPlaces(frozen), holder="test", at_once=7)._line("flaresolverr")
+    line = Providers(access, frozen, MemoryPlaces(frozen), holder="test", at_once=7)._line("flaresolverr")
     provider = FlareSolverr("http://127.0.0.1:9", WAY)
     await line.too_many(provider)
     await line.learn(provider)

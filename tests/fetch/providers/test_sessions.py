@@ -10,9 +10,9 @@ import pytest
 from gossamer.clock import SystemClock
 from gossamer.errors import UserError
 from gossamer.fetch import FetchError
-from gossamer.fetch.never import NeverVisit
-from gossamer.fetch.providers import Access, ProviderDesk, open_provider
-from gossamer.fetch.providers.seam import Account
+from gossamer.fetch.deny_list import DenyList
+from gossamer.fetch.providers import Access, Providers, open_provider
+from gossamer.fetch.providers.base import Account
 from gossamer.gate.local import MemoryPlaces
 from gossamer.logging import bound, configure
 from gossamer.model.rungs import provider_of
@@ -133,7 +133,7 @@ async def test_what_is_on_the_never_send_list_is_never_sent(
     listed = tmp_path / "never-send.txt"
     listed.write_text("patients.test\n203.0.113.0/24\n93.184.216.0/24\n")
     name_server.names["clinic.example"] = Name(["93.184.216.34"])
-    way = await open_way(rung, never_send=NeverVisit(listed, SystemClock(), "GOSSAMER_NEVER_SEND"))
+    way = await open_way(rung, never_send=DenyList(listed, SystemClock(), "GOSSAMER_NEVER_SEND"))
     for url, entry in (
         ("http://www.patients.test/", "patients.test"),
         ("http://clinic.example/", "93.184.216.0/24"),
@@ -148,7 +148,7 @@ async def test_what_is_on_the_never_send_list_is_never_sent(
 
 def test_a_never_send_list_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"GOSSAMER_NEVER_SEND names .*/none.txt, which cannot be read"):
-        NeverVisit(tmp_path / "none.txt", SystemClock(), "GOSSAMER_NEVER_SEND")
+        DenyList(tmp_path / "none.txt", SystemClock(), "GOSSAMER_NEVER_SEND")
 
 
 @pytest.mark.parametrize("rung", RUNGS)
@@ -209,7 +209,7 @@ async def test_flaresolverr_keeps_no_browser_and_a_session_ends_once(open_way: O
 async def test_no_page_of_flaresolverr_can_be_had_past_the_guard() -> None:
     clock = SystemClock()
     access = {"flaresolverr": Access(url="http://127.0.0.1:8191")}
-    desk = ProviderDesk(access, clock, MemoryPlaces(clock), holder="test")
+    desk = Providers(access, clock, MemoryPlaces(clock), holder="test")
     with pytest.raises(RuntimeError, match="without a forward proxy"):
         open_provider("flaresolverr", desk, None)  # type: ignore[arg-type]
     assert await desk.account("flaresolverr") is None
@@ -218,7 +218,7 @@ async def test_no_page_of_flaresolverr_can_be_had_past_the_guard() -> None:
 @pytest.mark.parametrize("rung", PROVIDER_RUNGS)
 def test_a_provider_that_is_not_set_up_says_what_is_missing(rung: str) -> None:
     clock = SystemClock()
-    desk = ProviderDesk({}, clock, MemoryPlaces(clock), holder="test")
+    desk = Providers({}, clock, MemoryPlaces(clock), holder="test")
     assert desk.rungs == ()
     with pytest.raises(UserError, match=f"The rung {rung} cannot be used here: GOSSAMER_") as caught:
         open_provider(rung, desk, None)  # type: ignore[arg-type]
@@ -228,7 +228,7 @@ def test_a_provider_that_is_not_set_up_says_what_is_missing(rung: str) -> None:
 def test_the_desk_knows_which_rungs_can_be_used() -> None:
     clock = SystemClock()
     access = {"scrapingbee": Access("some-key"), "flaresolverr": Access(url="http://127.0.0.1:8191")}
-    desk = ProviderDesk(access, clock, MemoryPlaces(clock), holder="test")
+    desk = Providers(access, clock, MemoryPlaces(clock), holder="test")
     assert {provider_of(rung) for rung in desk.rungs} == {"scrapingbee", "flaresolverr"}
     assert "some-key" not in repr(access)
 

@@ -14,9 +14,9 @@ from gossamer.cli import formatting
 from gossamer.cli.doctor.finding import Finding, fail, ok, warn
 from gossamer.clock import SteadyClock, SystemClock
 from gossamer.db.database import open_database
-from gossamer.fetch.connect_to import parse_connect_to
+from gossamer.fetch.deny_list import DenyList
 from gossamer.fetch.errors import FetchError
-from gossamer.fetch.never import NeverVisit
+from gossamer.fetch.guard import parse_connect_to
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate.local import MemoryPlaces
 from gossamer.model.breaker import Standing, trouble_of
@@ -110,7 +110,7 @@ async def check_rules(settings: Settings) -> list[Finding]:
         rules = parse_connect_to(settings.connect_to)
         found.append(ok("rules", f"GOSSAMER_CONNECT_TO has {len(rules)} rule{'' if len(rules) == 1 else 's'}."))
     if settings.never_visit:
-        NeverVisit(settings.never_visit, SystemClock())
+        DenyList(settings.never_visit, SystemClock())
         found.append(ok("rules", f"The never-visit list {settings.never_visit} can be read."))
     if settings.ca_file:
         from gossamer.fetch.http import read_trust  # slow to import, and few have certificates of their own

@@ -8,8 +8,7 @@ from typing import Any
 
 import orjson
 
-from gossamer.fetch.providers.reading import document_in, failed, whole
-from gossamer.fetch.providers.seam import Account, Call, Head, Told, Wish
+from gossamer.fetch.providers.base import Account, Call, Head, Told, Wish, document_in, failed, whole
 from gossamer.model.rungs import FIRECRAWL
 from gossamer.model.trouble import Reason
 

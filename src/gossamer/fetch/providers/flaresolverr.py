@@ -15,9 +15,8 @@ from urllib.parse import urlsplit
 import orjson
 
 from gossamer.fetch.errors import FetchError
-from gossamer.fetch.forward import Way
-from gossamer.fetch.providers.reading import document_in, failed
-from gossamer.fetch.providers.seam import Call, Head, Told, Wish
+from gossamer.fetch.forward_proxy import Permit
+from gossamer.fetch.providers.base import Call, Head, Told, Wish, document_in, failed
 from gossamer.model.rungs import FLARESOLVERR
 from gossamer.model.trouble import Reason, Trouble
 
@@ -60,7 +59,7 @@ class FlareSolverr:
     title = FLARESOLVERR.title
     wraps = True
 
-    def __init__(self, url: str, way: Way) -> None:
+    def __init__(self, url: str, way: Permit) -> None:
         self._url = url.rstrip("/").removesuffix("/v1") + "/v1"
         self._way = way
         self._host = ""  # of the page that was asked for

@@ -8,8 +8,20 @@ from collections.abc import Mapping
 from datetime import timedelta
 from urllib.parse import urlencode, urlsplit
 
-from gossamer.fetch.providers.reading import count_of, document_in, failed, number_in, of_the_page, status_in, whole
-from gossamer.fetch.providers.seam import Account, Call, Head, Told, Wish
+from gossamer.fetch.providers.base import (
+    Account,
+    Call,
+    Head,
+    Told,
+    Wish,
+    count_of,
+    document_in,
+    failed,
+    number_in,
+    of_the_page,
+    status_in,
+    whole,
+)
 from gossamer.model.rungs import SCRAPERAPI
 from gossamer.model.trouble import Reason
 

@@ -8,8 +8,19 @@ from datetime import timedelta
 from urllib.parse import urlencode
 
 from gossamer.fetch.errors import FetchError
-from gossamer.fetch.providers.reading import count_of, document_in, failed, number_in, of_the_page, whole
-from gossamer.fetch.providers.seam import Account, Call, Head, Told, Wish
+from gossamer.fetch.providers.base import (
+    Account,
+    Call,
+    Head,
+    Told,
+    Wish,
+    count_of,
+    document_in,
+    failed,
+    number_in,
+    of_the_page,
+    whole,
+)
 from gossamer.model.rungs import SCRAPINGBEE
 from gossamer.model.trouble import Reason, Trouble
 

@@ -12,14 +12,13 @@ from wreq import Response as Arrived
 
 from gossamer.clock import Clock
 from gossamer.fetch.body import BodyLimit, read_body, read_headers
+from gossamer.fetch.deny_list import DenyList
 from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProviderBusy, ProviderTrouble
-from gossamer.fetch.forward import Way
+from gossamer.fetch.forward_proxy import Permit
 from gossamer.fetch.guard import Clearance, Guard
-from gossamer.fetch.never import NeverVisit
-from gossamer.fetch.providers.line import HEALTH_TIMEOUT, Line, broken
-from gossamer.fetch.providers.reading import failed
-from gossamer.fetch.providers.seam import Head, ProviderApi, Told
-from gossamer.fetch.providers.seats import NoSeat
+from gossamer.fetch.providers.base import Head, ProviderApi, Told, failed
+from gossamer.fetch.providers.concurrency import NoFreeSlot
+from gossamer.fetch.providers.provider_client import HEALTH_TIMEOUT, ProviderClient, broken
 from gossamer.fetch.rung import Accept, Before, Sink
 from gossamer.logging import get_logger
 from gossamer.model.fetching import Request, Response
@@ -40,12 +39,12 @@ class ProviderSession:
         self,
         rung: str,
         provider: ProviderApi,
-        line: Line,
+        line: ProviderClient,
         guard: Guard,
-        never_send: NeverVisit,
+        never_send: DenyList,
         clock: Clock,
         patience: timedelta,
-        way: Way | None = None,
+        way: Permit | None = None,
     ) -> None:
         """`way` is what the provider's browser goes out on, and ends with the session."""
         self._rung = rung
@@ -94,7 +93,7 @@ class ProviderSession:
                     await before()
                 await self._line.fuse.ask()
                 told, body = await self._watched(url, timeout, limit, accept, sink)
-        except NoSeat:
+        except NoFreeSlot:
             provider = self._provider
             raise failed(provider.name, provider.title, Reason.PROVIDER_BUSY, why="all its seats are taken") from None
         except ProviderBusy:

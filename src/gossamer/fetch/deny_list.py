@@ -1,4 +1,4 @@
-"""What the operator never wants visited: a file of names and networks that the guard asks before every request.
+"""The operator's deny list: a file of names and networks that the guard asks before every request.
 
 An entry covers its name, the `www` twin and everything below, so that a host is looked up by its endings and the length
 of the list costs nothing. The file is looked at again while the program runs: a line added to it stops visits that are
@@ -44,7 +44,7 @@ class _Flaw:
     text: str
 
 
-class NeverVisit:
+class DenyList:
     """The list in force. Without a file nothing is on it. `setting` is where the operator names the file."""
 
     def __init__(self, path: Path | None, clock: Clock, setting: str = "GOSSAMER_NEVER_VISIT") -> None:
@@ -183,5 +183,5 @@ def _why(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else "it is not UTF-8 text"
 
 
-NOTHING = NeverVisit(None, SystemClock())
+NOTHING = DenyList(None, SystemClock())
 """The list of an operator who has none."""

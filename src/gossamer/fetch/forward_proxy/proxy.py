@@ -1,4 +1,4 @@
-"""Between a browser and the web: every destination is resolved and checked here, and connected to as it was checked.
+"""The forward proxy between a browser and the web: every destination is resolved and checked, its bytes counted.
 
 A browser looks up names, follows redirects and pulls in what pages name, all by itself. Behind this proxy it can do
 none of that: CONNECT and plain requests come here with a name, the guard says where that is at this very moment, and
@@ -11,25 +11,144 @@ import asyncio
 import errno
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from hmac import compare_digest
 from html import escape
 from http import HTTPStatus
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 from gossamer.errors import UserError
 from gossamer.fetch.errors import FetchError, spell_seconds
-from gossamer.fetch.forward.dialing import Dialer, Line, Unreached
-from gossamer.fetch.forward.flow import Flow, first_of
-from gossamer.fetch.forward.head import Asked, BadHead, read_answer, read_request
-from gossamer.fetch.forward.ways import REFUSED, NoMore, ProxyLimits, Way
+from gossamer.fetch.forward_proxy.dialing import Connection, Dialer, Unreached
+from gossamer.fetch.forward_proxy.head import Asked, BadHead, read_answer, read_request
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.logging import get_logger
 from gossamer.model.trouble import Reason, Trouble
+
+REFUSED = frozenset({Reason.FORBIDDEN_ADDRESS, Reason.NEVER_VISIT, Reason.BAD_URL})
+"""By the guard, and not by how things are out there."""
+
+_REMEMBERED = 50  # troubles of one way
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyLimits:
+    """What one process's proxy bears, and how much of it one browser may have."""
+
+    connections: int = 256
+    per_way: int = 64  # a browser opens 32 to a proxy
+    bytes_per_way: int = 300_000_000  # both directions
+    upload: int = 10_000_000  # of one request that is not in a tunnel
+    connect: timedelta = timedelta(seconds=10)
+    head: timedelta = timedelta(seconds=10)
+    idle: timedelta = timedelta(seconds=60)
+    longest: timedelta = timedelta(minutes=10)
+
+
+class NoMore(Exception):
+    """A way has carried all that it may."""
+
+
+@dataclass(slots=True, eq=False)
+class Permit:
+    """One browser's leave to use the proxy, until it is closed. It says nothing of its password."""
+
+    url: str  # of the proxy, as the browser reaches it
+    mark: str = field(repr=False)  # what a page of the proxy's own has in it, and no other page can know
+    limits: ProxyLimits = field(repr=False)
+    name: str = field(default_factory=lambda: secrets.token_hex(8))
+    password: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+    carried: int = 0  # bytes
+    tasks: set[asyncio.Task[None]] = field(default_factory=set, repr=False)
+    _troubles: dict[str, Trouble] = field(default_factory=dict)
+    _closed: Callable[["Permit"], None] = field(default=lambda _: None, repr=False)
+
+    def carry(self, size: int) -> None:
+        self.carried += size
+        if self.carried > self.limits.bytes_per_way:
+            raise NoMore
+
+    def note(self, host: str, trouble: Trouble) -> bool:
+        """Remember why a host could not be had; whether that is new, and worth a line somewhere."""
+        is_new = host not in self._troubles and len(self._troubles) < _REMEMBERED
+        if is_new:
+            self._troubles[host] = trouble
+        return is_new
+
+    def forget(self) -> None:
+        """Before the next page: what is noted from now on is about it."""
+        self._troubles.clear()
+
+    def trouble_with(self, host: str) -> Trouble | None:
+        """Why a page of `host` did not come. Where it led elsewhere, that was refused, since browsers ask for much that
+        does not exist while they start; what a page pulls in is not asked for before the page is there."""
+        refused = (one for one in self._troubles.values() if one.reason in REFUSED)
+        return self._troubles.get(host) or next(refused, None) or next(iter(self._troubles.values()), None)
+
+    def said_by_proxy(self, page: str) -> Trouble | None:
+        """Why there is no page, where this one is the proxy's own; nothing for a site's."""
+        if self.mark not in page:
+            return None
+        found = re.search(f'{self.mark}" data-host="([^"]*)"', page)
+        return self.trouble_with(found[1] if found else "") or Trouble(Reason.UNREACHABLE)
+
+    def close(self) -> None:
+        """Nothing goes out on it any more, and what is on its way is cut off. Safe to call twice."""
+        self._closed(self)
+        for task in self.tasks:
+            task.cancel()
+
+
+_CHUNK = 65_536
+
+
+class Flow:
+    """One connection's traffic, in both directions."""
+
+    def __init__(self, way: Permit, idle: timedelta) -> None:
+        self._way = way
+        self._idle = idle.total_seconds()
+        self._clock = asyncio.get_running_loop().time
+        self._moved = self._clock()
+
+    async def pour(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, size: int | None = None) -> None:
+        """From one end to the other, until it ends or `size` bytes have passed. Raises NoMore at the way's limit."""
+        left = size
+        while left is None or left > 0:
+            chunk = await reader.read(_CHUNK if left is None else min(_CHUNK, left))
+            if not chunk:
+                return
+            self._moved = self._clock()
+            self._way.carry(len(chunk))
+            left = None if left is None else left - len(chunk)
+            writer.write(chunk)
+            await writer.drain()
+
+    async def rest(self) -> None:
+        """Until nothing has moved for too long."""
+        left = self._idle
+        while left > 0:
+            await asyncio.sleep(left)
+            left = self._moved + self._idle - self._clock()
+
+
+async def first_of(*ways: Coroutine[Any, Any, None]) -> None:
+    """Until one of them has ended; the others are broken off. What it raises is raised."""
+    tasks = [asyncio.ensure_future(way) for way in ways]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
+
 
 _MOST_HEAD = 65_536
 _AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}")
@@ -76,7 +195,7 @@ class ForwardProxy:
         self._dialer = dialer or Dialer()
         self._limits = limits or ProxyLimits()
         self._mark = secrets.token_hex(16)
-        self._ways: dict[str, Way] = {}
+        self._ways: dict[str, Permit] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self.url = ""
@@ -101,23 +220,23 @@ class ForwardProxy:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._server.wait_closed()
 
-    def open_way(self) -> Way:
+    def open_way(self) -> Permit:
         """A new browser's leave to use the proxy."""
-        way = Way(self.url, self._mark, self._limits, _closed=self._forget)
+        way = Permit(self.url, self._mark, self._limits, _closed=self._forget)
         self._ways[way.name] = way
         return way
 
-    def _forget(self, way: Way) -> None:
+    def _forget(self, way: Permit) -> None:
         self._ways.pop(way.name, None)
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(self._serve(Line(reader, writer)))
+        task = asyncio.create_task(self._serve(Connection(reader, writer)))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         # A task that is cancelled before its first step never comes to its own end.
         task.add_done_callback(lambda _: writer.transport.abort())
 
-    async def _serve(self, near: Line) -> None:
+    async def _serve(self, near: Connection) -> None:
         with suppress(TimeoutError, NoMore, *_GONE):
             async with asyncio.timeout(self._limits.longest.total_seconds()):
                 try:
@@ -128,7 +247,7 @@ class ForwardProxy:
             async with asyncio.timeout(_FAREWELL):
                 await near.writer.wait_closed()
 
-    async def _converse(self, near: Line) -> None:
+    async def _converse(self, near: Connection) -> None:
         if len(self._tasks) > self._limits.connections:
             return  # who has not been heard is not answered
         asked = await self._hear(near)
@@ -144,7 +263,7 @@ class ForwardProxy:
         finally:
             way.tasks.discard(task)
 
-    async def _hear(self, near: Line) -> Asked:
+    async def _hear(self, near: Connection) -> Asked:
         try:
             async with asyncio.timeout(self._limits.head.total_seconds()):
                 asked = read_request(await near.reader.readuntil(b"\r\n\r\n"))
@@ -157,13 +276,13 @@ class ForwardProxy:
             raise _Answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         return asked
 
-    def _way_of(self, asked: Asked) -> Way | None:
+    def _way_of(self, asked: Asked) -> Permit | None:
         name, password = asked.credentials
         way = self._ways.get(name)
         right = way is not None and compare_digest(way.password.encode(), password.encode("latin-1", "replace"))
         return way if right else None
 
-    async def _tunnel(self, way: Way, asked: Asked, near: Line) -> None:
+    async def _tunnel(self, way: Permit, asked: Asked, near: Connection) -> None:
         if _AUTHORITY.fullmatch(asked.target) is None:
             raise _Answer(HTTPStatus.BAD_REQUEST)
         _, far = await self._open(way, f"https://{asked.target}/", is_tunnel=True)
@@ -174,7 +293,7 @@ class ForwardProxy:
         finally:
             far.writer.transport.abort()
 
-    async def _plain(self, way: Way, asked: Asked, near: Line) -> None:
+    async def _plain(self, way: Permit, asked: Asked, near: Connection) -> None:
         if not asked.target.startswith("http://") or asked.method not in _METHODS:
             raise _Answer(HTTPStatus.BAD_REQUEST)
         clearance, far = await self._open(way, asked.target, is_tunnel=False)
@@ -185,7 +304,9 @@ class ForwardProxy:
         finally:
             far.writer.transport.abort()
 
-    async def _exchange(self, way: Way, asked: Asked, clearance: Clearance, near: Line, far: Line) -> None:
+    async def _exchange(
+        self, way: Permit, asked: Asked, clearance: Clearance, near: Connection, far: Connection
+    ) -> None:
         there = urlsplit(clearance.send)
         authority = clearance.authority or there.netloc
         credentials = self._dialer.credentials_for(clearance)
@@ -202,7 +323,7 @@ class ForwardProxy:
         if answered.has_body(asked.method):
             await first_of(flow.pour(far.reader, near.writer, length), flow.rest())
 
-    async def _open(self, way: Way, url: str, *, is_tunnel: bool) -> tuple[Clearance, Line]:
+    async def _open(self, way: Permit, url: str, *, is_tunnel: bool) -> tuple[Clearance, Connection]:
         """The guard's leave and a connection by it; a refusal is an answer, and is remembered."""
         host = _host_in(url)
         limit = self._limits.connect

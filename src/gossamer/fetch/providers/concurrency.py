@@ -1,4 +1,4 @@
-"""Before every paid call: a seat. A plan allows so many calls at once, over all workers, and one too many is refused.
+"""A slot for every call to a provider: a plan allows so many at once, over all workers.
 
 Seats are places at the Gate, so that they hold over everything that shares it, and whoever dies with one loses it when
 its call could not be running any more. Inside a process callers queue, and only the first of them ask the Gate.
@@ -23,11 +23,11 @@ _FIRST_SLEEP, _LONGEST_SLEEP = 0.05, 1.0  # seconds between two looks at the Gat
 log = get_logger(__name__)
 
 
-class NoSeat(Exception):
+class NoFreeSlot(Exception):
     """None came free in time."""
 
 
-class Seats:
+class CallSlots:
     """Those of one provider, as one process sees them."""
 
     def __init__(self, places: Places, place: str, holder: str, limit: int) -> None:
@@ -52,7 +52,7 @@ class Seats:
             async with asyncio.timeout(patience.total_seconds()):
                 await self._wait_turn()
         except TimeoutError:
-            raise NoSeat from None
+            raise NoFreeSlot from None
         try:
             await self._enter(holder, longest + _GRACE, patience)
             yield
@@ -96,6 +96,6 @@ class Seats:
         sleep = _FIRST_SLEEP
         while not await self._places.enter(self._place, holder, self.limit, lasts):
             if clock() + sleep > until:
-                raise NoSeat
+                raise NoFreeSlot
             await asyncio.sleep(sleep * (0.75 + random() / 2))
             sleep = min(sleep * 2, _LONGEST_SLEEP)

@@ -1,4 +1,4 @@
-"""The heads of requests and answers that pass the forward proxy: read strictly, written anew. Pure.
+"""Heads of the requests and answers that pass the forward proxy: read strictly, written anew. Pure.
 
 Whoever writes them may be hostile, and two readers of one head must not disagree: what is not plainly HTTP/1 is
 refused, and what is only meant for the next machine goes no further.

@@ -1,4 +1,4 @@
-"""A process's line to one provider: client, seats, breaker, and what its books say. Sessions share it."""
+"""The client of one provider in a process, shared by sessions: connections, slots, circuit breaker, account balance."""
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
@@ -18,10 +18,9 @@ from gossamer.clock import Clock
 from gossamer.fetch.addresses import is_local_name, why_not_public
 from gossamer.fetch.body import BodyLimit, read_body, read_headers
 from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, ProxyAway, translate
-from gossamer.fetch.providers.fuse import Fuse
-from gossamer.fetch.providers.reading import failed
-from gossamer.fetch.providers.seam import Account, Books, Call, Checked, ProviderApi
-from gossamer.fetch.providers.seats import Seats
+from gossamer.fetch.providers.base import Account, Books, Call, Checked, ProviderApi, failed
+from gossamer.fetch.providers.circuit_breaker import ProviderBreaker
+from gossamer.fetch.providers.concurrency import CallSlots
 from gossamer.logging import get_logger
 from gossamer.model.trouble import Reason
 
@@ -50,13 +49,13 @@ class Unread(Exception):
     """Why the books cannot be read, in a few words."""
 
 
-class Line:
+class ProviderClient:
     """Opened with the first call."""
 
     def __init__(
         self,
-        seats: Seats,
-        fuse: Fuse,
+        seats: CallSlots,
+        fuse: ProviderBreaker,
         clock: Clock,
         url: str,
         most: int,

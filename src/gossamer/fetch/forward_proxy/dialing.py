@@ -1,4 +1,4 @@
-"""From leave to a connection: to one of the checked addresses, or through the operator's own proxy.
+"""Connections of the forward proxy: to one of the checked addresses, or through the operator's own proxy.
 
 A connection is made to the addresses of a Clearance and to no name, so that nothing can change between the check and
 the call. Behind the operator's proxy the name stands, as it does for every other request; with `socks5` we are the
@@ -29,7 +29,7 @@ class Unreached(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Connection:
     """An open connection."""
 
     reader: asyncio.StreamReader
@@ -64,13 +64,13 @@ class Dialer:
         upstream = None if clearance.by_rule else self._upstream
         return upstream.credentials if upstream and upstream.scheme.startswith("http") else None
 
-    async def plain(self, clearance: Clearance, port: int) -> Line:
+    async def plain(self, clearance: Clearance, port: int) -> Connection:
         """A connection for a request in the clear, to the site or to the HTTP proxy that is asked for it."""
         if self.credentials_for(clearance) is None or self._upstream is None:
             return await self.tunnel(clearance, port)
         return await self._to_upstream(self._upstream)
 
-    async def tunnel(self, clearance: Clearance, port: int) -> Line:
+    async def tunnel(self, clearance: Clearance, port: int) -> Connection:
         """A connection at whose other end is the site."""
         upstream = None if clearance.by_rule else self._upstream
         if upstream is None:
@@ -89,27 +89,27 @@ class Dialer:
             raise
         return line
 
-    async def _to_upstream(self, upstream: _Upstream) -> Line:
+    async def _to_upstream(self, upstream: _Upstream) -> Connection:
         trust = (self._trust or ssl.create_default_context()) if upstream.scheme == "https" else None
         try:
-            return Line(*await asyncio.open_connection(upstream.host, upstream.port, ssl=trust, limit=_MOST_HEAD))
+            return Connection(*await asyncio.open_connection(upstream.host, upstream.port, ssl=trust, limit=_MOST_HEAD))
         except OSError as error:
             raise Unreached("the proxy") from error
 
 
-async def _to_one_of(addresses: tuple[Address, ...], port: int) -> Line:
+async def _to_one_of(addresses: tuple[Address, ...], port: int) -> Connection:
     why: OSError | None = None
     for address in addresses:
         try:
             # One that says nothing must not use up the time of all; TimeoutError is an OSError.
             async with asyncio.timeout(_EACH if address != addresses[-1] else None):
-                return Line(*await asyncio.open_connection(str(address), port, limit=_MOST_HEAD))
+                return Connection(*await asyncio.open_connection(str(address), port, limit=_MOST_HEAD))
         except OSError as error:
             why = error
     raise Unreached(str(why)) from why
 
 
-async def _connect(line: Line, upstream: _Upstream, host: str, port: int) -> None:
+async def _connect(line: Connection, upstream: _Upstream, host: str, port: int) -> None:
     there = f"{host}:{port}"
     headers = "".join(f"{name}: {value}\r\n" for name, value in (("Host", there), *upstream.credentials))
     line.writer.write(f"CONNECT {there} HTTP/1.1\r\n{headers}\r\n".encode("latin-1"))
@@ -118,7 +118,7 @@ async def _connect(line: Line, upstream: _Upstream, host: str, port: int) -> Non
         raise Unreached("the proxy would not connect to the site")
 
 
-async def _socks(line: Line, upstream: _Upstream, host: str, port: int) -> None:
+async def _socks(line: Connection, upstream: _Upstream, host: str, port: int) -> None:
     """SOCKS 5 (RFC 1928), with a name and a password where there are some (RFC 1929)."""
     reader, writer = line.reader, line.writer
     writer.write(b"\x05\x01\x02" if upstream.user else b"\x05\x01\x00")

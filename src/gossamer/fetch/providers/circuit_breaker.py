@@ -1,4 +1,4 @@
-"""Around every call to a provider: its breaker, as one process sees it.
+"""The circuit breaker around every call to a provider, as one process sees it.
 
 What a provider answers is about a page, about the provider, or about the account at it. The first is none of the
 breaker's business but for showing that the provider works. Where the provider is in doubt, a call that failed is no try
@@ -34,7 +34,7 @@ _LONGEST = 200  # characters of a reason
 log = get_logger(__name__)
 
 
-class Fuse:
+class ProviderBreaker:
     """That of one provider."""
 
     def __init__(self, breakers: Breakers, provider: str, rule: Rule, clock: Clock, believed: timedelta) -> None:

@@ -1,4 +1,4 @@
-"""What a process knows of the providers of this installation: made once, asked for a session by every visit."""
+"""The providers of this installation: made once per process, asked for a session by every visit."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,14 +9,14 @@ from wreq.tls import CertStore
 
 from gossamer.clock import Clock
 from gossamer.errors import UserError
+from gossamer.fetch.deny_list import NOTHING, DenyList
 from gossamer.fetch.errors import ProviderUnusable
-from gossamer.fetch.forward import ForwardProxy, Way
+from gossamer.fetch.forward_proxy import ForwardProxy, Permit
 from gossamer.fetch.guard import Guard
-from gossamer.fetch.never import NOTHING, NeverVisit
-from gossamer.fetch.providers.fuse import Fuse
-from gossamer.fetch.providers.line import Line
-from gossamer.fetch.providers.seam import Account, Opener, ProviderApi, Wish
-from gossamer.fetch.providers.seats import Seats
+from gossamer.fetch.providers.base import Account, Opener, ProviderApi, Wish
+from gossamer.fetch.providers.circuit_breaker import ProviderBreaker
+from gossamer.fetch.providers.concurrency import CallSlots
+from gossamer.fetch.providers.provider_client import ProviderClient
 from gossamer.fetch.providers.session import ProviderSession
 from gossamer.gate import Breakers, Places
 from gossamer.gate.breakers import NoBreakers
@@ -46,7 +46,7 @@ class OwnKey:
     key: str = field(repr=False)
 
 
-class ProviderDesk:
+class Providers:
     """One per process and event loop."""
 
     def __init__(
@@ -58,7 +58,7 @@ class ProviderDesk:
         holder: str,
         breakers: Breakers | None = None,
         at_once: int = 500,
-        never_send: NeverVisit = NOTHING,
+        never_send: DenyList = NOTHING,
         patience: timedelta = _PATIENCE,
         believed: timedelta = _BELIEVED,
         proxy: str = "",
@@ -80,7 +80,7 @@ class ProviderDesk:
         self._proxy = proxy
         self._trust = trust
         self._runtime = runtime
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, ProviderClient] = {}
 
     @property
     def rungs(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class ProviderDesk:
         """A Fetcher for one visit. With a `session` its calls come from one address, as far as the provider can."""
         row = _provider(rung)
         access = self._access_to(rung, own)
-        way: Way | None = None
+        way: Permit | None = None
         if row.is_browser:
             if self._forward is None:
                 raise RuntimeError(f"{row.name} without a forward proxy")
@@ -148,18 +148,20 @@ class ProviderDesk:
         given = ((row.key, access.key), (row.address, access.url))
         return next((one.variable for one, value in given if one and one.is_required and not value), "")
 
-    def _line(self, provider: str, own: OwnKey | None = None) -> Line:
+    def _line(self, provider: str, own: OwnKey | None = None) -> ProviderClient:
         name = _line_name(provider, own)
         line = self._lines.get(name)
         if line is None:
             row, access = providers()[provider], self._access.get(provider, Access())
             most = min(self._at_once, access.at_once or self._at_once)
-            seats = Seats(self._places, f"provider:{name}", self._holder, most)
+            seats = CallSlots(self._places, f"provider:{name}", self._holder, most)
             self._runtime = self._runtime or Runtime(workers=1)
             rule = OWN_SERVER if row.is_own_server else PROVIDER
-            fuse = Fuse(self._breakers, name, rule, self._clock, self._believed)
+            fuse = ProviderBreaker(self._breakers, name, rule, self._clock, self._believed)
             url = access.url or row.url
-            line = Line(seats, fuse, self._clock, url, most, self._runtime, proxy=self._proxy, trust=self._trust)
+            line = ProviderClient(
+                seats, fuse, self._clock, url, most, self._runtime, proxy=self._proxy, trust=self._trust
+            )
             self._lines[name] = line
         return line
 
