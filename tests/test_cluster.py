@@ -20,8 +20,9 @@ from gossamer.model.worker import Worker
 from gossamer.settings import Settings
 from gossamer.store import alerts, workers
 from gossamer.store import slots as slot_store
-from gossamer.work.keeper import RUNNER, RUNNER_KEPT, count_connections, enter, leave
+from gossamer.work.keeper import RUNNER, RUNNER_KEPT, enter, leave
 from gossamer.work.member import CLUSTER
+from gossamer.work.services import count_connections
 from tests.conftest import AnyDatabase
 
 NOW = datetime.now(UTC)
@@ -95,12 +96,12 @@ async def test_connections_stay_under_four_fifths_of_what_the_server_has(new_pos
         await database.write(workers.beat, row)
     with pytest.raises(UserError, match=f"{most // 2} working processes .* are too many for a database with {most}"):
         await database.read(pool_size, most // 2 - 4)
-    await database.write(count_connections, 0.0)
-    await database.write(count_connections, 0.0)
+    await database.write(count_connections, "cluster", 0.0)
+    await database.write(count_connections, "cluster", 0.0)
     (alert,) = await database.read(alerts.recent, 5)
     assert alert.kind is AlertKind.CONNECTIONS
     assert f"of the {most} connections of the database are in use" in alert.sentence
-    await database.write(count_connections)
+    await database.write(count_connections, "cluster")
     assert await database.read(alerts.recent, 5) == []
     await database.close()
 

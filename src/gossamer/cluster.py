@@ -22,7 +22,6 @@ from gossamer.issuing.issuer import Issuer
 from gossamer.logging import get_logger
 from gossamer.model.rungs import RUNGS, Lane
 from gossamer.model.worker import Worker
-from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
 from gossamer.settings import Settings
 from gossamer.store import slots, workers
@@ -30,9 +29,10 @@ from gossamer.store.workers import SharedSetting
 from gossamer.work.crew import Crew
 from gossamer.work.desk import Desk
 from gossamer.work.instance import ENDLESS, Instance
-from gossamer.work.keeper import NEARLY_ALL, RUNNER, RUNNER_KEPT, Duties, Keeper
+from gossamer.work.keeper import RUNNER, RUNNER_KEPT, Duties, Keeper
 from gossamer.work.member import CLUSTER, Member
-from gossamer.work.outage import DatabaseWatch
+from gossamer.work.outage import DatabaseWatch, StorageWatch
+from gossamer.work.services import NEARLY_ALL, Cleanup, ExportService, WebhookService
 
 LANES = tuple(Lane)
 
@@ -234,8 +234,17 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
         commands = [(sys.executable, "-P", "-m", "gossamer.worker", *_arguments(part, pool)) for part in dealt]
         holder = f"{host}/{os.getpid()}"
         desk = app.desk(app.database, holder, lanes.get(Lane.DESK, 1))
+        cleanup = Cleanup(app.clock, Retainer(app.database, app.terms), app.file_sweeper(), desk)
         issuer = Issuer(app.database, dispatcher, app.clock, holder, settings.max_concurrency, settings.job_concurrency)
-        duties = _duties(app, desk, app.desk(closing, holder))
+        duties = _duties(app, cleanup, app.desk(closing, holder))
+        optional: list[ExportService | WebhookService | DatabaseWatch | StorageWatch] = [
+            DatabaseWatch(app.database, app.clock, duties.post, host)
+        ]
+        if storage := app.storage_watch(host):
+            optional.append(storage)
+        if Lane.DESK in lanes:
+            optional += [ExportService(lambda: app.exporter("cluster", desk))]
+            optional += [WebhookService(lambda: app.sender("cluster"))]
         log.info("cluster.started", host=host, processes=len(dealt), lanes=dict(lanes), pool=pool)
         try:
             yield Instance(
@@ -244,12 +253,8 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
                 Crew(app.database, app.clock, host, commands, settings.lease, memory=settings.worker_memory),
                 Keeper(app.database, closing, app.clock, holder, issuer, duties),
                 dispatcher,
-                FileSweeper(app.database, app.shelf(), app.page_files()),
-                (lambda: app.exporter("cluster", desk)) if Lane.DESK in lanes else None,
-                (lambda: app.sender("cluster")) if Lane.DESK in lanes else None,
-                desk,
-                DatabaseWatch(app.database, app.clock, duties.post, host),
-                app.storage_watch(host),
+                cleanup,
+                *optional,
             )
         finally:
             await closing.close()
@@ -259,16 +264,15 @@ def _arguments(lanes: Mapping[str, int], pool: int) -> tuple[str, ...]:
     return ("--lanes", ",".join(f"{lane}:{slots}" for lane, slots in lanes.items()), "--pool", str(pool))
 
 
-def _duties(app: App, desk: Desk, ending: Desk) -> Duties:
+def _duties(app: App, cleanup: Cleanup, ending: Desk) -> Duties:
     settings = app.settings
     return Duties(
         Post(app.database, app.clock, (LogChannel(),)),
-        Retainer(app.database, app.terms),
+        cleanup,
         app.recipes,
         "",  # any worker that makes files: this instance may have no desk
         settings.lease,
         settings.job_time,
-        desk,
         ending,
     )
 

@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 
 import gossamer.api
+from gossamer.work import housekeeping
 from tests.api.conftest import Server, new_job
 
 pytestmark = pytest.mark.xdist_group("api")  # they share a server
@@ -174,7 +175,11 @@ def _goes_by_account(work: Callable[..., Any]) -> None:
     assert used, f"{work.__qualname__} is told the account, and asks for everybody's"
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: path.stem)
+# What a server runs next to its endpoints stands with the other services.
+SERVED = [*sorted(SOURCE.rglob("*.py")), Path(housekeeping.__file__)]
+
+
+@pytest.mark.parametrize("path", SERVED, ids=lambda path: path.stem)
 def test_endpoints_have_no_database(path: Path) -> None:
     if path.stem in ASKING:
         return

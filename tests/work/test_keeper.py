@@ -2,10 +2,14 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 from sqlalchemy import select
 
+from gossamer.blobs.export_store import Shelf
+from gossamer.blobs.folder import FolderBlobs
 from gossamer.clock import SystemClock
 from gossamer.db.tables import places
 from gossamer.deliver.alerts import Post
@@ -14,11 +18,13 @@ from gossamer.issuing.issuer import Issuer
 from gossamer.model.desk import DESK_RULES
 from gossamer.model.worker import Worker
 from gossamer.retain.classes import Terms
+from gossamer.retain.files import FileSweeper
 from gossamer.retain.retainer import Retainer
 from gossamer.store import workers
 from gossamer.work import keeper as keeping
 from gossamer.work.desk import Desk
 from gossamer.work.keeper import Duties, Keeper
+from gossamer.work.services import Cleanup
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job
 
@@ -29,7 +35,9 @@ MINUTE = timedelta(minutes=1)
 def keeper_of(database: AnyDatabase, holder: str) -> tuple[Keeper, LocalDispatcher]:
     clock, dispatcher = SystemClock(), LocalDispatcher()
     desk = Desk(database, holder, DESK_RULES)
-    duties = Duties(Post(database, clock, ()), Retainer(database, Terms()), {}, "", MINUTE, MINUTE * 600, desk, desk)
+    files = FileSweeper(database, Shelf("cluster", FolderBlobs(Path(gettempdir()) / "no-files", b"secret", clock)))
+    cleanup = Cleanup(clock, Retainer(database, Terms()), files, desk)
+    duties = Duties(Post(database, clock, ()), cleanup, {}, "", MINUTE, MINUTE * 600, desk)
     return Keeper(
         database, database, clock, holder, Issuer(database, dispatcher, clock, holder, 10), duties
     ), dispatcher

@@ -18,8 +18,8 @@ from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.export import ExportRequest
 from gossamer.model.worker import Worker as Member
 from gossamer.store import alerts, events, exports, jobs, workers
-from gossamer.work.keeper import tell_of_lost
 from gossamer.work.outage import NetworkWatch, OutageWatch, StorageWatch
+from gossamer.work.services import tell_of_lost
 from gossamer.work.way_out import WayOut
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job

@@ -18,7 +18,6 @@ from gossamer.accounts.tokens import Signer
 from gossamer.api.app import make_api
 from gossamer.api.connections import ConnectionLimits, bounded
 from gossamer.api.development import Development
-from gossamer.api.housekeeping import FileMaker, Housekeeper
 from gossamer.api.limits import Rates
 from gossamer.api.live import Live
 from gossamer.api.parts import Parts
@@ -32,7 +31,9 @@ from gossamer.errors import UserError
 from gossamer.gate.local import MemoryPlaces
 from gossamer.logging import get_logger
 from gossamer.model.account import DEFAULT
+from gossamer.work.housekeeping import FileMaker, Housekeeper
 from gossamer.work.member import CLUSTER
+from gossamer.work.services import Where, run_services
 
 _BACKLOG = 2_048
 _SWITCH = 0.001  # seconds after which a thread that computes lets the loop go on
@@ -77,8 +78,9 @@ async def serve(
         wire = make_api(parts)
         server = _Quiet(server_config(wire, ConnectionLimits()))
         tasks = [asyncio.create_task(server.serve(sockets=[listener]))]
-        keeper = Housekeeper(app.database, app.quota, parts.prices)
-        tasks += [asyncio.create_task(beside.run()) for beside in (keeper, FileMaker(app))]
+        maker = FileMaker(app.database, app.lock, app.home_name, lambda: app.exporter("server"))
+        owners = (Housekeeper(app.database, app.quota, parts.prices), maker)
+        tasks.append(asyncio.create_task(run_services(Where.SERVER, owners)))
         if not api_only:
             tasks.append(asyncio.create_task(HomeWorker(app, parts.express, processes).run()))
         gc.freeze()  # what was loaded to begin with stays: to look through all of it takes as long as many requests

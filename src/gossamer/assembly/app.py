@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gossamer.deliver.sender import Sender
     from gossamer.fetch.deny_list import DenyList
     from gossamer.fetch.post import Poster
+    from gossamer.retain.files import FileSweeper
     from gossamer.work.exporting import Exporter
     from gossamer.work.express import Express
     from gossamer.work.runner import Runner
@@ -198,6 +199,12 @@ class App:
         """Turns at desk work, under the limits that hold for all who share the database."""
         return Desk(database, holder, self.desk_rules, seats)
 
+    def file_sweeper(self) -> "FileSweeper":
+        """What removes expired files, and sends those to object storage that wait for it."""
+        from gossamer.retain.files import FileSweeper
+
+        return FileSweeper(self.database, self.shelf(), self.page_files())
+
     def express(self) -> "Express":
         """What hands visits that somebody waits for straight to the processes of a runner of ours."""
         from gossamer.work.express import Express
@@ -206,10 +213,10 @@ class App:
 
     def runner(self, processes: int | None = None, express: "Express | None" = None) -> "Runner":
         """The runner of this home; it may be started once the lock is held."""
-        from gossamer.retain.files import FileSweeper
         from gossamer.retain.retainer import Retainer
         from gossamer.work.exporting import worker_name
         from gossamer.work.runner import Rules, Runner
+        from gossamer.work.services import Cleanup, ExportService, WebhookService
 
         desk = self.desk(self.database, worker_name(self.home_name, "runner"))
         return Runner(
@@ -228,13 +235,11 @@ class App:
                 patience=self.settings.database_patience,
             ),
             (LogChannel(),),
-            Retainer(self.database, self.terms),
-            FileSweeper(self.database, self.shelf(), self.page_files()),
-            lambda: self.exporter("runner", desk),
-            lambda: self.sender("runner"),
-            desk,
-            express,
+            Cleanup(self.clock, Retainer(self.database, self.terms), self.file_sweeper(), desk),
+            ExportService(lambda: self.exporter("runner", desk)),
+            WebhookService(lambda: self.sender("runner")),
             self.storage_watch(self.home_name),
+            express,
         )
 
 

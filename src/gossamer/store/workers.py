@@ -76,9 +76,9 @@ def any_alive(tx: Tx) -> bool:
     return bool(tx.run(select(exists().where(workers.c.beat_at > tx.now - SILENT_AFTER))).scalar())
 
 
-def any_silent(tx: Tx) -> bool:
-    """Whether some have not been heard of for a while, and are not forgotten yet."""
-    return bool(tx.run(select(exists().where(workers.c.beat_at <= tx.now - SILENT_AFTER))).scalar())
+def any_silent(tx: Tx, after: timedelta = SILENT_AFTER) -> bool:
+    """Return True if a worker that is not forgotten yet has been silent for so long."""
+    return bool(tx.run(select(exists().where(workers.c.beat_at <= tx.now - after))).scalar())
 
 
 @dataclass(frozen=True, slots=True)

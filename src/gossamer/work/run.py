@@ -35,6 +35,7 @@ from gossamer.work.outage import NetworkWatch, OutageWatch
 from gossamer.work.pressure import Pressure
 from gossamer.work.provider_guard import ProviderGuard
 from gossamer.work.proxy_outage import ProxyGuard
+from gossamer.work.services import Where, run_services
 from gossamer.work.walks import Claimed, Walks, claim_and_load
 
 log = get_logger(__name__)
@@ -297,9 +298,7 @@ class Shard:
         desk = Desk(database, self._worker, self._kit.desk_rules)
         closer = Closer(database, self._kit.recipes, self._kit.files_of, desk)
         try:
-            while True:
-                await closer.look()
-                await asyncio.sleep(_LOOK_AROUND)
+            await run_services(Where.FIRST_WORKER, [closer])
         finally:
             await database.close()
 

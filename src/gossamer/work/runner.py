@@ -2,11 +2,10 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 from gossamer.clock import SteadyClock
@@ -15,30 +14,23 @@ from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.db.transactions import Tx
 from gossamer.deliver import queries as webhook_queries
 from gossamer.deliver.alerts import Channel, Post
-from gossamer.deliver.sender import Sender
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
-from gossamer.model.desk import DeskKind
 from gossamer.model.states import JobState
-from gossamer.retain.files import FileSweeper
-from gossamer.retain.retainer import Retainer
 from gossamer.store import alerts, counters, events, jobs, reclaim, robots, workers
 from gossamer.store.slots import StoredSlots
 from gossamer.work import surrender
 from gossamer.work.anomalies import AnomalyGuard
 from gossamer.work.crew import Crew
-from gossamer.work.desk import Desk
-from gossamer.work.exporting import Exporter
 from gossamer.work.express import Express
 from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard
 from gossamer.work.home import HomeLock
-from gossamer.work.outage import StorageWatch
+from gossamer.work.outage import DatabaseWatch, StorageWatch
+from gossamer.work.services import Cleanup, ExportService, MachineWatch, WebhookService, Where, run_services
 from gossamer.work.sweep import Sweeper
 
-_EVERY = 0.5  # seconds between looks at the children
-_ROWS = 1.0  # and at the rows
-_CHECKPOINT = 5.0
+_ROWS, _CHECKPOINT = 1.0, 5.0  # seconds between checkpoints: where somebody waits, and elsewhere
 _PLACE, _PLACE_KEPT = "runner", timedelta(seconds=30)
 
 log = get_logger(__name__)
@@ -69,13 +61,11 @@ class Runner:
         output: Path,
         rules: Rules,
         channels: Sequence[Channel],
-        retainer: Retainer,
-        files: FileSweeper,
-        open_exporter: Callable[[], AbstractAsyncContextManager[Exporter]],
-        open_sender: Callable[[], AbstractAsyncContextManager[Sender]],
-        desk: Desk,
-        express: Express | None = None,
+        cleanup: Cleanup,
+        exports: ExportService,
+        webhooks: WebhookService,
         storage: StorageWatch | None = None,
+        express: Express | None = None,
     ) -> None:
         self._database = database
         self._clock = clock
@@ -86,23 +76,27 @@ class Runner:
         # Then a little is written at a time: while the disk takes much of it, no page that was waited for is written.
         self._somebody_waits = express is not None
         self._crew = Crew(database, clock, home, commands, rules.lease, lock=lock, output=output, express=express)
-        self._post = Post(database, clock, channels)
-        self._retainer = retainer
-        self._files = files
-        self._open_exporter = open_exporter
-        self._open_sender = open_sender
-        self._cleanup = partial(desk.turn, DeskKind.CLEANUP)
-        self._storage = storage
         self._places = StoredSlots(database)
         self._sweeper = Sweeper(database, clock, rules.lease)
-        self._guards = (
+        post = Post(database, clock, channels)
+        self._owners: list[object] = [
+            self._crew,
+            self._sweeper,
             DeadlineGuard(database, clock, rules.job_time),
             DiskGuard(database, _disks(database, folder), rules.min_free_disk),
             TrafficGuard(database),
             LaneGuard(database, clock),
             AnomalyGuard(database, clock),
-        )
-        self._checkpointed = self._looked = clock.monotonic()
+            MachineWatch(database, home),
+            post,
+            cleanup,
+            exports,
+            webhooks,
+        ]
+        if storage:
+            self._owners.append(storage)
+        if isinstance(database, PostgresDatabase):
+            self._owners.append(DatabaseWatch(database, clock, post, socket.gethostname()))
 
     async def start(self) -> bool:
         """Begin to work, unless another home works this database: two could not space their requests.
@@ -125,46 +119,19 @@ class Runner:
         return True
 
     async def look_after(self) -> None:
-        """For ever: replace dead children, sweep, guard, make files, keep the log file of SQLite small."""
-        async with self._open_exporter() as exporter, self._open_sender() as sender:
-            # They may wait for a storage elsewhere or for a turn, and nobody here shall wait with them.
-            loops = (
-                exporter.run(),
-                sender.run(),
-                self._files.run(self._cleanup),
-                self._retainer.run(self._clock.now, self._cleanup),
-                *([self._storage.run()] if self._storage else []),
-            )
-            beside = [asyncio.create_task(loop) for loop in loops]
-            try:
-                while not any(task.done() for task in beside):
-                    await self._look()
-                    await asyncio.sleep(_EVERY)
-                for task in beside:
-                    if task.done():
-                        task.result()
-            finally:
-                for task in beside:
-                    task.cancel()
-                await asyncio.wait(beside)
+        """Run the services of a home for ever, and keep its place and the log file of SQLite small."""
+        await run_services(Where.RUNNER, self._owners, self._keep_place(), self._tidy())
 
-    async def _look(self) -> None:
-        await self._crew.look()
-        if self._clock.monotonic() - self._looked < _ROWS:
-            return
-        self._looked = self._clock.monotonic()
-        await self._sweeper.sweep()
-        for guard in self._guards:
-            await guard.look()
-        await self._post.deliver()
-        if self._somebody_waits:
-            await self._database.tidy()
-        if self._clock.monotonic() - self._checkpointed > _CHECKPOINT:
-            self._checkpointed = self._clock.monotonic()
+    async def _keep_place(self) -> None:
+        while True:
+            await asyncio.sleep(_CHECKPOINT)
             if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):
                 raise GossamerError("Another home has begun to work this database while we could not reach it.")
-            if not self._somebody_waits:
-                await self._database.tidy()
+
+    async def _tidy(self) -> None:
+        while True:
+            await asyncio.sleep(_ROWS if self._somebody_waits else _CHECKPOINT)
+            await self._database.tidy()
 
     async def stop(self, *, now: bool = False) -> None:
         """Let the children settle and hand back, or kill them; their visits are ready again either way."""

@@ -1,11 +1,11 @@
-"""Beside the requests: bills of jobs that have ended are made up, jobs that wait are let in, and files are made that no
-worker makes."""
+"""Services of API servers: close the usage of jobs that ended, start jobs that waited for room, make files where no
+worker does."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 
-from gossamer.assembly import App
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway
@@ -13,6 +13,8 @@ from gossamer.intake.quota import let_in
 from gossamer.logging import get_logger
 from gossamer.model.account import Quota
 from gossamer.store import accounts, exports, usage
+from gossamer.work.exporting import Exporter
+from gossamer.work.home import HomeLock
 
 EVERY = 0.5  # seconds
 _MAKE_EVERY = 1.0
@@ -59,23 +61,32 @@ class FileMaker:
     Where an object storage takes them a worker makes them, if any does.
     """
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(
+        self,
+        database: Database,
+        lock: HomeLock,
+        home: str,
+        open_exporter: Callable[[], AbstractAsyncContextManager[Exporter]],
+    ) -> None:
+        self._database = database
+        self._lock = lock
+        self._home = home
+        self._open_exporter = open_exporter
 
     async def run(self) -> None:
         while True:
             await asyncio.sleep(_MAKE_EVERY)
             try:
                 if await self._is_needed():
-                    async with self._app.exporter("server") as exporter:
+                    async with self._open_exporter() as exporter:
                         await exporter.make_all()
             except StorageAway as error:
                 log.warning("database.away", why=str(error))
 
     async def _is_needed(self) -> bool:
-        if self._app.lock.holder() is not None:
+        if self._lock.holder() is not None:
             return False  # whoever works this home makes its files
-        return await self._app.database.read(exports.any_unmade, self._app.home_name)
+        return await self._database.read(exports.any_unmade, self._home)
 
 
 def _forget_old(tx: Tx) -> int:
