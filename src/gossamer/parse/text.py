@@ -18,6 +18,7 @@ afterwards, because others ask the same tree deeper questions:
 """
 
 import re
+from collections.abc import Mapping
 from itertools import chain, islice
 from typing import Any
 
@@ -40,13 +41,13 @@ INVISIBLE = ("\u00ad", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff", "\u200e
 _INVISIBLE_IN_FORMULAS = dict.fromkeys(range(0x2061, 0x2065))
 
 _LAYOUT = PlainText(layout="strict", bullet="", table_cell_separator=" ")
-_DISGUISES = (
-    *((tag, "div") for tag in ("form", "fieldset", "legend", "button", "select", "option", "optgroup", "textarea")),
-    *((tag, "div") for tag in ("blockquote", "center", "dialog", "dir", "hgroup", "search", "xmp")),
-    *((tag, "br") for tag in ("img", "input", "iframe", "video", "audio", "canvas", "object", "meter", "progress")),
-    *((tag, "script") for tag in ("noscript", "datalist", "noembed", "noframes", "desc", "rt")),
-    *((tag, "div") for tag in ("ul", "ol", "menu", "pre")),
-)
+_DISGUISES = {
+    **dict.fromkeys(("form", "fieldset", "legend", "button", "select", "option", "optgroup", "textarea"), "div"),
+    **dict.fromkeys(("blockquote", "center", "dialog", "dir", "hgroup", "search", "xmp"), "div"),
+    **dict.fromkeys(("img", "input", "iframe", "video", "audio", "canvas", "object", "meter", "progress"), "br"),
+    **dict.fromkeys(("noscript", "datalist", "noembed", "noframes", "desc", "rt"), "script"),
+    **dict.fromkeys(("ul", "ol", "menu", "pre"), "div"),
+}
 _TABLE_PARTS = ("table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th")
 # What stands on lines of its own, and what such things may stand in without being noticed.
 _BLOCKS = (
@@ -64,7 +65,8 @@ _CONTAINERS = frozenset({*_BLOCKS, *_PARTS, *_TABLE_PARTS, "html", "body"}) - _C
 _USUAL = ("div", "section", "li", "dd", "body")
 _SELDOM_ODD = {"div": _USUAL, "p": _USUAL, "li": ("ul", "ol"), "dt": ("dl",), "dd": ("dl",)}
 _MANY = tuple(f"{tag}:not({','.join(f'{parent}>{tag}' for parent in parents)})" for tag, parents in _SELDOM_ODD.items())
-_FEW = tuple(tag for tag in (*_BLOCKS, *_PARTS) if tag not in _SELDOM_ODD)
+_FEW = frozenset({*_BLOCKS, *_PARTS} - _SELDOM_ODD.keys())
+_ASKED_FOR = tuple(sorted(_FEW | _DISGUISES.keys()))
 # Few elements have a style, so they are asked for one before it is looked at. One question takes a quarter less than
 # four that are put together by commas.
 _MARKED = ":is([hidden],[popover],[role],[style]:is([style*=display i],[style*=visibility i]))"
@@ -92,7 +94,7 @@ _AFTER_ANOTHER = (
     f",a:first-child:not({','.join(f'{tag}>a' for tag in _HOLD_LINKS)})"
 )
 _ICONS = frozenset({"i", "span", "b", "em", "small", "strong"})  # if they are empty: drawn by styles, often to part
-_PARTING = _CONTAINERS | _CELLS | {each for each, disguise in _DISGUISES if disguise != "script"}
+_PARTING = _CONTAINERS | _CELLS | {each for each, disguise in _DISGUISES.items() if disguise != "script"}
 
 # The parser nests no deeper than 512 levels; beyond that all becomes a sibling, even the text of a script.
 _DEEPEST = 510
@@ -166,9 +168,10 @@ class _Disguise:
         ]
         hidden = [element for element in (*suspects, *all_of("dialog")) if is_hidden(element)]
         raised = [text for element in all_of("sup") for text in _raised_number(element)]
-        glued, cells_hold_blocks = _find_odd_blocks(tree)
+        by_tag = {tag: found for tag in _ASKED_FOR if (found := all_of(tag))}
+        glued, cells_hold_blocks = _find_odd_blocks(tree, by_tag)
         neighbours = _find_neighbouring_links(tree)
-        disguises = [(tag, disguise, found) for tag, disguise in _DISGUISES if (found := all_of(tag))]
+        disguises = [(tag, _DISGUISES[tag], found) for tag, found in by_tag.items() if tag in _DISGUISES]
         if cells_hold_blocks or all_of("caption"):
             disguises += [(tag, "div", all_of(tag)) for tag in _TABLE_PARTS]
         for drawing in _outermost(all_of("svg")):
@@ -218,19 +221,19 @@ class _Disguise:
         self.has_seams = True
 
 
-def _find_odd_blocks(tree: Tree) -> tuple[list[Element], bool]:
+def _find_odd_blocks(tree: Tree, by_tag: Mapping[str, list[Element]]) -> tuple[list[Element], bool]:
     """Blocks in inline markup, to whose last word whatever follows would be glued; and whether any stand in cells."""
     glued = []
     in_cells = False
-    for find, wanted in ((tree.select, _MANY), (tree.find_all, _FEW)):
-        for block in chain.from_iterable(map(find, wanted)):
-            parent = block.parent
-            if type(parent) is not Element or (inside := parent.tag) in _CONTAINERS:
-                continue
-            if inside in _CELLS:
-                in_cells = True
-            else:
-                glued.append(block)
+    few = [found for tag, found in by_tag.items() if tag in _FEW]
+    for block in chain(*map(tree.select, _MANY), *few):
+        parent = block.parent
+        if type(parent) is not Element or (inside := parent.tag) in _CONTAINERS:
+            continue
+        if inside in _CELLS:
+            in_cells = True
+        else:
+            glued.append(block)
     return glued, in_cells
 
 
