@@ -101,6 +101,10 @@ class RequestKind(StrEnum):
     RENDERED = "rendered"  # by a browser, whoever runs it
 
 
+PAID_ACCOUNT_CREDITS = 10
+"""What an account of ours pays for a page that a provider has read, where its row says nothing else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rung:
     """One way to fetch. The name is what users see as crawl_method."""
@@ -115,7 +119,7 @@ class Rung:
     provider: Provider | None = None
     opener: str = ""  # where there is no provider: "module:function", see fetch/rung.py
     cost: Cost | None = None  # in provider credits; None: it is free
-    account_credits: int = 10  # what an account of ours pays for a page
+    account_credits: int = PAID_ACCOUNT_CREDITS  # what an account of ours pays for a page
     in_hybrid: bool = False  # a paid rung that the mode `hybrid` climbs
     in_premium: bool = False  # the rung with which the mode `premium-only` renders everything
     own_settings: tuple[RungSetting, ...] = ()  # where there is no provider
@@ -275,7 +279,7 @@ RUNGS = Registry(
     (
         DIRECT,
         Rung("browser", Lane.BROWSER, "Browser (free)", _PAGE_LOAD, renders=True, account_credits=5),
-        Rung("stealth", Lane.STEALTH, "Stealth (free)", _PAGE_LOAD, renders=True),
+        Rung("stealth", Lane.STEALTH, "Stealth (free)", _PAGE_LOAD, renders=True, account_credits=10),
         _scrapingbee("scrapingbee-standard", "standard", 75, 1, hybrid=True),
         _scrapingbee("scrapingbee-js", "JS rendering", 90, 5, renders=True, hybrid=True),
         _scrapingbee("scrapingbee-premium", "premium", 90, 10),

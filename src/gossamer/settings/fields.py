@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, ByteSize, FilePath, SecretStr
 
+from gossamer.model.rungs import PAID_ACCOUNT_CREDITS, RUNGS
 from gossamer.settings.types import (
     SOME_TIME,
     CreditPrices,
@@ -36,6 +37,8 @@ from gossamer.settings.types import (
     lower,
     setting,
 )
+
+_FREE = ", ".join(f"{rung.name} {rung.account_credits}" for rung in RUNGS.values() if not rung.is_paid)
 
 
 class LocationSettings(SettingsGroup):
@@ -460,8 +463,8 @@ class ServerSettings(SettingsGroup):
         ge=0,
     )
     quota_prices: CreditPrices = setting(
-        "Account credits that one page takes, by what has read it: direct 1, browser 5, stealth 10, flaresolverr 5 and "
-        "providers 10 where nothing else is said",
+        f"Account credits that one page takes, by what has read it: {_FREE} and providers {PAID_ACCOUNT_CREDITS} where "
+        "nothing else is said",
         "prices such as direct=1,scrapingbee-js=25",
         default={},
     )
