@@ -9,7 +9,9 @@ from gossamer.model.page import Page
 from gossamer.model.rungs import Rung
 from gossamer.model.trouble import PROVIDERS_OWN, Cure, Reason, Trouble
 
-LONGEST_BACKOFF = 30.0  # seconds, unless the server asks for more
+FIRST_BACKOFF = 1.0  # seconds; each next one is twice as long
+LONGEST_BACKOFF = 30.0  # unless the server asks for more
+MOST_JITTER = 0.25  # of a back-off: pages that failed together do not return together
 LONGEST_WAIT = 3_600.0  # what a server may ask for before the page is given up
 # With a stronger rung at hand a page waits no longer than this for its one polite retry.
 LONGEST_POLITE_WAIT = 60.0
@@ -42,8 +44,7 @@ class Fail:
 def next_step(page: Page, ladder: Ladder, trouble: Trouble, now: datetime, jitter: float) -> Retry | Climb | Fail:
     """What to do with a page whose last attempt, already counted in `page.tries`, ended in `trouble`.
 
-    `jitter` from 0 to 1 lengthens the back-off by up to a quarter, so that pages that failed together do not return
-    together.
+    `jitter` from 0 to 1 lengthens the back-off by up to `MOST_JITTER` of it.
     """
     above = _above(page, ladder, trouble)
     match trouble.reason.cure:
@@ -83,7 +84,7 @@ def _wait(
         return Climb(above)
     if tries > ladder.named(page.rung).retries:
         return Climb(above) if above else Fail(trouble)
-    backoff = min(2.0 ** (min(tries, 10) - 1) * (1 + jitter / 4), LONGEST_BACKOFF)
+    backoff = min(FIRST_BACKOFF * 2.0 ** (min(tries, 10) - 1) * (1 + jitter * MOST_JITTER), LONGEST_BACKOFF)
     return Retry(now + timedelta(seconds=max(backoff, asked)))
 
 
