@@ -10,15 +10,30 @@ from pathlib import Path
 import pytest
 
 from gossamer import plugins
+from gossamer.assembly import open_app, open_kit
 from gossamer.errors import UserError
 from gossamer.model.registry import Registry, registry_of
 from gossamer.model.rungs import RUNGS
 from gossamer.plugins import load_plugins
 from gossamer.settings import Settings, read_settings
+from gossamer.settings import rungs as rung_settings
 
 MODULE = """
+from contextlib import asynccontextmanager
 from datetime import timedelta
-from gossamer.model.rungs import Lane, Rung
+from gossamer.model.rungs import Form, Lane, Rung, RungSetting
+
+SIZE = RungSetting("own_size", Form.NUMBER, "How large it is", "a whole number above 0", default=3)
+OWN = Rung("own", Lane.HTTP, opener="plug_ins.ways:open_own", own_settings=(SIZE,))
+LOST = Rung("lost", Lane.HTTP, opener="plug_ins.ways:nothing")
+GREEDY = Rung("greedy", Lane.HTTP, own_settings=(RungSetting("home", Form.KEY, "A key", "a key"),))
+seen = []
+
+@asynccontextmanager
+async def open_own(tools):
+    seen.append(tools.settings)
+    yield tools.direct.session
+    seen.append("closed")
 
 ONE = Rung("one", Lane.HTTP, timeout=timedelta(seconds=7))
 OTHER = Rung("other", Lane.HTTP)
@@ -36,7 +51,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(RUNGS, "_values", dict(RUNGS))
     monkeypatch.setattr(plugins, "_loaded", set())
+    monkeypatch.setattr(rung_settings, "_added", dict(rung_settings._added))
+    fields = dict(Settings.model_fields)
     yield tmp_path
+    Settings.model_fields.clear()
+    Settings.model_fields.update(fields)
+    Settings.model_rebuild(force=True)
     for name in [name for name in sys.modules if name.partition(".")[0] in ("plug_ins", "broken", "needy")]:
         del sys.modules[name]
 
@@ -84,6 +104,41 @@ def test_what_cannot_be_added_is_named(folder: Path, monkeypatch: pytest.MonkeyP
     assert (caught.value.code, caught.value.message) == ("plugins.unusable", f"GOSSAMER_PLUGINS {said}")
     assert caught.value.hint
     assert list(RUNGS) == before
+
+
+async def test_a_rung_of_our_own_is_opened_with_its_settings_and_closed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOSSAMER_PLUGINS", "plug_ins.ways:OWN")
+    monkeypatch.setenv("GOSSAMER_OWN_SIZE", "7")
+    monkeypatch.setenv("GOSSAMER_HOME", str(folder / "home"))
+    settings, unknown = read_settings()
+    assert not unknown
+    async with open_app(settings) as app, open_kit(settings, 1) as kit:
+        app.check()
+        assert app.rungs == ("direct", "own")
+        assert kit.rungs["own"].rung is RUNGS["own"]
+        session = kit.open_session("own", 1)
+        await session.close()
+    assert sys.modules["plug_ins.ways"].seen == [{"own_size": 7}, "closed"]
+
+
+async def test_a_rung_whose_code_is_not_there_is_refused_before_anything_begins(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOSSAMER_PLUGINS", "plug_ins.ways:LOST")
+    monkeypatch.setenv("GOSSAMER_HOME", str(folder / "home"))
+    async with open_app(read_settings()[0]) as app:
+        with pytest.raises(UserError, match=r"The rung lost cannot be opened: 'plug_ins\.ways:nothing' is not there"):
+            app.check()
+
+
+def test_a_rung_takes_no_setting_from_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOSSAMER_PLUGINS", "plug_ins.ways:GREEDY")
+    with pytest.raises(UserError) as caught:
+        read_settings()
+    assert caught.value.code == "plugins.setting"
+    assert "home" in caught.value.message
 
 
 def test_a_file_names_no_plug_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,6 +118,12 @@ def _report(terminal: Terminal, folder: Path, total: int, left: int) -> None:
     terminal.type("job", "export", job, "--output", str(folder / "results.xlsx"))
     terminal.type("job", "summary", job, "--html", str(folder / "report.html"))
     assert "Toymaker (JS rendering)" in (folder / "report.html").read_text(encoding="utf-8")
+    # What it did is still told where it is not known any more.
+    without = Terminal(terminal.home, settings={"PYTHONPATH": PLUGIN["PYTHONPATH"]})
+    for command in ("status", "summary", "cost-report", "audit"):
+        without.type("job", command, job)
+    assert "Toy " in without.type("job", "summary", job).stdout
+    assert {row["crawl_method"] for row in without.rows(job)} == methods
 
 
 async def test_without_its_key_it_is_not_to_be_had_and_its_settings_are_checked(

@@ -244,8 +244,7 @@ async def test_a_storm_is_waited_out(place: Place) -> None:
 async def test_what_comes_too_late_or_broken_is_booked_at_the_worst_price_each_time(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert isinstance(RUNGS, dict)
-    monkeypatch.setitem(RUNGS, BEE, replace(RUNGS[BEE], timeout=timedelta(seconds=1)))
+    monkeypatch.setitem(RUNGS._values, BEE, replace(RUNGS[BEE], timeout=timedelta(seconds=1)))
     async with emulate("scrapingbee", place.rules) as bee, place.kit(bee, provider_patience="1h") as kit:
         for storm in (Storm(Kind.SLOW, seconds=1.5), Storm(Kind.CUT), Storm(Kind.MALFORMED, times=2)):
             bee.storms.add(storm)
