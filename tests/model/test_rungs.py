@@ -11,6 +11,7 @@ import pytest
 from gossamer.assembly import start_log
 from gossamer.fetch.forward import Way
 from gossamer.fetch.providers.seam import Books, Wish
+from gossamer.logging import get_logger
 from gossamer.model.account import credit_prices
 from gossamer.model.ladders import Mode, names_of
 from gossamer.model.registry import resolve
@@ -18,7 +19,6 @@ from gossamer.model.rungs import RUNGS, Form, Lane, Provider, Rung, all_settings
 from gossamer.settings import PREFIX, Settings
 from gossamer.settings.files import not_here, provider_keys
 from gossamer.settings.wrong import secret_names
-from gossamer.telemetry import get_logger
 
 DOCS = Path(__file__).parents[2] / "docs"
 SECRETS = {
@@ -115,7 +115,7 @@ def _cells(page: str, first: str) -> list[list[str]]:
 
 
 def test_the_docs_have_every_price() -> None:
-    told = {}
+    told: dict[str, tuple[int, int]] = {}
     for names, usual, worst in _cells("explain/money.md", "Rung"):
         rungs = re.findall(r"`([\w-]+)`", names)
         told.update(zip(rungs, zip(map(int, usual.split(", ")), map(int, worst.split(", ")), strict=True), strict=True))
