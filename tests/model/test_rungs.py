@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 
 from gossamer.assembly import start_log
-from gossamer.fetch.forward import Way
-from gossamer.fetch.providers.seam import Books, Wish
+from gossamer.fetch.forward_proxy import Permit
+from gossamer.fetch.providers.base import Books, Wish
 from gossamer.logging import get_logger
 from gossamer.model.account import credit_prices
 from gossamer.model.ladders import Mode, names_of
@@ -18,7 +18,7 @@ from gossamer.model.registry import resolve
 from gossamer.model.rungs import RUNGS, Form, Lane, Provider, Rung, all_settings, label_of, providers
 from gossamer.settings import PREFIX, Settings
 from gossamer.settings.files import not_here, provider_keys
-from gossamer.settings.wrong import secret_names
+from gossamer.settings.messages import secret_names
 
 DOCS = Path(__file__).parents[2] / "docs"
 SECRETS = {
@@ -40,7 +40,7 @@ def test_every_rung_can_be_opened_or_says_that_it_cannot(row: Rung) -> None:
 @pytest.mark.parametrize("row", providers().values(), ids=lambda row: row.name)
 def test_what_speaks_to_a_provider_is_called_as_its_row(row: Provider) -> None:
     for rung in (rung for rung in RUNGS.values() if rung.provider is row):
-        made = resolve(row.opener)(Wish(rung.name, "some-key", "http://127.0.0.1:9", way=cast("Way", object())))
+        made = resolve(row.opener)(Wish(rung.name, "some-key", "http://127.0.0.1:9", way=cast("Permit", object())))
         assert (made.name, made.title) == (row.name, row.title)
         assert isinstance(made, Books) is not row.is_browser
 
