@@ -13,6 +13,7 @@ from gossamer.cli import commands
 from gossamer.cli.command import Declaration
 from gossamer.cli.command_group import load
 from gossamer.cli.commands.table import COMMANDS
+from tests.cli.test_startup import HEAVY
 
 ROWS = [(group, title, row) for group, sections in COMMANDS.items() for title, rows in sections.items() for row in rows]
 
@@ -79,3 +80,20 @@ def test_groups_load_no_command(typed: str, environment: Mapping[str, str]) -> N
     declared = {name for name in loaded if name.startswith("gossamer.cli.commands.")}
     assert declared == {"gossamer.cli.commands.table"}
     assert "gossamer.settings" not in loaded
+
+
+def test_declarations_load_nothing_heavy() -> None:
+    code = (
+        "import sys\n"
+        "from gossamer.cli.command_group import load\n"
+        "from gossamer.cli.commands.table import COMMANDS\n"
+        "for group, sections in COMMANDS.items():\n"
+        "    for rows in sections.values():\n"
+        "        for row in rows:\n"
+        "            load(group, row)\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules} | set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "gossamer.cli.commands.job" in loaded
+    assert not loaded & (HEAVY | {"rich", "asyncpg", "gossamer.settings", "gossamer.cli.runtime"})

@@ -140,7 +140,7 @@ def run(
         "depth": depth,
         "include": include or [],
         "exclude": exclude or [],
-        # Only what somebody has said: a server of an earlier version knows none of these.
+        # Only options that were given: a server of an earlier version knows none of these.
         **({"case_sensitive": True} if case_sensitive else {}),
         **({"plurals": True} if plurals else {}),
         **({} if snippet is None else {"snippet": snippet}),

@@ -141,7 +141,7 @@ async def check_names(settings: Settings) -> list[Finding]:
     try:
         await resolver.resolve(_KNOWN_NAME)
     except FetchError as error:
-        # "There is no such name" is an answer too: inside a closed network it is the right one, and nobody is offline.
+        # "There is no such name" is an answer too, and the right one inside a closed network.
         if error.trouble.reason is Reason.DNS:
             said = f"The name server answers, but knows no {_KNOWN_NAME}: the internet cannot be reached by name."
             return [warn("names", said, "In a closed network that is right. Else check GOSSAMER_DNS_SERVERS.")]
