@@ -23,7 +23,8 @@ from gossamer.settings.messages import secret_names
 DOCS = Path(__file__).parents[2] / "docs"
 SECRETS = {
     *("admin_token", "api_key", "api_secret", "broker_url", "database_url", "proxy", "redis_url", "secrets"),
-    *("firecrawl_key", "scraperapi_key", "scrapingbee_key", "storage_access_key", "storage_secret_key"),
+    *("storage_access_key", "storage_secret_key"),
+    *(one.name for one in all_settings() if one.is_secret),
 }
 URLS = {"database_url", "broker_url", "proxy", "redis_url"}
 
@@ -57,6 +58,7 @@ def test_settings_of_rungs_are_settings() -> None:
 
 
 def test_all_secrets_are_known() -> None:
+    assert {"firecrawl_key", "scraperapi_key", "scrapingbee_key"} <= SECRETS
     assert set(secret_names(Settings.model_fields)) == SECRETS
 
 
