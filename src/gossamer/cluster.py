@@ -3,7 +3,6 @@
 import os
 import re
 import socket
-import sys
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -12,7 +11,7 @@ from importlib.util import find_spec
 
 from gossamer import __version__
 from gossamer.accounts import passwords
-from gossamer.assembly import EXPORTERS_POOL, App, database_url, lanes_here, open_app, open_kit, require_redis
+from gossamer.assembly import EXPORTERS_POOL, WORKER, App, database_url, lanes_here, open_app, open_kit, require_redis
 from gossamer.db import health
 from gossamer.db.database import PostgresDatabase, open_database
 from gossamer.db.transactions import Tx
@@ -26,6 +25,7 @@ from gossamer.retain.retainer import Retainer
 from gossamer.settings import Settings
 from gossamer.store import slots, workers
 from gossamer.store.workers import SharedSetting
+from gossamer.work.concluding import Concluder
 from gossamer.work.crew import Crew
 from gossamer.work.desk import Desk
 from gossamer.work.instance import ENDLESS, Instance
@@ -231,20 +231,20 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
             await closing.refuse_pooler()
         # It sends to all lanes, also those that only other machines walk.
         dispatcher = CeleryDispatcher(broker_url(settings), settings.redis_prefix, LANES)
-        commands = [(sys.executable, "-P", "-m", "gossamer.worker", *_arguments(part, pool)) for part in dealt]
+        commands = [(*WORKER, *_arguments(part, pool)) for part in dealt]
         holder = f"{host}/{os.getpid()}"
         desk = app.desk(app.database, holder, lanes.get(Lane.DESK, 1))
         cleanup = Cleanup(app.clock, Retainer(app.database, app.terms), app.file_sweeper(), desk)
         issuer = Issuer(app.database, dispatcher, app.clock, holder, settings.max_concurrency, settings.job_concurrency)
         duties = _duties(app, cleanup, app.desk(closing, holder))
-        optional: list[ExportService | WebhookService | DatabaseWatch | StorageWatch] = [
+        optional: list[ExportService | WebhookService | Concluder | DatabaseWatch | StorageWatch] = [
             DatabaseWatch(app.database, app.clock, duties.post, host)
         ]
         if storage := app.storage_watch(host):
             optional.append(storage)
         if Lane.DESK in lanes:
             optional += [ExportService(lambda: app.exporter("cluster", desk))]
-            optional += [WebhookService(lambda: app.sender("cluster"))]
+            optional += [WebhookService(lambda: app.sender("cluster")), app.concluder(desk, holder)]
         log.info("cluster.started", host=host, processes=len(dealt), lanes=dict(lanes), pool=pool)
         try:
             yield Instance(

@@ -84,7 +84,7 @@ def test_the_leader_and_the_instances_of_a_cluster(
     terminal, log = Terminal(tmp_path / "home", settings=settings), tmp_path / "instance.log"
     with instance(terminal, log, "--lanes", lanes, "--processes", "1"):
         found = until_all(lambda: log.read_text() + _log(terminal.home), Where.LEADER, Where.INSTANCE)
-    absent = {"storage"} | (set() if "desk" in lanes else {"exports", "webhooks"})
+    absent = {"storage"} | (set() if "desk" in lanes else {"conclusions", "exports", "webhooks"})
     assert found == {
         Where.LEADER: declared(Where.LEADER),
         Where.INSTANCE: declared(Where.INSTANCE, absent),

@@ -258,7 +258,7 @@ async def look(job_id: UUID, tenant: Reader, parts: GivenParts, connection: HTTP
         link = await parts.signed(connection, file) if file else None
         result = views.result(found.job, file, link)
     status = views.JobStatus(
-        **views.job_fields(found.job, waiting=found.is_waiting),
+        **views.job_fields(found.job, waiting=found.is_waiting, doing=found.progress.doing),
         progress=views.counts(found.job, found.progress),
         params=found.job.params,
         priority=found.job.priority,

@@ -56,7 +56,7 @@ class Update:
     def as_json(self) -> dict[str, Any]:
         return {
             "type": "end" if self.is_last else "update",
-            "job": views.JobView(**views.job_fields(self.job)).model_dump(mode="json"),
+            "job": views.JobView(**views.job_fields(self.job, doing=self.progress.doing)).model_dump(mode="json"),
             "progress": views.counts(self.job, self.progress).model_dump(mode="json"),
             "events": [
                 {

@@ -200,7 +200,8 @@ def first_state(job: Job) -> JobState:
 _PARTS = ("results", "errors", "exports", "live")
 
 
-def job_fields(job: Job, *, waiting: bool = False) -> dict[str, Any]:
+def job_fields(job: Job, *, waiting: bool = False, doing: str = "") -> dict[str, Any]:
+    """`doing` is what is done with it when everything was read."""
     path = f"/v1/jobs/{job.id}"
     parts = (*_PARTS, "urls") if job.extent.names_pages else _PARTS
     return {
@@ -210,7 +211,7 @@ def job_fields(job: Job, *, waiting: bool = False) -> dict[str, Any]:
         "recipe": job.recipe,
         "state": job.state,
         "waiting": waiting,
-        "reason": job.reason,
+        "reason": job.reason or doing,
         "created_at": job.created_at,
         "started_at": job.started_at,
         "finished_at": job.finished_at,

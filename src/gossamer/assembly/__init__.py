@@ -1,6 +1,6 @@
 """The only place that picks technologies: from settings to parts that fit together."""
 
-from gossamer.assembly.app import EXPORTERS_POOL, App, open_app
+from gossamer.assembly.app import EXPORTERS_POOL, WORKER, App, open_app
 from gossamer.assembly.kept import (
     database_url,
     installation_secret,
@@ -17,6 +17,7 @@ from gossamer.assembly.ways import forward_proxy, lanes_here, open_poster, provi
 
 __all__ = [
     "EXPORTERS_POOL",
+    "WORKER",
     "App",
     "caps_of",
     "database_url",

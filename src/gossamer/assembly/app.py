@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gossamer.accounts.sealing import purpose_of
@@ -48,11 +49,15 @@ if TYPE_CHECKING:
     from gossamer.fetch.deny_list import DenyList
     from gossamer.fetch.post import Poster
     from gossamer.retain.files import FileSweeper
+    from gossamer.work.concluding import Concluder
     from gossamer.work.exporting import Exporter
     from gossamer.work.express import Express
     from gossamer.work.runner import Runner
 
 _READ_ONCE = 2_000  # KB of cache for who reads everything once
+
+WORKER = (sys.executable, "-P", "-m", "gossamer.worker")
+"""What every working process is started with."""
 
 EXPORTERS_POOL = 2  # connections: it reads, and says how far it is
 
@@ -191,6 +196,12 @@ class App:
             patience = self.settings.webhook_patience
             yield Sender(self.database, self.clock, poster, seals, name, turn, patience=patience, enclose=enclosed.body)
 
+    def concluder(self, desk: Desk, holder: str, output: Path | None = None) -> "Concluder":
+        """What starts a process for every job that is to be concluded."""
+        from gossamer.work.concluding import Concluder
+
+        return Concluder(self.database, desk, holder, WORKER, self.settings.lease, output)
+
     @property
     def desk_rules(self) -> Mapping[DeskKind, DeskRule]:
         return desk_rules_of(self.settings)
@@ -225,7 +236,7 @@ class App:
             self.lock,
             self.home_name,
             self.settings.home,
-            (sys.executable, "-P", "-m", "gossamer.worker"),
+            WORKER,
             log_path(self.settings),
             Rules(
                 processes=processes or self.settings.processes,
@@ -238,6 +249,7 @@ class App:
             Cleanup(self.clock, Retainer(self.database, self.terms), self.file_sweeper(), desk),
             ExportService(lambda: self.exporter("runner", desk)),
             WebhookService(lambda: self.sender("runner")),
+            self.concluder(desk, worker_name(self.home_name, "concluder"), log_path(self.settings)),
             self.storage_watch(self.home_name),
             express,
         )

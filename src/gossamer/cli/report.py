@@ -34,7 +34,7 @@ def as_json(job: Job, progress: Progress, runner: int | None) -> dict[str, Any]:
         "recipe": job.recipe,
         "state": str(job.state),
         "shown_state": formatting.shown_state(job, runner, progress),
-        "reason": job.reason,
+        "reason": job.reason or progress.doing,
         "domains": {
             "total": progress.sites_total,
             "finished": progress.sites_finished,
@@ -70,7 +70,7 @@ def status_lines(
     lines = [
         f"{job.name} ({identifier})",
         f"Status: {formatting.shown_state(job, runner, progress).capitalize()}"
-        + (f" - {job.reason}" if job.reason else ""),
+        + (f" - {reason}" if (reason := job.reason or progress.doing) else ""),
         f"Progress: {formatting.progress_text(job, progress)}",
         f"Domains: {formatting.domain_outcomes(progress)}",
         f"Pages: {progress.pages_done:,} read, {progress.pages_failed:,} failed, {progress.pages_skipped:,} skipped",

@@ -66,6 +66,7 @@ class PlainScreen(QuietScreen):
         return not self._said or time.monotonic() - self._said_at >= _PLAIN_EVERY
 
     def show(self, job: Job, progress: Progress, note: str) -> None:
+        note = note or progress.doing
         line = ", ".join([*_outcome(job, progress), *_pace(progress), *([note] if note else [])])
         if line != self._said and self.is_due:
             self._console.print(as_called(line), highlight=False, soft_wrap=True)
@@ -110,7 +111,7 @@ def draw(job: Job, progress: Progress, note: str) -> RenderableType:
         Text(", ".join(_pace(progress))),
         Text(", ".join(_outcome(job, progress))),
     ]
-    if note:
+    if note := note or progress.doing:
         lines.append(Text(as_called(note), style="yellow"))
     return Group(*lines)
 

@@ -18,7 +18,7 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
-from gossamer.store import account_jobs, alerts, budgets, events, jobs, reclaim, retry
+from gossamer.store import account_jobs, alerts, budgets, conclusions, events, jobs, reclaim, retry
 
 Room: TypeAlias = Callable[[Tx, UUID], bool]
 """Asked before a job is set going: whether it may be, or waits for its turn. What has no room at all is a UserError."""
@@ -201,6 +201,8 @@ def _retry_some(
     opened = retry.reopen(tx, identifier, ids)
     done = Retried(before.sites + opened.sites + left, before.pages + opened.pages)
     if done != before:
+        if before == Retried():
+            conclusions.raise_generation(tx, identifier)
         at_limit = events.stopped_by(tx, identifier) == AlertKind.BUDGET
         _move_by_hand(tx, identifier, JobState.RUNNING, origins)
         if at_limit:
@@ -217,6 +219,7 @@ async def settle_down(database: Database, home: str) -> None:
 
 def _settle_down(tx: Tx, home: str) -> None:
     reclaim.void_home(tx, home)
+    conclusions.void_home(tx, home)
     for identifier in jobs.ready_to_rest(tx):
         jobs.move(tx, identifier, JobState.PAUSED)
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 class DeskKind(StrEnum):
     FINISH = "finish"  # a job whose last site is closed is audited and completed
+    CONCLUDE = "conclude"  # what the pages of a job amount to is worked out, if its recipe does that
     WEBHOOK = "webhook"  # an endpoint is told what happened
     EXPORT = "export"  # a file is made of a job's rows
     CLEANUP = "cleanup"  # rows and files that were kept long enough go
@@ -22,6 +23,7 @@ class DeskRule:
 DESK_RULES: Mapping[DeskKind, DeskRule] = MappingProxyType(
     {
         DeskKind.FINISH: DeskRule(50, 0),
+        DeskKind.CONCLUDE: DeskRule(8, 5),
         DeskKind.WEBHOOK: DeskRule(20, 0),
         DeskKind.EXPORT: DeskRule(50, 10),
         DeskKind.CLEANUP: DeskRule(5, 20),

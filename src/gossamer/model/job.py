@@ -140,6 +140,7 @@ class Progress:
     pages_window: timedelta = timedelta(minutes=3)  # and how many minutes that are
     last_activity: datetime | None = None
     ahead: Ahead | None = None  # of a job that runs, for who has asked for it
+    doing: str = ""  # what is done when everything was read, by a recipe that concludes
 
     @property
     def sites_finished(self) -> int:

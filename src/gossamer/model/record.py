@@ -62,6 +62,7 @@ class RecordKind:
     key: tuple[str, ...]
     columns: tuple[Column, ...]
     watch: tuple[str, ...] = ()
+    concluded: bool = False  # not of single pages: worked out when the walk is over
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -68,6 +68,10 @@ FAILURES: Mapping[str, str] = {
         "The parameters of this job cannot be used by this program: {error}. Create the job anew, or go on with the "
         "program that created it."
     ),
+    "conclusion": (
+        "The recipe {recipe} has read everything and could not conclude: {error}. See the log, then go on with "
+        "'gossamer job resume {job}'."
+    ),
     "database": (
         "The database was away for longer than {minutes} minutes ({error}). "
         "See that it runs, then go on with 'gossamer job resume {job}'."

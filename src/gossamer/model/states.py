@@ -40,6 +40,16 @@ class PageState(StrEnum):
     CLIMBING = "climbing"
 
 
+class Phase(StrEnum):
+    """Where a running job is whose recipe concludes. Its state stays `running` meanwhile."""
+
+    WALKING = "walking"
+    CALLING = "calling"  # the walk is over: it is worked out what is still to be asked for
+    LAST_CALL = "last-call"  # that is asked for
+    CONCLUDING = "concluding"
+    OVER = "over"
+
+
 JOB_MOVES: Mapping[JobState, frozenset[JobState]] = {
     JobState.PENDING: frozenset({JobState.RUNNING, JobState.CANCELLED}),
     JobState.RUNNING: frozenset({JobState.PAUSING, JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED}),

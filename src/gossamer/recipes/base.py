@@ -343,6 +343,7 @@ class Recipe:
     # Parameters a job must have, and that make no difference to what it costs.
     for_estimates: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[AutomaticFile, ...] = ()
+    concludes: bool = False  # it has a last call and a conclusion: see `Bound`
 
     def table(self, name: str) -> Table | None:
         """The table of this name."""

@@ -16,8 +16,8 @@ from gossamer.model.rungs import RequestKind, kind_of
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import FOR_PEOPLE, Reason, Trouble
 from gossamer.model.url import is_covered, site_of_url
-from gossamer.recipes.base import AT_ONCE, Asked, Cell, Column, Line, Lines, Table
-from gossamer.store import charges, counters, result_rows, sites
+from gossamer.recipes.base import AT_ONCE, Asked, Cell, Column, Line, Lines, RecordKind, Table
+from gossamer.store import charges, counters, records, result_rows, sites
 from gossamer.store.result_rows import SitePlace
 from gossamer.store.sites import SiteSummary
 
@@ -54,6 +54,21 @@ def _failed_domain(site: SiteSummary, asked: Asked) -> Line:
 
 async def _count_failed_domains(database: Database, asked: Asked) -> int:
     return (await database.read(counters.progress, asked.job.id)).sites_failed
+
+
+def table_of(kind: RecordKind, name: str) -> Table:
+    """The table of the records of a kind that belongs to no pages, in the order of their keys."""
+
+    async def lines(database: Database, asked: Asked) -> Lines:
+        after = b""
+        while some := await database.read(records.in_order, asked.job.id, kind.name, after, AT_ONCE):
+            yield [[one.data.get(column.name) for column in asked.columns] for one in some]
+            after = some[-1].key
+
+    async def count(database: Database, asked: Asked) -> int:
+        return await database.read(records.count_of_kind, asked.job.id, kind.name)
+
+    return Table(name, kind.columns, lines, count)
 
 
 ERRORS = Table(

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Table, Text, bindparam, cast, delete, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Table, Text, bindparam, cast, delete, exists, func, select, tuple_, update
 
 from gossamer.db import tables as t
 from gossamer.db.tables import deliveries
@@ -49,7 +49,17 @@ def kept_jobs(tx: Tx, *, created_before: datetime | None = None, archived_too: S
         wanted |= (t.jobs.c.state == JobState.ARCHIVED) & t.jobs.c.recipe.in_(archived_too)
     if created_before:
         wanted &= t.jobs.c.created_at <= created_before
-    return _kept(tx, wanted | t.jobs.c.hidden_at.is_not(None))
+    return _kept(tx, (wanted & ~_IS_COMPARED_WITH) | t.jobs.c.hidden_at.is_not(None))
+
+
+_others = t.jobs.alias()
+_UNFINISHED = (JobState.PENDING, JobState.RUNNING, JobState.PAUSING, JobState.PAUSED)
+_IS_COMPARED_WITH = exists().where(
+    t.conclusions.c.baseline_id == t.jobs.c.id,
+    _others.c.id == t.conclusions.c.job_id,
+    _others.c.state.in_(_UNFINISHED),
+)
+"""Whether a job that is not over yet is compared with this one."""
 
 
 def kept_job(tx: Tx, job_id: UUID) -> KeptJob | None:
@@ -223,6 +233,8 @@ class NamingPage:
     found_on: str
     identity: bytes | None
     links: bytes
+    carry: Mapping[str, Any] | None = None
+    request: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +264,8 @@ _PAGES = select(t.pages, t.sites.c.host).join(t.sites, t.sites.c.id == t.pages.c
 def pages_naming(tx: Tx, job_id: UUID, text: str, after: bytes, limit: int) -> list[NamingPage]:
     """Pages of a job in which the text stands, by key, a step at a time."""
     named = _any(t.pages, ("url", "found_on", "detail"), text)
+    # What a page that was asked for carries, and what is sent for it, is looked through by whoever reads it.
+    named |= t.pages.c.request.is_not(None)
     query = _PAGES.where(t.pages.c.job_id == job_id, t.pages.c.key > after, named)
     return [_page(row) for row in tx.run(query.order_by(t.pages.c.key).limit(limit))]
 
@@ -274,6 +288,8 @@ def _page(row: Any) -> NamingPage:
         row.found_on,
         bytes(row.identity) if row.identity is not None else None,
         bytes(row.links or b""),
+        row.carry,
+        bytes(row.request) if row.request is not None else None,
     )
 
 
@@ -315,7 +331,7 @@ def sites_naming(tx: Tx, job_id: UUID, text: str) -> list[NamingSite]:
     ]
 
 
-_CHANGED = ("url", "state", "reason", "detail", "found_on", "links")
+_CHANGED = ("url", "state", "reason", "detail", "found_on", "links", "carry", "request")
 _PAGE = (
     update(t.pages)
     .where(t.pages.c.job_id == bindparam("b_job"), t.pages.c.key == bindparam("b_key"))

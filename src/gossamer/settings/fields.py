@@ -160,14 +160,14 @@ class CrawlSettings(SettingsGroup):
         gt=0,
     )
     desk_limits: DeskLimits = setting(
-        "How much desk work of a kind is done at once, over everything: finish 50, webhook 20, export 50 and cleanup 5 "
-        "where nothing else is said",
+        "How much desk work of a kind is done at once, over everything: finish 50, conclude 8, webhook 20, export 50 "
+        "and cleanup 5 where nothing else is said",
         "limits such as export=10,cleanup=2",
         default={},
     )
     desk_priorities: DeskPriorities = setting(
         "Which desk work goes first where there is not room for all, the lower the sooner: finish 0, webhook 0, "
-        "export 10 and cleanup 20 where nothing else is said",
+        "conclude 5, export 10 and cleanup 20 where nothing else is said",
         "numbers such as export=0,cleanup=30",
         default={},
     )

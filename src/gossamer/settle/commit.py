@@ -254,7 +254,9 @@ def _ending(tx: Tx, work: VisitWork, site: SiteRow) -> Ending:
 
 def _close_sites(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, Change]) -> None:
     finished = [(work.visit, work.ending) for work in works if isinstance(work.ending, Finished)]
-    closed = sites.close(tx, [_closing(visit.site_id, ending) for visit, ending in finished])
+    again = [visit.site_id for visit, ending in finished if ending.again]
+    closings = [_closing(visit.site_id, ending) for visit, ending in finished if not ending.again]
+    closed = sites.close(tx, closings) | sites.close_again(tx, again)
     told = []
     for visit, ending in finished:
         if visit.site_id not in closed:

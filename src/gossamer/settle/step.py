@@ -56,6 +56,7 @@ class Finished:
     state: SiteState
     trouble: Trouble | None = None
     retries: int = 0
+    again: bool = False  # it had ended so before, and was open only for what is asked for last
 
 
 @dataclass(frozen=True, slots=True)

@@ -387,7 +387,8 @@ def _site_part(key: ColumnElement[bytes]) -> ColumnElement[bytes]:
 
 
 _ELSEWHERE = (pages.c.site_id != records.c.site_id) | (_site_part(records.c.key) != _site_part(pages.c.key))
-_NOWHERE = pages.c.state.is_(None) | (pages.c.state != PageState.DONE) | _ELSEWHERE
+# What was concluded from many pages belongs to none of them.
+_NOWHERE = records.c.generation.is_(None) & (pages.c.state.is_(None) | (pages.c.state != PageState.DONE) | _ELSEWHERE)
 # Both numbers by one look at each record and its page.
 _COUNTED = (
     select(func.count().label("records"), func.coalesce(func.sum(case((_NOWHERE, 1), else_=0)), 0).label("loose"))

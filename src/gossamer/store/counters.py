@@ -15,14 +15,14 @@ from uuid import UUID
 from sqlalchemy import Executable, Row, bindparam, case, delete, func, insert, select, update
 
 from gossamer.db.bulk import BulkStatement
-from gossamer.db.tables import checkpoints, counters, jobs, minutes
+from gossamer.db.tables import checkpoints, conclusions, counters, jobs, minutes
 from gossamer.db.tables_money import PARTS, budgets
 from gossamer.db.transactions import Dialect, Tx
 from gossamer.model.checkpoint import Checkpoint, CheckpointCause
 from gossamer.model.ids import new_id
 from gossamer.model.job import Progress
 from gossamer.model.money import Amount, Cap, Scope
-from gossamer.model.states import JobState, PageState, SiteState
+from gossamer.model.states import JobState, PageState, Phase, SiteState
 
 SHARDS = 16
 WINDOW = timedelta(minutes=15)
@@ -141,7 +141,12 @@ _SUMS = select(
     *(func.coalesce(func.sum(counters.c[name]), 0).label(name) for name in NAMES),
     func.max(counters.c.last_at).label("last_at"),
 ).where(counters.c.job_id == bindparam("job"))
-_OF_JOB = select(jobs.c.sites_total, jobs.c.started_at).where(jobs.c.id == bindparam("job"))
+_DOING = ("phase", "note", "done", "total")
+_OF_JOB = (
+    select(jobs.c.sites_total, jobs.c.started_at, jobs.c.state, *(conclusions.c[name] for name in _DOING))
+    .select_from(jobs.outerjoin(conclusions, conclusions.c.job_id == jobs.c.id))
+    .where(jobs.c.id == bindparam("job"))
+)
 _SINCE, _LATELY = (bindparam(name, type_=minutes.c.minute.type) for name in ("since", "lately"))
 _RECENT = select(
     func.coalesce(func.sum(minutes.c.sites), 0).label("sites"),
@@ -164,8 +169,22 @@ def progress(tx: Tx, job_id: UUID) -> Progress:
         pages_recently=int(recent.pages),
         pages_window=max(SHORTEST, tx.now - max(lately, job.started_at or lately)),
         last_activity=sums.last_at,
+        doing=_doing(job) if job.phase and job.state == JobState.RUNNING else "",
         **sums_of,
     )
+
+
+def _doing(job: Any) -> str:
+    """What is done with a job whose walk is over, in words."""
+    match job.phase:
+        case Phase.CALLING:
+            return "looking for what is still to be asked for"
+        case Phase.LAST_CALL:
+            return "asking once more for what was not met"
+        case Phase.CONCLUDING:
+            note = job.note or "concluding"
+            return f"{note}: {job.done:,} of {job.total:,}" if job.total else note
+    return ""
 
 
 _CAPPED = (*PARTS, "traffic")

@@ -1,6 +1,7 @@
 """Exports: rows that become files. Whoever makes one holds a lease on it, and its token fences every write."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -45,6 +46,38 @@ def add(tx: Tx, job_id: UUID, wanted: Sequence[ExportRequest], home: str) -> lis
     tx.run_many(insert(exports), rows)
     ids = [row["id"] for row in rows]
     return _found(tx, exports.c.id.in_(ids))
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFile:
+    """A file that was made before its job was completed; `reason` says why there is none."""
+
+    wanted: ExportRequest
+    key: str
+    home: str = ""
+    spooled: bool = False
+    size: int = 0
+    sha256: str = ""
+    rows: int = 0
+    reason: str = ""
+
+
+def register(tx: Tx, job_id: UUID, made: Sequence[MadeFile]) -> None:
+    """Files of a job that is completed in this transaction; those it had under their names go with the next sweep."""
+    for one in made:
+        same = (exports.c.job_id == job_id) & (exports.c.type == one.wanted.type) & (exports.c.name == one.wanted.name)
+        there = same & exports.c.blob_key.is_not(None) & (exports.c.blob_key != one.key)
+        tx.run(update(exports).where(there).values(expires_at=tx.now))
+        (export,) = add(tx, job_id, [one.wanted], one.home)
+        this = update(exports).where(exports.c.id == export.id)
+        if one.reason:
+            tx.run(this.values(state=ExportState.FAILED, reason=one.reason, finished_at=tx.now))
+            continue
+        until = tx.now + export.kept
+        values = {"state": ExportState.DONE, "blob_key": one.key, "spooled": one.spooled, "size": one.size}
+        values |= {"sha256": one.sha256, "rows_done": one.rows, "rows_total": one.rows}
+        tx.run(this.values(**values, finished_at=tx.now, expires_at=until))
+        outbox.export_ready(tx, export, rows=one.rows, size=one.size, sha256=one.sha256, expires_at=until)
 
 
 def get(tx: Tx, export_id: UUID) -> Export | None:

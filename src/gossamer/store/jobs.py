@@ -8,8 +8,8 @@ from uuid import UUID
 
 from sqlalchemy import Row, Select, bindparam, delete, exists, func, insert, not_, select, text, update
 
+from gossamer.db.tables import conclusions, jobs, sites, visits
 from gossamer.db.tables import counters as count_rows
-from gossamer.db.tables import jobs, sites, visits
 from gossamer.db.tables_accounts import QUEUED, job_keys, usage
 from gossamer.db.transactions import Tx
 from gossamer.model.account import DEFAULT
@@ -18,7 +18,7 @@ from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.ids import fits, new_id
 from gossamer.model.job import Extent, Job
 from gossamer.model.priority import Priority
-from gossamer.model.states import JOB_MOVES, JobState, SiteState, VisitState, origins
+from gossamer.model.states import JOB_MOVES, JobState, Phase, SiteState, VisitState, origins
 from gossamer.store import alerts, counters, events, outbox
 from gossamer.store.sites import LISTED
 
@@ -295,6 +295,11 @@ def complete(tx: Tx, identifier: UUID, why: str = "") -> bool:
     return not tx.run(_ANY_OPEN, {"job": identifier}).scalar() and move(tx, identifier, JobState.COMPLETED, why)
 
 
+def is_over(tx: Tx, identifier: UUID) -> bool:
+    """Whether a job runs and nothing of it is left to walk. It is held from here on."""
+    return hold(tx, identifier) is JobState.RUNNING and not tx.run(_ANY_OPEN, {"job": identifier}).scalar()
+
+
 def count_sites(tx: Tx, identifier: UUID, more: int) -> None:
     """So many more sites are part of a job than it was given. The caller holds the job."""
     tx.run(_THIS.values(sites_total=jobs.c.sites_total + bindparam("b_more")), {"b_id": identifier, "b_more": more})
@@ -328,20 +333,33 @@ def may_close_now(tx: Tx, identifier: UUID) -> Closing | None:
 
 
 _BUSY = exists().where(visits.c.job_id == jobs.c.id, visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING)))
-_READY_TO_REST = select(jobs.c.id).where(jobs.c.state == JobState.PAUSING, ~_BUSY)
+_CONCLUDED = exists().where(
+    conclusions.c.job_id == jobs.c.id,
+    conclusions.c.lease.is_not(None),
+    conclusions.c.lease_until > bindparam("now", type_=conclusions.c.lease_until.type),
+)
+_READY_TO_REST = select(jobs.c.id).where(jobs.c.state == JobState.PAUSING, ~_BUSY, ~_CONCLUDED)
 
 
 def ready_to_rest(tx: Tx) -> list[UUID]:
     """Pausing jobs whose last visit has been handed back."""
-    return list(tx.run(_READY_TO_REST).scalars())
+    return list(tx.run(_READY_TO_REST, {"now": tx.now}).scalars())
 
 
-_READY_TO_CLOSE = select(jobs.c.id).where(jobs.c.state == JobState.RUNNING, ~_OPEN_SITE)
+_CONCLUDING = exists().where(
+    conclusions.c.job_id == jobs.c.id, conclusions.c.phase.in_((Phase.CALLING, Phase.CONCLUDING))
+)
+_READY_TO_CLOSE = select(jobs.c.id, jobs.c.recipe).where(jobs.c.state == JobState.RUNNING, ~_OPEN_SITE, ~_CONCLUDING)
 
 
 def ready_to_close(tx: Tx) -> list[UUID]:
-    """Running jobs without an open site."""
-    return list(tx.run(_READY_TO_CLOSE).scalars())
+    """Running jobs without an open site, but for those that are being concluded."""
+    return [row.id for row in tx.run(_READY_TO_CLOSE)]
+
+
+def ended_walks(tx: Tx) -> dict[UUID, str]:
+    """Those jobs with their recipes."""
+    return {row.id: row.recipe for row in tx.run(_READY_TO_CLOSE)}
 
 
 def of_row(row: Row[Any]) -> Job:

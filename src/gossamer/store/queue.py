@@ -15,7 +15,7 @@ from gossamer.model.desk import DeskKind, DeskRule
 from gossamer.model.export import ExportState
 from gossamer.model.states import JobState, VisitState
 from gossamer.model.worker import SILENT_AFTER
-from gossamer.store import alerts, outbox
+from gossamer.store import alerts, conclusions, outbox
 from gossamer.store.exports import count_expired
 from gossamer.store.jobs import ready_to_close
 
@@ -166,7 +166,11 @@ def background_lines(tx: Tx, rules: Mapping[DeskKind, DeskRule]) -> list[Backgro
     found = tx.run(query.where(places.c.place.in_(held), places.c.until > tx.now))
     running = {held[row.place]: row.holders for row in found}
     waits = _waiting(tx, running)
-    ordered = sorted(rules.items(), key=lambda rule: rule[1].priority)
+    # Most installations have no recipe that concludes: theirs is no line of zeros.
+    unused = set() if conclusions.any_at_all(tx) else {DeskKind.CONCLUDE}
+    ordered = sorted(
+        ((kind, rule) for kind, rule in rules.items() if kind not in unused), key=lambda rule: rule[1].priority
+    )
     return [
         BackgroundLine(kind, rule.priority, rule.limit, waits[kind][0], running.get(kind, 0), _age(tx, waits[kind][1]))
         for kind, rule in ordered
@@ -183,6 +187,7 @@ def _waiting(tx: Tx, running: Mapping[DeskKind, int]) -> dict[DeskKind, tuple[in
     ended = len(ready_to_close(tx)) - running.get(DeskKind.FINISH, 0)
     return {
         DeskKind.FINISH: (max(0, ended), None),
+        DeskKind.CONCLUDE: (conclusions.waiting(tx), None),
         DeskKind.WEBHOOK: outbox.waiting(tx),
         DeskKind.EXPORT: (files.all, files.oldest),
         DeskKind.CLEANUP: (old, None),

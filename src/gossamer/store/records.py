@@ -8,11 +8,12 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import bindparam, insert, select
+from sqlalchemy import bindparam, delete, func, insert, select
 
 from gossamer.db.bulk import BulkStatement, KeyQuery
 from gossamer.db.tables import pages, records, sites
 from gossamer.db.transactions import Tx
+from gossamer.model.recipe import StoredRecord
 from gossamer.model.record import Record
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
@@ -39,6 +40,11 @@ def key_of(identity: tuple[str, ...], page_key: bytes) -> bytes:
     return page_key[:4] + _digest(about) + _digest("\x1f".join(rest))
 
 
+def concluded_key(identity: tuple[str, ...]) -> bytes:
+    """Where a record of this identity lies that belongs to no page: all of the key tells it from others."""
+    return b"\0\0\0\0" + blake2b("\x1f".join(identity).encode("utf-8", "surrogatepass"), digest_size=12).digest()
+
+
 @lru_cache(maxsize=4_096)
 def _digest(text: str) -> bytes:
     # Records of a page share its address, and pages share their keywords.
@@ -53,6 +59,16 @@ _ADD = BulkStatement(
     " ON CONFLICT (job_id, kind, key) DO NOTHING",
     together=True,
 )
+
+
+_REPLACE = BulkStatement(
+    insert(records).values({column.name: bindparam(column.name) for column in records.c}),
+    " ON CONFLICT (job_id, kind, key) DO UPDATE SET"
+    " data = excluded.data, created_at = excluded.created_at, generation = excluded.generation",
+    together=True,
+)
+NO_SITE = UUID(int=0)
+"""Of records that belong to no page."""
 
 
 def add(tx: Tx, job_id: UUID, new: Sequence[NewRecord]) -> int:
@@ -75,6 +91,58 @@ def add(tx: Tx, job_id: UUID, new: Sequence[NewRecord]) -> int:
     ]
     added = _ADD.run(tx, rows)
     return added if tx.dialect.counts_many else len(rows)
+
+
+def conclude(tx: Tx, job_id: UUID, generation: int, concluded: Sequence[Record]) -> int:
+    """Write records that belong to no page, each in place of the one with its identity; how many are new."""
+    unique = {(one.kind, concluded_key(one.identity)): one for one in concluded}
+    there = _present(tx, job_id, unique)
+    _REPLACE.run(
+        tx,
+        [
+            {
+                "job_id": job_id,
+                "kind": kind,
+                "key": key,
+                "site_id": NO_SITE,
+                "page_key": b"",
+                "data": one.data,
+                "created_at": tx.now,
+                "generation": generation,
+            }
+            for (kind, key), one in sorted(unique.items(), key=itemgetter(0))
+        ],
+    )
+    return len(unique) - len(there)
+
+
+def drop_former(tx: Tx, job_id: UUID, kind: str, generation: int, after: bytes, most: int) -> tuple[int, bytes]:
+    """Delete records of a kind that the present generation has not written again, a step at a time; how many that were,
+    and where the next step begins: nowhere, if there is none."""
+    mine = (records.c.job_id == job_id) & (records.c.kind == kind) & (records.c.key > after)
+    query = select(records.c.key, records.c.generation).where(mine).order_by(records.c.key).limit(most)
+    rows = tx.rows(query, {})
+    former = [row.key for row in rows if row.generation is not None and row.generation < generation]
+    if former:
+        this = (records.c.job_id == job_id) & (records.c.kind == kind) & records.c.key.in_(former)
+        tx.run(delete(records).where(this))
+    return len(former), rows[-1].key if len(rows) == most else b""
+
+
+def in_order(
+    tx: Tx, job_id: UUID, kind: str, after: bytes, limit: int, *, generation: int | None = None
+) -> list[StoredRecord]:
+    """Records of a kind by key; of concluded ones only those of a generation, if it is named."""
+    mine = (records.c.job_id == job_id) & (records.c.kind == kind) & (records.c.key > after)
+    if generation is not None:
+        mine &= records.c.generation.is_(None) | (records.c.generation == generation)
+    query = select(records.c.key, records.c.data).where(mine).order_by(records.c.key).limit(limit)
+    return [StoredRecord(bytes(row.key), row.data) for row in tx.rows(query, {})]
+
+
+def count_of_kind(tx: Tx, job_id: UUID, kind: str) -> int:
+    mine = (records.c.job_id == job_id) & (records.c.kind == kind)
+    return int(tx.run(select(func.count()).select_from(records).where(mine)).scalar_one())
 
 
 def _present(tx: Tx, job_id: UUID, places: Collection[tuple[str, bytes]]) -> set[tuple[str, bytes]]:

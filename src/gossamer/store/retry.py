@@ -137,7 +137,8 @@ def _look(tx: Tx, job_id: UUID, site: Any) -> _Again:
 
 def _spellings(site: Any, rows: Sequence[Any]) -> list[Any]:
     """Ways in that led nowhere one after the other: any of them may be the one that works by now."""
-    tried = [row for row in rows if row.url in site.entries and not row.handed and row.reason in _OF_A_SPELLING]
+    own = [row for row in rows if not row.handed and row.step is None]
+    tried = [row for row in own if row.url in site.entries and row.reason in _OF_A_SPELLING]
     several = any(row.state == PageState.SKIPPED and row.reason in _LED_NOWHERE for row in tried)
     return tried if several else []
 
@@ -227,7 +228,7 @@ def _open_pages(tx: Tx, job_id: UUID, again: Sequence[_Again], done: Reopened, *
             "b_key": row.key,
             # Chosen once more: what it links to is new to a walk that has looked at all earlier ranks. Pages that were
             # listed lead nowhere, and keep their places in the list.
-            "b_rank": row.rank if row.handed or keep_ranks else one.rank + place,
+            "b_rank": row.rank if row.handed or row.step is not None or keep_ranks else one.rank + place,
             "b_attempts": [*attempts_of(row.attempts), asked],
         }
         for one in again

@@ -386,6 +386,23 @@ def close(tx: Tx, closings: Sequence[Closing]) -> set[UUID]:
     return free
 
 
+_CLOSE_AGAIN = (
+    update(sites)
+    .where(sites.c.id.in_(bindparam("ids", expanding=True)), sites.c.before.is_not(None))
+    .values(state=sites.c.before, before=None, finished_at=bindparam("now", type_=sites.c.finished_at.type))
+)
+
+
+def close_again(tx: Tx, ids: Collection[UUID]) -> set[UUID]:
+    """End sites as they had ended before they were opened for what is asked for last; those that may end."""
+    if not ids:
+        return set()
+    free = set(tx.run(tx.locked(_CLOSABLE), {"ids": sorted(ids)}).scalars())
+    if free:
+        tx.run(_CLOSE_AGAIN, {"ids": sorted(free), "now": tx.now})
+    return free
+
+
 _ANEW = {"reason": "", "detail": "", "http_status": None, "retries": 0, "finished_at": None, "before": None}
 # How it has ended stays, and so it ends again.
 _FOR_A_MOMENT = {"before": sites.c.state, "finished_at": None}

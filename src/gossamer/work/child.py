@@ -43,12 +43,12 @@ class Child:
         passed = [theirs, *([lock.fileno()] if lock else ()), *([other_end.fileno()] if other_end else ())]
         line = ("--line", str(other_end.fileno())) if other_end else ()
         try:
-            with _sink(output) as sink:
+            with sink(output) as said:
                 self._process = subprocess.Popen(  # noqa: S603 - our own program
                     [*command, "--shard", f"{number}/{of}", "--home-name", home, "--pulse", str(theirs), *line],
                     stdin=subprocess.PIPE,
-                    stdout=sink,
-                    stderr=sink,
+                    stdout=said,
+                    stderr=said,
                     pass_fds=passed,
                     # Ctrl-C in the terminal is ours to answer, not theirs.
                     start_new_session=True,
@@ -105,7 +105,8 @@ class Child:
             self._process.stdin.close()
 
 
-def _sink(output: Path | None) -> AbstractContextManager[IO[bytes] | None]:
+def sink(output: Path | None) -> AbstractContextManager[IO[bytes] | None]:
+    """Where a process says what it has to say, opened; where we do, if nothing is named."""
     if output is None:
         return nullcontext()
     output.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

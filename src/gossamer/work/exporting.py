@@ -17,14 +17,17 @@ from gossamer.blobs.seam import BlobsAway
 from gossamer.db.database import Database, SqliteDatabase
 from gossamer.db.transactions import Tx
 from gossamer.errors import GossamerError, StorageAway, UserError
-from gossamer.export.asking import order_of
+from gossamer.export.asking import order_of, table_named
+from gossamer.export.formats import FORMATS
 from gossamer.export.make import USUAL, Order, expected, make_file
 from gossamer.logging import get_logger
 from gossamer.model.desk import DeskKind
-from gossamer.model.export import RESULT, Export, ExportState
+from gossamer.model.export import RESULT, Export, ExportRequest, ExportState
 from gossamer.model.ids import short
+from gossamer.model.job import Job
 from gossamer.model.states import JobState
 from gossamer.store import exports, jobs
+from gossamer.store.exports import MadeFile
 from gossamer.work.desk import Desk
 
 if TYPE_CHECKING:
@@ -175,6 +178,34 @@ class Exporter:
             if not making.done():
                 making.cancel()
                 await asyncio.wait([making])
+
+    async def make_automatic(self, job: Job, wanted: ExportRequest, key: str) -> MadeFile:
+        """A file that is not in the rows yet, for a job as it will be when it is over."""
+        token = uuid4()
+        self._count(token, 0)
+        try:
+            chunks = await self._automatic(job, wanted, token)
+            kept = await self._shelf.keep(key, chunks)
+        except (StorageAway, asyncio.CancelledError):
+            raise
+        except Exception as error:
+            # A job is not kept from its end by a file that cannot be made.
+            log.exception("export.failed", job=short(job.id), name=wanted.name)
+            return MadeFile(wanted, key, reason=_sentence(error))
+        else:
+            size, sha256 = kept.blob.size, kept.blob.sha256
+            return MadeFile(wanted, key, kept.home, kept.spooled, size, sha256, self._rows_done[token])
+        finally:
+            self._rows_done.pop(token, None)
+
+    async def _automatic(self, job: Job, wanted: ExportRequest, token: UUID) -> AsyncIterator[bytes]:
+        count = partial(self._count, token)
+        if wanted.type == RESULT and self._results is not None:
+            return self._results.lines(job.id, count)
+        order = Order(job, table_named(wanted.type, job.recipe), FORMATS[wanted.format])
+        workroom = self._shelf.local.workroom()
+        total = await expected(self._database, order)
+        return make_file(self._database, order, count, lines_expected=total, folder=workroom, prices=self._prices)
 
     async def _content(self, export: Export) -> tuple[AsyncIterator[bytes], int]:
         """What will be in the file, and how many rows there are as far as is quick to say."""

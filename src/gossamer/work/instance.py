@@ -10,6 +10,7 @@ from gossamer.db.database import Database
 from gossamer.dispatch import Dispatcher
 from gossamer.logging import get_logger
 from gossamer.store import counters
+from gossamer.work.concluding import Concluder
 from gossamer.work.crew import Crew
 from gossamer.work.keeper import Keeper
 from gossamer.work.outage import DatabaseWatch, StorageWatch
@@ -31,7 +32,7 @@ class Instance:
         keeper: Keeper,
         dispatcher: Dispatcher,
         cleanup: Cleanup,
-        *optional: ExportService | WebhookService | DatabaseWatch | StorageWatch,
+        *optional: ExportService | WebhookService | Concluder | DatabaseWatch | StorageWatch,
     ) -> None:
         self._database = database
         self._host = host

@@ -18,10 +18,11 @@ from gossamer.errors import GossamerError, StorageAway
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.states import JobState
-from gossamer.store import alerts, counters, events, jobs, reclaim, robots, workers
+from gossamer.store import alerts, conclusions, counters, events, jobs, reclaim, robots, workers
 from gossamer.store.slots import StoredSlots
 from gossamer.work import surrender
 from gossamer.work.anomalies import AnomalyGuard
+from gossamer.work.concluding import Concluder
 from gossamer.work.crew import Crew
 from gossamer.work.express import Express
 from gossamer.work.guards import DeadlineGuard, DiskGuard, LaneGuard, TrafficGuard
@@ -64,6 +65,7 @@ class Runner:
         cleanup: Cleanup,
         exports: ExportService,
         webhooks: WebhookService,
+        concluder: Concluder,
         storage: StorageWatch | None = None,
         express: Express | None = None,
     ) -> None:
@@ -92,6 +94,7 @@ class Runner:
             cleanup,
             exports,
             webhooks,
+            concluder,
         ]
         if storage:
             self._owners.append(storage)
@@ -108,7 +111,7 @@ class Runner:
             return False
         # Once more, now that nobody upgrades it any longer: we may have opened it just before.
         schema.refuse_newer(await self._database.read(schema.revision), "The database")
-        await self._database.write(reclaim.void_home, self._home)
+        await self._database.write(_void, self._home)
         await self._database.write(workers.leave_home, self._home)
         await self._database.write(webhook_queries.void_leases, f"{self._home}/runner-")
         await self._database.write(reclaim.shorten_waits)
@@ -142,7 +145,7 @@ class Runner:
             surrender.note(self._folder, gave_up, self._rules.patience, self._clock.now())
         self._database.patience.lasts = timedelta()  # somebody waits for us to end
         try:
-            await self._database.write(reclaim.void_home, self._home)
+            await self._database.write(_void, self._home)
             await self._database.write(workers.leave_home, self._home)
             await self._database.write(counters.take_running)
             await self._database.write(_left, self._home)
@@ -154,6 +157,12 @@ class Runner:
             # Whoever works the home next begins with the same.
             log.warning("runner.left", why=str(error))
         log.info("runner.stopped", pid=os.getpid())
+
+
+def _void(tx: Tx, home: str) -> None:
+    """Whatever processes of the home had in hand, others may have: none of them lives."""
+    reclaim.void_home(tx, home)
+    conclusions.void_home(tx, home)
 
 
 def _disks(database: SqliteDatabase | PostgresDatabase, folder: Path) -> tuple[Path, ...]:

@@ -29,6 +29,7 @@ from gossamer.retain.retainer import Retainer
 from gossamer.store import alerts, workers
 from gossamer.work.anomalies import AnomalyGuard
 from gossamer.work.closing import Closer
+from gossamer.work.concluding import Concluder
 from gossamer.work.crew import Crew
 from gossamer.work.desk import Desk
 from gossamer.work.exporting import Exporter
@@ -181,6 +182,7 @@ SERVICES: Sequence[Service[Any]] = (
     Service("database", _EACH_MACHINE, DatabaseWatch, DatabaseWatch.run, optional=True),
     Service("alerts", _ANYWHERE, Post, Post.deliver, every=1.0),
     # Background work.
+    Service("conclusions", _EACH_MACHINE, Concluder, Concluder.run, optional=True),
     Service("exports", _EACH_MACHINE, ExportService, ExportService.run, optional=True),
     Service("webhooks", _EACH_MACHINE, WebhookService, WebhookService.run, optional=True),
     Service("expired files", _EACH_MACHINE, Cleanup, Cleanup.sweep_files),

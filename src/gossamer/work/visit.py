@@ -337,9 +337,13 @@ class Walk:
         state, trouble = self._frontier.outcome()
         self._end(Finished(state, trouble, self._frontier.retries))
 
+    def _as_before(self) -> Finished | None:
+        """How the site ends that is only open for what is asked for last: as it had ended before."""
+        return Finished(self._visit.before, again=True) if self._visit.before else None
+
     def _end(self, ending: Finished) -> None:
         """Unless pages of the site wait in other lanes, or it is not ours to say: then this lane is through."""
-        told = ending if self._frontier.is_over else Rested()
+        told = (self._as_before() or ending) if self._frontier.is_over else Rested()
         if self._frontier.rendered and isinstance(told, Finished):
             said = rendering_sentence(self._visit.host, self._frontier.rendered, self._frontier.read)
             log.info("site.rendered", said=said)

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from gossamer.frontier.forgetting import links_without, notes_without
+from gossamer.model.page import PageRequest
 from gossamer.model.record import RecordKind
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason
@@ -47,9 +50,23 @@ def page_without(page: NamingPage, mention: Mention, *, forgotten: bool = False)
         page = replace(page, detail=mark(origin, page.key) if page.reason == Reason.SAME_AS.name else "")
     if mention.is_in(page.found_on):
         page = replace(page, found_on="")
+    if page.request is not None:
+        page = _unasked(page, mention, forgotten=forgotten)
     if page.links:
         links = b"" if renamed or mention.covers(page.host) else links_without(page.links, mention.is_in, f"{origin}/")
         page = replace(page, links=page.links if links is None else links)
+    return page
+
+
+def _unasked(page: NamingPage, mention: Mention, *, forgotten: bool) -> NamingPage:
+    """A page that a recipe has asked for, without the facts it carries and what is sent for it where they name it."""
+    carried = orjson.dumps(page.carry).decode() if page.carry else ""
+    if carried and (forgotten or mention.is_in(carried)):
+        page = replace(page, carry=None)
+    asked = PageRequest.unpack(page.request or b"")
+    sent = " ".join((asked.identity, asked.body.decode("utf-8", "replace"), *(value for _, value in asked.headers)))
+    if forgotten or mention.is_in(sent):
+        page = replace(page, request=asked._replace(identity="", body=b"", headers=()).pack())
     return page
 
 

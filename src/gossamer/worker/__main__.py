@@ -11,11 +11,13 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from gossamer.assembly import App, open_app, open_kit, start_log
 from gossamer.clock import SteadyClock
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.logging import bound, get_logger
+from gossamer.model.ids import short
 from gossamer.model.states import JobState
 from gossamer.settings import Settings, read_settings
 from gossamer.store import exports, jobs, outbox
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 # So many new objects before the collector of cycles looks at them, and so many looks before it looks at older ones.
 _CYCLES = (50_000, 5, 5)
+_ASIDE = 5  # how much less others should notice a conclusion
 
 log = get_logger(__name__)
 
@@ -42,6 +45,8 @@ def main() -> int:
     )
     parser.add_argument("--runner", action="store_true", help="work all running jobs of the home, then end")
     parser.add_argument("--exports", action="store_true", help="make the files that wait in the home, then end")
+    parser.add_argument("--conclude", help="the id of a job: work out what its pages amount to, then end")
+    parser.add_argument("--token", help="of the lease under which that is done")
     parser.add_argument("--processes", type=int)
     parser.add_argument("--lanes", help="work for a cluster, e.g. http:24,desk:1")
     parser.add_argument("--pool", type=int, default=4, help="connections to the database")
@@ -53,6 +58,9 @@ def main() -> int:
             asyncio.run(_run_home(settings, chosen.processes))
         elif chosen.exports:
             asyncio.run(_make_exports(settings))
+        elif chosen.conclude:
+            threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+            asyncio.run(_conclude(settings, UUID(chosen.conclude), UUID(chosen.token)))
         else:
             import uvloop
 
@@ -191,6 +199,20 @@ async def _make_exports(settings: Settings) -> None:
     """Files have leases of their own, so this may go on beside a runner, and beside another one of its kind."""
     async with open_app(settings) as app, app.exporter("exports") as exporter:
         await exporter.make_all()
+
+
+async def _conclude(settings: Settings, job_id: UUID, token: UUID) -> None:
+    from gossamer.work.conclusion import Concluding, Task
+
+    stop = asyncio.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(name, stop.set)
+    if sys.platform != "win32":
+        os.nice(_ASIDE)
+    with bound(job=short(job_id)):
+        async with open_app(settings) as app, app.exporter("conclusion") as exporter:
+            app.database.patience.lasts = settings.database_patience
+            await Concluding(app.database, app.recipes, exporter, Task(job_id, token, settings.lease), stop).run()
 
 
 if __name__ == "__main__":
