@@ -5,8 +5,9 @@ import nothing large: the work of a command is in a module of its own, named by 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -42,6 +43,24 @@ class Declaration:
 def command(path: str) -> Callable[[Callable[..., None]], Declaration]:
     """Declare a command by what is typed for it: `@command("job status")`. The table lists it under the same path."""
     return lambda function: Declaration(path, function)
+
+
+def with_parameters(
+    function: Callable[..., None], help_text: str, parameters: Mapping[str, tuple[Any, Any]]
+) -> Callable[..., None]:
+    """Give a function of keyword arguments the parameters from which the library reads the options of a command.
+
+    Each has a type and the declaration of an option or an argument.
+    """
+    function.__doc__ = help_text
+    function.__annotations__ = {name: kind for name, (kind, _) in parameters.items()}
+    function.__signature__ = Signature(  # type: ignore[attr-defined] # it is what `signature` reads
+        [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=option, annotation=kind)
+            for name, (kind, option) in parameters.items()
+        ]
+    )
+    return function
 
 
 class StrictCommand(TyperCommand):

@@ -7,6 +7,7 @@ names and the suggestion for a mistyped name load none of them.
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -17,19 +18,24 @@ from typer.core import (  # type: ignore[attr-defined] # CompletionItem is not i
     TyperGroup,
 )
 
-from gossamer.cli.commands.table import COMMANDS, Row
+from gossamer.cli.commands.table import Row, commands
+from gossamer.recipes.registry import RECIPES
 
 NAMES = ("gossamer", "backlink-prospector")
 """Names the program is installed under. Texts in the code use the first; output uses the one that was typed."""
 
-_ROOT = "|".join(row.name for rows in COMMANDS[""].values() for row in rows)
-_NAMED = re.compile(rf"(?<![\w./-])(?<!-m )gossamer(?= (?:--[a-z]|-h\b|(?:{_ROOT})\b))")
+
+@cache
+def _named() -> re.Pattern[str]:
+    """The program's name where a command of it follows."""
+    root = "|".join(row.name for rows in commands()[""].values() for row in rows)
+    return re.compile(rf"(?<![\w./-])(?<!-m )gossamer(?= (?:--[a-z]|-h\b|(?:{root})\b))")
 
 
 def as_called(text: str) -> str:
     """Write commands in a text with the name the program was called by: `backlink-prospector job status 3f9a2c71`."""
     name = Path(sys.argv[0]).name
-    return _NAMED.sub(name, text) if name in NAMES[1:] else text
+    return _named().sub(name, text) if name in NAMES[1:] else text
 
 
 class LazyCommands(Mapping[str, Any]):
@@ -37,7 +43,7 @@ class LazyCommands(Mapping[str, Any]):
 
     def __init__(self, group: str) -> None:
         self._group = group
-        self._rows = {row.name: row for rows in COMMANDS[group].values() for row in rows}
+        self._rows = {row.name: row for rows in commands()[group].values() for row in rows}
         self._loaded: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
@@ -64,12 +70,12 @@ class CommandGroup(TyperGroup):
         return as_called(super().get_help(ctx))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        for title, rows in COMMANDS[self.path].items():
+        for title, rows in commands()[self.path].items():
             with formatter.section(title):
                 formatter.write_dl([(row.name, row.help) for row in rows])
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[CompletionItem]:
-        rows = (row for rows in COMMANDS[self.path].values() for row in rows if row.name.startswith(incomplete))
+        rows = (row for rows in commands()[self.path].values() for row in rows if row.name.startswith(incomplete))
         # Shells show a short form of the help, which the library makes.
         names = [
             CompletionItem(row.name, help=TyperCommand(row.name, help=row.help).get_short_help_str()) for row in rows
@@ -81,7 +87,10 @@ class CommandGroup(TyperGroup):
 def load(group: str, row: Row) -> Any:
     """Build the command or the group that a row of the table names."""
     path = f"{group} {row.name}".strip()
-    if path in COMMANDS:
+    if row.is_group:
         return CommandGroup(path=path, name=row.name, help=row.help, no_args_is_help=True, rich_markup_mode=None)
+    if row.recipe:
+        made = import_module("gossamer.cli.commands.recipes").declaration(RECIPES[row.recipe])
+        return made.build()
     module, _, name = row.target.partition(":")
     return getattr(import_module(f"gossamer.cli.commands.{module}"), name).build()

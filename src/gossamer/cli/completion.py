@@ -17,7 +17,6 @@ from gossamer.errors import GossamerError
 from gossamer.model.ids import short
 from gossamer.model.ladders import Mode
 from gossamer.model.rungs import RUNGS
-from gossamer.model.scrape import FORMATS
 from gossamer.model.states import JobState
 from gossamer.model.webhook import WANTED
 
@@ -57,12 +56,11 @@ _KNOWN: dict[tuple[str, str], Callable[[], Sequence[str]]] = {
     ("ladder", "RUNGS"): lambda: list(RUNGS),
     ("lane", "LANE"): _lanes,
     ("state", "STATE"): lambda: list(JobState),
-    ("formats", "NAME,NAME,..."): lambda: FORMATS,
     ("events", "NAME,NAME,..."): lambda: WANTED,
     ("shell", "SHELL"): lambda: SHELLS,
 }
 # Several may be given, separated by commas.
-_LISTS = frozenset({"events", "formats", "ladder"})
+_LISTS = frozenset({"events", "ladder"})
 
 
 def known_values(name: str, metavar: str) -> Callable[[], Sequence[str]] | None:
@@ -73,7 +71,9 @@ def known_values(name: str, metavar: str) -> Callable[[], Sequence[str]] | None:
 
 
 def offer_values(param: Any) -> None:
-    """Register the completion of a parameter's values."""
+    """Register the completion of a parameter's values, unless it has one already."""
+    if param._custom_shell_complete:
+        return
     if param.name in JOBS:
         param._custom_shell_complete = _jobs
     elif values := known_values(param.name, param.metavar or ""):
@@ -84,6 +84,15 @@ def offer_values(param: Any) -> None:
             return _items(_fitting(values(), typed, several=several))
 
         param._custom_shell_complete = offered
+
+
+def offer_choices(choices: Sequence[str], *, several: bool) -> Callable[[str], list[str]]:
+    """The completion of a parameter with these values; `several` may be given, separated by commas."""
+
+    def offered(incomplete: str) -> list[str]:
+        return [value for value, _ in _fitting(choices, incomplete, several=several)]
+
+    return offered
 
 
 def _fitting(values: Sequence[str], typed: str, *, several: bool) -> list[Offer]:

@@ -10,8 +10,8 @@ from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.url import site_of
-from gossamer.recipes.base import Condition, Recipe, plural_form
-from gossamer.recipes.registry import RECIPES
+from gossamer.recipes.base import Recipe, plural_form
+from gossamer.recipes.registry import all_conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,6 @@ class Conditions:
                 hint="For example --domain example.com.",
             )
         return site_of(domain.host)
-
-
-def all_conditions() -> tuple[Condition, ...]:
-    """Those of all recipes, each column once."""
-    known = {one.column: one for recipe in RECIPES.values() if recipe.screen for one in recipe.screen.conditions}
-    return tuple(known.values())
 
 
 def _refused(job: Job, recipe: Recipe) -> UserError:

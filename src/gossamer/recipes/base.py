@@ -73,29 +73,48 @@ class AutomaticFile:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a recipe's command that is a parameter of the recipe, and how it is explained.
+    """An option of a recipe's command.
 
-    An option that may be repeated is a list; one whose default is False is a switch.
+    It gives a parameter of the recipe, unless `param` is empty: then it is for the command's `read` or `request`. One
+    whose default is False is a switch; one that may be repeated is a list.
     """
 
     flag: str
-    param: str
     help: str
+    param: str = ""
     type: type = str
     default: Any = None
     metavar: str | None = None
     least: float | None = None
     most: float | None = None
     repeated: bool = False
+    choices: tuple[str, ...] = ()  # offered by the shell; of an option that is repeated, several with commas
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """The parameters that were typed in another way than by one option each, and what is said about them."""
+
+    params: Mapping[str, Any]
+    said: tuple[str, ...] = ()
+    skipped: int = 0  # lines of lists that are not valid
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """The command that makes a job of a recipe: `("job", "run")` is `gossamer job run`."""
+    """The command that makes a job of a recipe: `("job", "run")` is `gossamer job run`.
+
+    Options that all such commands have (`--name`, `--mode`, limits ...) are added. Where one of them shall stand
+    between the recipe's own in the help, its flag is written there.
+    """
 
     path: tuple[str, ...]
-    help: str
-    options: tuple[Option | str, ...] = ()  # in the order of its help; a text is the flag of an option all jobs have
+    help: str  # its first sentence is the short form
+    options: tuple[Option | str, ...] = ()
+    # "package.module:NAME" of what makes parameters of the values of options, by flag: (values) -> Typed.
+    read: str = ""
+    # The same for a recipe that is given pages: (values, their list, the rungs configured here) -> JobRequest.
+    request: str = ""
 
     @property
     def name(self) -> str:
@@ -289,6 +308,12 @@ class Book:
     rows: BookSheet
     ranked: BookSheet
     filtered_by: str = ""  # the column of the rows whose value is the name of a filter
+
+
+def typed_params(command: Command, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters given by options of a command, by the values of its options; those left as they are, left out."""
+    given = ((one.param, values[one.flag], one.default) for one in command.own if one.param)
+    return {param: value for param, value, default in given if value not in (None, default, [], ())}
 
 
 def imported(name: str) -> Any:

@@ -1,10 +1,10 @@
 """The recipes there are: those the program ships with, and those that plug-ins add."""
 
-from gossamer.recipes.base import RECIPES, Nouns, Recipe, default_flag
+from gossamer.recipes.base import RECIPES, Condition, Nouns, Recipe, default_flag
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.recipes.scrape import SCRAPE
 
-__all__ = ["RECIPES", "flag_of", "made_by", "nouns_of"]
+__all__ = ["RECIPES", "all_conditions", "flag_of", "made_by", "nouns_of"]
 
 _UNKNOWN = Nouns("domain", "result")
 
@@ -21,6 +21,12 @@ def nouns_of(recipe: str) -> Nouns:
 def made_by(command: str) -> Recipe:
     """The recipe of the jobs that a command makes."""
     return next(recipe for recipe in RECIPES.values() if recipe.command.name == command)
+
+
+def all_conditions() -> tuple[Condition, ...]:
+    """The conditions on results of all recipes, each column once."""
+    known = {one.column: one for recipe in RECIPES.values() if recipe.screen for one in recipe.screen.conditions}
+    return tuple(known.values())
 
 
 def flag_of(param: str) -> str:

@@ -1,14 +1,16 @@
 """`gossamer job` and `explain`: look at jobs and their results, and make files of them."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gossamer.cli.command import command
+from gossamer.cli.command import Declaration, command, with_parameters
 from gossamer.cli.lazy import lazy_module
 from gossamer.cli.options import CLIENT, JOB, JSON, TITLE, UNLINKED_ONLY, WITHOUT_COSTS
 from gossamer.errors import UserError
+from gossamer.recipes.registry import RECIPES, all_conditions
 
 if TYPE_CHECKING:
     from gossamer.cli import export, history, job_audit, job_results, job_show, job_summary, runtime, spending, watch
@@ -59,7 +61,7 @@ def explain(
 def list_jobs(
     include_archived: bool = typer.Option(False, "--include-archived", help="Also those whose results are deleted."),
     recipe: str = typer.Option(
-        "", "--recipe", help="Only jobs of this recipe.", metavar="prospect|scrape", show_default=False
+        "", "--recipe", help="Only jobs of this recipe.", metavar="|".join(RECIPES), show_default=False
     ),
     state: str = typer.Option(
         "", "--state", help="Only jobs in this state, such as running or paused.", metavar="STATE", show_default=False
@@ -158,42 +160,62 @@ def list_pages(
     runtime.run(lambda home: job_show.show_pages(home, job, state, site, limit, as_json=as_json))
 
 
-@command("job results")
-def results(
-    job: str = JOB,
-    domain: str = typer.Option(
-        "", "--domain", help="Only those of this domain, its subdomains included.", metavar="DOMAIN", show_default=False
-    ),
-    keyword: str = typer.Option(
-        "", "--keyword", help="Only those of this keyword.", metavar="KEYWORD", show_default=False
-    ),
-    verdict: str = typer.Option(
-        "",
-        "--verdict",
-        help="Only those with this verdict.",
-        metavar="unlinked|links-elsewhere|nofollow|linked|own-site",
-        show_default=False,
-    ),
-    unlinked_only: bool = UNLINKED_ONLY,
-    limit: int = typer.Option(20, min=1, max=10_000, help="Rows of a page."),
-    page: int = typer.Option(1, "--page", min=1, help="Which page of them."),
-    as_json: bool = JSON,
-) -> None:
-    """A job's results, a page at a time, while it runs too.
+def _results() -> Callable[..., None]:
+    """`job results`, with an option for every condition that recipes have on what they found."""
+    conditional: dict[str, tuple[Any, Any]] = {}
+    for one in all_conditions():
+        conditional[one.column] = (
+            str,
+            typer.Option("", f"--{one.column}", help=one.help, metavar=one.metavar, show_default=False),
+        )
+    switches = {one.switch[0]: one for one in all_conditions() if one.switch}
+    for flag, one in switches.items():
+        conditional[_name_of(flag)] = (bool, typer.Option(False, flag, help=one.switch[2] if one.switch else ""))
 
-    By domain, page and keyword. Rows with a flag, such as 'only in menus', come after all others.
+    def results(*, job: str, domain: str, limit: int, page: int, as_json: bool, **typed: Any) -> None:
+        values = {one.column: typed[one.column] for one in all_conditions()}
+        switched = tuple(one.column for flag, one in switches.items() if typed[_name_of(flag)])
+        wanted = conditions.Conditions(domain, values, switched)
+        runtime.run(lambda home: job_results.show_results(home, job, wanted, page, limit, as_json=as_json))
 
-    Examples:
+    return with_parameters(
+        results,
+        """A job's results, a page at a time, while it runs too.
 
-    \b
-        gossamer job results 3f9a2c71 --limit 50 --page 2
+        By domain, page and keyword. Rows with a flag, such as 'only in menus', come after all others.
 
-        gossamer job results 3f9a2c71 --keyword "crm software" --verdict unlinked
-    """
-    wanted = conditions.Conditions(
-        domain, {"keyword": keyword, "verdict": verdict}, ("verdict",) if unlinked_only else ()
+        Examples:
+
+        \b
+            gossamer job results 3f9a2c71 --limit 50 --page 2
+
+            gossamer job results 3f9a2c71 --keyword "crm software" --verdict unlinked
+        """,
+        {
+            "job": (str, JOB),
+            "domain": (
+                str,
+                typer.Option(
+                    "",
+                    "--domain",
+                    help="Only those of this domain, its subdomains included.",
+                    metavar="DOMAIN",
+                    show_default=False,
+                ),
+            ),
+            **conditional,
+            "limit": (int, typer.Option(20, "--limit", min=1, max=10_000, help="Rows of a page.")),
+            "page": (int, typer.Option(1, "--page", min=1, help="Which page of them.")),
+            "as_json": (bool, JSON),
+        },
     )
-    runtime.run(lambda home: job_results.show_results(home, job, wanted, page, limit, as_json=as_json))
+
+
+def _name_of(flag: str) -> str:
+    return flag.lstrip("-").replace("-", "_")
+
+
+results = Declaration("job results", _results())
 
 
 @command("job summary")

@@ -1,10 +1,15 @@
 """Every command: what is typed, the first sentence of its help, and the declaration that is loaded when it is typed.
 
-A test loads each declaration and compares. Groups have no declaration: their commands are listed here.
+A test loads each declaration and compares. Groups have no declaration: their commands are listed here. Commands that
+make jobs are not: they are added from the recipes, in a group of the table or next to `job`.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from functools import cache
+from typing import NamedTuple, TypeAlias
+
+from gossamer.recipes.base import Recipe
+from gossamer.recipes.registry import RECIPES
 
 
 class Row(NamedTuple):
@@ -12,19 +17,21 @@ class Row(NamedTuple):
 
     name: str
     help: str
-    target: str = ""  # "module:declaration", the module one of this package; nothing for a group
+    target: str = ""  # "module:declaration", the module one of this package
+    recipe: str = ""  # of which it makes jobs: such a command is built of what the recipe declares
 
+    @property
+    def is_group(self) -> bool:
+        return not (self.target or self.recipe)
+
+
+Commands: TypeAlias = Mapping[str, Mapping[str, tuple[Row, ...]]]
 
 # By what is typed before the commands; each group by the sections of its help.
-COMMANDS: Mapping[str, Mapping[str, tuple[Row, ...]]] = {
+_LISTED: Commands = {
     "": {
         "Jobs": (
             Row("job", "Run, watch and steer jobs."),
-            Row(
-                "scrape",
-                "Fetch single pages, exactly those you name, and print what you want of each as a line of JSON.",
-                "scrape:scrape_pages",
-            ),
             Row(
                 "explain",
                 "Tell the story of one address in a job: where it was found, what robots.txt said, every try, what "
@@ -74,11 +81,6 @@ COMMANDS: Mapping[str, Mapping[str, tuple[Row, ...]]] = {
     },
     "job": {
         "Start and steer": (
-            Row(
-                "run",
-                "Find the pages of many domains that mention your keywords, and whether they link to your client.",
-                "job:run",
-            ),
             Row(
                 "estimate",
                 "What a job would cost, by jobs like it and by what is known of its domains.",
@@ -331,3 +333,26 @@ COMMANDS: Mapping[str, Mapping[str, tuple[Row, ...]]] = {
         ),
     },
 }
+
+
+@cache
+def commands() -> Commands:
+    """All commands. It is asked for when plug-ins are loaded: recipes may be among them."""
+    made = dict(_LISTED)
+    for recipe in RECIPES.values():
+        *before, name = recipe.command.path
+        group = " ".join(before)
+        row = Row(name, _first_sentence(recipe), recipe=recipe.name)
+        made[group] = _with(made[group], row, after=0 if before else 1)
+    return made
+
+
+def _with(sections: Mapping[str, tuple[Row, ...]], row: Row, after: int) -> Mapping[str, tuple[Row, ...]]:
+    """The sections of a group with a row more in the first: behind so many, and behind other recipes' rows."""
+    title, rows = next(iter(sections.items()))
+    at = after + sum(bool(one.recipe) for one in rows)
+    return {**sections, title: (*rows[:at], row, *rows[at:])}
+
+
+def _first_sentence(recipe: Recipe) -> str:
+    return " ".join(recipe.command.help.partition("\n\n")[0].split())

@@ -1,6 +1,7 @@
 """What is typed of prospecting jobs, and what a terminal shows of them, as data."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from gossamer.errors import UserError
@@ -11,11 +12,90 @@ from gossamer.recipes.prospect.verdicts import UNLINKED, VERDICTS, no_client
 
 COMMAND = Command(
     ("job", "run"),
-    "Find the pages of many domains that mention your keywords, and whether they link to your client.",
+    """Find the pages of many domains that mention your keywords, and whether they link to your client.
+
+    Examples:
+
+    \b
+        gossamer job run --name "Acme Q1" --domains domains.csv --keywords keywords.txt
+        gossamer job run --name "Acme Q1" --domains domains.csv --keywords keywords.txt --client-domain acme.com
+        gossamer job run --name "A look" --domain example.com --keyword CRM --keyword "sales pipeline"
+
+    Where it may cost something, an estimate is shown first. Ctrl-C pauses; 'gossamer job resume ID' goes on exactly
+    there.
+    """,
+    read="gossamer.recipes.prospect.lists:read_lists",
     options=(
-        Option("--keyword", "keywords", "A word or phrase.", repeated=True),
-        Option("--client-domain", "client_domains", "Whose links to look for.", repeated=True),
-        Option("--competitor-domain", "competitor_domains", "A rival of the client.", repeated=True),
+        Option(
+            "--keywords",
+            "TXT, one word or phrase per line, CSV or an Excel workbook; '-' reads standard input.",
+            type=Path,
+            metavar="FILE",
+        ),
+        Option(
+            "--keyword",
+            "A word or phrase, or several separated by commas (double quotes keep one together). May be repeated.",
+            metavar="WORD",
+            repeated=True,
+        ),
+        "--skip-invalid",
+        Option("--case-sensitive", "Capitals count: IT is not it.", "case_sensitive", bool, default=False),
+        Option(
+            "--plurals",
+            "Plurals of a keyword count as it (English): 'lamp' is found in 'lamps'.",
+            "plurals",
+            bool,
+            default=False,
+        ),
+        Option(
+            "--snippet",
+            "Characters shown before and after a mention, at most. 150 if not given.",
+            "snippet",
+            int,
+            metavar="N",
+            least=0,
+            most=150,
+        ),
+        Option(
+            "--client-domain",
+            "Whose links to look for. May be given several times.",
+            "client_domains",
+            metavar="DOMAIN",
+            repeated=True,
+        ),
+        Option(
+            "--competitor-domain",
+            "A rival of the client. May be given several times.",
+            "competitor_domains",
+            metavar="DOMAIN",
+            repeated=True,
+        ),
+        "--exclude-domains",
+        Option(
+            "--max-pages-per-domain",
+            "Larger domains are not read whole.",
+            "max_pages_per_domain",
+            int,
+            500,
+            least=1,
+            most=50_000,
+        ),
+        Option("--top-pages", "Pages read of a domain larger than that.", "top_pages", int, 50, least=1, most=50_000),
+        Option("--depth", "Links followed from the homepage at most.", "depth", int, 50, least=0, most=1000),
+        Option(
+            "--include",
+            "Read only such pages, like '/blog/*', and the homepage, which always is. May be given several times.",
+            "include",
+            metavar="PATTERN",
+            repeated=True,
+        ),
+        Option(
+            "--exclude",
+            "Read no such pages, like '*/tag/*'. May be given several times.",
+            "exclude",
+            metavar="PATTERN",
+            repeated=True,
+        ),
     ),
 )
 

@@ -11,11 +11,15 @@ extraction rule that means nothing, by its name) in `submit_once`. What came of 
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+import orjson
 
 from gossamer.errors import UserError
 from gossamer.intake.addresses import AddressList
 from gossamer.intake.ladders import choose_ladder
+from gossamer.intake.textfile import name_of, read_text
 from gossamer.model.fields import meant
 from gossamer.model.job import JobRequest
 from gossamer.model.ladders import Mode
@@ -92,3 +96,35 @@ def _name_of(listed: AddressList) -> str:
     first, more = listed.urls[0], len(listed.urls) - 1
     short = first if len(first) <= _LONGEST_NAME else first[: _LONGEST_NAME - 1] + "…"
     return f"Scrape of {short}" + (f" and {more:,} more" if more else "")
+
+
+_EXPECTED_RULES = 'Expected JSON like {"title": "h1", "price": {"css": ".price", "type": "price"}}.'
+
+
+def typed_request(values: Mapping[str, Any], listed: AddressList, here: Collection[str]) -> JobRequest:
+    """The request of `gossamer scrape`, by the values of its options."""
+    return scrape_request(
+        listed,
+        here,
+        formats=[part for text in values["--format"] or () for part in text.split(",") if part.strip()],
+        rules=_read_rules(values["--extract"]) if values["--extract"] else None,
+        mode=values["--mode"],
+        ladder=values["--ladder"],
+        name=values["--name"],
+        only_main_content=not values["--whole-page"],
+    )
+
+
+def _read_rules(path: Path) -> Mapping[str, Any]:
+    text = read_text(path, "rules", _EXPECTED_RULES)
+    try:
+        rules = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise UserError(
+            "rules.invalid",
+            f"{name_of(path)}, line {error.lineno}: this is not JSON ({error.msg.partition(':')[0]}).",
+            hint=_EXPECTED_RULES,
+        ) from error
+    if not isinstance(rules, dict):
+        raise UserError("rules.invalid", f"{name_of(path)} holds no object of rules.", hint=_EXPECTED_RULES)
+    return rules

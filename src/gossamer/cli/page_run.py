@@ -1,13 +1,12 @@
-"""`gossamer scrape`: create a job for the pages, follow it to its end, print a line of JSON for each page."""
+"""Commands of recipes that are given pages: create a job, follow it to its end, print a line of JSON for each page."""
 
 import sys
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import orjson
 import typer
 
 from gossamer.cli import formatting, report
@@ -18,64 +17,33 @@ from gossamer.cli.screen import QuietScreen, Screen, choose_screen
 from gossamer.errors import UserError
 from gossamer.export.write import write_file, write_stream
 from gossamer.intake.addresses import AddressList, read_address_file, read_addresses
-from gossamer.intake.textfile import name_of, read_text
+from gossamer.intake.ladders import choose_ladder
+from gossamer.intake.limits import cap_of
 from gossamer.model.ids import short
-from gossamer.model.job import Job
-from gossamer.model.money import Cap
+from gossamer.model.job import Job, JobRequest
 from gossamer.model.states import JobState, PageState
 from gossamer.questions.pages import scraped
 from gossamer.questions.submitting import house_rules
-from gossamer.recipes.scrape.request import scrape_request, with_usual_cap
+from gossamer.recipes.base import Recipe, imported, typed_params
 
 _AT_ONCE = 50  # results in memory
-_EXPECTED_RULES = 'Expected JSON like {"title": "h1", "price": {"css": ".price", "type": "price"}}.'
 
 
-@dataclass(frozen=True, slots=True)
-class ScrapeOptions:
-    """The options of `gossamer scrape`."""
-
-    urls: tuple[str, ...]
-    file: Path | None
-    formats: tuple[str, ...]
-    extract: Path | None
-    mode: str | None
-    ladder: str | None
-    name: str
-    cap: Cap
-    only_main_content: bool = True
-
-    def listed(self) -> AddressList:
-        if self.file is None:
-            return read_addresses(self.urls)
-        listed = read_address_file(self.file)
-        return read_addresses([*self.urls, *listed.urls]) if self.urls else listed
-
-
-async def scrape_pages(
-    home: Home, wanted: ScrapeOptions, output: Path, *, plain: bool, processes: int | None, detach: bool, quiet: bool
-) -> int:
+async def run_pages(home: Home, recipe: Recipe, values: Mapping[str, Any]) -> int:
+    """Create the job of the addresses and options that were typed, follow it, and print its results."""
+    plain, detach, quiet = values["--plain"], values["--detach"], values["--json"]
+    output, processes = values["--output"], values["--processes"]
     home.check()
     house = await home.ask(house_rules)
-    listed = wanted.listed()
-    rules = _read_rules(wanted.extract) if wanted.extract else None
-    request = scrape_request(
-        listed,
-        house.rungs,
-        formats=wanted.formats,
-        rules=rules,
-        mode=wanted.mode,
-        ladder=wanted.ladder,
-        name=wanted.name,
-        cap=wanted.cap,
-        only_main_content=wanted.only_main_content,
-    )
+    listed = _listed(tuple(values["urls"] or ()), values["--file"])
+    request = _request(recipe, values, listed, house.rungs)
+    request = replace(request, cap=cap_of(values["--max-credits"], values["--max-usd"], None, None))
     if plain:
         _refuse_more_than_one(listed, request.params.get("formats") or ["markdown"])
     many = len(listed.urls) > 1
     if listed.duplicates:
         _print_note(f"Removed {formatting.plural(listed.duplicates, 'duplicate')}.", quiet=quiet)
-    job = (await home.submit(with_usual_cap(request, Cap(house.max_credits)))).job
+    job = (await home.submit(replace(request, usual_credits=house.max_credits))).job
     if many or detach:
         _print_note(f"Job {short(job.id)}: {formatting.plural(len(listed.urls), 'page')}.", quiet=quiet)
     if detach:
@@ -93,6 +61,24 @@ async def scrape_pages(
     if many or counted.failed:
         _print_note(_sentence(counted, output), quiet=quiet)
     return FAILED if counted.failed else 0
+
+
+def _listed(urls: tuple[str, ...], file: Path | None) -> AddressList:
+    if file is None:
+        return read_addresses(urls)
+    listed = read_address_file(file)
+    return read_addresses([*urls, *listed.urls]) if urls else listed
+
+
+def _request(recipe: Recipe, values: Mapping[str, Any], listed: AddressList, here: Collection[str]) -> JobRequest:
+    command = recipe.command
+    if command.request:
+        made: JobRequest = imported(command.request)(values, listed, here)
+        return made
+    params = {**typed_params(command, values), **choose_ladder(values["--mode"], values["--ladder"], here)}
+    recipe.read(params)
+    name = values["--name"] or f"{recipe.name.capitalize()} of {formatting.plural(len(listed.urls), 'page')}"
+    return JobRequest(name, recipe.name, params, listed.targets)
 
 
 @dataclass(slots=True)
@@ -137,21 +123,6 @@ async def _write(output: Path, chunks: AsyncIterator[bytes]) -> None:
     # Content of pages must not affect the terminal.
     await write_stream(sys.stdout.buffer, formatting.printable_chunks(chunks) if sys.stdout.isatty() else chunks)
     sys.stdout.buffer.flush()
-
-
-def _read_rules(path: Path) -> Mapping[str, Any]:
-    text = read_text(path, "rules", _EXPECTED_RULES)
-    try:
-        rules = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise UserError(
-            "rules.invalid",
-            f"{name_of(path)}, line {error.lineno}: this is not JSON ({error.msg.partition(':')[0]}).",
-            hint=_EXPECTED_RULES,
-        ) from error
-    if not isinstance(rules, dict):
-        raise UserError("rules.invalid", f"{name_of(path)} holds no object of rules.", hint=_EXPECTED_RULES)
-    return rules
 
 
 def _refuse_more_than_one(listed: AddressList, formats: list[str]) -> None:
