@@ -1,4 +1,4 @@
-"""Generic code knows no rung by its name: what there is to know of one stands in its row."""
+"""Generic code knows no rung, recipe or kind of record by its name: all there is to know stands in its value."""
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
@@ -10,6 +10,7 @@ import pytest
 import gossamer
 from gossamer.model.registry import resolve
 from gossamer.model.rungs import RUNGS, providers
+from gossamer.recipes.registry import RECIPES
 
 SRC = Path(gossamer.__file__).parent
 MOST_ALLOWED = 12
@@ -23,6 +24,7 @@ class Vocabulary:
     places: tuple[str, ...]  # patterns below src/gossamer, for all of the names
     own_places: Mapping[str, Collection[str]] = field(default_factory=dict)  # for some of them only
     constants: Collection[str] = ()  # of Python, that stand for such names: nothing is compared with them
+    words: Collection[str] = ()  # names that are plain words too: only what is to equal them, or called a kind
 
 
 def rungs() -> Vocabulary:
@@ -41,11 +43,25 @@ def rungs() -> Vocabulary:
     )
 
 
-VOCABULARIES = {"rungs": rungs()}
+def recipes() -> Vocabulary:
+    folders = {f"recipes/{name}/*.py": {name} for name in RECIPES}
+    return Vocabulary(set(RECIPES), ("api/dialects/*.py",), folders, {name.upper() for name in RECIPES})
+
+
+def kinds() -> Vocabulary:
+    names = {kind.name: recipe.name for recipe in RECIPES.values() for kind in recipe.kinds}
+    folders = {f"recipes/{recipe}/*.py": {name} for name, recipe in names.items()}
+    return Vocabulary(set(names), (), folders, {name.upper() for name in names}, words={"page"})
+
+
+VOCABULARIES = {"rungs": rungs(), "recipes": recipes(), "kinds": kinds()}
 
 ALLOWED: Mapping[str, str] = {
     "cli/doctor/examine.py": "the doctor looks for a browser on the machine, and names that line after it",
     "cli/doctor/machine.py": "the same line",
+    "api/scrape.py": "POST /v1/scrape: its tag and the name of the door in the account's usage",
+    "api/docs_page.py": "that tag, first in the page that describes the interface",
+    "api/views.py": "that name of a door, as an example",
     "api/sitemap_jobs.py": "a door of the documents: enable_firecrawl and firecrawl_api_key mean this provider",
 }
 """Files in which names may stand all the same, and why."""
@@ -54,12 +70,28 @@ ALLOWED: Mapping[str, str] = {
 def written_in(path: Path, vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
     """Lines in which one of the names is a text of its own, or a constant for it is compared with something."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in vocabulary.names:
-            yield node.lineno, node.value
+        if isinstance(node, ast.Constant) and node.value in vocabulary.names and node.value not in vocabulary.words:
+            yield node.lineno, str(node.value)
+        for part in _meant_as_names(node):
+            if isinstance(part, ast.Constant) and part.value in vocabulary.words:
+                yield part.lineno, str(part.value)
         if isinstance(node, ast.Compare):
             for part in ast.walk(node):
                 if isinstance(part, ast.Name) and part.id in vocabulary.constants:
                     yield node.lineno, part.id
+
+
+def _meant_as_names(node: ast.AST) -> Iterator[ast.AST]:
+    """The texts that something is said to equal, and those given or assigned as a kind."""
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=others):
+            yield from (left, *others)
+        case ast.MatchValue(value=value):
+            yield value
+        case ast.keyword(arg=str(name), value=value) if name.lower().endswith("kind"):
+            yield value
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name.lower().endswith("kind"):
+            yield value
 
 
 def found(kind: str) -> dict[str, list[tuple[int, str]]]:
@@ -89,17 +121,25 @@ def test_what_is_allowed_is_short_and_needed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seen"),
+    ("kind", "text", "seen"),
     [
-        ('if rung == "scrapingbee-js": ...', ["scrapingbee-js"]),
-        ('match name:\n    case "flaresolverr": ...', ["flaresolverr"]),
-        ('PRICES = {"direct": 1}', ["direct"]),
-        ("if provider == FIRECRAWL.name: ...", ["FIRECRAWL"]),
-        ('SAID = "such as scrapingbee-js=5"', []),
-        ("rung = DIRECT.name", []),
+        ("rungs", 'if rung == "scrapingbee-js": ...', ["scrapingbee-js"]),
+        ("rungs", 'match name:\n    case "flaresolverr": ...', ["flaresolverr"]),
+        ("rungs", 'PRICES = {"direct": 1}', ["direct"]),
+        ("rungs", "if provider == FIRECRAWL.name: ...", ["FIRECRAWL"]),
+        ("rungs", 'SAID = "such as scrapingbee-js=5"', []),
+        ("rungs", "rung = DIRECT.name", []),
+        ("recipes", 'if job.recipe == "scrape": ...', ["scrape"]),
+        ("recipes", "if recipe is PROSPECT: ...", ["PROSPECT"]),
+        ("recipes", "name = PROSPECT.name", []),
+        ("kinds", 'KEPT = {"match": 90}', ["match"]),
+        ("kinds", 'if one.kind == "page": ...', ["page"]),
+        ("kinds", '_KIND = "page"', ["page"]),
+        ("kinds", 'read(job, kind="page")', ["page"]),
+        ("kinds", 'plural(count, "page")', []),
     ],
 )
-def test_a_stray_name_is_seen(tmp_path: Path, text: str, seen: list[str]) -> None:
+def test_a_stray_name_is_seen(tmp_path: Path, kind: str, text: str, seen: list[str]) -> None:
     file = tmp_path / "stray.py"
     file.write_text(text)
-    assert [name for _, name in written_in(file, VOCABULARIES["rungs"])] == seen
+    assert [name for _, name in written_in(file, VOCABULARIES[kind])] == seen

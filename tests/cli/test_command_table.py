@@ -87,8 +87,8 @@ def test_declarations_load_nothing_heavy() -> None:
     code = (
         "import sys\n"
         "from gossamer.cli.command_group import load\n"
-        "from gossamer.cli.commands.table import COMMANDS\n"
-        "for group, sections in COMMANDS.items():\n"
+        "from gossamer.cli.commands.table import commands\n"
+        "for group, sections in commands().items():\n"
         "    for rows in sections.values():\n"
         "        for row in rows:\n"
         "            load(group, row)\n"

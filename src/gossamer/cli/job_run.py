@@ -19,8 +19,9 @@ from gossamer.intake.targets import TargetList, processing_sentence, read_target
 from gossamer.intake.textfile import STDIN
 from gossamer.model.job import JobRequest
 from gossamer.model.money import Cap
+from gossamer.model.registry import resolve
 from gossamer.questions.submitting import house_rules
-from gossamer.recipes.base import Given, Recipe, Typed, imported, typed_params
+from gossamer.recipes.base import Given, Recipe, Typed, typed_params
 from gossamer.recipes.registry import made_by
 
 
@@ -112,7 +113,7 @@ def _read_lists(recipe: Recipe, values: Mapping[str, Any], *, quiet: bool) -> tu
             values["--domains"], values["--domain"] or (), values["--exclude-domains"], values["--skip-invalid"]
         )
         targets = lists.read()
-    typed: Typed = imported(recipe.command.read)(values) if recipe.command.read else Typed({})
+    typed: Typed = resolve(recipe.command.read)(values) if recipe.command.read else Typed({})
     for sentence in typed.said:
         say(sentence, quiet=quiet)
     return lists.without_excluded(targets, quiet=quiet) if lists else targets, typed

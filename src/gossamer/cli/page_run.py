@@ -21,10 +21,11 @@ from gossamer.intake.ladders import choose_ladder
 from gossamer.intake.limits import cap_of
 from gossamer.model.ids import short
 from gossamer.model.job import Job, JobRequest
+from gossamer.model.registry import resolve
 from gossamer.model.states import JobState, PageState
 from gossamer.questions.pages import scraped
 from gossamer.questions.submitting import house_rules
-from gossamer.recipes.base import Recipe, imported, typed_params
+from gossamer.recipes.base import Recipe, typed_params
 
 _AT_ONCE = 50  # results in memory
 
@@ -73,7 +74,7 @@ def _listed(urls: tuple[str, ...], file: Path | None) -> AddressList:
 def _request(recipe: Recipe, values: Mapping[str, Any], listed: AddressList, here: Collection[str]) -> JobRequest:
     command = recipe.command
     if command.request:
-        made: JobRequest = imported(command.request)(values, listed, here)
+        made: JobRequest = resolve(command.request)(values, listed, here)
         return made
     params = {**typed_params(command, values), **choose_ladder(values["--mode"], values["--ladder"], here)}
     recipe.read(params)

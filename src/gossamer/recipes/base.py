@@ -6,7 +6,6 @@ harvest, its tables) may be named as "package.module:NAME"; they are imported wh
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, overload
 
 from gossamer.errors import UserError
@@ -15,7 +14,7 @@ from gossamer.model.job import Job
 from gossamer.model.record import Column as Column
 from gossamer.model.record import RecordKind as RecordKind
 from gossamer.model.record import SheetLooks as SheetLooks
-from gossamer.model.registry import Registry
+from gossamer.model.registry import Registry, resolve
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -316,12 +315,6 @@ def typed_params(command: Command, values: Mapping[str, Any]) -> dict[str, Any]:
     return {param: value for param, value, default in given if value not in (None, default, [], ())}
 
 
-def imported(name: str) -> Any:
-    """Import a value by its "package.module:NAME"."""
-    module, _, attribute = name.partition(":")
-    return getattr(import_module(module), attribute)
-
-
 class Part(Generic[T]):
     """A field that is given as a value, or as its "package.module:NAME" and imported when it is first read."""
 
@@ -342,7 +335,7 @@ class Part(Generic[T]):
             return self._default[0]
         kept: dict[str, Any] = one.__dict__
         if isinstance(kept[self._name], str):
-            kept[self._name] = imported(kept[self._name])
+            kept[self._name] = resolve(kept[self._name])
         found: T = kept[self._name]
         return found
 
