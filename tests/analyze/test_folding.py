@@ -6,7 +6,7 @@ import sys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.analyze.folding import Origins, fold, squeeze
+from gossamer.analyze.keywords import Origins, fold, squeeze
 
 
 def test_exactly_the_characters_that_grow_are_known_to_grow() -> None:

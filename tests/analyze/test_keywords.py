@@ -7,9 +7,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from gossamer.analyze.characters import Sort, sort_of
-from gossamer.analyze.folding import fold, squeeze
-from gossamer.analyze.keywords import KeywordMatcher, Mention, clean_keyword
+from gossamer.analyze.keywords import KeywordMatcher, Mention, Sort, clean_keyword, fold, sort_of, squeeze
 from gossamer.analyze.snippets import snippet
 
 

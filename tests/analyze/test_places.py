@@ -3,14 +3,14 @@
 import pytest
 
 from gossamer.analyze.keywords import KeywordMatcher
-from gossamer.analyze.places import places_of
+from gossamer.analyze.positions import positions_of
 from tests.parse.answers import read
 
 
 def place(body: str, keyword: str = "CRM") -> str:
     """The place of a keyword that is on the page."""
     matcher, doc = KeywordMatcher([keyword, "the", "and"]), read(body)
-    return str(places_of(matcher.matches(doc.title, doc.text), doc, matcher)[keyword])
+    return str(positions_of(matcher.matches(doc.title, doc.text), doc, matcher)[keyword])
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_the_mark_of_a_link_to_a_heading_is_in_nobodys_way(body: str, keyword: s
 def test_each_keyword_has_its_own_place() -> None:
     matcher = KeywordMatcher(["one", "two", "three", "four"])
     doc = read("<title>one</title><h1>two one</h1><p>three</p><footer>four three two one</footer>")
-    places = places_of(matcher.matches(doc.title, doc.text), doc, matcher)
+    places = positions_of(matcher.matches(doc.title, doc.text), doc, matcher)
     assert {keyword: str(where) for keyword, where in places.items()} == {
         "one": "title",
         "two": "heading",

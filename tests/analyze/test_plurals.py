@@ -3,8 +3,8 @@
 import pytest
 
 from gossamer.analyze.keywords import KeywordMatcher
-from gossamer.analyze.places import places_of
 from gossamer.analyze.plurals import forms_of
+from gossamer.analyze.positions import positions_of
 from tests.parse.answers import read
 
 
@@ -103,4 +103,4 @@ def test_without_it_nothing_but_the_keyword_counts() -> None:
 )
 def test_the_place_of_a_keyword_is_that_of_all_its_forms(body: str, where: str) -> None:
     matcher, doc = KeywordMatcher(["company"], plurals=True), read(body)
-    assert str(places_of(matcher.matches(doc.title, doc.text), doc, matcher)["company"]) == where
+    assert str(positions_of(matcher.matches(doc.title, doc.text), doc, matcher)["company"]) == where

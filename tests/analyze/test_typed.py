@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gossamer.analyze.typed import Reading, read_value
+from gossamer.analyze.rules import Reading, read_value
 
 HERE = Reading("https://a.test/dir/page")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.judge.experience import begin_with, is_probe, lesson
+from gossamer.judge.rung_stats import begin_with, is_probe, lesson
 from gossamer.model.experience import Experience
 from gossamer.model.ladders import Ladder
 from gossamer.model.page import Attempt

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.judge.marks import MARKS, WIDGETS, Mark
+from gossamer.judge.bot_protections import MARKS, WIDGETS, Mark
 from gossamer.model.trouble import Reason, Trouble
 from tests.judge.pages import ARTICLE, LONG_ARTICLE, MENU, PROSE, flaw, html
 from tests.parse.answers import URL

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ahocorasick_rs import AhoCorasick
 
-from gossamer.judge import placeholder, soft_404
+from gossamer.judge import placeholders, soft_404
 from gossamer.model.trouble import Reason, Trouble
 from tests.judge.pages import ARTICLE, LONG_ARTICLE, MENU, PROSE, flaw, html
 
@@ -251,8 +251,8 @@ def _spellings(kind: Any, what: Any) -> Iterator[str]:
         (soft_404._ABROAD, soft_404._MAYBE),
         (soft_404._HERE, soft_404._MAYBE_HERE),
         (soft_404._BARELY, soft_404._MAYBE_HERE),
-        (placeholder._FOR_MAINTENANCE, placeholder._MAYBE),
-        (placeholder._MAYBE_MAINTENANCE, placeholder._MAYBE),
+        (placeholders._FOR_MAINTENANCE, placeholders._MAYBE),
+        (placeholders._MAYBE_MAINTENANCE, placeholders._MAYBE),
     ],
     ids=["abroad", "abroad in a title", "here", "barely", "maintenance", "perhaps maintenance"],
 )

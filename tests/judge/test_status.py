@@ -6,7 +6,7 @@ from email.utils import format_datetime
 import pytest
 
 from gossamer.judge import find_trouble
-from gossamer.judge.retry_after import seconds_asked
+from gossamer.judge.status import seconds_asked
 from gossamer.model.trouble import Reason, Trouble
 from tests.parse.answers import AT, answer
 

@@ -4,7 +4,7 @@ import pytest
 
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.parse import parse_document
-from gossamer.parse.kind import wants_body
+from gossamer.parse.document import wants_body
 from tests.parse.answers import answer
 
 FOREIGN = [

@@ -18,9 +18,9 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from gossamer.analyze.anchors import Anchor, anchors_of, label_of
 from gossamer.analyze.keywords import KeywordMatcher
-from gossamer.analyze.places import Parts
+from gossamer.analyze.links import Anchor, anchors_of, label_of
+from gossamer.analyze.positions import Parts
 from gossamer.model.document import Document, Link
 from gossamer.model.url import domain_of, host_of, origin_of
 from gossamer.parse.parts import texts_of

@@ -1,4 +1,7 @@
-"""Which of a job's keywords a page mentions, how often, and in what words. One pass over the text for all of them.
+"""Keywords in a text: which of a job's are mentioned, how often, and in what words, in one pass for all of them.
+
+Folding takes case away (`Straße` and `STRASSE` are one word) and lets typographic hyphens and apostrophes count as
+plain ones. It may make a text longer: `ß` becomes `ss`.
 
 The rules, in the order in which they matter:
 
@@ -24,16 +27,172 @@ A job may say that case counts (`IT` is not `it`), and that singular and plural 
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
+from itertools import accumulate, chain
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
-from gossamer.analyze.characters import Sort, sort_of
-from gossamer.analyze.folding import Origins, fold, fold_in_case, squeeze
 from gossamer.analyze.plurals import forms_of
 from gossamer.analyze.snippets import REACH, snippet
+
+# Scripts written without spaces between words: within them there are no edges to be found, so none are asked for.
+_UNSPACED = (
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F),  # Myanmar
+    (0x1780, 0x17FF),  # Khmer
+    (0x19E0, 0x19FF),  # Khmer symbols
+    (0x2E80, 0x2FDF),  # Han radicals
+    (0x3005, 0x3007),  # Han repetition mark and zero
+    (0x3021, 0x3029),  # Han numerals
+    (0x3038, 0x303B),  # Han numerals
+    (0x3041, 0x30FF),  # Hiragana, Katakana
+    (0x3100, 0x312F),  # Bopomofo
+    (0x31A0, 0x31FF),  # Bopomofo, Katakana
+    (0x3400, 0x4DBF),  # Han
+    (0x4E00, 0x9FFF),  # Han
+    (0xA9E0, 0xA9FF),  # Myanmar
+    (0xAA60, 0xAA7F),  # Myanmar
+    (0xF900, 0xFAFF),  # Han
+    (0xFF66, 0xFF9F),  # half-width Katakana
+    (0x1AFF0, 0x1B16F),  # Hiragana, Katakana
+    (0x20000, 0x3FFFF),  # Han
+)
+_HANGUL = ((0x1100, 0x11FF), (0x3130, 0x318F), (0xA960, 0xA97F), (0xAC00, 0xD7FF))
+
+
+class Sort(Enum):
+    WORD = "word"  # letters, decimal digits, underscore, combining marks
+    HANGUL = "hangul"  # the same, but endings are glued to foreign words: a neighbour only to its like
+    UNSPACED = "unspaced"
+    SYMBOL = "symbol"  # everything else, white space too
+
+
+@lru_cache(maxsize=8_192)
+def sort_of(character: str) -> Sort:
+    if not _is_word(character):
+        return Sort.SYMBOL
+    code = ord(character)
+    if _lies_in(_UNSPACED, code):
+        return Sort.UNSPACED
+    return Sort.HANGUL if _lies_in(_HANGUL, code) else Sort.WORD
+
+
+def _is_word(character: str) -> bool:
+    if character == "_" or character.isalpha() or character.isdecimal():
+        return True
+    # Variation selectors are marks by category, but they follow pictures: "✔️CRM" has an edge before the C.
+    return unicodedata.category(character) in {"Mn", "Mc"} and not "\ufe00" <= character <= "\ufe0f"
+
+
+def _lies_in(ranges: tuple[tuple[int, int], ...], code: int) -> bool:
+    position = bisect_right(ranges, (code, 0x110000)) - 1
+    return position >= 0 and code <= ranges[position][1]
+
+
+# What joins words as the plain hyphen does, the en dash of sloppy typing included. Em dashes part sentences.
+_HYPHENS = ("\u2010", "\u2011", "\u2012", "\u2013", "\u2212", "\ufe63", "\uff0d")
+_APOSTROPHES = ("\u2019", "\u2018", "\u201b", "\u02bc", "\uff07")
+
+_OTHER_ASCII_SPACES = ("\t", "\n", "\x0b", "\x0c", "\r", "\x1c", "\x1d", "\x1e", "\x1f")
+_OTHER_SPACES = ("\x85", "\xa0", "\u1680", *map(chr, range(0x2000, 0x200B)), "\u2028", "\u2029", "\u202f", "\u205f")
+_IDEOGRAPHIC_SPACE = "\u3000"
+
+# The only characters that grow when folded lie in these three stretches.
+_GROWING = re.compile(
+    "|".join(
+        character
+        for character in map(chr, chain(range(0xDF, 0x588), range(0x1E96, 0x1FFD), range(0xFB00, 0xFB18)))
+        if len(character.casefold()) > 1
+    )
+)
+
+
+_PLAIN = {**dict.fromkeys(_HYPHENS, "-"), **dict.fromkeys(_APOSTROPHES, "'")}
+_ASCII = bytes(range(128))
+_FEW = 8
+
+
+def fold(text: str) -> str:
+    """The form to compare: as long as the text, unless some of its characters grow."""
+    if text.isascii():
+        return text.lower()
+    return _fold_mostly_ascii(text) or _fold_any(text)
+
+
+def fold_in_case(text: str) -> str:
+    """The same where capitals count: as long as the text, whatever is in it."""
+    return text if text.isascii() else _plain_marks(text)
+
+
+def _plain_marks(text: str) -> str:
+    for variant, plain in _PLAIN.items():
+        if variant in text:
+            text = text.replace(variant, plain)
+    return text
+
+
+def _fold_any(text: str) -> str:
+    # Before case folding, which makes modifier apostrophes of its own.
+    return _plain_marks(text).casefold()
+
+
+def _fold_mostly_ascii(text: str) -> str:
+    """The same for a text with a few other characters, three times as fast; nothing for any other text.
+
+    Most pages in Latin script are like this: quotation marks, dashes, some accents.
+    """
+    encoded = text.encode("utf-8", "surrogatepass")
+    others = encoded.translate(None, _ASCII)
+    if len(others) * 4 > len(encoded):
+        return ""
+    changed = {
+        other: folded for other in {*others.decode("utf-8", "surrogatepass")} if (folded := _one(other)) != other
+    }
+    # One after the other is as good as all at once only where none makes what another one changes.
+    if len(changed) > _FEW or any(not changed.keys().isdisjoint(folded) for folded in changed.values()):
+        return ""
+    text = encoded.lower().decode("utf-8", "surrogatepass")
+    for other, folded in changed.items():
+        text = text.replace(other, folded)
+    return text
+
+
+@lru_cache(maxsize=4_096)
+def _one(character: str) -> str:
+    return _PLAIN.get(character) or character.casefold()
+
+
+def squeeze(text: str) -> str:
+    """Every run of white space as one space, and none at the ends. Text that is so already is found out cheaply."""
+    return text if _is_squeezed(text) else " ".join(text.split())
+
+
+def _is_squeezed(text: str) -> bool:
+    if "  " in text or text[:1] == " " or text[-1:] == " ":
+        return False
+    if any(space in text for space in _OTHER_ASCII_SPACES):
+        return False
+    return text.isascii() or not (_IDEOGRAPHIC_SPACE in text or any(space in text for space in _OTHER_SPACES))
+
+
+class Origins:
+    """From a place in a folded text to the same place in the text it was made of."""
+
+    def __init__(self, text: str, folded: str) -> None:
+        self._ends: list[int] = []  # where in the folded text each grown character ends
+        self._extra: list[int] = [0]  # by how much all the grown ones so far have grown
+        if len(folded) != len(text):
+            grown = [(match.start(), len(match[0].casefold()) - 1) for match in _GROWING.finditer(text)]
+            self._extra += accumulate(extra for _, extra in grown)
+            self._ends = [start + 1 + extra for (start, _), extra in zip(grown, self._extra[1:], strict=True)]
+
+    def of(self, place: int) -> int:
+        return place - self._extra[bisect_right(self._ends, place)]
+
 
 # Soft hyphens, zero-width characters, marks of direction and the like are not in the text of a page, so they can be in
 # no keyword either. Spelled out here, because whoever only checks a keyword should not load what reads pages.

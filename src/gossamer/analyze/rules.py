@@ -1,24 +1,180 @@
-"""Fields of a page by rules: from what a person wrote to fields, and from a page to their values.
+"""Extraction rules: how they are written, what they yield of a page, and which of them cost little on any page.
+
+text number price date url boolean html
+
+`03/04/2026` is one day here and another there: without a `format` it is no date. A number may be written in any of the
+usual ways (`1,234.5`, `1.234,5`, `1 234,5`); a price is an amount and, where one is written, a currency.
 
 A rule says where (CSS or XPath), what of it (text, an attribute, markup) and as what (a number, a price, ...). Rules
 may stand inside others, which then are about each element found. What a rule cannot mean is said before anything is
 fetched, by the path of the rule: `variants.price`.
+
+A plain selector visits each element of a page about once, or once for each element above it. That holds for names,
+classes, ids and attributes in a chain of a few steps. It does not hold for axes like `following::`, for conditions with
+paths or texts of whole subtrees, for `:has()` and for siblings: there a few words can mean hours on one page.
+
+What is plain is found by a short list of forms and not by reading the grammar: a form that is missing makes a rule
+slower by the way to another process and back, while one too many would stop all other pages of this process.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, TypeAlias
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
+from price_parser import Price
 from turbohtml import Document as Tree
 from turbohtml import Element, parse
 
-from gossamer.analyze.typed import TYPES, Reading, is_date_format, read_value
 from gossamer.model.document import Document
 from gossamer.model.record import Value
+from gossamer.model.url import normalise
 from gossamer.parse.links import is_script_or_data
 from gossamer.parse.metadata import base_of
 from gossamer.parse.text import tidy
+
+_LONGEST_VALUE = 200  # characters in which a number, a price or a date is looked for
+_NUMBER = re.compile(r"(?<![\w.,])[+\-\u2212]?\d[\d.,'\u2019\u00a0\u202f ]*(?<![.,'\u2019\u00a0\u202f ])")
+_ENGLISH = re.compile(r"[+-]?\d{1,3}(?:,\d{3})*(?:\.\d+)?|[+-]?\d+\.\d+|[+-]?\d+")
+_CONTINENTAL = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?|[+-]?\d+,\d+")
+_APART = re.compile(r"(?<=\d)['\u2019\u00a0\u202f ](?=\d{3}(?!\d))")
+_TRUE = frozenset({"true", "yes", "y", "on", "1", "in stock", "instock", "available", "checked", "ja", "oui", "si"})
+_FALSE = frozenset(
+    {"false", "no", "n", "off", "0", "out of stock", "outofstock", "unavailable", "sold out", "soldout", "nein", "non"}
+)
+_SCHEMA = re.compile(r"https?://schema\.org/", re.IGNORECASE)
+_WRITTEN_DATES = ("%d %B %Y", "%d %b %Y", "%B %d %Y", "%b %d %Y", "%d.%m.%Y", "%Y/%m/%d", "%Y%m%d", "%Y-%m-%d %H:%M")
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b", re.IGNORECASE)
+_CURRENCY_CODE = re.compile(r"\b[A-Z]{3}\b")
+_SIGNS: Mapping[str, str] = {
+    "€": "EUR",
+    "£": "GBP",
+    "¥": "JPY",
+    "₹": "INR",
+    "₽": "RUB",
+    "₺": "TRY",
+    "₩": "KRW",
+    "₪": "ILS",
+    "zł": "PLN",
+    "Kč": "CZK",
+    "US$": "USD",
+    "C$": "CAD",
+    "CA$": "CAD",
+    "A$": "AUD",
+    "AU$": "AUD",
+    "R$": "BRL",
+}
+
+
+class Reading(NamedTuple):
+    """What values are read with: the address that others are relative to."""
+
+    base: str
+
+
+def read_value(kind: str, text: str, reading: Reading, form: str = "") -> Value:
+    match kind:
+        case "url":
+            return normalise(text.strip(), reading.base)
+        case "html":
+            return text
+        case "date":
+            return _date_value(tidy(text[: 4 * _LONGEST_VALUE])[:_LONGEST_VALUE], form)
+    return _PLAIN[kind](tidy(text))
+
+
+def _text_value(text: str) -> Value:
+    return text
+
+
+def _number_value(text: str) -> Value:
+    """The first number in the text, whatever stands around it."""
+    found = _NUMBER.search(text[:_LONGEST_VALUE])
+    if found is None:
+        return None
+    written = _APART.sub("", found[0]).replace("\u2212", "-")
+    if _ENGLISH.fullmatch(written):
+        written = written.replace(",", "")
+    elif _CONTINENTAL.fullmatch(written):
+        written = written.replace(".", "").replace(",", ".")
+    else:
+        return None
+    return float(written) if "." in written else _whole_value(written)
+
+
+def _whole_value(written: str) -> int | float:
+    # JSON numbers beyond 64 bits are not read alike everywhere.
+    number = int(written)
+    return number if abs(number) < 1 << 63 else float(number)
+
+
+def _price_value(text: str) -> Value:
+    price = Price.fromstring(text[:_LONGEST_VALUE])
+    if price.amount is None:
+        return None
+    code = _CURRENCY_CODE.search(text)
+    sign = price.currency or ""
+    currency = code[0] if code else _SIGNS.get(sign, sign)
+    return {"amount": float(price.amount), "currency": currency or None}
+
+
+def _boolean_value(text: str) -> Value:
+    said = _SCHEMA.sub("", text).strip().rstrip(".!").lower()
+    if said in _TRUE:
+        return True
+    return False if said in _FALSE else None
+
+
+def _date_value(text: str, form: str) -> Value:
+    moment = _by_form(text, form) if form else _stated(text)
+    if moment is None:
+        return None
+    if moment.tzinfo is not None:
+        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    has_time = moment.hour or moment.minute or moment.second
+    return moment.isoformat(timespec="seconds") if has_time else moment.date().isoformat()
+
+
+def _by_form(text: str, form: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, form)  # noqa: DTZ007 - a page that names no zone is not given one
+    except ValueError:
+        return None
+
+
+def is_date_format(form: str) -> bool:
+    """Whether dates can be read by it at all."""
+    try:
+        datetime.strptime(datetime(2001, 2, 3, tzinfo=UTC).strftime(form), form)  # noqa: DTZ007
+    except (ValueError, re.error):
+        return False
+    return True
+
+
+def _stated(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        pass
+    try:
+        return parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        pass
+    plain = tidy(_ORDINAL.sub("", text).replace(",", " "))
+    return next((moment for form in _WRITTEN_DATES if (moment := _by_form(plain, form))), None)
+
+
+_PLAIN: Mapping[str, Callable[[str], Value]] = {
+    "text": _text_value,
+    "number": _number_value,
+    "price": _price_value,
+    "boolean": _boolean_value,
+}
+
+TYPES = ("text", "number", "price", "date", "url", "boolean", "html")
+
 
 MOST_RULES = 500
 DEEPEST = 6
@@ -300,3 +456,42 @@ def _refuse(path: str, what: str) -> NoReturn:
 
 
 _EMPTY = parse("<p></p>", positions=False)
+
+
+LARGEST = 512 << 10  # bytes of a page: above it even plain rules may take their time
+_MOST_STEPS = 4
+
+_PLAIN_NAME = r"[A-Za-z_][\w-]*"
+_TEXT = r"(?:\"[^\"]{0,200}\"|'[^']{0,200}')"
+
+_CSS_ATTRIBUTE = rf"\[\s*[A-Za-z_][\w:-]*\s*(?:[~|^$*]?=\s*(?:{_TEXT}|[\w-]+)\s*)?\]"
+_CSS_PSEUDO = r":(?:first-child|last-child|only-child|nth-child\(\s*(?:odd|even|\d+)\s*\))"
+_CSS_MORE = rf"(?:[.#]-?{_PLAIN_NAME}|{_CSS_ATTRIBUTE}|{_CSS_PSEUDO}){{0,4}}"
+_CSS_STEP = rf"(?:(?:{_PLAIN_NAME}|\*){_CSS_MORE}|(?=[.#\[:]){_CSS_MORE})"
+_CSS = re.compile(rf"(?::scope\s*>\s*)?{_CSS_STEP}(?:(?:\s*[>+,]\s*|\s+){_CSS_STEP}){{0,{_MOST_STEPS - 1}}}")
+
+_XPATH_TESTED = r"(?:@[\w:-]+|text\(\))"
+_XPATH_CONDITION = (
+    rf"\[\s*(?:\d+|last\(\)|{_XPATH_TESTED}(?:\s*=\s*{_TEXT})?"
+    rf"|(?:contains|starts-with)\(\s*{_XPATH_TESTED}\s*,\s*{_TEXT}\s*\))\s*\]"
+)
+_XPATH_STEP = rf"(?:{_PLAIN_NAME}|\*)(?:{_XPATH_CONDITION}){{0,3}}"
+_XPATH_END = r"(?:/{1,2}(?:@[\w:-]+|@\*|text\(\)))?"
+_XPATH_PATH = rf"\.?//?{_XPATH_STEP}(?://?{_XPATH_STEP}){{0,{_MOST_STEPS - 1}}}{_XPATH_END}"
+_XPATH = re.compile(
+    rf"{_XPATH_PATH}|\(\s*{_XPATH_PATH}\s*\)\[(?:\d+|last\(\))\]"
+    rf"|(?:count|boolean|string|normalize-space)\(\s*{_XPATH_PATH}\s*\)|\./?/?{_XPATH_END.rstrip('?')}"
+)
+
+
+def are_plain(rules: Rules) -> bool:
+    """Whether each of them costs little for every place it is asked about."""
+    return all(_is_plain(rule) for rule in rules.values())
+
+
+def _is_plain(rule: Rule) -> bool:
+    if rule.css:
+        plain = rule.css == ":scope" or _CSS.fullmatch(rule.css)
+    else:
+        plain = rule.xpath == "." or _XPATH.fullmatch(rule.xpath)
+    return bool(plain) and are_plain(rule.fields)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean, quantiles
 
 from gossamer.billing.prices import PriceList
-from gossamer.judge.experience import begin_with
+from gossamer.judge.rung_stats import begin_with
 from gossamer.model.estimate import Comparable, Estimate, Past, Probed
 from gossamer.model.experience import Experience
 from gossamer.model.ladders import Ladder

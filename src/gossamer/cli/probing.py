@@ -10,7 +10,7 @@ from gossamer.cli.runtime import say
 from gossamer.client import ClientError
 from gossamer.client.answers import Failure, JobStatus
 from gossamer.intake.estimate import Asked, not_known
-from gossamer.judge.experience import lesson
+from gossamer.judge.rung_stats import lesson
 from gossamer.model.estimate import Probed
 from gossamer.model.job import Target
 from gossamer.model.ladders import Mode

@@ -20,7 +20,7 @@ from gossamer.fetch.addresses import real_address
 from gossamer.fetch.body import read_headers
 from gossamer.fetch.errors import CLIENT_ERRORS, FetchError, spell_seconds, translate
 from gossamer.fetch.guard import Clearance, Guard
-from gossamer.judge.retry_after import seconds_asked
+from gossamer.judge.status import seconds_asked
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.webhook import Heard
 

@@ -17,7 +17,7 @@ from gossamer.frontier.notes import Notes
 from gossamer.frontier.scope import scope_of
 from gossamer.frontier.sitemaps import SitemapQueue
 from gossamer.frontier.spending import SkippedRungs, Spending
-from gossamer.judge.experience import is_probe
+from gossamer.judge.rung_stats import is_probe
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import Page, Visit
 from gossamer.model.rungs import DIRECT, HOME_LANE, Rung

@@ -9,8 +9,7 @@ from enum import IntEnum
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
-from gossamer.judge.headings import headings, plain, statements, title_parts, words_of
-from gossamer.judge.prose import has_prose
+from gossamer.judge.wording import has_prose, headings, plain, statements, title_parts, words_of
 from gossamer.model.document import Document
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import path_of

@@ -1,9 +1,13 @@
-"""First judgement of an answer, before it is read: by its status and, where that is an error, by who sent it."""
+"""The status of a response: the trouble it stands for, by who sent it, and how long it asks to wait."""
 
 import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
-from gossamer.judge.blocks import (
+from gossamer.judge.bot_protections import (
     PREFIX,
+    WIDGETS,
+    Verdict,
     is_tiny,
     marks_among,
     named_by_headers,
@@ -12,10 +16,40 @@ from gossamer.judge.blocks import (
     traces_in,
     without_styles,
 )
-from gossamer.judge.marks import WIDGETS, Verdict
-from gossamer.judge.retry_after import seconds_asked
 from gossamer.model.fetching import Response
 from gossamer.model.trouble import Reason, Trouble
+
+_SECONDS = re.compile(r"\s*(\d+)(?:\.\d*)?\s*(?:,|$)")
+_LONGEST = 10 * 365 * 86_400.0  # beyond this it is only "for ever"
+
+
+def seconds_asked(header: str, now: datetime, date: str = "") -> float | None:
+    """Seconds from now, never negative; None if the header is missing or says nothing usable.
+
+    A date is compared with the answer's own `Date`: the server's clock on both sides, so it matters neither whether
+    ours is right nor whether the server's is. Without one it is compared with `now`.
+    """
+    if not header:
+        return None
+    plain = _SECONDS.match(header)
+    if plain:
+        digits = plain[1].lstrip("0")
+        return min(float(digits or 0), _LONGEST) if len(digits) <= 12 else _LONGEST
+    at = _date(header)
+    if at is None:
+        return None
+    return min(max(0.0, (at - (_date(date) or now)).total_seconds()), _LONGEST)
+
+
+def _date(header: str) -> datetime | None:
+    if not header:
+        return None
+    try:
+        at = parsedate_to_datetime(header)
+    except (ValueError, OverflowError):
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
 
 _TITLE = re.compile(rb"<title[^>]{0,200}>([^<]{1,200})", re.IGNORECASE)
 _AKAMAI_REFERENCE = re.compile(rb"Reference(?:\s|&#32;)*(?:#|&#35;)\s*\d+(?:\.|&#46;)[0-9a-f]+", re.IGNORECASE)

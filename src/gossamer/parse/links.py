@@ -1,17 +1,60 @@
-"""Where a page points: the addresses of its `<a>` and `<area>` elements, each once, in the order of the page."""
+"""The addresses a page points to: its `<a>` and `<area>` elements, each once, in the order of the page.
 
+A server that writes its pages in windows-1251 expects `?q=` in windows-1251. Path and host are UTF-8 everywhere.
+"""
+
+import codecs
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
+from urllib.parse import quote
 
 from turbohtml import Document as Tree
-from turbohtml import Element
+from turbohtml import Element, parse
 
 from gossamer.model.document import Link
 from gossamer.model.url import MAX_URL_LENGTH, normalise, origin_of
-from gossamer.parse.query import with_query_in
+
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+# What the bytes of an encoded character may stay as. Characters the encoding lacks come as references (`&#1078;`),
+# whose signs would mean something else in a query.
+_SAFE = "".join(map(chr, range(0x21, 0x7F))).translate(str.maketrans("", "", "\"#'<>%&;"))
+# Names of the standard that Python knows as something else, or not at all.
+_ENCODERS = {
+    "big5": "big5hkscs",
+    "euc-kr": "cp949",
+    "iso-8859-8-i": "iso8859-8",
+    "macintosh": "mac-roman",
+    "shift_jis": "cp932",
+    "windows-874": "cp874",
+    "x-mac-cyrillic": "mac-cyrillic",
+}
+
+
+def with_query_in(codec: str, href: str) -> str:
+    """An address with its query in the encoding of `codec`, as far as it is not plain ASCII; else as it was."""
+    if href.isascii():
+        return href
+    address, hash_sign, fragment = href.partition("#")
+    path, mark, query = address.partition("?")
+    encoder = "" if query.isascii() else _encoder_for(codec)
+    if not encoder:
+        return href
+    spelled = _BEYOND_ASCII.sub(lambda run: quote(run[0].encode(encoder, "xmlcharrefreplace"), _SAFE), query)
+    return f"{path}{mark}{spelled}{hash_sign}{fragment}"
+
+
+@lru_cache(maxsize=64)
+def _encoder_for(codec: str) -> str:
+    """What Python writes the encoding of a decoder in; nothing for UTF-8, and UTF-16, which is sent as UTF-8 too."""
+    try:
+        name = (parse(b"x", encoding=codec.removeprefix("whatwg-")).encoding or "").lower()
+        return "" if name.startswith("utf-") else codecs.lookup(_ENCODERS.get(name, name)).name
+    except LookupError:
+        return ""
+
 
 MAX_LINKS = 5_000
 # Broken addresses cost as much as good ones, so their number is bounded too.

@@ -9,8 +9,7 @@ from turbohtml import Element, Namespace
 
 from gossamer.model.fetching import as_meant
 from gossamer.model.url import normalise
-from gossamer.parse.links import is_plain
-from gossamer.parse.query import with_query_in
+from gossamer.parse.links import is_plain, with_query_in
 from gossamer.parse.text import tidy
 
 # A page may speak to all robots or to us by name.

@@ -11,7 +11,7 @@ from gossamer.clock import Clock
 from gossamer.fetch import Accept, Fetcher, FetchError, ProviderBusy, ProviderUnusable, ProxyAway, Sink
 from gossamer.gate import Gate, pass_gate
 from gossamer.judge.next_step import LONGEST_POLITE_WAIT
-from gossamer.judge.retry_after import seconds_asked
+from gossamer.judge.status import seconds_asked
 from gossamer.model.fetching import Request, Response
 from gossamer.model.money import Refusal, Reservation, Why
 from gossamer.model.page import Errand

@@ -61,7 +61,7 @@ class RuleSet:
 
     def __init__(self, rules: "Rules", account: str) -> None:
         # Only jobs with rules load what reads them.
-        from gossamer.analyze.plain_rules import LARGEST, are_plain
+        from gossamer.analyze.rules import LARGEST, are_plain
         from gossamer.work.rule_process import numbered
 
         self.rules = rules

@@ -17,7 +17,7 @@ from uuid import uuid4
 from gossamer.fetch import Fetcher, FetchError
 from gossamer.frontier.entries import Entries
 from gossamer.judge import find_flaw, find_trouble
-from gossamer.judge.experience import lesson
+from gossamer.judge.rung_stats import lesson
 from gossamer.logging import get_logger
 from gossamer.model.estimate import Probed
 from gossamer.model.fetching import Response
@@ -27,7 +27,7 @@ from gossamer.model.rungs import HOME_LANE, Rung
 from gossamer.model.trouble import Trouble
 from gossamer.model.url import domain_of
 from gossamer.parse import parse_document
-from gossamer.parse.kind import wants_body
+from gossamer.parse.document import wants_body
 from gossamer.store import robots
 from gossamer.work.courier import Courier, Interrupted, NoWayOut, TooEarly
 from gossamer.work.governor import Governor

@@ -34,7 +34,7 @@ from gossamer.fetch import FetchError
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.spending import MOST_IN_VAIN
 from gossamer.judge import find_flaw, find_refusal, find_trouble
-from gossamer.judge.experience import has_failed, lesson
+from gossamer.judge.rung_stats import has_failed, lesson
 from gossamer.logging import get_logger
 from gossamer.model.document import Document
 from gossamer.model.fetching import Request, Response
@@ -46,7 +46,7 @@ from gossamer.model.sentences import rendering_sentence
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.parse import bare_document, json_document, parse_document
-from gossamer.parse.kind import wants_body
+from gossamer.parse.document import wants_body
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import Finished, HandBack, PageStep, Rested, Step
 from gossamer.work.address import Sightings

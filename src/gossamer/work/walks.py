@@ -11,7 +11,7 @@ from uuid import UUID
 from gossamer.db.transactions import Tx
 from gossamer.fetch import Fetcher
 from gossamer.frontier.frontier import Frontier
-from gossamer.judge.experience import begin_with
+from gossamer.judge.rung_stats import begin_with
 from gossamer.logging import bound, get_logger
 from gossamer.model.breaker import SITE
 from gossamer.model.ids import short

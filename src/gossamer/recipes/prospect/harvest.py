@@ -7,7 +7,7 @@ from functools import lru_cache
 from gossamer.analyze.backlinks import BacklinkFinder, count_outbound
 from gossamer.analyze.dates import page_date
 from gossamer.analyze.keywords import KeywordMatcher
-from gossamer.analyze.places import places_of
+from gossamer.analyze.positions import positions_of
 from gossamer.model.document import Document
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import FIRST_STEP, Page
@@ -51,7 +51,7 @@ class BoundProspect(Bound):
         if not mentions:
             return ()
         domain, timestamp = site_of_url(doc.url), _timestamp(doc.fetched_at)
-        places = places_of(mentions, doc, self._matcher)
+        places = positions_of(mentions, doc, self._matcher)
         backlinks = self._backlinks.find(doc, list(places)) if self._backlinks else {}
         outbound, dated = count_outbound(doc), page_date(doc)
         of_page: dict[str, Value] = {

@@ -7,8 +7,7 @@ from typing import Any
 from gossamer.analyze.links import page_links
 from gossamer.analyze.markdown import markdown_of, whole_markdown_of
 from gossamer.analyze.page_facts import page_facts
-from gossamer.analyze.plain_rules import are_plain
-from gossamer.analyze.rules import extract, missing, read_rules
+from gossamer.analyze.rules import are_plain, extract, missing, read_rules
 from gossamer.model.document import Document
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import FIRST_STEP, Page
@@ -17,7 +16,7 @@ from gossamer.model.record import Harvest, PageFile, Record, Value, presentable,
 from gossamer.model.scrape import EXTRACT, SCREENSHOT
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.parse.decode import decode
-from gossamer.parse.kind import Kind, kind_of
+from gossamer.parse.document import Kind, kind_of
 from gossamer.parse.structured import structured_data
 from gossamer.parse.text import visible_lines
 from gossamer.recipes.common import links_within

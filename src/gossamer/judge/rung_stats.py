@@ -1,4 +1,4 @@
-"""What a try says about its rung, and on which rung the next page of a domain should begin."""
+"""Which rung a page begins with, from what earlier tries have shown of each rung on its domain."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Where on a page its keywords are mentioned: an offer in a paragraph is worth a letter, a word in a menu is not."""
+"""Where on a page its keywords are mentioned: in its content, a heading, a menu."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import StrEnum
@@ -6,8 +6,7 @@ from functools import lru_cache
 
 from turbohtml import Element
 
-from gossamer.analyze.folding import fold
-from gossamer.analyze.keywords import KeywordMatcher, Mention, fold_keyword
+from gossamer.analyze.keywords import KeywordMatcher, Mention, fold, fold_keyword
 from gossamer.model.document import Document
 from gossamer.parse.parts import APART, Landmarks, all_furniture, is_of_the_content, is_outermost, texts_of
 from gossamer.parse.text import tidy
@@ -20,7 +19,7 @@ _MOST_OF_A_PAGE, _AT_LEAST = 4, 100_000
 _LOWER, _WHITE = bytes(range(256)).lower(), bytes(code for code in range(128) if chr(code).isspace())
 
 
-class Place(StrEnum):
+class Position(StrEnum):
     """The best place a keyword is mentioned in, best first."""
 
     TITLE = "title"
@@ -29,9 +28,9 @@ class Place(StrEnum):
     NAVIGATION = "navigation"  # only in menus, the page's header or its footer
 
 
-def places_of(mentions: Iterable[Mention], doc: Document, matcher: KeywordMatcher) -> dict[str, Place]:
+def positions_of(mentions: Iterable[Mention], doc: Document, matcher: KeywordMatcher) -> dict[str, Position]:
     """The best place of each keyword. Parts of the page are read only as far as there is still a doubt."""
-    found = {mention.keyword: Place.TITLE for mention in mentions if mention.in_title}
+    found = {mention.keyword: Position.TITLE for mention in mentions if mention.in_title}
     left = {mention.keyword: mention.frequency for mention in mentions if not mention.in_title}
     if left:
         most = _MOST_OF_A_PAGE * len(doc.text) + _AT_LEAST
@@ -39,7 +38,7 @@ def places_of(mentions: Iterable[Mention], doc: Document, matcher: KeywordMatche
         headings = Parts(landmarks.headings, is_of_the_content, most, readings=landmarks.has_readings)
         for keyword in headings.counts(left, matcher):
             if left.pop(keyword, None):
-                found[keyword] = Place.HEADING
+                found[keyword] = Position.HEADING
     if left:
         found_furniture = all_furniture(landmarks)
         furniture = Parts(found_furniture, is_outermost, most, readings=landmarks.has_readings)
@@ -51,7 +50,7 @@ def places_of(mentions: Iterable[Mention], doc: Document, matcher: KeywordMatche
         in_furniture = furniture.counts(doubtful, matcher)
         for keyword, times in left.items():
             only_there = keyword in doubtful and in_furniture.get(keyword, 0) >= times
-            found[keyword] = Place.NAVIGATION if only_there else Place.BODY
+            found[keyword] = Position.NAVIGATION if only_there else Position.BODY
     return found
 
 

@@ -1,8 +1,9 @@
-"""What a page calls itself: the parts of its title and its main headings, spelled for comparison."""
+"""The words of a page as the checks compare them: parts of its title, its main headings, its prose."""
 
 import re
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
 
 from turbohtml import Element
 
@@ -60,3 +61,37 @@ def words_of(text: str) -> str:
     # Bytes are translated many times as fast as characters, and no letter beyond ASCII has one of these in it.
     spelled = spelled.encode("utf-8", "surrogatepass").translate(_ASCII).decode("utf-8", "surrogatepass")
     return " ".join(spelled.split()).strip(" '")
+
+
+# What is the same on every page of a site, leads elsewhere, or is never shown.
+_ASIDE = frozenset({
+    "nav", "header", "footer", "button", "select", "script", "style", "noscript", "template", "svg", "iframe", "object",
+    "title",
+})  # fmt: skip
+
+
+def has_prose(doc: Document, characters: int) -> bool:
+    """Whether more than so many characters stand in the page itself.
+
+    Hidden text counts too: whoever asks wants to condemn pages that say little, so the error is on the safe side.
+    """
+    if len(doc.text) <= characters:
+        return False
+    left = characters
+    waiting: list[Any] = [doc.tree]
+    while waiting:
+        for node in waiting.pop().children:
+            tag = getattr(node, "tag", None)
+            if tag is None:
+                # Indentation is no text.
+                left -= len(" ".join(node.text.split()))
+                if left < 0:
+                    return True
+            elif not _is_aside(tag, node):
+                waiting.append(node)
+    return False
+
+
+def _is_aside(tag: str, element: Any) -> bool:
+    # An anchor without an address leads nowhere; where nobody has closed it, the whole page stands in it.
+    return tag in _ASIDE or (tag == "a" and "href" in element.attrs) or element.attr("role") == "navigation"
