@@ -24,13 +24,13 @@ from bench.meter import Part, cost_of_a_look, metered
 from bench.sample_web import Web, sample_web
 from gossamer.assembly import open_kit
 from gossamer.db.schema import upgrade
-from gossamer.frontier import frontier, spending
+from gossamer.frontier import frontier
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.states import JobState
 from gossamer.model.url import host_of
 from gossamer.settings import Settings
-from gossamer.settle import climbs, commit
+from gossamer.settle import commit
 from gossamer.store import charges, counters, jobs, rung_stats
 from gossamer.work import courier, outcome, purse, visit, walks
 from gossamer.work.run import Shard
@@ -51,9 +51,9 @@ _LADDER: tuple[Part, ...] = (
     (walks.Walks, "_begin"),
     (walks, "outlets_of"),
     (commit, "_still_ours"),
-    (climbs.Climbs, "meet"),
-    (climbs.Climbs, "leaving"),
-    (climbs.Climbs, "wake"),
+    (commit.Climbs, "meet"),
+    (commit.Climbs, "leaving"),
+    (commit.Climbs, "wake"),
 )
 _MEMORY: tuple[Part, ...] = (
     (visit, "lesson"),
@@ -68,9 +68,9 @@ _LEDGER: tuple[Part, ...] = (
     (purse.Purse, "pay"),
     (courier, "_cost_of"),
     (courier.Courier, "_put_aside"),
-    (spending.Spending, "__init__"),
-    (spending.Spending, "read"),
-    (spending.Spending, "failed"),
+    (frontier.Spending, "__init__"),
+    (frontier.Spending, "read"),
+    (frontier.Spending, "failed"),
     (charges, "settle"),
 )
 PARTS = (*_LADDER, *_MEMORY, *_LEDGER)

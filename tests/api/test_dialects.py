@@ -20,7 +20,7 @@ from scrapingbee import ScrapingBeeClient
 from gossamer.api.dialects.bee_options import read_rules
 from gossamer.api.dialects.fire_options import pattern_of
 from gossamer.errors import UserError
-from gossamer.frontier.scope import Scope
+from gossamer.frontier.candidates import Scope
 from tests.api.conftest import Server
 from tests.api.town import WORDS
 

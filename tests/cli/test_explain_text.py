@@ -8,7 +8,7 @@ import pytest
 from gossamer.cli import explain_text, formatting
 from gossamer.cli.history import explanation_lines
 from gossamer.frontier.absence import Absence
-from gossamer.frontier.ruling import RuleLine
+from gossamer.frontier.robots import RuleLine
 from gossamer.model.job import Job
 from gossamer.model.page import Attempt
 from gossamer.model.states import JobState, PageState, SiteState

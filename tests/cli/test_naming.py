@@ -14,8 +14,7 @@ from gossamer.db.schema import upgrade
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake import control
-from gossamer.intake.again import next_name
-from gossamer.intake.submit import submit
+from gossamer.intake.submit import next_name, submit
 from gossamer.model.ids import short
 from gossamer.model.job import Extent, Job, JobRequest, Target
 from gossamer.model.page import Page

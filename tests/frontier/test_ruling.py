@@ -2,8 +2,7 @@
 
 import pytest
 
-from gossamer.frontier.robots import read_rules
-from gossamer.frontier.ruling import deciding_line
+from gossamer.frontier.robots import deciding_line, read_rules
 
 FILE = """\
 # the shop's rules

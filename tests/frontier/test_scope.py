@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.frontier.scope import Scope
+from gossamer.frontier.candidates import Scope
 
 
 def slow(pattern: str, text: str) -> bool:

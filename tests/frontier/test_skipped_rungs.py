@@ -1,6 +1,6 @@
 """A free rung that fails twice in a row on a site is not used for the rest of it."""
 
-from gossamer.frontier.spending import SkippedRungs
+from gossamer.frontier.frontier import SkippedRungs
 from gossamer.model.ladders import Ladder
 from gossamer.model.rungs import DIRECT, RUNGS
 from gossamer.model.trouble import Reason

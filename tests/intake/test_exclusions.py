@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.errors import UserError
-from gossamer.intake.exclusions import leave_out, left_out_sentence, read_exclusions
-from gossamer.intake.targets import MAX_TARGETS, TargetList, read_targets
+from gossamer.intake.targets import MAX_TARGETS, TargetList, leave_out, left_out_sentence, read_exclusions, read_targets
 from gossamer.model.url import is_covered
 
 

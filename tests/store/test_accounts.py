@@ -17,7 +17,7 @@ from gossamer.db import tables_accounts as rows
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.intake import control
-from gossamer.intake.quota import go_on, let_in
+from gossamer.intake.limits import go_on, let_in
 from gossamer.intake.submit import submit, submit_once
 from gossamer.model.account import DEFAULT, Bill, Quota, Right
 from gossamer.model.job import Job, JobRequest, Target

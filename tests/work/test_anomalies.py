@@ -19,7 +19,8 @@ from gossamer.db.tables import alerts as alert_rows
 from gossamer.db.tables import counters, events, minutes, visits
 from gossamer.db.tables import jobs as job_rows
 from gossamer.db.transactions import Tx
-from gossamer.intake import control, quota
+from gossamer.intake import control
+from gossamer.intake import limits as limit_intake
 from gossamer.intake.submit import submit
 from gossamer.model.account import Bill, Quota
 from gossamer.model.ids import short
@@ -422,12 +423,12 @@ async def test_jobs_of_an_account_wait_and_then_get_their_turn(database: AnyData
     ]
     if door == "start":
         for job in made:
-            await control.start(database, job, lambda tx, job_id: quota.go_on(tx, "default", limits, job_id))
+            await control.start(database, job, lambda tx, job_id: limit_intake.go_on(tx, "default", limits, job_id))
     assert [await state_of(database, job.id) for job in made] == [JobState.PENDING] * 2
-    assert await database.write(quota.let_in, lambda tx, account: limits) == 0
+    assert await database.write(limit_intake.let_in, lambda tx, account: limits) == 0
     await database.write(lambda tx: tx.run(update(job_rows).where(job_rows.c.name == "test").values(account_id="o")))
     await database.write(_end_visits, 5)
     await watched.look(60)
     # The account may have one at work: the other goes on waiting, for that.
-    assert await database.write(quota.let_in, lambda tx, account: limits) == 1
+    assert await database.write(limit_intake.let_in, lambda tx, account: limits) == 1
     assert [await state_of(database, job.id) for job in made] == [JobState.RUNNING, JobState.PENDING]

@@ -11,10 +11,9 @@ from sqlalchemy import func, select, update
 from gossamer.db import tables as t
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
-from gossamer.frontier.forgetting import links_without, notes_without
+from gossamer.frontier.candidates import Level
 from gossamer.frontier.frontier import Frontier
-from gossamer.frontier.level import Level
-from gossamer.frontier.notes import Candidate, Notes, Sitemaps
+from gossamer.frontier.notes import Candidate, Notes, Sitemaps, links_without, notes_without
 from gossamer.model.alert import AlertKind
 from gossamer.model.job import CrawlPolicy, Job
 from gossamer.model.page import Attempt, Errand, Page, Visit

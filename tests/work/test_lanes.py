@@ -17,7 +17,7 @@ from gossamer.db.tables import pages, records
 from gossamer.db.tables_money import charges
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
-from gossamer.frontier.spending import MOST_IN_VAIN
+from gossamer.frontier.frontier import MOST_IN_VAIN
 from gossamer.intake.submit import submit
 from gossamer.model.job import JobRequest, Target
 from gossamer.model.states import JobState

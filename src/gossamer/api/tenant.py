@@ -18,10 +18,9 @@ from gossamer.assembly import App
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.export.asking import Wish, request_of
-from gossamer.intake import control, quota
-from gossamer.intake.again import request_again
+from gossamer.intake import control, limits
 from gossamer.intake.estimate import Asked, Forecast, forecast
-from gossamer.intake.submit import Submitted, submit_once
+from gossamer.intake.submit import Submitted, request_again, submit_once
 from gossamer.model.account import Account, ApiKey, Bill, Quota, Right
 from gossamer.model.export import RESULT, Export
 from gossamer.model.job import Job, JobRequest, Progress
@@ -100,7 +99,7 @@ class Tenant:
             known = await self._app.database.read(jobs.is_submit_key_known, self.id, key)
             if known:
                 return
-        await self._app.database.read(quota.refuse, self.id, self._app.quota)
+        await self._app.database.read(limits.refuse, self.id, self._app.quota)
 
     async def check_balance(self, key: str | None = None) -> None:
         """Refuse where nothing is left to pay with."""
@@ -179,10 +178,10 @@ class Tenant:
         return await control.retry_failed(self._of(job.id), job, self._room)
 
     def _room(self, tx: Tx, job_id: UUID) -> bool:
-        return quota.go_on(tx, self.id, self._app.quota, job_id)
+        return limits.go_on(tx, self.id, self._app.quota, job_id)
 
     async def _refuse_unpaid(self) -> None:
-        await self._app.database.read(quota.refuse_unpaid, self.id, await self.quota())
+        await self._app.database.read(limits.refuse_unpaid, self.id, await self.quota())
 
     async def delete(self, job: Job) -> int:
         """Delete what it has found; how many rows. What it took stays written down."""
@@ -296,7 +295,7 @@ class Tenant:
 
     async def at_work(self) -> tuple[int, int]:
         """Jobs at work, and jobs that wait for one of them to end."""
-        running = await self._app.database.read(account_jobs.count, self.id, *quota.AT_WORK)
+        running = await self._app.database.read(account_jobs.count, self.id, *limits.AT_WORK)
         return running, await self._app.database.read(usage.count_waiting, self.id)
 
     async def use_of(self, job: Job) -> usage.Use | None:

@@ -19,7 +19,7 @@ from gossamer.errors import UserError
 from gossamer.export.asking import Wish, table_named
 from gossamer.export.formats import format_of_file, formats_named
 from gossamer.export.make import Order
-from gossamer.intake.exclusions import read_exclusions
+from gossamer.intake.targets import read_exclusions
 from gossamer.model.export import Export, ExportState
 from gossamer.model.ids import short
 from gossamer.model.job import Job

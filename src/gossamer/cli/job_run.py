@@ -10,13 +10,19 @@ from gossamer.cli.home import Home
 from gossamer.cli.job_control import submit
 from gossamer.cli.runtime import say, say_json
 from gossamer.errors import UserError
-from gossamer.intake.exclusions import leave_out, left_out_sentence, read_exclusions
 from gossamer.intake.ladders import choose_ladder, missing_sentence
 from gossamer.intake.limits import cap_of
-from gossamer.intake.skipped import SkippedLine, skipped_sentence, write_skipped
 from gossamer.intake.submit import check_key, check_name
-from gossamer.intake.targets import TargetList, processing_sentence, read_targets, removed_sentence
-from gossamer.intake.textfile import STDIN
+from gossamer.intake.targets import (
+    TargetList,
+    leave_out,
+    left_out_sentence,
+    processing_sentence,
+    read_exclusions,
+    read_targets,
+    removed_sentence,
+)
+from gossamer.intake.textfile import STDIN, SkippedLine, skipped_sentence, write_skipped
 from gossamer.model.job import JobRequest
 from gossamer.model.money import Cap
 from gossamer.model.registry import resolve

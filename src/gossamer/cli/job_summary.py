@@ -14,7 +14,7 @@ from gossamer.cli.runtime import say, say_json
 from gossamer.errors import UserError
 from gossamer.export.report_page import report_page
 from gossamer.export.write import write_file
-from gossamer.intake.exclusions import read_exclusions
+from gossamer.intake.targets import read_exclusions
 from gossamer.model.ids import short
 from gossamer.model.trouble import in_general
 from gossamer.questions.costs import Costs

@@ -1,1 +1,1 @@
-"""A visit's own pages: which may be asked for, which come next, when the walk is over."""
+"""The pages of one visit: which may be asked for, which come next, when the walk is over."""

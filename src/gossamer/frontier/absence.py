@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gossamer.frontier.candidates import MOST_OF_A_CALENDAR, Scope, calendar_shape, is_endless
 from gossamer.frontier.notes import Candidate, Notes
-from gossamer.frontier.scope import Scope
-from gossamer.frontier.traps import MOST_OF_A_CALENDAR, calendar_shape, is_endless
 from gossamer.model.endings import is_binary
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.states import SiteState

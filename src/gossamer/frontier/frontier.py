@@ -10,21 +10,140 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
-from gossamer.frontier.candidates import Candidates
-from gossamer.frontier.entries import Entries
-from gossamer.frontier.level import Level, written_out
+from gossamer.frontier.candidates import Candidates, Level, SitemapQueue, scope_of, written_out
 from gossamer.frontier.notes import Notes
-from gossamer.frontier.scope import scope_of
-from gossamer.frontier.sitemaps import SitemapQueue
-from gossamer.frontier.spending import SkippedRungs, Spending
 from gossamer.judge.rung_stats import is_probe
 from gossamer.model.job import CrawlPolicy
+from gossamer.model.ladders import Ladder
 from gossamer.model.page import Page, Visit
 from gossamer.model.rungs import DIRECT, HOME_LANE, Rung
 from gossamer.model.states import PageState, SiteState
-from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.trouble import NO_WAY_IN, NOT_REACHED, NOT_THERE, Cure, Reason, Trouble
+from gossamer.model.url import host_of
 from gossamer.store.pages import Known
 from gossamer.store.sites import LISTED
+
+
+class Entries:
+    """What was tried of a site's entries and how it went."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+        self._tried: set[str] = set()
+        self._nowhere: set[str] = set()  # names that have no address
+        self._tries = 0
+        self.entered = False
+        self.home: str | None = None  # the first that was a page
+        self.front: bytes | None = None  # what page the entry turned out to be
+        self._last: Trouble | None = None
+        self._not_reached: Trouble | None = None  # of the first spelling at which nobody was
+
+    def met(self, url: str, apart: bool) -> None:
+        """A page of the site exists. One that is no part of the walk is no way in, unless it is an entry."""
+        self.entered = self.entered or not apart or url in self._visit.entries
+        if url in self._visit.entries:
+            self._tried.add(url)
+
+    def answered(self, url: str, depth: int, identity: bytes | None) -> None:
+        """A page was read. What another site passed on comes when it comes: it is the front of nothing."""
+        if depth == 0 and self.home is None:
+            self.home = url
+        if self.front is None and self._visit.whole and url in self._visit.entries:
+            self.front = identity
+
+    def first(self) -> list[Page]:
+        return [Page.at(url) for url in self._visit.entries[:1]]
+
+    def instead_of(self, page: Page, trouble: Trouble, rank: int) -> list[Page]:
+        """The next spelling after one that led nowhere, if there is one."""
+        return [Page.at(url, rank=rank) for url in self.others(page, trouble)[:1]]
+
+    def others(self, page: Page, trouble: Trouble) -> list[str]:
+        """Spellings not tried yet: none of a name without an address, no other name than one that is only slow."""
+        if page.url not in self._visit.entries or trouble.reason not in NO_WAY_IN:
+            return []
+        here = host_of(page.url)
+        nowhere = self._nowhere | {here} if trouble.reason is Reason.DNS else self._nowhere
+        untried = [url for url in self._visit.entries if url not in self._tried and host_of(url) not in nowhere]
+        if trouble.reason is Reason.TIMEOUT:
+            return [url for url in untried if host_of(url) == here]
+        return untried
+
+    def decides(self, depth: int) -> bool:
+        """Whether a page's failure can be the site's: it is where the site begins, or all there is of it."""
+        return depth == 0 or not self._visit.whole
+
+    def judge(self, url: str, trouble: Trouble, tries: int) -> None:
+        if trouble.reason is Reason.DNS:
+            self._nowhere.add(host_of(url))
+        if trouble.reason in NOT_REACHED and url in self._visit.entries and self._not_reached is None:
+            self._not_reached = trouble
+        self._last, self._tries = trouble, tries
+
+    def leads_nowhere(self, trouble: Trouble) -> bool:
+        """True if an entry that failed this way is no page of the site.
+
+        A 404 counts as one only where every spelling before it was reached: whether the first one answers must not
+        change how large a site is said to be that was never read.
+        """
+        return trouble.reason in NO_WAY_IN or (trouble.reason in NOT_THERE and self._not_reached is not None)
+
+    @property
+    def verdict(self) -> Trouble | None:
+        """Why the site could not be entered. Where a spelling was not reached, no other one's 404 is the last word."""
+        if self._last and self._last.reason in NOT_THERE and self._not_reached:
+            return self._not_reached
+        return self._last
+
+    @property
+    def retries(self) -> int:
+        return max(0, self._tries - 1)
+
+
+MOST_IN_VAIN = 3
+MOST_IN_A_ROW = 2
+
+
+class Spending:
+    """What came of the paid requests to one site in one job, from its rows and since."""
+
+    def __init__(self, ladder: Ladder) -> None:
+        self._paid = frozenset(rung.name for rung in ladder.rungs if rung.is_paid)
+        self._in_vain = 0
+        self._worth_it = False
+
+    def read(self, rung: str) -> None:
+        self._worth_it |= rung in self._paid
+
+    def failed(self, rung: str, reason: Reason) -> None:
+        """A page that does not exist was answered for all the same: that is not the rung's failure."""
+        self._in_vain += rung in self._paid and reason.cure is not Cure.NONE
+
+    @property
+    def is_hopeless(self) -> bool:
+        return self._in_vain >= MOST_IN_VAIN and not self._worth_it
+
+
+class SkippedRungs:
+    """Which free rungs of the operator's own a site is no longer tried with: those that failed twice in a row there."""
+
+    def __init__(self, ladder: Ladder) -> None:
+        # One that a job begins with is all it has.
+        self._failures = {rung.name: 0 for rung in ladder.rungs[1:] if rung.is_own_server}
+        self.names: frozenset[str] = frozenset()
+
+    def worked(self, rung: str) -> None:
+        if rung in self._failures:
+            self._failures[rung] = 0
+
+    def failed(self, rung: str, reason: Reason, tries: int = 1) -> None:
+        """A page that does not exist shows that the rung works."""
+        if rung not in self._failures:
+            return
+        self._failures[rung] = 0 if reason.cure is Cure.NONE else self._failures[rung] + tries
+        if self._failures[rung] >= MOST_IN_A_ROW:
+            self.names |= {rung}
+
 
 # Failures that say nothing about the page: the site, or the way to it, was not there any more.
 _AWAY = frozenset({

@@ -1,7 +1,7 @@
-"""What a walk remembers between slices apart from its rows, kept small and inside the site's own row."""
+"""Notes of a walk: what it remembers between slices apart from its rows, kept small inside the site's own row."""
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -108,3 +108,26 @@ class Notes:
             sitemaps=Sitemaps(**sitemaps),
             **kept,
         )
+
+
+def notes_without(packed: bytes, unwanted: Callable[[str], bool]) -> bytes | None:
+    """A site's notes without such addresses; None if there are none."""
+    notes = Notes.unpack(packed)
+    gone = [url for url in notes.candidates if unwanted(url)]
+    changed = bool(gone)
+    notes.drop(gone)
+    for url, one in list(notes.candidates.items()):
+        if one.found_on and unwanted(one.found_on):
+            notes.candidates[url] = one._replace(found_on="")
+            changed = True
+    return notes.pack() if changed else None
+
+
+def links_without(packed: bytes, unwanted: Callable[[str], bool], home: str) -> bytes | None:
+    """A page's links without such addresses; None if there are none.
+
+    Other pages name them by their number, so each leaves the homepage in its place, which no walk ever chooses again.
+    """
+    first, fresh, numbers = orjson.loads(packed if packed[:1] == b"[" else zlib.decompress(packed))
+    kept = [home if unwanted(link) else link for link in fresh]
+    return zlib.compress(orjson.dumps([first, kept, numbers]), 1) if kept != fresh else None

@@ -1,4 +1,4 @@
-"""Steering a job that exists. What is not legal from its state is refused, saying what is."""
+"""Control jobs and visits: start, pause, resume, cancel, retry. An illegal step is refused, naming the legal ones."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -9,8 +9,7 @@ from uuid import UUID
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
-from gossamer.intake.limits import refuse_spent, set_limits
-from gossamer.intake.quota import hold_back
+from gossamer.intake.limits import hold_back, refuse_spent, set_limits
 from gossamer.intake.submit import LAST, check_name
 from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id, whole_id
 from gossamer.model.alert import AlertKind
@@ -18,7 +17,8 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
-from gossamer.store import account_jobs, alerts, budgets, conclusions, events, jobs, reclaim, retry
+from gossamer.store import account_jobs, alerts, budgets, conclusions, dead_letters, events, jobs, reclaim, retry
+from gossamer.store.dead_letters import DeadLetter
 
 Room: TypeAlias = Callable[[Tx, UUID], bool]
 """Asked before a job is set going: whether it may be, or waits for its turn. What has no room at all is a UserError."""
@@ -292,3 +292,53 @@ def _hint(state: JobState, identifier: UUID) -> str:
     rest = {"export": " --output results.csv"}
     possible = [f"'gossamer job {verb} {short(identifier)}{rest.get(verb, '')}'" for verb in POSSIBLE[state]]
     return f"Possible now: {', '.join(possible)}."
+
+
+_LIST = "'gossamer system dead-letters list'"
+
+
+async def find_letter(database: Database, text: str) -> DeadLetter:
+    """The dead letter a person means by what they typed."""
+    letter: DeadLetter | None = None
+    match await find_id(database, text, dead_letters.matching):
+        case NotAnId():
+            raise UserError(
+                "dead_letters.bad_id",
+                f"{text!r} is not the id of a dead letter.",
+                hint=f"Give {WRITTEN_IN} {_LIST}.",
+            )
+        case Several(some):
+            raise UserError(
+                "dead_letters.ambiguous",
+                f"{text!r} fits more than one dead letter: {some}.",
+                hint="Give more characters.",
+            )
+        case UUID() as identifier:
+            letter = await database.read(dead_letters.get, identifier)
+    if letter is None:
+        raise UserError(
+            "dead_letters.not_found",
+            f"There is no dead letter {text!r} here; it may have been retried or dropped.",
+            hint=f"See {_LIST} for the ones there are.",
+        )
+    return letter
+
+
+async def retry_letter(database: Database, letter: DeadLetter) -> None:
+    """The visit is walked again, from where its rows are."""
+    if not await database.write(dead_letters.retry, letter.id):
+        raise _letter_gone(letter)
+
+
+async def drop_letter(database: Database, letter: DeadLetter) -> None:
+    """Nobody wants to see it any more; its site stays failed."""
+    if not await database.write(dead_letters.drop, letter.id):
+        raise _letter_gone(letter)
+
+
+def _letter_gone(letter: DeadLetter) -> UserError:
+    return UserError(
+        "dead_letters.not_found",
+        f"Dead letter {short(letter.id)} was retried or dropped just now.",
+        hint=f"See {_LIST} for the ones there are.",
+    )

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from gossamer.errors import UserError
 from gossamer.intake.columns import HEADERS
-from gossamer.intake.skipped import SkippedLine
-from gossamer.intake.textfile import STDIN, Unusable, name_of, quoted, read_list, split_lines
+from gossamer.intake.textfile import STDIN, SkippedLine, Unusable, name_of, quoted, read_list, split_lines
 
 MAX_KEYWORDS = 500
 MAX_LENGTH = 200

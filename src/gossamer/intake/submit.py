@@ -1,5 +1,9 @@
-"""From a request to rows: everything is written in one transaction, or nothing is."""
+"""Submit a job: from a request to rows, all in one transaction or none.
 
+What the job learned is not taken over, nor are keys of its own to providers, which are only kept for it.
+"""
+
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -13,7 +17,7 @@ from gossamer.db import tables_accounts
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
-from gossamer.intake.quota import admit
+from gossamer.intake.limits import admit
 from gossamer.intake.typed_id import SHORTEST, looks_like_id
 from gossamer.model.asked import asked_page, rung_named
 from gossamer.model.ids import short
@@ -28,6 +32,7 @@ from gossamer.model.states import JobState
 from gossamer.model.url import domain_of, site_of_url
 from gossamer.store import budgets, estimates, given_pages, jobs, openings, queue, sites, usage, visits
 from gossamer.store.openings import Opening
+from gossamer.store.sites import GivenSite
 from gossamer.store.visit_transitions import Moving
 
 LAST = "last"
@@ -261,3 +266,45 @@ def _present(tx: Tx, job_id: UUID) -> Job:
     job = jobs.get(tx, job_id)
     assert job is not None  # noqa: S101 - its row was seen or written in this very transaction
     return job
+
+
+_NUMBERED = re.compile(r" \((\d{1,6})\)$")
+
+
+def request_again(tx: Tx, job: Job, name: str = "", account: str | None = None) -> JobRequest:
+    """A request like that of `job`, under another name, or its own with the next number."""
+    given = sites.given(tx, job.id)
+    pages = sites.given_pages(tx, job.id) if job.extent.names_pages else {}
+    if not given or (job.extent.names_pages and not pages):
+        raise UserError(
+            "job.no_list",
+            f"The list of job {short(job.id)} is gone: it was deleted with its results.",
+            hint="Start a new job with the list.",
+        )
+    targets = tuple(_target(one, pages.get(one.id, ())) for one in given)
+    return JobRequest(
+        check_name(name) if name else next_name(job.name, jobs.names_like(tx, _plain(job.name), account)),
+        job.recipe,
+        job.params,
+        targets,
+        priority=job.priority,
+        cap=budgets.of_job(tx, job.id).cap,
+        at_once=job.at_once,
+    )
+
+
+def _target(one: GivenSite, pages: Sequence[str]) -> Target:
+    # Other spellings of a page that were tried are none of the list.
+    return Target(one.host, one.entries, one.given, tuple(url for url in pages if url not in one.entries[1:]))
+
+
+def next_name(name: str, taken: Sequence[str]) -> str:
+    """`Acme Q1` after itself is `Acme Q1 (2)`, and then `Acme Q1 (3)`."""
+    plain = _plain(name)
+    numbers = [int(found[1]) if (found := _NUMBERED.search(one)) else 1 for one in taken if _plain(one) == plain]
+    ending = f" ({max(numbers, default=1) + 1})"
+    return plain[: LONGEST_NAME - len(ending)] + ending
+
+
+def _plain(name: str) -> str:
+    return _NUMBERED.sub("", name)

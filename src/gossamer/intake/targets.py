@@ -1,17 +1,16 @@
-"""Stage one of a job: from domains in a file or on the command line to the sites that will be visited, each once."""
+"""The domains of a job: from a file or the command line to the sites that will be visited, each once."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gossamer.errors import UserError
 from gossamer.intake.columns import Cell, cells_of_sheet, read_cells, titles
 from gossamer.intake.domain import Domain, Refusal, clean, read_domain, target_of
-from gossamer.intake.skipped import SkippedLine
-from gossamer.intake.textfile import Unusable, name_of, quoted, read_list
+from gossamer.intake.textfile import SkippedLine, Unusable, name_of, quoted, read_list
 from gossamer.model.job import Target
-from gossamer.model.url import site_of
+from gossamer.model.url import is_covered, site_of
 
 MAX_TARGETS = 50_000
 
@@ -153,3 +152,24 @@ def _too_many(path: Path | None, found: int, line: int) -> UserError:
     passed = f", passed at line {line:,}" if line else ""
     message = f"Too many domains{where}: {found:,} (limit {MAX_TARGETS:,}{passed})."
     return UserError("targets.too_many", message, hint="Split the file and start a job for each part.")
+
+
+def read_exclusions(path: Path) -> frozenset[str]:
+    """The sites of a suppression list, which has the same forms as a list of domains and may be of any length."""
+    entries, _ = read_entries(path)
+    return frozenset(entries)
+
+
+def leave_out(loaded: TargetList, excluded: frozenset[str], path: Path) -> TargetList:
+    """The list without what is excluded; if nothing is left of it, that is a `UserError`."""
+    left = tuple(target for target in loaded.targets if not is_covered(target.host, excluded))
+    if not left:
+        message = f"Nothing is left to visit: {name_of(path)} names every domain of the list."
+        raise UserError("targets.all_excluded", message, hint="Check that --exclude-domains is the right file.")
+    return replace(loaded, targets=left)
+
+
+def left_out_sentence(before: TargetList, after: TargetList, path: Path) -> str:
+    """`Left out 37 domains of suppress.txt`."""
+    count = len(before.targets) - len(after.targets)
+    return f"Left out {count:,} domain{'' if count == 1 else 's'} of {name_of(Path(path.name))}"

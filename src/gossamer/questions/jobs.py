@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gossamer.db.transactions import Tx
-from gossamer.intake.again import request_again
+from gossamer.intake.submit import request_again
 from gossamer.model.job import Job, JobRequest, Progress
 from gossamer.model.money import NOTHING, Amount
 from gossamer.model.states import JobState, SiteState

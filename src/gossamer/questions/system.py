@@ -8,7 +8,7 @@ from gossamer.db import health as rows
 from gossamer.db.database import SqliteDatabase
 from gossamer.db.health import Server
 from gossamer.db.schema import HEAD, revision
-from gossamer.intake import dead_letters as intake
+from gossamer.intake import control as intake
 from gossamer.model.alert import Alert
 from gossamer.model.experience import Experience
 from gossamer.model.ids import short
@@ -145,7 +145,7 @@ class Revived:
 async def revive(view: View, text: Text) -> Revived:
     database = view.house().database
     found = await intake.find_letter(database, text)
-    await intake.retry(database, found)
+    await intake.retry_letter(database, found)
     job = await database.read(jobs.get, found.job_id)
     return Revived(found, job.state if job else found.job_state, await view.runner() is not None)
 
@@ -153,7 +153,7 @@ async def revive(view: View, text: Text) -> Revived:
 async def drop(view: View, text: Text) -> DeadLetter:
     database = view.house().database
     found = await intake.find_letter(database, text)
-    await intake.drop(database, found)
+    await intake.drop_letter(database, found)
     return found
 
 

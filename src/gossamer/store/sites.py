@@ -222,7 +222,7 @@ def summaries(
     ]
 
 
-class Given(NamedTuple):
+class GivenSite(NamedTuple):
     """A site as somebody has listed it."""
 
     id: UUID
@@ -231,12 +231,12 @@ class Given(NamedTuple):
     entries: tuple[str, ...]
 
 
-def given(tx: Tx, job_id: UUID) -> list[Given]:
+def given(tx: Tx, job_id: UUID) -> list[GivenSite]:
     """The sites of a job that a person listed, in their order; not those that its recipe has opened."""
     columns = (sites.c.id, sites.c.host, sites.c.given, sites.c.entries)
     listed = (sites.c.job_id == job_id) & sites.c.listed & sites.c.step.is_(None)
     query = select(*columns).where(listed).order_by(sites.c.id)
-    return [Given(row.id, row.host, row.given, tuple(row.entries)) for row in tx.run(query)]
+    return [GivenSite(row.id, row.host, row.given, tuple(row.entries)) for row in tx.run(query)]
 
 
 def given_pages(tx: Tx, job_id: UUID) -> dict[UUID, list[str]]:

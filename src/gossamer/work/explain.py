@@ -8,8 +8,7 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.frontier.absence import Absence, Walked, why_absent
 from gossamer.frontier.notes import Notes
-from gossamer.frontier.robots import read_rules
-from gossamer.frontier.ruling import RuleLine, deciding_line
+from gossamer.frontier.robots import RuleLine, deciding_line, read_rules
 from gossamer.model.job import CrawlPolicy, Job
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason

@@ -9,7 +9,7 @@ from datetime import timedelta
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway
-from gossamer.intake.quota import let_in
+from gossamer.intake.limits import let_in
 from gossamer.logging import get_logger
 from gossamer.model.account import Quota
 from gossamer.store import accounts, exports, usage

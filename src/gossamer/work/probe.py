@@ -15,7 +15,7 @@ from hashlib import blake2b
 from uuid import uuid4
 
 from gossamer.fetch import Fetcher, FetchError
-from gossamer.frontier.entries import Entries
+from gossamer.frontier.frontier import Entries
 from gossamer.judge import find_flaw, find_trouble
 from gossamer.judge.rung_stats import lesson
 from gossamer.logging import get_logger

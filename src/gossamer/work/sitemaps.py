@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from gossamer.clock import Clock
 from gossamer.fetch import FetchError
+from gossamer.frontier.candidates import SitemapQueue
 from gossamer.frontier.frontier import Frontier
-from gossamer.frontier.sitemaps import SitemapQueue
 from gossamer.judge import find_trouble
 from gossamer.judge.next_step import LONGEST_WAIT
 from gossamer.model.fetching import Response

@@ -31,8 +31,7 @@ from functools import partial
 from gossamer.blobs.page_files import PageFiles
 from gossamer.clock import milliseconds
 from gossamer.fetch import FetchError
-from gossamer.frontier.frontier import Frontier
-from gossamer.frontier.spending import MOST_IN_VAIN
+from gossamer.frontier.frontier import MOST_IN_VAIN, Frontier
 from gossamer.judge import find_flaw, find_refusal, find_trouble
 from gossamer.judge.rung_stats import has_failed, lesson
 from gossamer.logging import get_logger

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from gossamer.frontier.forgetting import links_without, notes_without
+from gossamer.frontier.notes import links_without, notes_without
 from gossamer.model.page import PageRequest
 from gossamer.model.record import RecordKind
 from gossamer.model.states import PageState

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gossamer.intake.keywords import loaded_sentence, matching_sentence, read_keywords
-from gossamer.intake.skipped import skipped_sentence, write_skipped
+from gossamer.intake.textfile import skipped_sentence, write_skipped
 from gossamer.recipes.base import Typed
 
 
