@@ -15,13 +15,13 @@ from gossamer.assembly import EXPORTERS_POOL, WORKER, App, database_url, lanes_h
 from gossamer.db import health
 from gossamer.db.database import PostgresDatabase, open_database
 from gossamer.db.transactions import Tx
-from gossamer.deliver.alerts import LogChannel, Post
 from gossamer.errors import UserError
 from gossamer.issuing.issuer import Issuer
 from gossamer.logging import get_logger
 from gossamer.model.rungs import RUNGS, Lane
 from gossamer.model.worker import Worker
-from gossamer.retain.retainer import Retainer
+from gossamer.retention.service import Retainer
+from gossamer.runtime.alerts import LogChannel, Post
 from gossamer.settings import Settings
 from gossamer.store import slots, workers
 from gossamer.store.workers import SharedSetting

@@ -8,7 +8,7 @@ import httpx
 import orjson
 import pytest
 
-from gossamer.deliver.enclosed import LARGEST
+from gossamer.webhooks.sender import LARGEST
 from tests.api.conftest import Server, server
 from tests.api.test_webhooks import add, read, until
 from tests.api.town import LETTERS, town

@@ -7,14 +7,13 @@ import pytest
 
 from gossamer.cli import explain_text, formatting
 from gossamer.cli.history import explanation_lines
-from gossamer.frontier.absence import Absence
 from gossamer.frontier.robots import RuleLine
+from gossamer.history.explain import Absence, Explanation, Ruling
 from gossamer.model.job import Job
 from gossamer.model.page import Attempt
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store.history import PageHistory, SiteHistory
-from gossamer.work.explain import Explanation, Ruling
 
 AT = datetime(2026, 1, 18, 14, 3, 7, 250_000, tzinfo=UTC)
 MS = round(AT.timestamp() * 1000)

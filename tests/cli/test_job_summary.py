@@ -27,7 +27,7 @@ from gossamer.recipes.base import Asked
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.recipes.prospect.survey import ProspectSurvey
 from gossamer.recipes.tables import ERRORS, PAGES
-from gossamer.retain.delete import delete_job
+from gossamer.retention.service import delete_job
 from gossamer.settings import Settings
 from gossamer.store import jobs
 from tests import warm

@@ -22,7 +22,7 @@ from gossamer.db.tables import jobs
 from gossamer.db.transactions import Tx
 from gossamer.model.ids import short
 from gossamer.model.job import Job
-from gossamer.retain import queries as retention_queries
+from gossamer.retention import queries as retention_queries
 from tests.retain.finished import finished_job
 from tests.stories.program import LONGEST, Terminal
 

@@ -14,11 +14,11 @@ from rich.text import Text
 from gossamer.cli import formatting, job_audit, job_results, job_show, tables
 from gossamer.cli.job_audit import politeness_summary
 from gossamer.cli.runtime import say
+from gossamer.history.manners import DomainManners, Gap
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.store.sites import SiteSummary
-from gossamer.work.manners import DomainManners, Gap
 
 LONG = "https://a-rather-long-name-of-a-site.example/and/a/rather/long/way/to/the/page"
 

@@ -8,11 +8,11 @@ import pytest
 
 from gossamer.accounts.sealing import Sealer
 from gossamer.clock import SystemClock
-from gossamer.deliver.key_seals import KeySeals
-from gossamer.deliver.sender import Sender
 from gossamer.fetch.guard import Guard, parse_connect_to
 from gossamer.fetch.post import Poster
 from gossamer.fetch.resolve import Resolver
+from gossamer.webhooks.sender import Sender
+from gossamer.webhooks.signing import KeySeals
 from tests.conftest import AnyDatabase
 from tests.deliver.listener import Listener
 

@@ -1,8 +1,8 @@
 """Alerts reach every channel once, and are tried again when a channel fails."""
 
 from gossamer.clock import FrozenClock
-from gossamer.deliver.alerts import Post
 from gossamer.model.alert import Alert, AlertKind
+from gossamer.runtime.alerts import Post
 from gossamer.store import alerts
 from tests.conftest import AnyDatabase
 

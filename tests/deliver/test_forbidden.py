@@ -7,12 +7,12 @@ from ipaddress import ip_network
 import pytest
 
 from gossamer.clock import SystemClock
-from gossamer.deliver import webhooks
 from gossamer.errors import UserError
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.post import Poster
 from gossamer.fetch.resolve import Resolver
 from gossamer.model.money import ACCOUNT
+from gossamer.webhooks import service as webhook_service
 from tests.conftest import AnyDatabase
 from tests.deliver.conftest import SEALS
 from tests.deliver.listener import Listener
@@ -44,7 +44,7 @@ async def test_no_spelling_of_an_address_is_sent_to() -> None:
 async def test_a_name_without_an_address_is_said_to_be_that(database: AnyDatabase, name_server: NameServer) -> None:
     resolver = Resolver(SystemClock(), servers=[name_server.address])
     with pytest.raises(UserError, match="Its name has no address: check the spelling") as caught:
-        await webhooks.add(database, own_networks(resolver), SEALS, ACCOUNT, "https://hooks.nowhere.example/")
+        await webhook_service.add(database, own_networks(resolver), SEALS, ACCOUNT, "https://hooks.nowhere.example/")
     await resolver.close()
     assert caught.value.code == "webhook.address"
     assert "public internet" not in caught.value.hint
@@ -59,15 +59,15 @@ async def test_the_same_are_refused_when_they_are_given(database: AnyDatabase) -
         "http://10.0.0.7:8080/",
     ):
         with pytest.raises(UserError) as caught:
-            await webhooks.add(database, poster, SEALS, ACCOUNT, url)
+            await webhook_service.add(database, poster, SEALS, ACCOUNT, url)
         assert caught.value.code == "webhook.address"
         assert url in caught.value.message
         assert "GOSSAMER_ALLOW_NETWORKS" in caught.value.hint
     for url in ("ftp://example.com/", "example.com", f"https://example.com/{'x' * 2000}"):
         with pytest.raises(UserError) as caught:
-            await webhooks.add(database, poster, SEALS, ACCOUNT, url)
+            await webhook_service.add(database, poster, SEALS, ACCOUNT, url)
         assert caught.value.code == "webhook.url"
-    assert await webhooks.everything(database, ACCOUNT) == []
+    assert await webhook_service.everything(database, ACCOUNT) == []
 
 
 async def test_a_name_that_leads_inside_is_not_followed_there(name_server: NameServer, listener: Listener) -> None:

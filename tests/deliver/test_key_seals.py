@@ -10,15 +10,14 @@ from sqlalchemy import text, update
 from gossamer.accounts.sealing import Sealer
 from gossamer.db.tables import endpoint_keys
 from gossamer.db.transactions import Tx
-from gossamer.deliver import webhooks
-from gossamer.deliver.key_seals import KeySeals
-from gossamer.deliver.sender import UNREADABLE, Sender
-from gossamer.deliver.signing import new_key
-from gossamer.deliver.webhooks import Made
 from gossamer.errors import UserError
 from gossamer.fetch.post import Poster
 from gossamer.model.money import ACCOUNT
 from gossamer.model.webhook import DeliveryState, SigningKey
+from gossamer.webhooks import service as webhook_service
+from gossamer.webhooks.sender import UNREADABLE, Sender
+from gossamer.webhooks.service import Made
+from gossamer.webhooks.signing import KeySeals, new_key
 from tests.conftest import AnyDatabase
 from tests.deliver.conftest import SEALS, MakeSender
 from tests.deliver.listener import Listener
@@ -30,7 +29,7 @@ OPERATORS = Sealer(b"the secret that its operator has set since")
 
 @pytest.fixture
 async def made(database: AnyDatabase, poster: Poster, listener: Listener) -> Made:
-    return await webhooks.add(database, poster, SEALS, ACCOUNT, listener.url())
+    return await webhook_service.add(database, poster, SEALS, ACCOUNT, listener.url())
 
 
 def cells(tx: Tx) -> list[Any]:
@@ -60,14 +59,14 @@ async def lay_in_plain(database: AnyDatabase, made: Made) -> str:
 
 async def sent(database: AnyDatabase, sender: Sender, made: Made) -> str:
     """What became of a message."""
-    message = await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    message = await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     assert await sender.send_due(SOON) == 1
-    after = await webhooks.delivery(database, ACCOUNT, message.id)
+    after = await webhook_service.delivery(database, ACCOUNT, message.id)
     return after.attempts[-1].error if after.state is not DeliveryState.DELIVERED else ""
 
 
 async def test_no_row_holds_a_secret(database: AnyDatabase, sender: Sender, listener: Listener, made: Made) -> None:
-    new = await webhooks.rotate(database, SEALS, ACCOUNT, made.endpoint.id)
+    new = await webhook_service.rotate(database, SEALS, ACCOUNT, made.endpoint.id)
     assert await sent(database, sender, made) == ""
     for secret in (made.secret, new):
         assert listener.received[0].verified(secret)["type"] == "webhook.test"
@@ -93,7 +92,7 @@ async def test_a_secret_that_lies_in_plain_is_valid_beside_the_one_that_replaces
     database: AnyDatabase, sender: Sender, listener: Listener, made: Made
 ) -> None:
     former = await lay_in_plain(database, made)
-    new = await webhooks.rotate(database, SEALS, ACCOUNT, made.endpoint.id)
+    new = await webhook_service.rotate(database, SEALS, ACCOUNT, made.endpoint.id)
     assert await sent(database, sender, made) == ""
     await sender.renew_seals()
     assert await sent(database, sender, made) == ""
@@ -107,8 +106,8 @@ async def test_what_other_workers_could_not_read_is_not_sealed(
     alone = KeySeals(HOMES, is_known_to_all=False)
     secret = await lay_in_plain(database, made)
     for attempt in (
-        webhooks.add(database, poster, alone, ACCOUNT, listener.url()),
-        webhooks.rotate(database, alone, ACCOUNT, made.endpoint.id),
+        webhook_service.add(database, poster, alone, ACCOUNT, listener.url()),
+        webhook_service.rotate(database, alone, ACCOUNT, made.endpoint.id),
     ):
         with pytest.raises(UserError) as caught:
             await attempt
@@ -117,13 +116,13 @@ async def test_what_other_workers_could_not_read_is_not_sealed(
     await sender.renew_seals()
     assert await sent(database, sender, made) == ""
     assert listener.types(secret) == ["webhook.test"]
-    assert len(await webhooks.everything(database, ACCOUNT)) == 1
+    assert len(await webhook_service.everything(database, ACCOUNT)) == 1
 
 
 async def test_an_operator_who_sets_a_secret_later_loses_no_webhook(
     database: AnyDatabase, make_sender: MakeSender, poster: Poster, listener: Listener
 ) -> None:
-    made = await webhooks.add(database, poster, KeySeals(HOMES), ACCOUNT, listener.url())
+    made = await webhook_service.add(database, poster, KeySeals(HOMES), ACCOUNT, listener.url())
     here = make_sender(seals=KeySeals(OPERATORS, HOMES))
     elsewhere = make_sender(seals=KeySeals(OPERATORS, Sealer(b"the secret of another home")))
     assert await sent(database, elsewhere, made) == UNREADABLE
@@ -142,7 +141,7 @@ async def test_nothing_is_sent_unsigned_and_a_new_secret_mends_it(
     await sender.renew_seals()
     assert await sent(database, sender, made) == UNREADABLE
     assert listener.received == []
-    new = await webhooks.rotate(database, other, ACCOUNT, made.endpoint.id, timedelta(hours=1))
+    new = await webhook_service.rotate(database, other, ACCOUNT, made.endpoint.id, timedelta(hours=1))
     await database.write(hurry)
     assert await sender.send_due(SOON) == 1
     assert listener.types(new) == ["webhook.test"]
@@ -151,7 +150,7 @@ async def test_nothing_is_sent_unsigned_and_a_new_secret_mends_it(
 async def test_a_sealed_secret_signs_for_its_own_webhook_only(
     database: AnyDatabase, sender: Sender, poster: Poster, listener: Listener, made: Made
 ) -> None:
-    other = await webhooks.add(database, poster, SEALS, ACCOUNT, listener.url())
+    other = await webhook_service.add(database, poster, SEALS, ACCOUNT, listener.url())
     of = endpoint_keys.c.endpoint_id
 
     def swap(tx: Tx) -> None:

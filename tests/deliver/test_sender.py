@@ -13,16 +13,16 @@ from standardwebhooks import WebhookVerificationError
 from gossamer.db.tables import deliveries as delivery_rows
 from gossamer.db.tables import endpoints as endpoint_rows
 from gossamer.db.transactions import Tx
-from gossamer.deliver import queries as webhook_queries
-from gossamer.deliver import webhooks
-from gossamer.deliver.sender import Sender
-from gossamer.deliver.webhooks import Made
 from gossamer.fetch.post import Poster
 from gossamer.model.alert import AlertKind
 from gossamer.model.money import ACCOUNT
 from gossamer.model.states import JobState
 from gossamer.model.webhook import Delivery, DeliveryState, EndpointState
 from gossamer.store import alerts, jobs
+from gossamer.webhooks import queries as webhook_queries
+from gossamer.webhooks import service as webhook_service
+from gossamer.webhooks.sender import Sender
+from gossamer.webhooks.service import Made
 from tests.conftest import AnyDatabase
 from tests.deliver.conftest import SEALS, MakeSender
 from tests.deliver.listener import Listener
@@ -33,11 +33,11 @@ SOON = timedelta(seconds=10)
 
 @pytest.fixture
 async def made(database: AnyDatabase, poster: Poster, listener: Listener) -> Made:
-    return await webhooks.add(database, poster, SEALS, ACCOUNT, listener.url())
+    return await webhook_service.add(database, poster, SEALS, ACCOUNT, listener.url())
 
 
 async def the_only(database: AnyDatabase) -> Delivery:
-    (one,) = await webhooks.log(database, ACCOUNT)
+    (one,) = await webhook_service.log(database, ACCOUNT)
     return one
 
 
@@ -65,7 +65,7 @@ async def test_a_job_is_told_from_its_beginning_to_its_end(
     assert len({one.id for one in listener.received}) == 4
     assert all("." not in one.id and len(one.body) < 2_000 for one in listener.received)
     assert listener.received[0].headers["content-type"] == "application/json"
-    assert {one.state for one in await webhooks.log(database, ACCOUNT)} == {DeliveryState.DELIVERED}
+    assert {one.state for one in await webhook_service.log(database, ACCOUNT)} == {DeliveryState.DELIVERED}
     assert await sender.send_due(SOON) == 0
 
 
@@ -73,7 +73,7 @@ async def test_a_message_that_failed_comes_again_under_the_same_id(
     database: AnyDatabase, sender: Sender, listener: Listener, made: Made
 ) -> None:
     listener.answers = [(500, {}), (302, {"location": listener.url()})]
-    await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     assert await sender.send_due(SOON) == 1
     waiting = await the_only(database)
     assert (waiting.state, waiting.tries, waiting.attempts[0].status) == (DeliveryState.PENDING, 1, 500)
@@ -89,7 +89,7 @@ async def test_a_message_that_failed_comes_again_under_the_same_id(
     assert (delivered.state, [one.status for one in delivered.attempts]) == (DeliveryState.DELIVERED, [500, 302, 204])
     assert {one.id for one in listener.received} == {delivered.message_id}
     assert listener.types(made.secret) == ["webhook.test"] * 3
-    endpoint = await webhooks.get(database, ACCOUNT, made.endpoint.id)
+    endpoint = await webhook_service.get(database, ACCOUNT, made.endpoint.id)
     assert (endpoint.failures, endpoint.failing_since) == (0, None)
 
 
@@ -98,14 +98,14 @@ async def test_an_endpoint_that_fails_keeps_its_other_messages_waiting_and_nobod
 ) -> None:
     listener.answers = [(503, {"retry-after": "60"})]
     for _ in range(3):
-        await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+        await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     assert await sender.send_due(SOON) == 1
-    endpoint = await webhooks.get(database, ACCOUNT, made.endpoint.id)
+    endpoint = await webhook_service.get(database, ACCOUNT, made.endpoint.id)
     assert endpoint.failing_since
     assert endpoint.not_before
     assert endpoint.not_before - endpoint.failing_since > timedelta(seconds=55)
-    other = await webhooks.add(database, poster, SEALS, ACCOUNT, listener.url())
-    await webhooks.send_test(database, ACCOUNT, other.endpoint.id)
+    other = await webhook_service.add(database, poster, SEALS, ACCOUNT, listener.url())
+    await webhook_service.send_test(database, ACCOUNT, other.endpoint.id)
     assert await sender.send_due(SOON) == 1  # wakes nobody else
     assert listener.received[-1].verified(other.secret)["data"]["endpoint_id"] == str(other.endpoint.id)
 
@@ -121,7 +121,7 @@ async def test_two_senders_do_not_send_one_message_at_the_same_moment(
         handler.end_headers()
 
     listener.answers = [slowly]
-    await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     first = asyncio.create_task(make_sender("test/1").send_to(made.endpoint.id))
     await asyncio.to_thread(listener.until, 1)
     assert await make_sender("test/2").send_to(made.endpoint.id) == 0
@@ -135,7 +135,7 @@ async def test_two_senders_do_not_send_one_message_at_the_same_moment(
 async def test_what_a_dead_sender_left_is_sent_by_the_next_under_the_same_id(
     database: AnyDatabase, make_sender: MakeSender, listener: Listener, made: Made
 ) -> None:
-    message = await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    message = await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     gone = UUID(int=7)
     assert await database.write(
         webhook_queries.hold_endpoint, made.endpoint.id, gone, "home/runner-1", timedelta(minutes=5)
@@ -152,7 +152,7 @@ async def test_what_a_dead_sender_left_is_sent_by_the_next_under_the_same_id(
 async def test_a_home_that_is_worked_anew_need_not_wait_for_its_former_lease(
     database: AnyDatabase, sender: Sender, made: Made
 ) -> None:
-    await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     long = timedelta(hours=1)
     assert await database.write(webhook_queries.hold_endpoint, made.endpoint.id, UUID(int=7), "home/runner-1", long)
     await database.write(webhook_queries.void_leases, "other/runner-")
@@ -170,7 +170,7 @@ async def test_one_that_never_answers_is_left_after_the_time_limit(
         ended.wait(10)
 
     listener.answers = [never]
-    await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     assert await sender.send_due(SOON) == 1
     ended.set()
     (tried,) = (await the_only(database)).attempts
@@ -194,7 +194,7 @@ async def test_of_an_endless_answer_only_the_head_is_read(
             return
 
     listener.answers = [endless]
-    await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     assert await sender.send_due(SOON) == 1
     assert (await the_only(database)).state is DeliveryState.DELIVERED
     assert sent < 100_000_000
@@ -205,23 +205,23 @@ async def test_after_long_failure_it_is_switched_off_and_somebody_is_told(
 ) -> None:
     listener.answers = [(500, {})]
     for _ in range(2):
-        await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+        await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     await database.write(_fail_for_days, made.endpoint.id)
     assert await sender.send_due(SOON) == 1
-    endpoint = await webhooks.get(database, ACCOUNT, made.endpoint.id)
+    endpoint = await webhook_service.get(database, ACCOUNT, made.endpoint.id)
     assert endpoint.state is EndpointState.OFF
     assert "HTTP 500" in endpoint.reason
-    assert {one.state for one in await webhooks.log(database, ACCOUNT)} == {DeliveryState.FAILED}
+    assert {one.state for one in await webhook_service.log(database, ACCOUNT)} == {DeliveryState.FAILED}
     (alert,) = await database.read(alerts.recent, 10)
     assert alert.kind is AlertKind.WEBHOOK
     assert "hooks.test" in alert.sentence
     # Nothing is kept for it meanwhile, and what was given up can be had once it is mended.
     await database.write(make_job, "a.test")
-    assert len(await webhooks.log(database, ACCOUNT)) == 2
-    await webhooks.enable(database, ACCOUNT, endpoint.id)
+    assert len(await webhook_service.log(database, ACCOUNT)) == 2
+    await webhook_service.enable(database, ACCOUNT, endpoint.id)
     assert await database.read(alerts.recent, 10) == []
     assert await sender.send_due(SOON) == 0
-    assert await webhooks.replay_failed(database, ACCOUNT, endpoint.id) == 2
+    assert await webhook_service.replay_failed(database, ACCOUNT, endpoint.id) == 2
     assert await sender.send_due(SOON) == 2
     assert len({one.id for one in listener.received}) == 2
 
@@ -236,9 +236,9 @@ async def test_gone_switches_it_off_at_once(
     database: AnyDatabase, sender: Sender, listener: Listener, made: Made
 ) -> None:
     listener.answers = [(410, {})]
-    await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     await sender.send_due(SOON)
-    endpoint = await webhooks.get(database, ACCOUNT, made.endpoint.id)
+    endpoint = await webhook_service.get(database, ACCOUNT, made.endpoint.id)
     assert endpoint.state is EndpointState.OFF
     assert "410" in endpoint.reason
 
@@ -246,13 +246,13 @@ async def test_gone_switches_it_off_at_once(
 async def test_while_a_secret_is_replaced_both_are_valid(
     database: AnyDatabase, sender: Sender, listener: Listener, made: Made
 ) -> None:
-    new = await webhooks.rotate(database, SEALS, ACCOUNT, made.endpoint.id)
-    await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    new = await webhook_service.rotate(database, SEALS, ACCOUNT, made.endpoint.id)
+    await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     await sender.send_due(SOON)
     for secret in (made.secret, new):
         assert listener.received[0].verified(secret)["type"] == "webhook.test"
-    newest = await webhooks.rotate(database, SEALS, ACCOUNT, made.endpoint.id, timedelta())
-    await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    newest = await webhook_service.rotate(database, SEALS, ACCOUNT, made.endpoint.id, timedelta())
+    await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     await sender.send_due(SOON)
     assert listener.received[1].verified(newest)
     for secret in (made.secret, new):
@@ -263,20 +263,20 @@ async def test_while_a_secret_is_replaced_both_are_valid(
 async def test_a_replayed_message_is_the_same_message(
     database: AnyDatabase, sender: Sender, listener: Listener, made: Made
 ) -> None:
-    message = await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    message = await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     await sender.send_due(SOON)
-    await webhooks.replay(database, ACCOUNT, message.id)
+    await webhook_service.replay(database, ACCOUNT, message.id)
     assert await sender.send_due(SOON) == 1
     first, second = listener.received
     assert (first.id, first.body) == (second.id, second.body)
-    assert len((await webhooks.delivery(database, ACCOUNT, message.id)).attempts) == 2
+    assert len((await webhook_service.delivery(database, ACCOUNT, message.id)).attempts) == 2
 
 
 async def test_the_loop_sends_what_is_written_while_it_runs(
     database: AnyDatabase, sender: Sender, listener: Listener, made: Made
 ) -> None:
     running = asyncio.create_task(sender.run())
-    await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     await asyncio.to_thread(listener.until, 1)
     while (await the_only(database)).state is not DeliveryState.DELIVERED:
         await asyncio.sleep(0.02)
@@ -290,12 +290,12 @@ async def test_the_loop_sends_what_is_written_while_it_runs(
 
 
 async def test_what_is_old_goes_from_the_log(database: AnyDatabase, sender: Sender, made: Made) -> None:
-    await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     await sender.send_due(SOON)
-    waiting = await webhooks.send_test(database, ACCOUNT, made.endpoint.id)
+    waiting = await webhook_service.send_test(database, ACCOUNT, made.endpoint.id)
     await database.write(_make_old)
     assert await database.write(webhook_queries.forget_old_deliveries, timedelta(days=30)) == 1
-    assert [one.id for one in await webhooks.log(database, ACCOUNT)] == [waiting.id]
+    assert [one.id for one in await webhook_service.log(database, ACCOUNT)] == [waiting.id]
 
 
 def _make_old(tx: Tx) -> None:

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from gossamer.deliver.signing import KEY_BYTES, headers_for, new_key
 from gossamer.model.webhook import SigningKey
+from gossamer.webhooks.signing import KEY_BYTES, headers_for, new_key
 
 
 def test_the_example_of_the_specification() -> None:

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from gossamer.deliver.verdict import judge
 from gossamer.model.webhook import Delivery, DeliveryState, Endpoint, EndpointState, EventType, Heard, next_try
+from gossamer.webhooks.sender import judge
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 PATIENCE = timedelta(days=3)

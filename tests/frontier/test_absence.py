@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gossamer.frontier.absence import Walked, why_absent
 from gossamer.frontier.notes import Candidate, Notes
+from gossamer.history.explain import Walked, why_absent
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.states import SiteState
 

@@ -10,6 +10,7 @@ import pytest
 
 from gossamer.billing.prices import PriceList
 from gossamer.fetch.providers.base import Account
+from gossamer.history.manners import Gap
 from gossamer.model.job import Job
 from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Cap, Scope
 from gossamer.model.page import Attempt
@@ -21,7 +22,6 @@ from gossamer.questions.table import QUESTIONS
 from gossamer.questions.wire import Unreadable, _reader, pack, unpack
 from gossamer.store.charges import Expense
 from gossamer.store.history import PageHistory
-from gossamer.work.manners import Gap
 
 NOW = datetime(2026, 11, 17, 10, 0, 0, 250_001, tzinfo=UTC)
 JOB = Job(uuid4(), "Ünïcode", "prospect", {"keywords": ["a"], "depth": 3}, JobState.RUNNING, "", NOW, None, NOW)

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gossamer.model.endings import is_binary
 from gossamer.model.page import Page
 from gossamer.model.recipe import Bound
 from gossamer.model.record import Record
+from gossamer.model.url import is_binary
 from gossamer.recipes.prospect import MATCH, PROSPECT
 from gossamer.recipes.prospect.params import ProspectParams
 from tests.parse.answers import URL, read

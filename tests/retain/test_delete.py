@@ -9,10 +9,9 @@ from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.job import Job
 from gossamer.model.states import JobState
-from gossamer.retain import queries as retention_queries
-from gossamer.retain.classes import Terms
-from gossamer.retain.delete import delete_job
-from gossamer.retain.retainer import Retainer
+from gossamer.retention import queries as retention_queries
+from gossamer.retention.classes import Terms
+from gossamer.retention.service import Retainer, delete_job
 from gossamer.store import events, jobs
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job, state_of

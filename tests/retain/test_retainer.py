@@ -14,10 +14,9 @@ from gossamer.model.alert import AlertKind
 from gossamer.model.export import ExportRequest
 from gossamer.model.money import Cap
 from gossamer.model.states import JobState
-from gossamer.retain import queries as retention_queries
-from gossamer.retain.classes import Terms
-from gossamer.retain.delete import delete_job
-from gossamer.retain.retainer import NextStep, Retainer, RetentionReport
+from gossamer.retention import queries as retention_queries
+from gossamer.retention.classes import Terms
+from gossamer.retention.service import NextStep, Retainer, RetentionReport, delete_job
 from gossamer.store import alerts, budgets, counters, events, exports, jobs, sites
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle, state_of

@@ -12,16 +12,16 @@ from sqlalchemy import func, select, update
 from gossamer.db.tables import deliveries as rows
 from gossamer.db.tables import endpoint_pages
 from gossamer.db.transactions import Tx
-from gossamer.deliver import queries as webhook_queries
 from gossamer.model.alert import AlertKind
 from gossamer.model.desk import DESK_RULES, DeskKind
 from gossamer.model.export import ExportRequest
 from gossamer.model.money import ACCOUNT, Amount, Budget, BudgetKey, Cap, Scope
 from gossamer.model.states import JobState
 from gossamer.model.webhook import DeliveryState, Endpoint, EventType
-from gossamer.retain import queries as retention_queries
+from gossamer.retention import queries as retention_queries
 from gossamer.store import alerts, counters, exports, jobs, outbox, queue
 from gossamer.store.counters import Change
+from gossamer.webhooks import queries as webhook_queries
 from tests.conftest import AnyDatabase
 from tests.jobs import make_job
 

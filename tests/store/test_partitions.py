@@ -20,9 +20,9 @@ from gossamer.db.tables import pages
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import new_id
-from gossamer.retain import queries as retention_queries
-from gossamer.retain.classes import Terms
-from gossamer.retain.retainer import Retainer
+from gossamer.retention import queries as retention_queries
+from gossamer.retention.classes import Terms
+from gossamer.retention.service import Retainer
 from gossamer.store import alerts, events, jobs, result_rows
 from gossamer.work.months import Months
 from tests.partitioned import Unbound, unbound, watch

@@ -14,8 +14,8 @@ import pytest
 
 from gossamer.clock import SystemClock
 from gossamer.db.database import open_database
-from gossamer.deliver import webhooks
 from gossamer.model.money import ACCOUNT
+from gossamer.webhooks import service as webhook_service
 from tests.deliver.listener import Listener
 from tests.servers import RedisServer
 from tests.stories.cluster import Rows, instance
@@ -124,7 +124,7 @@ def test_of_two_instances_one_sends_each_message(
 
     async def ask_for(messages: int, endpoint: UUID) -> set[str]:
         database = open_database(url, SystemClock())
-        sent = [await webhooks.send_test(database, ACCOUNT, endpoint) for _ in range(messages)]
+        sent = [await webhook_service.send_test(database, ACCOUNT, endpoint) for _ in range(messages)]
         await database.close()
         return {one.message_id for one in sent}
 

@@ -8,7 +8,7 @@ import pytest
 from gossamer.errors import UserError
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, SiteState
-from gossamer.retain import queries as retention_queries
+from gossamer.retention import queries as retention_queries
 from gossamer.settle.step import Finished, HandOver, Step
 from gossamer.store import jobs, reclaim
 from gossamer.work.audit import audit

@@ -19,7 +19,7 @@ from gossamer.model.desk import DESK_RULES, DeskKind, DeskRule, desk_rules
 from gossamer.model.export import ExportRequest, ExportState
 from gossamer.model.states import JobState, SiteState
 from gossamer.recipes.registry import RECIPES
-from gossamer.retain.files import FileSweeper
+from gossamer.retention.files import FileSweeper
 from gossamer.settle.step import Finished, Step
 from gossamer.store import exports, slots
 from gossamer.store import queue as desk_rows

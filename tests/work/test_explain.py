@@ -1,12 +1,13 @@
 """One address, told from rows alone: which page is meant, what it is the same as, and why it is none."""
 
 from gossamer.frontier.notes import Candidate, Notes, Sitemaps
+from gossamer.history.explain import Explanation, explain
 from gossamer.model.job import CrawlPolicy, Job
 from gossamer.model.page import Errand, Page, Visit
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
+from gossamer.model.url import spellings_of
 from gossamer.settle.step import Finished, HandOver, PageStep, SiteFacts, Step
-from gossamer.work.explain import Explanation, explain, spellings_of
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
 

@@ -19,7 +19,7 @@ from gossamer.clock import SystemClock
 from gossamer.db import tables as t
 from gossamer.db.transactions import Tx
 from gossamer.model.export import Export, ExportState
-from gossamer.retain.files import FileSweeper
+from gossamer.retention.files import FileSweeper
 from gossamer.store import exports
 from gossamer.work import exporting
 from gossamer.work.exporting import Exporter

@@ -28,8 +28,8 @@ from gossamer.model.job import Job
 from gossamer.model.states import JobState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.registry import RECIPES
-from gossamer.retain.delete import delete_job
-from gossamer.retain.files import FileSweeper
+from gossamer.retention.files import FileSweeper
+from gossamer.retention.service import delete_job
 from gossamer.settle.step import Finished, Step
 from gossamer.store import exports, jobs
 from gossamer.work.closing import Closer

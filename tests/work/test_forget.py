@@ -14,23 +14,23 @@ from gossamer.errors import UserError
 from gossamer.frontier.candidates import Level
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.notes import Candidate, Notes, Sitemaps, links_without, notes_without
+from gossamer.history.explain import Explanation, explain
+from gossamer.history.politeness import prove_politeness
 from gossamer.model.alert import AlertKind
 from gossamer.model.job import CrawlPolicy, Job
+from gossamer.model.mention import Mention, of_domain, of_page
 from gossamer.model.page import Attempt, Errand, Page, Visit
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.model.trouble import Reason, Trouble
-from gossamer.model.url import url_key
+from gossamer.model.url import spellings_of, url_key
 from gossamer.recipes.prospect import MATCH
 from gossamer.recipes.registry import RECIPES
-from gossamer.retain.mention import Mention, of_domain, of_page
-from gossamer.retain.queries import forgot_at
+from gossamer.retention.erase import find_mentions, forget_in_job, forget_robots
 from gossamer.settle.step import Finished, HandBack, HandOver, PageStep, SiteFacts, Step
 from gossamer.store import alerts, counters, events, history, jobs, pages, retry, sites
+from gossamer.store.events import forgot_at
 from gossamer.store.robots import RobotsAnswer
 from gossamer.work.audit import audit
-from gossamer.work.explain import Explanation, explain, spellings_of
-from gossamer.work.forget import find_mentions, forget_in_job, forget_robots
-from gossamer.work.politeness import prove_politeness
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, done, make_job, settle
 

@@ -12,14 +12,14 @@ from gossamer.blobs.export_store import Shelf
 from gossamer.blobs.folder import FolderBlobs
 from gossamer.clock import SystemClock
 from gossamer.db.tables import places
-from gossamer.deliver.alerts import Post
 from gossamer.dispatch.local import LocalDispatcher
 from gossamer.issuing.issuer import Issuer
 from gossamer.model.desk import DESK_RULES
 from gossamer.model.worker import Worker
-from gossamer.retain.classes import Terms
-from gossamer.retain.files import FileSweeper
-from gossamer.retain.retainer import Retainer
+from gossamer.retention.classes import Terms
+from gossamer.retention.files import FileSweeper
+from gossamer.retention.service import Retainer
+from gossamer.runtime.alerts import Post
 from gossamer.store import workers
 from gossamer.work import keeper as keeping
 from gossamer.work.desk import Desk

@@ -13,7 +13,7 @@ from gossamer.model.job import CrawlPolicy, JobRequest, Target
 from gossamer.model.ladders import Ladder
 from gossamer.model.rungs import DIRECT, RUNGS
 from gossamer.model.trouble import Reason
-from gossamer.retain import queries as retention_queries
+from gossamer.retention import queries as retention_queries
 from gossamer.settings import Settings
 from gossamer.work.kit import Kit
 from gossamer.work.outlets import Outlets, outlets_of

@@ -8,14 +8,14 @@ from sqlalchemy import update
 
 from gossamer.db import tables
 from gossamer.db.transactions import Tx
+from gossamer.history import politeness
+from gossamer.history.manners import DomainManners
+from gossamer.history.politeness import prove_politeness
 from gossamer.model.page import Attempt, Errand, Page, Visit
 from gossamer.model.states import JobState, PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.settle.step import PageStep, SiteFacts, Step
 from gossamer.store import history, jobs
-from gossamer.work import politeness
-from gossamer.work.manners import DomainManners
-from gossamer.work.politeness import prove_politeness
 from tests.conftest import AnyDatabase
 from tests.jobs import claim_all, make_job, settle
 

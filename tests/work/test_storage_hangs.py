@@ -14,8 +14,8 @@ from gossamer.blobs.seam import BlobsAway
 from gossamer.db import tables as t
 from gossamer.db.transactions import Tx
 from gossamer.model.export import Export, ExportState
-from gossamer.retain import files
-from gossamer.retain.files import FileSweeper
+from gossamer.retention import files
+from gossamer.retention.files import FileSweeper
 from gossamer.settings import Settings
 from gossamer.store import exports
 from gossamer.work import crew as running

@@ -10,8 +10,7 @@ from gossamer.api.caller import Submitter
 from gossamer.api.codes import declared
 from gossamer.api.guarded import Guarded
 from gossamer.errors import UserError
-from gossamer.work.forget import Found
-from gossamer.work.mentioned import domain_named, page_named
+from gossamer.retention.erase import Found, domain_named, page_named
 
 router = APIRouter(prefix="/v1/records", tags=["results"], route_class=Guarded)
 

@@ -24,20 +24,20 @@ from gossamer.intake.submit import Submitted, request_again, submit_once
 from gossamer.model.account import Account, ApiKey, Bill, Quota, Right
 from gossamer.model.export import RESULT, Export
 from gossamer.model.job import Job, JobRequest, Progress
+from gossamer.model.mention import Mention
 from gossamer.model.money import Budget, Cap
 from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of_url
 from gossamer.recipes import page_results
-from gossamer.retain.delete import delete_job, refuse_at_work
-from gossamer.retain.files import FileSweeper
-from gossamer.retain.mention import Mention
+from gossamer.retention.erase import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job
+from gossamer.retention.files import FileSweeper
+from gossamer.retention.service import delete_job, refuse_at_work
 from gossamer.store import account_jobs, accounts, budgets, counters, exports, jobs, records, usage
 from gossamer.store.account_jobs import AccountScopedDatabase, NotTheirs
 from gossamer.store.given_pages import Listing, ScrapedPage
 from gossamer.store.records import Failure, Failures
 from gossamer.work.express import Express
-from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job
 
 _FEW = 10  # pages of a scrape, which are read before anybody could say when
 

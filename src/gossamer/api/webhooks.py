@@ -11,9 +11,9 @@ from gossamer.api import cursors
 from gossamer.api.caller import Admin, Reader, Submitter
 from gossamer.api.codes import declared
 from gossamer.api.guarded import Guarded
-from gossamer.deliver.webhooks import LONGEST_OVERLAP, LONGEST_URL, OVERLAP, read_events
 from gossamer.model.fields import Strict
 from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint, EndpointState, EventType
+from gossamer.webhooks.service import LONGEST_OVERLAP, LONGEST_URL, OVERLAP, read_events
 
 router = APIRouter(prefix="/v1/webhooks", tags=["webhooks"], route_class=Guarded)
 

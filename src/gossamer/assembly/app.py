@@ -27,14 +27,14 @@ from gossamer.billing.prices import PriceList
 from gossamer.clock import SteadyClock
 from gossamer.db.database import Database, PostgresDatabase, SqliteDatabase, open_database
 from gossamer.db.schema import ready_database
-from gossamer.deliver.alerts import LogChannel
 from gossamer.errors import UserError
 from gossamer.model.account import Quota, credit_prices
 from gossamer.model.desk import DeskKind, DeskRule, desk_rules
 from gossamer.model.money import Cap, Scope
 from gossamer.recipes.base import Recipe
 from gossamer.recipes.registry import RECIPES
-from gossamer.retain.classes import Terms
+from gossamer.retention.classes import Terms
+from gossamer.runtime.alerts import LogChannel
 from gossamer.settings import Settings
 from gossamer.work import surrender
 from gossamer.work.ahead import Foresight
@@ -45,10 +45,10 @@ from gossamer.work.outage import StorageWatch
 if TYPE_CHECKING:
     from gossamer.blobs.export_store import Shelf
     from gossamer.blobs.page_files import PageFiles
-    from gossamer.deliver.sender import Sender
     from gossamer.fetch.deny_list import DenyList
     from gossamer.fetch.post import Poster
-    from gossamer.retain.files import FileSweeper
+    from gossamer.retention.files import FileSweeper
+    from gossamer.webhooks.sender import Sender
     from gossamer.work.concluding import Concluder
     from gossamer.work.exporting import Exporter
     from gossamer.work.express import Express
@@ -180,8 +180,7 @@ class App:
     @asynccontextmanager
     async def sender(self, who: str) -> AsyncIterator["Sender"]:
         """What sends the messages of webhooks, in turns of its own: a file that takes long keeps none waiting."""
-        from gossamer.deliver.enclosed import Enclosures
-        from gossamer.deliver.sender import Sender
+        from gossamer.webhooks.sender import Enclosures, Sender
         from gossamer.work.exporting import worker_name
 
         name = worker_name(self.home_name, who)
@@ -212,7 +211,7 @@ class App:
 
     def file_sweeper(self) -> "FileSweeper":
         """What removes expired files, and sends those to object storage that wait for it."""
-        from gossamer.retain.files import FileSweeper
+        from gossamer.retention.files import FileSweeper
 
         return FileSweeper(self.database, self.shelf(), self.page_files())
 
@@ -224,7 +223,7 @@ class App:
 
     def runner(self, processes: int | None = None, express: "Express | None" = None) -> "Runner":
         """The runner of this home; it may be started once the lock is held."""
-        from gossamer.retain.retainer import Retainer
+        from gossamer.retention.service import Retainer
         from gossamer.work.exporting import worker_name
         from gossamer.work.runner import Rules, Runner
         from gossamer.work.services import Cleanup, ExportService, WebhookService

@@ -7,10 +7,10 @@ from gossamer.accounts.sealing import Sealer
 from gossamer.clock import SteadyClock
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.db.health import database_time
-from gossamer.deliver.key_seals import KeySeals
 from gossamer.errors import UserError
 from gossamer.logging import configure
 from gossamer.settings import Settings
+from gossamer.webhooks.signing import KeySeals
 
 if TYPE_CHECKING:
     from gossamer.blobs.objects import ObjectBlobs

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gossamer.cli import formatting
+from gossamer.history.explain import Explanation, Ruling
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.page import Attempt
@@ -12,7 +13,6 @@ from gossamer.model.states import PageState, SiteState
 from gossamer.model.trouble import Reason
 from gossamer.recipes.registry import RECIPES
 from gossamer.store.history import PageHistory, SiteHistory
-from gossamer.work.explain import Explanation, Ruling
 
 
 def site(one: SiteHistory) -> str:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from gossamer.intake.submit import Submitted
     from gossamer.model.webhook import Delivery
     from gossamer.questions.submitting import Walk
-    from gossamer.retain import delete
+    from gossamer.retention import service
 else:
     # Only few commands need one of these.
     asking = lazy_module("gossamer.export.asking")
-    delete = lazy_module("gossamer.retain.delete")
+    service = lazy_module("gossamer.retention.service")
     estimate = lazy_module("gossamer.intake.estimate")
     follow = lazy_module("gossamer.cli.follow")
     make = lazy_module("gossamer.export.make")
@@ -145,8 +145,8 @@ class LocalHome:
             return bool(await sender.send_to(message.endpoint_id, message.id))
 
     async def delete(self, job: Job) -> tuple[int, int]:
-        delete.refuse_at_work(job, "it cannot be deleted")
-        rows = await delete.delete_job(self._database, job)
+        service.refuse_at_work(job, "it cannot be deleted")
+        rows = await service.delete_job(self._database, job)
         return rows, await traces.remove_files(self.app, job)
 
     async def traces(self, url: str | None, domain: str | None, job: str | None) -> "Traces":

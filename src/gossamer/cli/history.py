@@ -9,6 +9,7 @@ from gossamer.cli import explain_text, formatting
 from gossamer.cli.home import Home
 from gossamer.cli.runtime import say, say_json
 from gossamer.cli.tables import width
+from gossamer.history.explain import FORGOTTEN, Explanation
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.page import ASKED_AGAIN, Attempt
@@ -16,7 +17,6 @@ from gossamer.model.states import PageState
 from gossamer.questions.history import explained, history
 from gossamer.store.events import Line
 from gossamer.store.history import PageHistory
-from gossamer.work.explain import FORGOTTEN, Explanation
 
 _WIDEST_HOST = 40  # columns; longer names make longer lines
 

@@ -25,7 +25,7 @@ from gossamer.questions import jobs
 from gossamer.questions.history import pages
 from gossamer.questions.status import status
 from gossamer.recipes.registry import RECIPES
-from gossamer.retain.retainer import Outlook
+from gossamer.retention.service import Outlook
 from gossamer.store.history import PageHistory
 from gossamer.store.sites import SiteSummary
 

@@ -14,13 +14,13 @@ from gossamer.cli.runtime import say, say_json
 from gossamer.errors import UserError
 from gossamer.export.report_page import report_page
 from gossamer.export.write import write_file
+from gossamer.history.manners import DomainManners
 from gossamer.intake.targets import read_exclusions
 from gossamer.model.ids import short
 from gossamer.model.trouble import in_general
 from gossamer.questions.costs import Costs
 from gossamer.questions.proofs import Summary, summary
 from gossamer.recipes.overview import Overview, ScreenSummary, ScreenTable, SummaryAnswer
-from gossamer.work.manners import DomainManners
 
 _TOP = 5
 _WIDEST = 100

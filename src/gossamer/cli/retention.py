@@ -16,8 +16,7 @@ from gossamer.model.states import JobState
 from gossamer.questions.jobs import deleted_at, standing
 from gossamer.questions.system import ahead, tidy
 from gossamer.recipes.registry import nouns_of
-from gossamer.retain.delete import refuse_at_work
-from gossamer.retain.retainer import NextStep, Outlook
+from gossamer.retention.service import NextStep, Outlook, refuse_at_work
 
 _STEPS = {
     NextStep.KEEP: "",

@@ -11,13 +11,20 @@ from gossamer.client import AsyncClient
 from gossamer.client.answers import Forgotten
 from gossamer.intake import control
 from gossamer.model.job import Job
+from gossamer.model.mention import Mention
 from gossamer.model.record import RecordKind
-from gossamer.retain.delete import refuse_at_work
-from gossamer.retain.files import FileSweeper
-from gossamer.retain.mention import Mention
+from gossamer.retention.erase import (
+    MAY_HAVE_FOUND,
+    Found,
+    domain_named,
+    find_mentions,
+    forget_in_job,
+    forget_robots,
+    page_named,
+)
+from gossamer.retention.files import FileSweeper
+from gossamer.retention.service import refuse_at_work
 from gossamer.store import jobs
-from gossamer.work.forget import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job, forget_robots
-from gossamer.work.mentioned import domain_named, page_named
 
 
 @dataclass(frozen=True, slots=True)

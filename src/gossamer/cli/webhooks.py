@@ -11,12 +11,12 @@ from gossamer.cli import formatting, tables
 from gossamer.cli.home import Home
 from gossamer.cli.main import FAILED
 from gossamer.cli.runtime import say, say_json
-from gossamer.deliver.webhooks import read_events
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.webhook import Delivery, DeliveryState, Endpoint
 from gossamer.questions import webhooks
 from gossamer.settings.types import parse_duration
+from gossamer.webhooks.service import read_events
 
 
 async def show_endpoints(home: Home, *, as_json: bool) -> int:

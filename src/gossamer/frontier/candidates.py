@@ -18,9 +18,8 @@ from typing import NamedTuple, cast
 import orjson
 
 from gossamer.frontier.notes import MOST_CANDIDATES, Candidate, Notes
-from gossamer.model.endings import is_binary
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.url import normalise, origin_of, path_of, site_of_url, url_key
+from gossamer.model.url import is_binary, normalise, origin_of, path_of, site_of_url, url_key
 from gossamer.parse.sitemap import Entry
 
 

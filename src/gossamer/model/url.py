@@ -1,4 +1,8 @@
-"""Addresses: one spelling per page, and which site and which domain an address belongs to."""
+"""Addresses: one spelling per page, the site and the domain one belongs to, and endings of files that are no pages.
+
+Some endings are also words: `/wiki/Node.js` is a page, `/tag/package.json` another. Scripts and data are seldom linked
+to, and when they come they are known by their type.
+"""
 
 import re
 from collections.abc import Collection
@@ -179,3 +183,37 @@ def url_key(url: str, identity: str = "") -> bytes:
 def shard_of(domain: str) -> int:
     """A number from 0 to 65,535 by which the visits of a domain are always dealt to the same process."""
     return int.from_bytes(blake2b(domain.encode(), digest_size=2).digest(), "big")
+
+
+BINARY = frozenset({
+    "7z", "aac", "apk", "atom", "avi", "avif", "bin", "bmp", "bz2", "cab", "css", "csv", "dat", "deb", "dmg", "doc",
+    "docm", "docx", "dwg", "eot", "eps", "epub", "exe", "flac", "flv", "gif", "gz", "heic", "ico", "ics", "img",
+    "indd", "iso", "jar", "jpe", "jpeg", "jpg", "key", "m4a", "m4v", "mid", "mjs", "mkv", "mobi",
+    "mov", "mp3", "mp4", "mpeg", "mpg", "msi", "odp", "ods", "odt", "ogg", "ogv", "opus", "otf", "pdf", "pkg", "png",
+    "pps", "ppsx", "ppt", "pptx", "ps", "psd", "rar", "rpm", "rss", "rtf", "svg", "svgz", "swf", "tar", "tgz", "tif",
+    "tiff", "torrent", "ttf", "vcf", "wasm", "wav", "webm", "webmanifest", "webp", "wma", "wmv", "woff", "woff2",
+    "xls", "xlsm", "xlsx", "xml", "xz", "zip", "zst",
+})  # fmt: skip
+
+
+def is_binary(url: str) -> bool:
+    """Whether a normalised address ends like a file that is no page."""
+    _, dot, extension = url.partition("?")[0].rpartition(".")
+    return bool(dot) and extension.lower() in BINARY
+
+
+def spellings_of(text: str) -> tuple[str, ...]:
+    """The normalised addresses a person may mean, the most likely first; none if it is no web address."""
+    written = text.strip()
+    schemes = ("",) if "://" in written else ("https://", "http://")
+    meant = [url for scheme in schemes if (url := normalise(scheme + written))]
+    return tuple(dict.fromkeys([*meant, *(other for url in meant for other in _other_spellings(url))]))
+
+
+def _other_spellings(url: str) -> list[str]:
+    """The same address with the other scheme and with the `www` twin of its host."""
+    _, _, rest = url.partition("://")
+    host = host_of(url)
+    twin = site_of(host) if site_of(host) != host else f"www.{host}"
+    rests = [rest, rest.replace(host, twin, 1)]
+    return [f"{scheme}://{one}" for one in rests for scheme in ("https", "http")]

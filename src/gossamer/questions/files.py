@@ -10,7 +10,7 @@ from gossamer.questions import kept
 from gossamer.questions.known import recipe_of
 from gossamer.questions.limits import Text
 from gossamer.questions.view import View
-from gossamer.retain.retainer import Outlook
+from gossamer.retention.service import Outlook
 from gossamer.store import counters, exports
 
 

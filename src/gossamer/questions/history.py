@@ -11,12 +11,13 @@ from pydantic import Field
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
+from gossamer.history.explain import Explanation, explain
 from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.intake.submit import LAST
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import PageState
-from gossamer.model.url import site_of, site_of_url, url_key
+from gossamer.model.url import site_of, site_of_url, spellings_of, url_key
 from gossamer.questions import kept
 from gossamer.questions.known import policy_of, recipe_of
 from gossamer.questions.limits import Few, Many, Text
@@ -25,7 +26,6 @@ from gossamer.store import events, jobs, sites
 from gossamer.store import history as rows
 from gossamer.store.events import Line
 from gossamer.store.history import PageHistory, SiteHistory
-from gossamer.work.explain import Explanation, explain, spellings_of
 
 _NAMES = frozenset({"user", "submit", "queue", "retention", "runner", "worker"})  # of no machine in particular
 Key = Annotated[str, Field(pattern="^([0-9a-f]{2}){0,32}$")]  # of a page, in hexadecimal digits

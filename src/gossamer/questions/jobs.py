@@ -10,7 +10,7 @@ from gossamer.model.money import NOTHING, Amount
 from gossamer.model.states import JobState, SiteState
 from gossamer.questions.limits import Few, Many, Text
 from gossamer.questions.view import View
-from gossamer.retain import queries as retention_queries
+from gossamer.retention import queries as retention_queries
 from gossamer.store import account_jobs, budgets, counters, jobs, reservations, sites, visits
 from gossamer.store.sites import SiteSummary
 

@@ -8,8 +8,8 @@ from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.states import OVER, JobState
 from gossamer.questions.view import View
-from gossamer.retain import queries as retention_queries
-from gossamer.retain.retainer import NextStep, Outlook, look_ahead
+from gossamer.retention import queries as retention_queries
+from gossamer.retention.service import NextStep, Outlook, look_ahead
 
 
 def date(at: datetime) -> str:

@@ -6,6 +6,8 @@ from datetime import timedelta
 
 from gossamer.db.database import Database
 from gossamer.errors import UserError
+from gossamer.history.manners import DomainManners
+from gossamer.history.politeness import prove_politeness
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Budget
@@ -17,8 +19,6 @@ from gossamer.recipes.base import Asked
 from gossamer.recipes.overview import Overview, PageSummary, ScreenSummary, SummaryAnswer
 from gossamer.store import budgets
 from gossamer.work.audit import AuditReport, audit
-from gossamer.work.manners import DomainManners
-from gossamer.work.politeness import prove_politeness
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from gossamer.questions import kept
 from gossamer.questions.costs import Ended, read_ended
 from gossamer.questions.limits import Text
 from gossamer.questions.view import View
-from gossamer.retain.retainer import Outlook
+from gossamer.retention.service import Outlook
 from gossamer.store import alerts, counters, sites
 from gossamer.store.sites import SiteSummary
 

@@ -17,8 +17,8 @@ from gossamer.model.states import JobState
 from gossamer.model.worker import Worker
 from gossamer.questions.limits import Few, Text
 from gossamer.questions.view import View
-from gossamer.retain.files import FileSweeper
-from gossamer.retain.retainer import Outlook, Retainer, RetentionReport
+from gossamer.retention.files import FileSweeper
+from gossamer.retention.service import Outlook, Retainer, RetentionReport
 from gossamer.store import alerts as alert_rows
 from gossamer.store import dead_letters, jobs, pace, queue, rung_stats
 from gossamer.store import workers as worker_rows

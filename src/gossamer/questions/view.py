@@ -22,7 +22,7 @@ from gossamer.model.account import DEFAULT, ApiKey, Right
 from gossamer.model.job import Job, Progress
 from gossamer.model.money import Cap, Scope
 from gossamer.recipes.base import Recipe
-from gossamer.retain.classes import Terms
+from gossamer.retention.classes import Terms
 from gossamer.settings import Settings
 from gossamer.store.account_jobs import AccountScopedDatabase
 

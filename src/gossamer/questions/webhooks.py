@@ -9,14 +9,14 @@ from pydantic import Field
 
 from gossamer.assembly import key_seals, open_poster
 from gossamer.db.transactions import Tx
-from gossamer.deliver import queries as webhook_queries
-from gossamer.deliver import webhooks
 from gossamer.errors import UserError
 from gossamer.intake.typed_id import WRITTEN_IN, NotAnId, Several, find_id
 from gossamer.model.account import Right
 from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint
 from gossamer.questions.limits import Few, Text
 from gossamer.questions.view import View
+from gossamer.webhooks import queries as webhook_queries
+from gossamer.webhooks import service as webhook_service
 
 Events = Annotated[list[Annotated[str, Field(max_length=40)]], Field(max_length=2 * len(WANTED))]
 Seconds = Annotated[int, Field(ge=0, le=10_000_000)]
@@ -48,14 +48,14 @@ class Sent:
 
 async def hooks(view: View) -> tuple[Endpoint, ...]:
     account, database = view.own(Right.READ)
-    return tuple(await webhooks.everything(database, account))
+    return tuple(await webhook_service.everything(database, account))
 
 
 async def hook_log(view: View, text: Text | None, state: DeliveryState | None, limit: Few) -> tuple[Delivery, ...]:
     """What was sent to one webhook, or to all."""
     account, database = view.own(Right.READ)
     chosen = (await _hook(view, text)).id if text else None
-    return tuple(await webhooks.log(database, account, chosen, state=state, limit=limit))
+    return tuple(await webhook_service.log(database, account, chosen, state=state, limit=limit))
 
 
 async def message(view: View, text: Text) -> Delivery:
@@ -73,7 +73,7 @@ async def message(view: View, text: Text) -> Delivery:
             hint = "Give more characters."
             raise UserError("webhook.ambiguous", f"{text!r} fits more than one message: {some}.", hint=hint)
         case UUID() as identifier:
-            return await webhooks.delivery(database, account, identifier)
+            return await webhook_service.delivery(database, account, identifier)
     hint = "See 'gossamer webhook deliveries' for those of the last 30 days."
     raise UserError("webhook.no_delivery", f"There is no message {text!r} here.", hint=hint)
 
@@ -93,7 +93,7 @@ async def _hook(view: View, text: str) -> Endpoint:
             hint = "Give more characters."
             raise UserError("webhook.ambiguous", f"{text!r} fits more than one webhook: {some}.", hint=hint)
         case UUID() as identifier:
-            return await webhooks.get(database, account, identifier)
+            return await webhook_service.get(database, account, identifier)
     hint = "See 'gossamer webhook list' for the ones there are."
     raise UserError("webhook.not_found", f"There is no webhook {text!r} here.", hint=hint)
 
@@ -103,9 +103,9 @@ async def _hook(view: View, text: str) -> Endpoint:
 
 async def add_hook(view: View, url: Text, events: Events) -> MadeHook:
     account, database = view.own(Right.SUBMIT)
-    wanted = webhooks.read_events(events)
+    wanted = webhook_service.read_events(events)
     async with open_poster(view.settings, view.clock) as addresses:
-        made = await webhooks.add(database, addresses, key_seals(view.settings), account, url, wanted)
+        made = await webhook_service.add(database, addresses, key_seals(view.settings), account, url, wanted)
     return MadeHook(made.endpoint, made.secret)
 
 
@@ -113,36 +113,36 @@ async def rotate_hook(view: View, text: Text, overlap_seconds: Seconds) -> MadeH
     account, database = view.own(Right.ADMIN)
     endpoint = await _hook(view, text)
     seals, overlap = key_seals(view.settings), timedelta(seconds=overlap_seconds)
-    return MadeHook(endpoint, await webhooks.rotate(database, seals, account, endpoint.id, overlap))
+    return MadeHook(endpoint, await webhook_service.rotate(database, seals, account, endpoint.id, overlap))
 
 
 async def switch_hook(view: View, text: Text, on: bool) -> Endpoint:
     account, database = view.own(Right.SUBMIT)
     endpoint = await _hook(view, text)
-    return await (webhooks.enable if on else webhooks.disable)(database, account, endpoint.id)
+    return await (webhook_service.enable if on else webhook_service.disable)(database, account, endpoint.id)
 
 
 async def remove_hook(view: View, text: Text) -> Endpoint:
     account, database = view.own(Right.SUBMIT)
     endpoint = await _hook(view, text)
-    await webhooks.remove(database, account, endpoint.id)
+    await webhook_service.remove(database, account, endpoint.id)
     return endpoint
 
 
 async def test_hook(view: View, text: Text) -> Delivery:
     """The message waits like any other for whoever sends."""
     account, database = view.own(Right.SUBMIT)
-    return await webhooks.send_test(database, account, (await _hook(view, text)).id)
+    return await webhook_service.send_test(database, account, (await _hook(view, text)).id)
 
 
 async def replay_message(view: View, text: Text) -> Delivery:
     account, database = view.own(Right.SUBMIT)
-    return await webhooks.replay(database, account, (await message(view, text)).id)
+    return await webhook_service.replay(database, account, (await message(view, text)).id)
 
 
 async def replay_given_up(view: View, text: Text) -> Again:
     account, database = view.own(Right.SUBMIT)
-    again = await webhooks.replay_failed(database, account, (await _hook(view, text)).id)
+    again = await webhook_service.replay_failed(database, account, (await _hook(view, text)).id)
     return Again(again, await view.runner() is not None)
 
 

@@ -6,8 +6,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Row, insert, select
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    insert,
+    select,
+)
 
+from gossamer.db import tables as t
 from gossamer.db.bulk import BulkStatement
 from gossamer.db.tables import events, sites
 from gossamer.db.transactions import Tx
@@ -133,3 +139,9 @@ def last_event(tx: Tx, job_id: UUID) -> UUID | None:
     query = select(events.c.id).where(events.c.job_id == job_id).order_by(events.c.id.desc()).limit(1)
     found: UUID | None = tx.run(query).scalar()
     return found
+
+
+def forgot_at(tx: Tx, job_id: UUID) -> list[datetime]:
+    """When something of a job was forgotten, each time."""
+    query = select(t.events.c.at).where(t.events.c.job_id == job_id, t.events.c.kind == "job.forgot")
+    return list(tx.run(query.order_by(t.events.c.id)).scalars())

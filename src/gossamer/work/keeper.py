@@ -14,10 +14,10 @@ from gossamer.clock import Clock
 from gossamer.db import health
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.deliver.alerts import Post
 from gossamer.issuing.issuer import LEASE, PLACE, Issuer, LostPlace
 from gossamer.logging import get_logger
 from gossamer.recipes.base import Recipe
+from gossamer.runtime.alerts import Post
 from gossamer.store import robots, slots, workers
 from gossamer.work.anomalies import AnomalyGuard
 from gossamer.work.closing import Closer

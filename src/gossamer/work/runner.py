@@ -12,14 +12,14 @@ from gossamer.clock import SteadyClock
 from gossamer.db import schema
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.db.transactions import Tx
-from gossamer.deliver import queries as webhook_queries
-from gossamer.deliver.alerts import Channel, Post
 from gossamer.errors import GossamerError, StorageAway
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.states import JobState
+from gossamer.runtime.alerts import Channel, Post
 from gossamer.store import alerts, conclusions, counters, events, jobs, reclaim, robots, workers
 from gossamer.store.slots import StoredSlots
+from gossamer.webhooks import queries as webhook_queries
 from gossamer.work import surrender
 from gossamer.work.anomalies import AnomalyGuard
 from gossamer.work.concluding import Concluder

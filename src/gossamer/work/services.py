@@ -18,15 +18,15 @@ from gossamer.clock import Clock
 from gossamer.db import health
 from gossamer.db.database import Database, PostgresDatabase
 from gossamer.db.transactions import Tx
-from gossamer.deliver.alerts import Post
-from gossamer.deliver.sender import Sender
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.desk import DeskKind
 from gossamer.model.sentences import ALERTS
-from gossamer.retain.files import FileSweeper
-from gossamer.retain.retainer import Retainer
+from gossamer.retention.files import FileSweeper
+from gossamer.retention.service import Retainer
+from gossamer.runtime.alerts import Post
 from gossamer.store import alerts, workers
+from gossamer.webhooks.sender import Sender
 from gossamer.work.anomalies import AnomalyGuard
 from gossamer.work.closing import Closer
 from gossamer.work.concluding import Concluder

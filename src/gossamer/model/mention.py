@@ -1,4 +1,4 @@
-"""What a person wants forgotten, one page or a whole domain, and whether a text names it."""
+"""A page or a domain that is to be erased, and the texts that name it."""
 
 import re
 from collections.abc import Sequence

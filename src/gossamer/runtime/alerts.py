@@ -1,4 +1,4 @@
-"""Alerts on their way to people: each is told once, through every channel there is."""
+"""Tell alerts: each once, through every channel there is."""
 
 from collections.abc import Sequence
 from typing import Protocol

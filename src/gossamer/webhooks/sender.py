@@ -1,32 +1,141 @@
-"""Messages on their way to endpoints: each at least once, under one id, by one sender at a time.
+"""Send webhook messages to their endpoints: each at least once, under one id, by one sender at a time.
+
+So nothing of a page and no link that opens it lies in the log of messages, and what was deleted meanwhile is not sent.
 
 What is to be sent are rows, written with what they tell. Whoever sends holds the endpoint's lease, takes its messages
 one after the other, and writes down what came of each before the next. A sender that dies leaves its rows waiting.
 """
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import Protocol
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
+import orjson
+
+from gossamer.blobs.export_store import Shelf
+from gossamer.blobs.seam import BlobsAway, NoSuchBlob
 from gossamer.clock import Clock
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.deliver import queries
-from gossamer.deliver.key_seals import KeySeals
-from gossamer.deliver.signing import headers_for
-from gossamer.deliver.verdict import Verdict, judge
 from gossamer.errors import StorageAway
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
+from gossamer.model.export import Export
 from gossamer.model.ids import short
 from gossamer.model.sentences import ALERTS
-from gossamer.model.webhook import Attempt, Delivery, DeliveryState, Endpoint, Heard, KeptKey
-from gossamer.store import alerts, outbox
+from gossamer.model.webhook import (
+    Attempt,
+    Delivery,
+    DeliveryState,
+    Endpoint,
+    EventType,
+    Heard,
+    KeptKey,
+    next_try,
+    rest_after,
+)
+from gossamer.store import alerts, exports, outbox
+from gossamer.webhooks import queries
+from gossamer.webhooks.signing import KeySeals, headers_for
+
+# What overload looks like; how long to stay away may be said too.
+_MAY_ASK_FOR_TIME = frozenset({429, 502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    state: DeliveryState
+    error: str = ""
+    due_at: datetime | None = None  # of the next try
+    rest: timedelta = timedelta()  # in which nothing else is sent there either
+    switch_off: str = ""  # why the endpoint is
+
+
+def judge(
+    heard: Heard,
+    endpoint: Endpoint,
+    delivery: Delivery,
+    now: datetime,
+    patience: timedelta,
+    jitter: Callable[[], float] = random.random,
+) -> Verdict:
+    """`patience` is how long an endpoint may take nothing before it is switched off."""
+    status = heard.status
+    if status is not None and 200 <= status < 300:
+        return Verdict(DeliveryState.DELIVERED)
+    error = heard.error or _said(status)
+    if status == HTTPStatus.GONE:
+        return Verdict(DeliveryState.FAILED, error, switch_off="it answered 410, which says that it is gone for good")
+    rest = rest_after(endpoint.failures + 1, heard.asked if status in _MAY_ASK_FOR_TIME else None)
+    due_at = next_try(delivery.tries + 1, delivery.queued_at, now, jitter())
+    if due_at is not None:
+        return Verdict(DeliveryState.PENDING, error, max(due_at, now + rest), rest)
+    since = endpoint.failing_since or now
+    given_up = (
+        f"nothing has arrived there since {since:%Y-%m-%d %H:%M} UTC ({error})" if since <= now - patience else ""
+    )
+    return Verdict(DeliveryState.FAILED, error, rest=rest, switch_off=given_up)
+
+
+def _said(status: int | None) -> str:
+    if status is None:
+        return "no answer"
+    if 300 <= status < 400:
+        return f"HTTP {status}: redirects are not followed"
+    return f"HTTP {status}"
+
+
+LARGEST = 64 * 1024  # bytes of a result that goes with its message
+
+log = get_logger(__name__)
+
+
+class Enclosures:
+    """`address` is that of the server for people outside, as far as this process knows it."""
+
+    def __init__(self, database: Database, shelf: Shelf, clock: Clock, address: str) -> None:
+        self._database = database
+        self._shelf = shelf
+        self._clock = clock
+        self._address = address
+
+    async def body(self, message: Delivery) -> str:
+        if message.type is not EventType.RESULT_READY:
+            return message.body
+        told = orjson.loads(message.body)
+        if "data" not in told:
+            return message.body  # what it said was forgotten
+        export = await self._database.read(exports.get, UUID(told["data"]["export_id"]))
+        told["data"] |= {"result": None, "url": None, **(await self._about(export) if export else {})}
+        return orjson.dumps(told).decode()
+
+    async def _about(self, export: Export) -> dict[str, Any]:
+        link = await self._shelf.signed(export, self._clock.now())
+        if link is None:
+            return {}  # deleted, or on the disk of another machine
+        url = f"{self._address}{link}" if link.startswith("/") else link
+        return {"url": url, "result": await self._small(export)}
+
+    async def _small(self, export: Export) -> Any:
+        """The result itself, if it is that of one page and not large."""
+        if export.rows_done != 1 or not export.blob_key or (export.size or 0) > LARGEST:
+            return None
+        blobs = self._shelf.local if self._shelf.path(export) else self._shelf.remote
+        if blobs is None:
+            return None
+        try:
+            return orjson.loads(b"".join([chunk async for chunk in blobs.open(export.blob_key)]))
+        except (NoSuchBlob, BlobsAway) as error:
+            log.warning("storage.away", export=export.id.hex, why=str(error))  # there is its address still
+            return None
+
 
 KEPT = timedelta(days=30)
 """How long the log of what was sent goes back."""
@@ -41,8 +150,6 @@ _KEYS = 200  # that are looked at together
 _IN_A_ROW = 20  # messages to one of them before others have their turn
 _LEASE = timedelta(seconds=20)  # twice what one message may take
 _LEAVE = 5.0  # seconds: somebody may wait for us to end
-
-log = get_logger(__name__)
 
 Turn = Callable[[], AbstractAsyncContextManager[None]]
 

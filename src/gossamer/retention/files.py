@@ -1,4 +1,4 @@
-"""Exported files have an end: after a week they go, and those that wait on the disk get into object storage."""
+"""Exported files: deleted after a week, and moved to object storage if they wait on the disk."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Beside the path: results that have been kept long enough are hidden, and after a grace time deleted."""
+"""Hide results that were kept long enough, and delete them: after a grace time, or at once on request."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,11 +11,15 @@ from uuid import UUID
 from gossamer.db import partitions
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
+from gossamer.errors import UserError
 from gossamer.logging import get_logger
+from gossamer.model.ids import short
+from gossamer.model.job import Job
 from gossamer.model.states import JobState
-from gossamer.retain import queries
-from gossamer.retain.classes import Terms
-from gossamer.retain.queries import KeptJob
+from gossamer.retention import queries
+from gossamer.retention.classes import Terms
+from gossamer.retention.queries import KeptJob
+from gossamer.store import events, jobs
 
 AT_ONCE = 1_000  # rows of one transaction, so that a crawl never waits for long
 PER_PASS = 20_000
@@ -165,3 +169,35 @@ def _archive(tx: Tx, job_id: UUID, now: datetime, terms: Terms) -> bool:
     if job is None or look_ahead(job, terms, now).step is not NextStep.DELETE:
         return False
     return queries.archive(tx, job_id, now, "Its results were kept long enough and are deleted.", "retention")
+
+
+def refuse_at_work(job: Job, what: str) -> None:
+    """Somebody may be writing its rows this very moment."""
+    if job.state in (JobState.RUNNING, JobState.PAUSING):
+        identifier = short(job.id)
+        raise UserError(
+            "job.state",
+            f"Job {identifier} is {job.state}: {what}.",
+            hint=f"First stop it: 'gossamer job pause {identifier}' or 'gossamer job cancel {identifier}'.",
+        )
+
+
+async def delete_job(database: Database, job: Job) -> int:
+    """Delete everything a job has found; how many rows. What it was asked, and how it ended, is kept."""
+    refuse_at_work(job, "it cannot be deleted")
+    if job.state is not JobState.ARCHIVED and not await database.write(_begin, job):
+        # It was resumed in this very moment.
+        now = await database.read(jobs.get, job.id)
+        refuse_at_work(now or job, "it cannot be deleted")
+    rows, is_over = 0, False
+    while not is_over:
+        gone, is_over = await delete_rows(database, job.id, AT_ONCE)
+        rows += gone
+    return rows
+
+
+def _begin(tx: Tx, job: Job) -> bool:
+    if not queries.archive(tx, job.id, tx.now, "Its results were deleted by hand.", "user"):
+        return False
+    events.add(tx, job.id, "job.deleted", who="user")
+    return True

@@ -1,4 +1,4 @@
-"""The door to webhooks for whoever speaks with people: the command line, the API. Every call names its account.
+"""Endpoints of webhooks and their messages, for the command line and the API. Every call names its account.
 
 Endpoints are added, changed, switched on and off and removed; their secret is shown when it is made and never again.
 What was sent is a log, and anything in it can be sent once more, under the same id.
@@ -13,14 +13,13 @@ from uuid import UUID
 
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.deliver import queries
-from gossamer.deliver.key_seals import KeySeals
-from gossamer.deliver.signing import new_key
 from gossamer.errors import UserError
 from gossamer.model.ids import short
 from gossamer.model.trouble import Reason
 from gossamer.model.webhook import WANTED, Delivery, DeliveryState, Endpoint, EndpointState, EventType, SigningKey
 from gossamer.store import outbox
+from gossamer.webhooks import queries
+from gossamer.webhooks.signing import KeySeals, new_key
 
 OVERLAP = timedelta(hours=24)
 """How long a secret that was replaced still signs, if nothing else is said."""

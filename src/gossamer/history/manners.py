@@ -1,4 +1,4 @@
-"""How one domain was treated: the moments of its requests, and what follows from them."""
+"""The treatment of one domain: the moments of its requests, and the gaps between them."""
 
 from array import array
 from bisect import bisect_right

@@ -1,6 +1,11 @@
-"""The secrets of webhooks on their way into the database, where nobody can read them, and back to whoever signs."""
+"""Signing keys of webhooks: made, sealed for the database, and used by the Standard Webhooks specification."""
 
-from collections.abc import Iterable
+import secrets
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from hashlib import sha256
+from hmac import digest
 from uuid import UUID
 
 from gossamer.accounts.sealing import BrokenSeal, Sealer, webhook_purpose
@@ -47,3 +52,22 @@ def _open(sealer: Sealer, kept: KeptKey) -> SigningKey | None:
         return SigningKey(bytes.fromhex(sealer.open(kept.kept, webhook_purpose(kept.endpoint_id))), kept.until)
     except BrokenSeal:
         return None
+
+
+KEY_BYTES = 32  # the specification asks for 24 to 64
+
+
+def new_key() -> bytes:
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def headers_for(message_id: str, at: datetime, body: bytes, keys: Sequence[SigningKey]) -> dict[str, str]:
+    """The three headers of one try, with a signature for each key: any of them is enough for the receiver."""
+    timestamp = str(int(at.timestamp()))
+    signed = b".".join((message_id.encode(), timestamp.encode(), body))
+    signatures = (b64encode(digest(one.key, signed, sha256)).decode() for one in keys)
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": " ".join(f"v1,{signature}" for signature in signatures),
+    }

@@ -1,4 +1,4 @@
-"""Beside the path: everything a home's rows say of one page or one domain is taken out, and the rest still adds up.
+"""Erase a page or a domain from all rows of a home, so that the rest still adds up.
 
 Counters and keys stay: a page that was read still counts as read, and a resumed job does not ask for it again. Its
 address becomes a mark, its records go, and whatever waited for it is skipped.
@@ -6,26 +6,96 @@ address becomes a mark, its records go, and whatever waited for it is skipped.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 from uuid import UUID
+
+import orjson
 
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
+from gossamer.errors import UserError
+from gossamer.frontier.notes import links_without, notes_without
+from gossamer.intake.domain import Refusal, clean, read_domain
 from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.job import Job
+from gossamer.model.mention import Mention, mark, of_domain, of_page
+from gossamer.model.page import PageRequest
 from gossamer.model.record import RecordKind
 from gossamer.model.states import OVER, JobState, PageState
-from gossamer.model.url import site_of_url
-from gossamer.retain import queries as retention_queries
-from gossamer.retain.delete import refuse_at_work
-from gossamer.retain.mention import Mention
-from gossamer.retain.queries import NamingPage, NamingRecord
+from gossamer.model.trouble import Reason
+from gossamer.model.url import origin_of, site_of, site_of_url, spellings_of
+from gossamer.retention import queries as retention_queries
+from gossamer.retention.queries import NamingPage, NamingRecord, NamingSite
+from gossamer.retention.service import refuse_at_work
 from gossamer.store import counters, events, exports, jobs, rung_stats, sites, visits
 from gossamer.store.counters import Change
 from gossamer.store.sites import SiteChange
 from gossamer.store.visits import VisitChange
-from gossamer.work.without import page_without, record_without, site_changes
+
+_NOT_AGAIN = (PageState.PENDING, PageState.FAILED)
+
+
+def site_changes(one: NamingSite, mention: Mention) -> dict[str, Any]:
+    """A domain's own sites are walked no further. What a person listed stays, since it is theirs; a site that was only
+    met loses its name."""
+    changes: dict[str, Any] = {}
+    if mention.is_in(one.detail):
+        changes["detail"] = ""
+    if not one.listed and mention.is_in(one.given):
+        changes["given"] = "redirect"
+    if mention.covers(one.host):
+        changes |= {"whole": False, "robots": {}, "errands": [], "notes": b"", "detail": ""}
+        if not one.listed:
+            host = f"forgotten-{one.id.hex[-8:]}.invalid"
+            changes |= {"host": host, "domain": host, "given": "redirect", "entries": [f"http://{host}/"]}
+    elif one.host == mention.host:
+        changes["notes"] = notes_without(one.notes, mention.is_in) or one.notes
+        changes["errands"] = [errand for errand in one.errands if not mention.is_in(errand[1])]
+    return {name: value for name, value in changes.items() if getattr(one, name, None) != value}
+
+
+def page_without(page: NamingPage, mention: Mention, *, forgotten: bool = False) -> NamingPage:
+    """A page; `forgotten`: the very one that is meant."""
+    renamed = site_of_url(page.url) != page.host
+    origin = f"http://{page.host}" if renamed else origin_of(page.url)
+    if forgotten:
+        page = replace(page, url=mark(origin, page.key))
+        if page.state in _NOT_AGAIN:
+            page = replace(page, state=PageState.SKIPPED, reason="", detail="")
+    if page.detail and mention.is_in(page.detail):
+        # Where it says which page it is the same as, there must be an address.
+        page = replace(page, detail=mark(origin, page.key) if page.reason == Reason.SAME_AS.name else "")
+    if mention.is_in(page.found_on):
+        page = replace(page, found_on="")
+    if page.request is not None:
+        page = _unasked(page, mention, forgotten=forgotten)
+    if page.links:
+        links = b"" if renamed or mention.covers(page.host) else links_without(page.links, mention.is_in, f"{origin}/")
+        page = replace(page, links=page.links if links is None else links)
+    return page
+
+
+def _unasked(page: NamingPage, mention: Mention, *, forgotten: bool) -> NamingPage:
+    """A page that a recipe has asked for, without the facts it carries and what is sent for it where they name it."""
+    carried = orjson.dumps(page.carry).decode() if page.carry else ""
+    if carried and (forgotten or mention.is_in(carried)):
+        page = replace(page, carry=None)
+    asked = PageRequest.unpack(page.request or b"")
+    sent = " ".join((asked.identity, asked.body.decode("utf-8", "replace"), *(value for _, value in asked.headers)))
+    if forgotten or mention.is_in(sent):
+        page = replace(page, request=asked._replace(identity="", body=b"", headers=()).pack())
+    return page
+
+
+def record_without(record: NamingRecord, mention: Mention, kinds: Sequence[RecordKind]) -> NamingRecord | None:
+    """A record of another page without what names it; None if nothing does. What makes it this record stays, where
+    that is known."""
+    fixed = next((kind.key for kind in kinds if kind.name == record.kind), ())
+    named = {name for name, value in record.data.items() if isinstance(value, str) and mention.is_in(value)}
+    emptied = dict.fromkeys(named.difference(fixed), "")
+    return replace(record, data={**record.data, **emptied}) if emptied else None
+
 
 _T = TypeVar("_T")
 
@@ -204,3 +274,21 @@ def _drop_robots(tx: Tx, mention: Mention) -> int:
 
 MAY_HAVE_FOUND = tuple(state for state in JobState if state is not JobState.PENDING)
 """States of a job that may have something to forget."""
+
+
+def page_named(url: str) -> Mention:
+    urls = spellings_of(url)
+    host = read_domain(clean(url))
+    if isinstance(host, Refusal) or not urls:
+        why = f": it {host.why}" if isinstance(host, Refusal) else ""
+        raise UserError(
+            "forget.url", f"{url!r} is no web address{why}.", hint="Give one like https://shop.example/about."
+        )
+    return of_page(urls)
+
+
+def domain_named(text: str) -> Mention:
+    domain = read_domain(clean(text))
+    if isinstance(domain, Refusal):
+        raise UserError("forget.domain", f"{text!r} is no domain: it {domain.why}.", hint="Give one like shop.example.")
+    return of_domain(site_of(domain.host))

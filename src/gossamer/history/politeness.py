@@ -1,4 +1,4 @@
-"""Beside the path: the proof, from rows alone, that a job was polite.
+"""Prove from rows alone that a job was polite.
 
 Nothing the program believed while it ran is taken over: gaps are worked out of the moments at which requests went out,
 and every page's own address is held against its robots.txt once more. All is read in short steps, and only
@@ -12,11 +12,11 @@ from uuid import UUID
 
 from gossamer.db.database import Database
 from gossamer.frontier.robots import Rules, read_rules
+from gossamer.history.manners import DomainManners, Track
 from gossamer.model.page import Errand
 from gossamer.model.url import origin_of, path_of
 from gossamer.store import history
 from gossamer.store.history import PageRequests, SiteManners
-from gossamer.work.manners import DomainManners, Track
 
 _SITES_PER_READ = 200
 _PAGES_PER_READ = 5_000

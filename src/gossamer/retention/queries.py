@@ -420,12 +420,6 @@ def _job_of(table: Table) -> ColumnElement[UUID]:
     return table.c.id if table is t.jobs else table.c.job_id
 
 
-def forgot_at(tx: Tx, job_id: UUID) -> list[datetime]:
-    """When something of a job was forgotten, each time."""
-    query = select(t.events.c.at).where(t.events.c.job_id == job_id, t.events.c.kind == "job.forgot")
-    return list(tx.run(query.order_by(t.events.c.id)).scalars())
-
-
 def drop_robots(tx: Tx, origins: Sequence[str]) -> int:
     """Answers kept for other jobs; how many there were."""
     return tx.run(delete(t.robots).where(t.robots.c.origin.in_(origins))).rowcount

@@ -1,1 +1,0 @@
-"""Telling people outside: alerts through channels."""

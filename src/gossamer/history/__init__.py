@@ -1,0 +1,1 @@
+"""The past of a job, told from its rows."""

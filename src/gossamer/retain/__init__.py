@@ -1,1 +1,0 @@
-"""How long things are kept, and their going."""

@@ -1,0 +1,1 @@
+"""The processes that run the loops: runner, workers, cluster, issuing, exports, alerts."""

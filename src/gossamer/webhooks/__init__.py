@@ -1,0 +1,1 @@
+"""Webhooks: endpoints of accounts, and the messages that are sent to them."""
