@@ -29,7 +29,11 @@ from gossamer.recipes.base import Recipe
 from gossamer.settings import Settings
 from gossamer.store import conclusions, counters, exports, jobs
 from gossamer.work.audit import audit
+from tests.api.conftest import server
 from tests.conftest import AnyDatabase
+from tests.servers import RedisServer
+from tests.stories.cluster import instance
+from tests.stories.program import Terminal
 from tests.toy_recipe import TOY
 from tests.toy_recipe.world import ToyWorld, serve
 
@@ -49,7 +53,11 @@ class Place:
 
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
-        own = {
+        return {**kept, **self.own()}
+
+    def own(self) -> dict[str, str]:
+        """The settings of its programs."""
+        return {
             "GOSSAMER_HOME": str(self.home),
             "GOSSAMER_DATABASE_URL": self.url,
             "GOSSAMER_PLUGINS": "tests.toy_recipe:TOY",
@@ -58,8 +66,8 @@ class Place:
             "GOSSAMER_SECRETS": "source=s3cret-of-the-source",
             "GOSSAMER_LEASE": "6s",
             "PYTHONPATH": str(ROOT),
+            **self.settings,
         }
-        return {**kept, **own, **self.settings}
 
     @contextmanager
     def runner(self, processes: int = 2) -> Iterator[psutil.Process]:
@@ -330,3 +338,53 @@ def test_it_stops_between_two_steps_and_goes_on_there(place: Place, how: str) ->
         place.completed(job_id)
     assert len(place.shops(job_id)) == 40
     place.assert_clean(job_id)
+
+
+@pytest.mark.story
+def test_a_server_takes_such_a_job_and_works_it(place: Place) -> None:
+    fill(place.world, 30)
+    params = {"source": "http://source.test/find", "areas": ["north", "south"], "credential": "source"}
+    with server(place.home, settings=place.own()) as one, one.client() as client:
+        asked = client.post("/v1/jobs", json={"recipe": "toy", "name": "By the server", "params": params})
+        assert asked.status_code == 201, asked.text
+        job_id = UUID(asked.json()["id"])
+        doing = set()
+        while (status := client.get(f"/v1/jobs/{job_id}").json())["state"] == "running":
+            doing.add(status["reason"])
+            time.sleep(0.05)
+        assert status["state"] == "completed", status
+        assert "" in doing
+        (made,) = client.get(f"/v1/jobs/{job_id}/exports").json()["items"]
+        content = client.get(made["url"])
+        assert len(content.content) == made["size_bytes"]
+        assert content.text.count("\n") == 30 + 1
+    assert len(place.shops(job_id)) == 30
+    place.assert_clean(job_id)
+
+
+@pytest.mark.story
+def test_workers_of_a_cluster_work_such_a_job(
+    tmp_path: Path, new_postgres: Callable[[], str], redis_server: RedisServer
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    with serve(ToyWorld(secret="s3cret-of-the-source")) as world:
+        settings = {"GOSSAMER_REDIS_URL": redis_server.url, "GOSSAMER_REDIS_PREFIX": "toy-recipe"}
+        place = Place(home, world, new_postgres(), settings)
+        fill(world, 60)
+        terminal, log = Terminal(home, settings=place.own()), tmp_path / "instance.log"
+        with instance(terminal, log, "--lanes", "http:8,desk:2", "--processes", "2") as running:
+            calm = place.submit("north", "south", compare_with="none")
+            place.completed(calm)
+            rough = place.submit("north", "south", compare_with="none", batch=5, pause=0.3)
+            cursor = further(place, rough, "")
+            for child in conclusions_of(psutil.Process(running.pid)):
+                child.kill()
+            further(place, rough, cursor)
+            place.completed(rough)
+        assert len(place.shops(calm)) == 60
+        assert place.shops(rough) == place.shops(calm)
+        for job_id in (calm, rough):
+            place.assert_clean(job_id)
+            (made,) = place.files(job_id)
+            assert made.is_there
