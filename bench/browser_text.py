@@ -34,7 +34,7 @@ from bench.corpus import EMPTY_WITHOUT_SCRIPTS, PACKAGES, install
 from bench.figure import BenchFailed, Figure
 from bench.running import ROOT
 from gossamer.judge import find_flaw
-from gossamer.model.fetching import Response
+from gossamer.model.document import Response
 from gossamer.model.trouble import Trouble
 from gossamer.parse import parse_document
 from gossamer.parse.text import tidy

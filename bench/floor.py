@@ -26,7 +26,7 @@ from wreq.runtime import Runtime
 
 from gossamer.analyze.keywords import KeywordMatcher
 from gossamer.fetch.http import pick
-from gossamer.model.fetching import Response
+from gossamer.model.document import Response
 from gossamer.model.trouble import Trouble
 from gossamer.parse import parse_document
 

@@ -28,8 +28,7 @@ from bench.figure import BenchSkipped, Figure
 from bench.peer import Peer
 from bench.running import ROOT
 from gossamer.analyze.markdown import markdown_of
-from gossamer.model.document import Document
-from gossamer.model.fetching import Response
+from gossamer.model.document import Document, Response
 from gossamer.parse import parse_document
 from gossamer.parse.decode import decode
 

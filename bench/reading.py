@@ -72,7 +72,7 @@ def _turn(listed: Path, source: Path) -> float:
 
 def main() -> None:
     import gossamer
-    from gossamer.model.fetching import Response
+    from gossamer.model.document import Response
     from gossamer.parse import parse_document
 
     url, now = "https://docs.example/page.html", datetime.now(UTC)

@@ -11,8 +11,7 @@ from bench.figure import Figure
 from bench.plain_web import plain_web
 from bench.server import hosts, serving
 from gossamer.analyze.rules import extract, read_rules
-from gossamer.model.document import Document
-from gossamer.model.fetching import Response
+from gossamer.model.document import Document, Response
 from gossamer.parse import parse_document
 from gossamer.work.extraction import Extraction, RuleSet
 

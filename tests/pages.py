@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime
 
-from gossamer.model.document import Document
-from gossamer.model.fetching import Response
+from gossamer.model.document import Document, Response
 from gossamer.parse import parse_document
 
 AT = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)

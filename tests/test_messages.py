@@ -4,7 +4,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from gossamer.model import sentences
+from gossamer.model import messages
 from gossamer.model.alert import AlertKind
 from tests.test_docs import CODE, REFERENCE, SOURCE, read, trees
 
@@ -93,12 +93,12 @@ def test_every_pause_and_failure_of_a_job_is_in_the_reference() -> None:
     paused = rows_below("### Why it was paused")
     # Its sentence has its figures in it and is put together where they are.
     assert paused.pop("address").partition("(")[0] in read(SOURCE / "work" / "brake.py")
-    assert paused == dict(sentences.PAUSES)
-    assert rows_below("### Why it failed") == dict(sentences.FAILURES)
+    assert paused == dict(messages.PAUSES)
+    assert rows_below("### Why it failed") == dict(messages.FAILURES)
 
 
 def test_every_alert_is_in_the_reference() -> None:
     alerts = rows_below("### Other alerts")
-    assert alerts == {name: text for name, text in sentences.ALERTS.items() if name not in sentences.PAUSES}
+    assert alerts == {name: text for name, text in messages.ALERTS.items() if name not in messages.PAUSES}
     told = {*rows_below("### Why it was paused"), *alerts}
     assert told == {str(kind) for kind in AlertKind}, "an AlertKind without its sentence in docs/reference/messages.md"

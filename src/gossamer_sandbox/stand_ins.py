@@ -16,7 +16,7 @@ from gossamer.clock import Clock, SystemClock
 from gossamer.fetch import Accept, Before, Fetcher, FetchError, Sink
 from gossamer.fetch.guard import ConnectRule
 from gossamer.fetch.http import HttpRung
-from gossamer.model.fetching import Request, Response
+from gossamer.model.document import Request, Response
 from gossamer.model.rungs import RUNGS
 from gossamer.model.trouble import Trouble
 from gossamer.work.kit import OpenRung

@@ -27,11 +27,11 @@ from gossamer.errors import UserError
 from gossamer.export.asking import order_of, request_of
 from gossamer.intake import control
 from gossamer.model.alert import AlertKind
-from gossamer.model.experience import Experience
 from gossamer.model.ids import short
 from gossamer.model.job import Job
 from gossamer.model.money import Amount, Cap, Reservation, Scope
 from gossamer.model.page import Attempt, Page, Visit
+from gossamer.model.rungs import Experience
 from gossamer.model.states import JobState, PageState, SiteState
 from gossamer.questions.files import Exportable
 from gossamer.questions.status import ended

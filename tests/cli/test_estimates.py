@@ -17,8 +17,8 @@ from gossamer.cli import estimates
 from gossamer.cli.here import LocalHome
 from gossamer.cli.job_show import show_status
 from gossamer.intake.estimate import Forecast
-from gossamer.model.estimate import Comparable, Estimate, Probed, Record
 from gossamer.model.ids import short
+from gossamer.model.job import Comparable, Estimate, Probed, TrackRecord
 from gossamer.model.ladders import Mode
 from gossamer.model.money import Cap
 from gossamer.questions.submitting import house_rules
@@ -29,8 +29,8 @@ from tests.stories.program import Terminal
 
 LIKE = Comparable("prospect", ("direct", "scrapingbee-standard", "scrapingbee-js"), 500, 50)
 SAID = Estimate(LIKE, 5_000, 4_000, 2_000, 8_000, 20_000_000, 80_000_000, 340, 12)
-FOUND = Forecast(SAID, (2_500, 7_500), Record(10, 12))
-ALONE = Forecast(replace(SAID, low=190, known=0, similar=0, low_micros=1_900_000), None, Record(0, 0))
+FOUND = Forecast(SAID, (2_500, 7_500), TrackRecord(10, 12))
+ALONE = Forecast(replace(SAID, low=190, known=0, similar=0, low_micros=1_900_000), None, TrackRecord(0, 0))
 
 
 def test_the_estimate_says_what_it_is_based_on_and_how_good_others_were() -> None:
@@ -48,7 +48,7 @@ def test_without_history_it_says_so_and_what_helps() -> None:
         "No similar job has ended here yet, so the range is wide; --probe 20 looks at homepages first, for free",
         "It pauses before it spends more than 5,000 credits (--max-credits) or $90.00 (--max-usd)",
     ]
-    looked = replace(ALONE, estimate=replace(ALONE.estimate, probed=Probed(20, 4, 1)), record=Record(0, 1))
+    looked = replace(ALONE, estimate=replace(ALONE.estimate, probed=Probed(20, 4, 1)), record=TrackRecord(0, 1))
     own = list(estimates.forecast_lines(looked, Mode.OWN, Cap()))
     assert own[0].endswith("based on the ladder direct,scrapingbee-standard,scrapingbee-js and 20 homepages")
     assert own[1:] == ["No similar job has ended here yet, so the range is wide", "The last estimate was wrong"]

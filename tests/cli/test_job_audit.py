@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.cli.job_audit import audit_json, audit_lines
 from gossamer.cli.report import checkpoint_line
-from gossamer.model.checkpoint import Checkpoint, CheckpointCause
+from gossamer.model.job import Checkpoint, CheckpointCause
 from gossamer.model.states import JobState
 from gossamer.work.audit import AuditReport, Check
 from tests.stories.program import Terminal

@@ -11,7 +11,7 @@ import pytest
 
 from gossamer.fetch import FetchError
 from gossamer.fetch.http import HttpSession
-from gossamer.model.fetching import Response
+from gossamer.model.document import Response
 from gossamer.model.trouble import Reason, Trouble
 from tests.fetch.conftest import MakeSession
 from tests.fetch.loopback import Site, answer, open_files, peak_memory, until

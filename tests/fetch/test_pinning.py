@@ -16,7 +16,7 @@ from gossamer.fetch import FetchError
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.http import HttpRung, HttpSession
 from gossamer.fetch.resolve import Resolver
-from gossamer.model.fetching import Response
+from gossamer.model.document import Response
 from gossamer.model.trouble import Reason
 from tests.fetch.loopback import Name, NameServer, Site, answer
 

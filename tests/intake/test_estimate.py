@@ -5,7 +5,7 @@ from random import Random
 from gossamer.db.transactions import Tx
 from gossamer.intake import control
 from gossamer.intake.estimate import forecast, not_known
-from gossamer.model.estimate import Probed, Record
+from gossamer.model.job import Probed, TrackRecord
 from gossamer.model.ladders import Mode
 from gossamer.store import estimates, jobs
 from tests.conftest import AnyDatabase
@@ -25,7 +25,7 @@ async def test_the_first_estimate_is_kept_with_its_job_and_held_against_it_at_th
     kept = await database.read(estimates.of_job, ran.job.id)
     assert kept == ran.found.estimate
     assert (kept.low <= ran.cost <= kept.high) is True
-    assert await database.read(estimates.record) == Record(1, 1)
+    assert await database.read(estimates.record) == TrackRecord(1, 1)
     (past,) = (await database.read(estimates.similar, asked(ALL).like)).values()
     assert past.credits == REAL
 
@@ -69,7 +69,7 @@ async def test_jobs_that_did_not_come_to_their_end_are_no_history(database: AnyD
     assert job
     await control.cancel(database, job)
     assert await database.read(estimates.similar, asked(ALL).like) == {}
-    assert await database.read(estimates.record) == Record(0, 0)
+    assert await database.read(estimates.record) == TrackRecord(0, 0)
     assert (await database.read(estimates.of_job, cancelled.job.id)) is not None
 
 

@@ -12,9 +12,8 @@ from gossamer.db.database import open_database
 from gossamer.errors import UserError
 from gossamer.intake.submit import submit, submit_once
 from gossamer.model.ids import short
-from gossamer.model.job import JobRequest, Target
+from gossamer.model.job import JobRequest, Priority, Target
 from gossamer.model.money import Cap
-from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.store import budgets, counters, jobs

@@ -19,8 +19,7 @@ from gossamer.issuing.deal import issue as issue_in_a_home
 from gossamer.issuing.issuer import LEASE, NUDGED_BY, PLACE, Issuer, LostPlace, issue
 from gossamer.logging import configure
 from gossamer.model.alert import AlertKind
-from gossamer.model.job import Target
-from gossamer.model.priority import Priority
+from gossamer.model.job import Priority, Target
 from gossamer.model.states import JobState, VisitState
 from gossamer.model.worker import Worker
 from gossamer.store import alerts, jobs, queue, reclaim, sites, slots, visits, workers

@@ -11,8 +11,7 @@ from gossamer.billing.reservations import Treasurer
 from gossamer.clock import SystemClock
 from gossamer.intake.estimate import Asked, Forecast, forecast
 from gossamer.intake.submit import submit
-from gossamer.model.estimate import Probed
-from gossamer.model.job import CrawlPolicy, Job, JobRequest, Target
+from gossamer.model.job import CrawlPolicy, Job, JobRequest, Probed, Target
 from gossamer.model.ladders import Mode, ladder_of, names_of
 from gossamer.model.money import Cap, Charge, Reservation, Scope
 from gossamer.model.page import Attempt, Page, Visit

@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from gossamer.model.estimate import Estimate, Record
+from gossamer.model.job import Estimate, TrackRecord
 from gossamer.store import estimates
 from tests.conftest import AnyDatabase
 from tests.ledger.past import Ran, lists, run, web
@@ -36,8 +36,8 @@ async def test_real_costs_are_inside_the_range_four_times_in_five(database: AnyD
     assert share_inside(tried, narrowed) < 0.8
     # And the store has kept count.
     kept = await database.read(estimates.record)
-    assert kept == Record(sum(one.inside for one in ran[-estimates.MOST :]), estimates.MOST)
-    assert ran[0].found.record == Record(0, 0)
+    assert kept == TrackRecord(sum(one.inside for one in ran[-estimates.MOST :]), estimates.MOST)
+    assert ran[0].found.record == TrackRecord(0, 0)
 
 
 def narrowed(one: Estimate) -> Estimate:

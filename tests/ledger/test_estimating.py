@@ -4,9 +4,9 @@ import pytest
 
 from gossamer.billing.estimating import ENOUGH, Known, cost_of_page, estimate, prices_of, similar_range
 from gossamer.billing.prices import OwnPrice, PriceList, price_list
-from gossamer.model.estimate import Comparable, Estimate, Past, Probed
-from gossamer.model.experience import Experience
+from gossamer.model.job import Comparable, Estimate, Past, Probed
 from gossamer.model.ladders import Mode, ladder_of, names_of
+from gossamer.model.rungs import Experience
 
 HERE = ("direct", "scrapingbee-standard", "scrapingbee-js")
 HYBRID, PREMIUM = (ladder_of(mode, names_of(mode, HERE)) for mode in (Mode.HYBRID, Mode.PREMIUM_ONLY))

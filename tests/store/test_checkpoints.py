@@ -13,7 +13,7 @@ from gossamer.db import tables
 from gossamer.db.database import PostgresDatabase, SqliteDatabase
 from gossamer.db.schema import upgrade
 from gossamer.db.transactions import Tx
-from gossamer.model.checkpoint import Checkpoint, CheckpointCause
+from gossamer.model.job import Checkpoint, CheckpointCause
 from gossamer.model.states import JobState
 from gossamer.store import counters, jobs
 from gossamer.store.counters import KEPT, Change

@@ -1,6 +1,6 @@
 """What worked on a domain is kept over jobs, the newer counting more."""
 
-from gossamer.model.experience import Experience
+from gossamer.model.rungs import Experience
 from gossamer.store import rung_stats
 from tests.conftest import AnyDatabase
 

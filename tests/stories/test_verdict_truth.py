@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gossamer.model.document import Document
-from gossamer.model.fetching import Response
+from gossamer.model.document import Document, Response
 from gossamer.model.page import Page
 from gossamer.parse.document import parse_document
 from gossamer.recipes.prospect.harvest import BoundProspect

@@ -6,8 +6,7 @@ from uuid import UUID
 import pytest
 
 from gossamer.clock import FrozenClock
-from gossamer.model.document import Document
-from gossamer.model.fetching import Response
+from gossamer.model.document import Document, Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.parse import parse_document
 from gossamer.work.address import BLOCKING, MOST_SITES, AddressWatch, Change, Count, Finding, Sightings

@@ -13,7 +13,7 @@ from gossamer.db.tables import jobs as job_rows
 from gossamer.db.tables import pages, records, sites
 from gossamer.db.tables import visits as visit_rows
 from gossamer.db.transactions import Tx
-from gossamer.model.checkpoint import CheckpointCause
+from gossamer.model.job import CheckpointCause
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, PageState, SiteState, VisitState
 from gossamer.store import counters, jobs

@@ -10,8 +10,7 @@ from gossamer.clock import SystemClock
 from gossamer.db import tables
 from gossamer.db.transactions import Tx
 from gossamer.intake import control
-from gossamer.model.checkpoint import CheckpointCause
-from gossamer.model.job import Job
+from gossamer.model.job import CheckpointCause, Job
 from gossamer.model.page import Page
 from gossamer.model.states import JobState, SiteState
 from gossamer.recipes.registry import RECIPES

@@ -8,7 +8,7 @@ from gossamer.db.tables import checkpoints as checkpoint_rows
 from gossamer.db.tables import counters
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
-from gossamer.model.checkpoint import CheckpointCause
+from gossamer.model.job import CheckpointCause
 from gossamer.model.states import JobState, SiteState
 from gossamer.recipes.registry import RECIPES
 from gossamer.settle.step import Finished, Step

@@ -14,7 +14,7 @@ from typing import Any
 
 from gossamer.analyze.rules import read_rules
 from gossamer.assembly import open_app
-from gossamer.model.fetching import Response
+from gossamer.model.document import Response
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.page_results import read_results

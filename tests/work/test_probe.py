@@ -12,8 +12,7 @@ from gossamer.cli.probing import probe_here
 from gossamer.db.tables import jobs, pages
 from gossamer.db.tables_money import charges
 from gossamer.intake.estimate import Asked
-from gossamer.model.estimate import Probed
-from gossamer.model.job import CrawlPolicy, Target
+from gossamer.model.job import CrawlPolicy, Probed, Target
 from gossamer.model.ladders import Mode, ladder_of
 from gossamer.model.url import site_of
 from gossamer.settings import Settings

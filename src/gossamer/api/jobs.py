@@ -25,9 +25,8 @@ from gossamer.intake.limits import cap_of
 from gossamer.intake.submit import LONGEST_KEY, check_key
 from gossamer.intake.targets import MAX_TARGETS
 from gossamer.model.fields import Strict
-from gossamer.model.job import Job, JobRequest, Target
+from gossamer.model.job import Job, JobRequest, Priority, Target
 from gossamer.model.money import Cap, Scope
-from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of
 from gossamer.recipes.prospect import PROSPECT

@@ -9,9 +9,8 @@ from pydantic import BaseModel, Field
 from gossamer.model.account import ApiKey, Right
 from gossamer.model.export import Export, ExportState
 from gossamer.model.ids import short
-from gossamer.model.job import Job, Progress
+from gossamer.model.job import Job, Priority, Progress
 from gossamer.model.money import MEGABYTE, MICROS, Cap
-from gossamer.model.priority import Priority
 from gossamer.model.states import OVER, JobState
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.store.records import Failure

@@ -10,9 +10,9 @@ from gossamer.billing.prices import PriceList
 from gossamer.db.transactions import Tx
 from gossamer.model.job import Job, Progress
 from gossamer.model.ladders import Mode, premium_rung
+from gossamer.model.messages import rendering_sentence
 from gossamer.model.money import NOTHING, Amount, dollars, shown
 from gossamer.model.rungs import DIRECT, RUNGS, by_usual_cost, label_of, provider_title
-from gossamer.model.sentences import rendering_sentence
 from gossamer.store import charges, result_rows
 from gossamer.store.charges import Expense
 from gossamer.store.result_rows import Rendered, SitePlace

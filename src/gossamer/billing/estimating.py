@@ -15,10 +15,10 @@ from statistics import fmean, quantiles
 
 from gossamer.billing.prices import PriceList
 from gossamer.judge.rung_stats import begin_with
-from gossamer.model.estimate import Comparable, Estimate, Past, Probed
-from gossamer.model.experience import Experience
+from gossamer.model.job import Comparable, Estimate, Past, Probed
 from gossamer.model.ladders import Ladder
 from gossamer.model.money import Price
+from gossamer.model.rungs import Experience
 
 ENOUGH = 3  # similar jobs from which on an estimate is held against what came of it
 

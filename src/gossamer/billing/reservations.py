@@ -25,9 +25,9 @@ from gossamer.db.transactions import Tx
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import new_id, short
+from gossamer.model.messages import PAUSES
 from gossamer.model.money import Cap, Price, Refusal, Reservation, Scope, Why, shown
 from gossamer.model.page import Visit
-from gossamer.model.sentences import PAUSES
 from gossamer.store import charges, reservations
 from gossamer.store.budgets import PaidRequest
 from gossamer.store.jobs import pause_automatically

@@ -12,7 +12,7 @@ from gossamer.cli.home import Home
 from gossamer.cli.runtime import say
 from gossamer.intake.estimate import Forecast
 from gossamer.intake.targets import TargetList
-from gossamer.model.estimate import Estimate
+from gossamer.model.job import Estimate
 from gossamer.model.ladders import Mode
 from gossamer.model.money import MICROS, Cap, dollars, shown
 from gossamer.model.rungs import RUNGS, provider_of, provider_title

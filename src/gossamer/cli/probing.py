@@ -11,8 +11,7 @@ from gossamer.client import ClientError
 from gossamer.client.answers import Failure, JobStatus
 from gossamer.intake.estimate import Asked, not_known
 from gossamer.judge.rung_stats import lesson
-from gossamer.model.estimate import Probed
-from gossamer.model.job import Target
+from gossamer.model.job import Probed, Target
 from gossamer.model.ladders import Mode
 from gossamer.model.page import Attempt
 from gossamer.model.rungs import DIRECT

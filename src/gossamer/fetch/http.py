@@ -47,7 +47,7 @@ from gossamer.fetch.errors import (
 from gossamer.fetch.guard import Clearance, Guard
 from gossamer.fetch.outage import Answers, Outage
 from gossamer.fetch.rung import Accept, Before, MakeSession, Sink, Tools
-from gossamer.model.fetching import Request, Response
+from gossamer.model.document import Request, Response
 from gossamer.model.rungs import DIRECT
 from gossamer.model.trouble import Reason, Trouble
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from gossamer.model.fetching import Request, Response
+from gossamer.model.document import Request, Response
 
 if TYPE_CHECKING:
     from gossamer.fetch.http import HttpRung

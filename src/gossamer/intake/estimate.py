@@ -8,8 +8,7 @@ from gossamer.billing.estimating import Known, cost_of_page, estimate, estimate_
 from gossamer.billing.prices import PriceList
 from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
-from gossamer.model.estimate import Comparable, Estimate, Past, Probed, Record
-from gossamer.model.job import CrawlPolicy, Target
+from gossamer.model.job import Comparable, CrawlPolicy, Estimate, Past, Probed, Target, TrackRecord
 from gossamer.model.url import domain_of
 from gossamer.store import estimates
 
@@ -22,7 +21,7 @@ class Forecast:
 
     estimate: Estimate
     used: tuple[int, int] | None  # what similar jobs would have used with as many sites; None: there were none
-    record: Record
+    record: TrackRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ async def forecast(database: Database, asked: Asked, probed: Probed | None = Non
     """What it will cost; `probed` is what a look at some of its homepages has shown."""
     if asked.policy.as_given:
         pages = sum(len(target.pages) for target in asked.targets) + asked.unnamed
-        return Forecast(estimate_pages(asked.like, asked.policy.ladder, asked.prices, pages), None, Record(0, 0))
+        return Forecast(estimate_pages(asked.like, asked.policy.ladder, asked.prices, pages), None, TrackRecord(0, 0))
     return await database.read(_forecast, asked, probed)
 
 

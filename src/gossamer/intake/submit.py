@@ -21,9 +21,8 @@ from gossamer.intake.limits import admit
 from gossamer.intake.typed_id import SHORTEST, looks_like_id
 from gossamer.model.asked import asked_page, rung_named
 from gossamer.model.ids import short
-from gossamer.model.job import CrawlPolicy, Extent, Given, Job, JobRequest, Target
+from gossamer.model.job import CrawlPolicy, Extent, Given, Job, JobRequest, Priority, Target
 from gossamer.model.money import Cap
-from gossamer.model.priority import Priority
 from gossamer.model.recipe import Bound
 from gossamer.model.record import Follow
 from gossamer.model.rungs import HOME_LANE, Rung

@@ -18,8 +18,8 @@ from gossamer.dispatch import Dispatcher, Nudge
 from gossamer.issuing.deal import SPARE, Share, deal
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
+from gossamer.model.messages import ALERTS
 from gossamer.model.rungs import HOME_LANE
-from gossamer.model.sentences import ALERTS
 from gossamer.model.worker import SILENT_AFTER
 from gossamer.store import alerts, jobs, queue, reclaim, visits, workers
 from gossamer.store import slots as slot_store

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-from gossamer.model.experience import Experience
 from gossamer.model.ladders import Ladder
 from gossamer.model.page import Attempt
-from gossamer.model.rungs import Rung
+from gossamer.model.rungs import Experience, Rung
 from gossamer.model.trouble import PROVIDERS_OWN, Cure, Reason
 
 ENOUGH = 5  # tries before anything is concluded

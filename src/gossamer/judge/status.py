@@ -16,7 +16,7 @@ from gossamer.judge.bot_protections import (
     traces_in,
     without_styles,
 )
-from gossamer.model.fetching import Response
+from gossamer.model.document import Response
 from gossamer.model.trouble import Reason, Trouble
 
 _SECONDS = re.compile(r"\s*(\d+)(?:\.\d*)?\s*(?:,|$)")

@@ -1,18 +1,107 @@
-"""What a user asked, and how far it has come."""
+"""A job: what a user asked, what it was estimated to cost, and how far it has come."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from gossamer.model.account import DEFAULT, Bill
-from gossamer.model.estimate import Estimate
 from gossamer.model.ladders import Ladder
 from gossamer.model.money import Cap
-from gossamer.model.priority import Priority
 from gossamer.model.states import JobState
+
+
+class Priority(StrEnum):
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+    @property
+    def weight(self) -> int:
+        return _WEIGHTS[self]
+
+
+_WEIGHTS = {Priority.HIGH: 4, Priority.NORMAL: 2, Priority.LOW: 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparable:
+    """What jobs have in common whose costs can be compared."""
+
+    recipe: str
+    ladder: tuple[str, ...]
+    pages_per_site: int
+    top_pages: int
+
+
+class Past(NamedTuple):
+    """What a job that has ended has cost."""
+
+    sites: int
+    credits: int
+    expected: int = 0  # the middle of what was thought before; 0: there was nothing to go by then
+    paying: int | None = None  # of its sites, those that cost something; None: not known any more
+
+
+class Probed(NamedTuple):
+    """What a look at some homepages has shown."""
+
+    asked: int
+    climbing: int  # a plain request does not get them
+    gone: int  # nobody will pay for them: there is no such site, or it does not want to be read
+
+
+class TrackRecord(NamedTuple):
+    """How good estimates have been: of so many jobs that have ended, so many cost what was said."""
+
+    inside: int
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """From `low` to `high` credits, and dollars in millionths; rounded, as it is shown."""
+
+    like: Comparable
+    sites: int
+    expected: int  # credits: the middle, before past mistakes are made good
+    low: int
+    high: int
+    low_micros: int
+    high_micros: int
+    known: int = 0  # of the sites, those that earlier jobs have met
+    similar: int = 0  # jobs it goes by
+    probed: Probed | None = None
+
+
+class CheckpointCause(StrEnum):
+    VISITS = "visits"  # enough of them have ended since the last one
+    PAUSE = "pause"
+    SHUTDOWN = "shutdown"  # of the runner, with the job still running
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    at: datetime
+    cause: CheckpointCause
+    state: JobState
+    sites_total: int
+    sites_done: int
+    sites_failed: int
+    sites_partial: int
+    pages_done: int
+    pages_failed: int
+    pages_skipped: int
+    records: int
+    last_at: datetime | None  # when the counters had last changed
+
+    @property
+    def sites_finished(self) -> int:
+        return self.sites_done + self.sites_failed + self.sites_partial
+
 
 WHOLE_UP_TO, TOP_PAGES = 500, 50  # where a job says nothing else
 

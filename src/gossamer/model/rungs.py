@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from enum import StrEnum
+from typing import NamedTuple
 
 from gossamer.model.registry import Registry
 
@@ -369,3 +370,14 @@ def all_settings() -> Iterator[RungSetting]:
 def job_of_key(line: str) -> str:
     """The job whose own key a provider is asked with, by the name its breaker has; "" for the operator's key."""
     return line.partition(":")[2]
+
+
+class Experience(NamedTuple):
+    """How often it was tried of late, and how often it got what there was."""
+
+    tries: int = 0
+    wins: int = 0
+
+    @property
+    def rate(self) -> float:
+        return self.wins / self.tries if self.tries else 0.0

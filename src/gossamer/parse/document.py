@@ -10,8 +10,7 @@ import orjson
 from turbohtml import Document as Tree
 from turbohtml import escape, parse
 
-from gossamer.model.document import Document
-from gossamer.model.fetching import Response
+from gossamer.model.document import Document, Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import normalise
 from gossamer.parse.decode import decode, decode_and_tell

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from turbohtml import Document as Tree
 from turbohtml import Element, Namespace
 
-from gossamer.model.fetching import as_meant
+from gossamer.model.document import as_meant
 from gossamer.model.url import normalise
 from gossamer.parse.links import is_plain, with_query_in
 from gossamer.parse.text import tidy

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from gossamer.billing.bill import Bill, read_bill
 from gossamer.billing.prices import PriceList
 from gossamer.db.transactions import Tx
-from gossamer.model.estimate import Estimate
-from gossamer.model.job import Job, Progress
+from gossamer.model.job import Estimate, Job, Progress
 from gossamer.model.money import Budget
 from gossamer.model.trouble import Reason
 from gossamer.store import budgets, counters, estimates, sites

@@ -5,8 +5,7 @@ from datetime import datetime
 
 from gossamer.db.database import Database
 from gossamer.model.alert import Alert
-from gossamer.model.checkpoint import Checkpoint
-from gossamer.model.job import Job
+from gossamer.model.job import Checkpoint, Job
 from gossamer.model.states import SiteState
 from gossamer.questions import kept
 from gossamer.questions.costs import Ended, read_ended

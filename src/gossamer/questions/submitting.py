@@ -12,8 +12,7 @@ from gossamer.errors import UserError
 from gossamer.intake.domain import Refusal, clean, read_domain, target_of
 from gossamer.intake.estimate import Asked, Forecast
 from gossamer.intake.targets import MAX_TARGETS
-from gossamer.model.estimate import Probed
-from gossamer.model.job import CrawlPolicy, Target
+from gossamer.model.job import CrawlPolicy, Probed, Target
 from gossamer.model.ladders import Mode, ladder_of
 from gossamer.model.money import Scope
 from gossamer.model.rungs import RUNGS

@@ -10,9 +10,8 @@ from gossamer.db.health import Server
 from gossamer.db.schema import HEAD, revision
 from gossamer.intake import control as intake
 from gossamer.model.alert import Alert
-from gossamer.model.experience import Experience
 from gossamer.model.ids import short
-from gossamer.model.rungs import FLARESOLVERR
+from gossamer.model.rungs import FLARESOLVERR, Experience
 from gossamer.model.states import JobState
 from gossamer.model.worker import Worker
 from gossamer.questions.limits import Few, Text

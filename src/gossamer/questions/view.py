@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from gossamer.blobs.export_store import Shelf
     from gossamer.blobs.page_files import PageFiles
     from gossamer.intake.estimate import Asked, Forecast
-    from gossamer.model.estimate import Probed
-    from gossamer.model.job import Target
+    from gossamer.model.job import Probed, Target
 
 T = TypeVar("T")
 

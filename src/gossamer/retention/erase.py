@@ -17,8 +17,7 @@ from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.frontier.notes import links_without, notes_without
 from gossamer.intake.domain import Refusal, clean, read_domain
-from gossamer.model.checkpoint import CheckpointCause
-from gossamer.model.job import Job
+from gossamer.model.job import CheckpointCause, Job
 from gossamer.model.mention import Mention, mark, of_domain, of_page
 from gossamer.model.page import PageRequest
 from gossamer.model.record import RecordKind

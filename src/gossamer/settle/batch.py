@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from gossamer.model.experience import Experience
 from gossamer.model.money import Charge
 from gossamer.model.page import Page, Visit
+from gossamer.model.rungs import Experience
 from gossamer.model.states import PageState
 from gossamer.model.url import site_of_url, url_key
 from gossamer.settle.step import Finished, HandBack, HandOver, Packable, PageStep, Rested, Step

@@ -36,9 +36,8 @@ from gossamer.db.tables import checkpoints, counters, jobs, pages, records, site
 from gossamer.db.tables_money import PARTS, charges, expenses, reservations
 from gossamer.db.tables_money import budgets as budget_rows
 from gossamer.db.transactions import Tx
-from gossamer.model.checkpoint import Checkpoint
 from gossamer.model.ids import short
-from gossamer.model.job import Progress
+from gossamer.model.job import Checkpoint, Progress
 from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Cap, Scope, keys_for, shown
 from gossamer.model.record import RecordKind
 from gossamer.model.rungs import HOME_LANE

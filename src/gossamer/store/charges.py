@@ -15,8 +15,8 @@ from gossamer.db.tables_money import PARTS, charges, closed_rungs, expenses
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
+from gossamer.model.messages import ALERTS, PAUSES
 from gossamer.model.money import NOTHING, Amount, Budget, BudgetKey, Charge, keys_for, shown
-from gossamer.model.sentences import ALERTS, PAUSES
 from gossamer.model.states import OVER, SiteState
 from gossamer.store import alerts, budgets, jobs, outbox, reservations
 from gossamer.store.budgets import BudgetChange

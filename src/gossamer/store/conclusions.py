@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, exists, func, insert, select, update
 
 from gossamer.db.tables import conclusions, jobs, pages, sites
 from gossamer.db.transactions import Tx
-from gossamer.model.checkpoint import CheckpointCause
+from gossamer.model.job import CheckpointCause
 from gossamer.model.page import FIRST_STEP
 from gossamer.model.recipe import LAST_LIKE_IT, Comparison, PageFacts
 from gossamer.model.record import Record

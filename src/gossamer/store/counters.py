@@ -18,9 +18,8 @@ from gossamer.db.bulk import BulkStatement
 from gossamer.db.tables import checkpoints, conclusions, counters, jobs, minutes
 from gossamer.db.tables_money import PARTS, budgets
 from gossamer.db.transactions import Dialect, Tx
-from gossamer.model.checkpoint import Checkpoint, CheckpointCause
 from gossamer.model.ids import new_id
-from gossamer.model.job import Progress
+from gossamer.model.job import Checkpoint, CheckpointCause, Progress
 from gossamer.model.money import Amount, Cap, Scope
 from gossamer.model.states import JobState, PageState, Phase, SiteState
 

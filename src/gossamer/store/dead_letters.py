@@ -19,10 +19,10 @@ from gossamer.db.tables import sites as site_rows
 from gossamer.db.transactions import Tx
 from gossamer.errors import UserError
 from gossamer.model.alert import AlertKind
-from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.ids import fits, short
+from gossamer.model.job import CheckpointCause
+from gossamer.model.messages import ALERTS
 from gossamer.model.rungs import HOME_LANE
-from gossamer.model.sentences import ALERTS
 from gossamer.model.states import PAGE_MOVES, JobState, PageState, SiteState, VisitState, origins
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import url_key

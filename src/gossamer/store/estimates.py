@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, Row, bindparam, func, insert, select, true
 from gossamer.db.tables import counters, jobs, memory, sites, visits
 from gossamer.db.tables_money import budgets, charges, estimates
 from gossamer.db.transactions import Tx
-from gossamer.model.estimate import Comparable, Estimate, Past, Probed, Record
-from gossamer.model.experience import Experience
+from gossamer.model.job import Comparable, Estimate, Past, Probed, TrackRecord
+from gossamer.model.rungs import Experience
 from gossamer.model.states import JobState, VisitState
 
 MOST = 12  # jobs that are looked back at: more would be slow to notice what was learned since
@@ -61,10 +61,10 @@ _SPENT = (
 )
 
 
-def record(tx: Tx, account: str | None = None) -> Record:
+def record(tx: Tx, account: str | None = None) -> TrackRecord:
     """How good the latest estimates were, of whatever kind of job; of one account's only, if it is named."""
     rows = tx.rows(_SPENT.where(_whose(account)).limit(MOST), {})
-    return Record(sum(row.low <= row.spent_credits <= row.high for row in rows), len(rows))
+    return TrackRecord(sum(row.low <= row.spent_credits <= row.high for row in rows), len(rows))
 
 
 def _whose(account: str | None) -> ColumnElement[bool]:

@@ -14,10 +14,8 @@ from gossamer.db.tables_accounts import QUEUED, job_keys, usage
 from gossamer.db.transactions import Tx
 from gossamer.model.account import DEFAULT
 from gossamer.model.alert import AlertKind
-from gossamer.model.checkpoint import CheckpointCause
 from gossamer.model.ids import fits, new_id
-from gossamer.model.job import Extent, Job
-from gossamer.model.priority import Priority
+from gossamer.model.job import CheckpointCause, Extent, Job, Priority
 from gossamer.model.states import JOB_MOVES, JobState, Phase, SiteState, VisitState, origins
 from gossamer.store import alerts, counters, events, outbox
 from gossamer.store.sites import LISTED

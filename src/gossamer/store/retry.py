@@ -13,7 +13,7 @@ from gossamer.db.bulk import BulkStatement
 from gossamer.db.tables import pages, sites, visits
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import AlertKind
-from gossamer.model.checkpoint import CheckpointCause
+from gossamer.model.job import CheckpointCause
 from gossamer.model.page import ASKED_AGAIN, Attempt, Errand
 from gossamer.model.rungs import HOME_LANE
 from gossamer.model.states import PageState, SiteState, VisitState

@@ -7,7 +7,7 @@ from sqlalchemy import Executable, bindparam, case, delete, func, select
 
 from gossamer.db.tables import memory
 from gossamer.db.transactions import Dialect, Tx
-from gossamer.model.experience import Experience
+from gossamer.model.rungs import Experience
 
 _MANY = 100  # tries after which what is older counts half
 _OLD = memory.c.tries > _MANY

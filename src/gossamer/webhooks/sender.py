@@ -29,7 +29,7 @@ from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.export import Export
 from gossamer.model.ids import short
-from gossamer.model.sentences import ALERTS
+from gossamer.model.messages import ALERTS
 from gossamer.model.webhook import (
     Attempt,
     Delivery,

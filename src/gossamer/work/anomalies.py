@@ -15,7 +15,7 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import SYSTEM, AlertKind
 from gossamer.model.ids import short
-from gossamer.model.sentences import ALERTS, slow_job_sentence
+from gossamer.model.messages import ALERTS, slow_job_sentence
 from gossamer.model.states import JobState
 from gossamer.store import alerts, events, jobs, pace
 from gossamer.store.pace import Depths, Pace, Rest

@@ -14,8 +14,8 @@ from gossamer.model.alert import AlertKind
 from gossamer.model.desk import DeskKind
 from gossamer.model.ids import short
 from gossamer.model.job import Job
+from gossamer.model.messages import ALERTS, FAILURES
 from gossamer.model.recipe import Comparison
-from gossamer.model.sentences import ALERTS, FAILURES
 from gossamer.model.states import JobState
 from gossamer.recipes.base import Recipe
 from gossamer.store import alerts, conclusions, exports, jobs, usage

@@ -12,7 +12,7 @@ from gossamer.fetch import Accept, Fetcher, FetchError, ProviderBusy, ProviderUn
 from gossamer.gate import Gate, pass_gate
 from gossamer.judge.next_step import LONGEST_POLITE_WAIT
 from gossamer.judge.status import seconds_asked
-from gossamer.model.fetching import Request, Response
+from gossamer.model.document import Request, Response
 from gossamer.model.money import Refusal, Reservation, Why
 from gossamer.model.page import Errand
 from gossamer.model.rungs import DIRECT, Rung

@@ -13,7 +13,7 @@ from gossamer.db.transactions import Tx
 from gossamer.errors import GossamerError
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
-from gossamer.model.sentences import ALERTS
+from gossamer.model.messages import ALERTS
 from gossamer.store import alerts, reclaim, workers
 from gossamer.work.child import Child
 from gossamer.work.express import Express

@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gossamer.logging import get_logger
-from gossamer.model.document import Document
-from gossamer.model.fetching import Response
+from gossamer.model.document import Document, Response
 from gossamer.model.record import Value
 from gossamer.model.trouble import Reason, Trouble
 

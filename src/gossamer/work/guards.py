@@ -15,8 +15,8 @@ from gossamer.db.transactions import Tx
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
+from gossamer.model.messages import PAUSES
 from gossamer.model.money import shown
-from gossamer.model.sentences import PAUSES
 from gossamer.model.states import JobState
 from gossamer.store import budgets, jobs, lanes
 from gossamer.store.jobs import pause_automatically

@@ -6,7 +6,7 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
-from gossamer.model.sentences import ALERTS
+from gossamer.model.messages import ALERTS
 from gossamer.store import alerts
 
 _EVERY, _SOON = 3600.0, 60.0  # seconds between looks, and if somebody was in the way

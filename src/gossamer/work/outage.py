@@ -10,7 +10,7 @@ from gossamer.db.database import Database
 from gossamer.db.transactions import Tx
 from gossamer.model.alert import Alert, AlertKind
 from gossamer.model.ids import new_id
-from gossamer.model.sentences import ALERTS, NO_NETWORK, no_network_sentence
+from gossamer.model.messages import ALERTS, NO_NETWORK, no_network_sentence
 from gossamer.model.states import JobState
 from gossamer.runtime.alerts import Post
 from gossamer.store import alerts, events, exports, jobs

@@ -7,7 +7,7 @@ from uuid import UUID
 from gossamer.accounts.sealing import BrokenSeal
 from gossamer.fetch import Fetcher, FetchError, ProviderUnusable
 from gossamer.logging import get_logger
-from gossamer.model.fetching import Request
+from gossamer.model.document import Request
 from gossamer.model.job import CrawlPolicy
 from gossamer.model.page import SECRET, PageRequest
 from gossamer.model.rungs import Rung, provider_of

@@ -8,7 +8,7 @@ from gossamer.db.database import Database
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
-from gossamer.model.sentences import PAUSES
+from gossamer.model.messages import PAUSES
 from gossamer.settle.settler import Settler
 from gossamer.store.jobs import pause_automatically
 

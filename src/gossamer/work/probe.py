@@ -19,9 +19,8 @@ from gossamer.frontier.frontier import Entries
 from gossamer.judge import find_flaw, find_trouble
 from gossamer.judge.rung_stats import lesson
 from gossamer.logging import get_logger
-from gossamer.model.estimate import Probed
-from gossamer.model.fetching import Response
-from gossamer.model.job import Target
+from gossamer.model.document import Response
+from gossamer.model.job import Probed, Target
 from gossamer.model.page import Attempt, Visit
 from gossamer.model.rungs import HOME_LANE, Rung
 from gossamer.model.trouble import Trouble

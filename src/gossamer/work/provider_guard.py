@@ -16,8 +16,8 @@ from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.breaker import Standing, trouble_of
 from gossamer.model.ids import short
+from gossamer.model.messages import PAUSES
 from gossamer.model.rungs import job_of_key, providers
-from gossamer.model.sentences import PAUSES
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.store.jobs import pause_automatically
 

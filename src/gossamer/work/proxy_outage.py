@@ -9,7 +9,7 @@ from gossamer.fetch.outage import Outage
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
-from gossamer.model.sentences import PAUSES
+from gossamer.model.messages import PAUSES
 from gossamer.store.jobs import pause_automatically
 
 log = get_logger(__name__)

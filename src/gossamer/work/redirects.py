@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from gossamer.fetch import FetchError
 from gossamer.frontier.robots import Rules
-from gossamer.model.fetching import Response
+from gossamer.model.document import Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import as_told, domain_of, host_of, normalise, site_of_url
 from gossamer.work.courier import LONGEST_SLEEP, MOST_HOPS, Courier

@@ -11,7 +11,7 @@ from gossamer.db.database import Database
 from gossamer.fetch import FetchError
 from gossamer.frontier.robots import ABSENT, MOST_BYTES, Rules, read_rules, says_later
 from gossamer.judge import find_trouble
-from gossamer.model.fetching import Response
+from gossamer.model.document import Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import as_told, domain_of, host_of, origin_of
 from gossamer.store import robots

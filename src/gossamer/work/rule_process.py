@@ -29,7 +29,7 @@ from typing import NamedTuple
 import orjson
 
 from gossamer.analyze.rules import Rule, Rules, RuleStopped, extract
-from gossamer.model.fetching import Response
+from gossamer.model.document import Response
 from gossamer.model.trouble import Trouble
 from gossamer.parse import bare_document, parse_document
 

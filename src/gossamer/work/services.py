@@ -21,7 +21,7 @@ from gossamer.db.transactions import Tx
 from gossamer.logging import get_logger
 from gossamer.model.alert import AlertKind
 from gossamer.model.desk import DeskKind
-from gossamer.model.sentences import ALERTS
+from gossamer.model.messages import ALERTS
 from gossamer.retention.files import FileSweeper
 from gossamer.retention.service import Retainer
 from gossamer.runtime.alerts import Post

@@ -9,7 +9,7 @@ from gossamer.frontier.candidates import SitemapQueue
 from gossamer.frontier.frontier import Frontier
 from gossamer.judge import find_trouble
 from gossamer.judge.next_step import LONGEST_WAIT
-from gossamer.model.fetching import Response
+from gossamer.model.document import Response
 from gossamer.model.trouble import Cure, Trouble
 from gossamer.parse.sitemap import MOST_BYTES, SitemapReader
 from gossamer.work.courier import Courier

@@ -17,7 +17,7 @@ from gossamer.db.transactions import Tx
 from gossamer.errors import StorageAway, StorageFull
 from gossamer.model.alert import AlertKind
 from gossamer.model.ids import short
-from gossamer.model.sentences import FAILURES, PAUSES
+from gossamer.model.messages import FAILURES, PAUSES
 from gossamer.model.states import JobState
 from gossamer.store import counters, jobs, reclaim
 from gossamer.store.jobs import pause_automatically

@@ -17,7 +17,7 @@ from gossamer.fetch.providers import Access, Providers, open_provider
 from gossamer.fetch.resolve import Resolver
 from gossamer.gate import Breakers, Places
 from gossamer.gate.local import MemoryPlaces
-from gossamer.model.fetching import Response
+from gossamer.model.document import Response
 from gossamer.model.rungs import RUNGS as TABLE
 from gossamer.model.rungs import provider_of
 from gossamer_sandbox.providers import Running, emulate

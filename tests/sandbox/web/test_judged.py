@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from gossamer.judge import find_flaw, find_trouble
-from gossamer.model.fetching import Response
+from gossamer.model.document import Response
 from gossamer.model.trouble import Trouble
 from gossamer.parse.document import parse_document
 from gossamer_sandbox.web import SampleWeb

@@ -9,7 +9,7 @@ from gossamer.cli import options
 from gossamer.cli.command import Declaration, with_parameters
 from gossamer.cli.completion import offer_choices
 from gossamer.cli.lazy import lazy_module
-from gossamer.model.priority import Priority
+from gossamer.model.job import Priority
 from gossamer.recipes.base import Given, Option, Recipe
 
 if TYPE_CHECKING:

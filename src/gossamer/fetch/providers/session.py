@@ -21,7 +21,7 @@ from gossamer.fetch.providers.concurrency import NoFreeSlot
 from gossamer.fetch.providers.provider_client import HEALTH_TIMEOUT, ProviderClient, broken
 from gossamer.fetch.rung import Accept, Before, Sink
 from gossamer.logging import get_logger
-from gossamer.model.fetching import Request, Response
+from gossamer.model.document import Request, Response
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.model.url import normalise, site_of_url
 

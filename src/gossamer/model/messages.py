@@ -1,4 +1,4 @@
-"""What the program says when it stops a job or wants a person: every sentence once, each with the next step."""
+"""Messages of a program that stops a job or needs a person: every one once, each with the next step."""
 
 from collections.abc import Mapping
 
@@ -141,7 +141,7 @@ ALERTS: Mapping[str, str] = {
         "The rows of job {job} do not add up: {found}. Its results may be incomplete: see 'gossamer job audit {job}'."
     ),
 }
-"""What an alert says; the kinds of `AlertKind`, but for `address`, whose sentence has its figures in work/brake.py."""
+"""What an alert says; the kinds of `AlertKind`, but for `address`, whose sentence is in work/brake.py."""
 
 
 def slow_job_sentence(job: str, before: int, now: int, things: str) -> str:
