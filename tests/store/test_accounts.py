@@ -160,8 +160,8 @@ async def test_credits_are_those_of_the_month_and_of_the_account(database: AnyDa
     assert (closed.credits, closed.outcome, closed.is_open) == (0, "cancelled", False)
     assert await database.read(usage.ended) == []
     month = f"{job.created_at:%Y-%m}"
-    assert await database.read(usage.spent, "ann", month) == 0
-    assert await database.read(usage.spent, "bob", month) == 10
+    assert await database.read(usage.credits_of_month, "ann", month) == 0
+    assert await database.read(usage.credits_of_month, "bob", month) == 10
 
 
 def _summed(tx: Tx, account: str, month: str) -> int:
@@ -173,18 +173,18 @@ async def test_the_credits_of_a_month_are_the_sum_of_its_requests(database: AnyD
     await two_accounts(database)
     made = [await submit(database, RECIPES, asked(f"{n}", "ann", Quota(), credits=n)) for n in range(1, 9)]
     month = f"{made[0].created_at:%Y-%m}"
-    assert await database.read(usage.spent, "ann", month) == await database.read(_summed, "ann", month) == 36
+    assert await database.read(usage.credits_of_month, "ann", month) == await database.read(_summed, "ann", month) == 36
     for job in made[:4]:
         await database.write(jobs.move, job.id, JobState.CANCELLED)
     # Several may make up the same bill at once, and do not know of each other.
     await gather(*(database.write(usage.close, "ann", job.id, {}) for job in made[:4] for _ in range(4)))
-    assert await database.read(usage.spent, "ann", month) == await database.read(_summed, "ann", month) == 26
+    assert await database.read(usage.credits_of_month, "ann", month) == await database.read(_summed, "ann", month) == 26
     # What goes on counts when it ends once more, as what it has taken then.
     await database.write(usage.reopen, "ann", made[0].id)
     await database.write(usage.close, "ann", made[0].id, {})
-    assert await database.read(usage.spent, "ann", month) == await database.read(_summed, "ann", month)
+    assert await database.read(usage.credits_of_month, "ann", month) == await database.read(_summed, "ann", month)
     await database.write(usage.forget, made[0].created_at + timedelta(days=62))
-    assert await database.read(usage.spent, "ann", month) == 0
+    assert await database.read(usage.credits_of_month, "ann", month) == 0
 
 
 async def test_what_a_program_of_before_has_written_is_counted_when_the_month_is_set_anew(
@@ -194,11 +194,11 @@ async def test_what_a_program_of_before_has_written_is_counted_when_the_month_is
     job = await submit(database, RECIPES, asked("first", "ann", Quota(), credits=8))
     month = f"{job.created_at:%Y-%m}"
     await database.write(lambda tx: tx.run(update(rows.usage).values(credits=100)))
-    assert await database.read(usage.spent, "ann", month) == 8
+    assert await database.read(usage.credits_of_month, "ann", month) == 8
     await gather(*(database.write(usage.set_month_anew) for _ in range(3)))
-    assert await database.read(usage.spent, "ann", month) == 100
+    assert await database.read(usage.credits_of_month, "ann", month) == 100
     await submit(database, RECIPES, asked("second", "ann", Quota(), credits=5))
-    assert await database.read(usage.spent, "ann", month) == 105
+    assert await database.read(usage.credits_of_month, "ann", month) == 105
 
 
 async def test_what_is_left_is_known_without_a_look_at_the_requests(database: AnyDatabase) -> None:
@@ -206,7 +206,7 @@ async def test_what_is_left_is_known_without_a_look_at_the_requests(database: An
     job = await submit(database, RECIPES, asked("first", "ann", Quota(credits=10), credits=8))
     month = f"{job.created_at:%Y-%m}"
     await database.write(lambda tx: tx.run(delete(rows.usage)))
-    assert await database.read(usage.spent, "ann", month) == 8
+    assert await database.read(usage.credits_of_month, "ann", month) == 8
 
 
 async def test_jobs_of_the_command_line_are_the_first_accounts(database: AnyDatabase) -> None:

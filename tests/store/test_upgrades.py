@@ -138,7 +138,7 @@ async def test_an_unfinished_job_goes_on_after_an_upgrade(empty: AnyDatabase, em
     assert await empty.read(counts) == {name: len(some) for name, some in rows.items()}
 
     if former >= "0010":
-        assert await empty.read(usage.spent, "default", "2026-01") == 1
+        assert await empty.read(usage.credits_of_month, "default", "2026-01") == 1
     (job,) = await empty.read(jobs.recent, 10)
     assert (job.id, job.name, job.state, job.params["keywords"]) == (
         JOB,

@@ -11,7 +11,7 @@ from gossamer.clock import SystemClock
 from gossamer.db.database import PostgresDatabase
 from gossamer.db.tables import visits as visit_rows
 from gossamer.db.transactions import Tx
-from gossamer.issuing.deal import anything_ready, issue
+from gossamer.issuing.deal import issue
 from gossamer.model.states import JobState, SiteState, VisitState
 from gossamer.store import counters, events, jobs, reclaim, sites, visits
 from gossamer.store.visit_transitions import Ending, end
@@ -58,7 +58,7 @@ async def test_visits_issued_without_being_told_are_issued_again(database: AnyDa
 
 async def test_whether_anything_is_ready_is_what_would_be_found(database: AnyDatabase) -> None:
     async def asked() -> list[bool]:
-        found = [await database.read(anything_ready, "http", shard, 2) for shard in range(2)]
+        found = [await database.read(visits.any_ready, "http", shard, 2) for shard in range(2)]
         assert found == [bool(await database.read(visits.ready, "http", shard, 2, 1)) for shard in range(2)]
         return found
 
@@ -67,7 +67,7 @@ async def test_whether_anything_is_ready_is_what_would_be_found(database: AnyDat
     assert await asked() == [False, False]
     await database.write(jobs.move, job.id, JobState.RUNNING)
     assert await asked() == [True, True]
-    assert not await database.read(anything_ready, "browser", 0, 1)
+    assert not await database.read(visits.any_ready, "browser", 0, 1)
     ready = await database.read(visits.ready, "http", 0, 2, 50)
     await database.write(claim_all, shard=0, shards=2)
     assert await asked() == [False, True]
@@ -89,7 +89,7 @@ async def test_looking_for_work_is_one_statement_for_any_number_of_jobs(database
     def look(tx: Tx) -> int:
         tx.now  # noqa: B018 - asking for the time is a statement of its own
         with statements(tx) as said:
-            assert not anything_ready(tx, "http", 0, 1)
+            assert not visits.any_ready(tx, "http", 0, 1)
         return len(said)
 
     # As the library runs it, and as it is run once it was seen before.

@@ -106,11 +106,6 @@ def add_user(tx: Tx, account: str, email: str, password: str, right: Right) -> U
     return user if added else None
 
 
-def users_of(tx: Tx, account: str) -> list[User]:
-    query = select(users).where(users.c.account_id == account).order_by(users.c.email)
-    return [_user(row) for row in tx.run(query)]
-
-
 _GOOD = users.c.closed_at.is_(None) & accounts.c.closed_at.is_(None)
 _WITH_ACCOUNT = users.join(accounts, accounts.c.id == users.c.account_id)
 

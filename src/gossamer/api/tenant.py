@@ -291,7 +291,7 @@ class Tenant:
 
     async def spent(self) -> int:
         """Account credits used in this month."""
-        return await self._app.database.read(usage.spent, self.id, f"{self._app.clock.now():%Y-%m}")
+        return await self._app.database.read(usage.credits_of_month, self.id, f"{self._app.clock.now():%Y-%m}")
 
     async def at_work(self) -> tuple[int, int]:
         """Jobs at work, and jobs that wait for one of them to end."""

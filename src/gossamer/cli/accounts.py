@@ -52,7 +52,7 @@ async def show_accounts(app: App, *, as_json: bool) -> int:
 
 def _with_use(tx: Tx) -> list[tuple[Account, int]]:
     month = f"{tx.now:%Y-%m}"
-    return [(account, usage.spent(tx, account.id, month)) for account in accounts.known(tx)]
+    return [(account, usage.credits_of_month(tx, account.id, month)) for account in accounts.known(tx)]
 
 
 def _limit(value: int | None) -> str:

@@ -74,10 +74,6 @@ class Tx:
         """What was waited for may have taken a while: what is written from here on is of the time after it."""
         self._now = None
 
-    def agree(self, now: datetime) -> None:
-        """The database's time, where a statement that was needed anyway has brought it along."""
-        self._now = self._now or now
-
     def run(self, statement: Executable, params: Mapping[str, Any] | None = None) -> Answer:
         params = params or {}
         ready = prepared(statement, params, self.conn.dialect)

@@ -151,7 +151,7 @@ def hold_back(tx: Tx, job_id: UUID) -> bool:
 def refuse_unpaid(tx: Tx, account: str, quota: Quota, wanted: int = 1) -> None:
     if quota.credits is None:
         return
-    left = quota.credits - usage.spent(tx, account, f"{tx.now:%Y-%m}")
+    left = quota.credits - usage.credits_of_month(tx, account, f"{tx.now:%Y-%m}")
     if wanted > left:
         raise UserError(
             "account.credits",

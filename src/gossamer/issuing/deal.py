@@ -109,11 +109,6 @@ def deal(
     return dealt
 
 
-def anything_ready(tx: Tx, lane: str, shard: int, shards: int) -> bool:
-    """A look that takes no lock, so that an idle process disturbs nobody."""
-    return visits.any_ready(tx, lane, shard, shards)
-
-
 def issue(
     tx: Tx,
     lane: str,

@@ -35,7 +35,6 @@ class BudgetChange:
 
 _KEY = tuple_(budgets.c.scope, budgets.c.subject, budgets.c.period)
 _RANK = case({str(scope): number for number, scope in enumerate(Scope)}, value=budgets.c.scope)
-ROWS = budgets
 HOLD = (
     select(budgets)
     .where(_KEY.in_(bindparam("keys", expanding=True)))

@@ -142,11 +142,6 @@ def _set(tx: Tx, account: str, job_id: UUID, values: Mapping[str, Any]) -> None:
     tx.run(_SET, {"b_account": account, "b_job": job_id, **values})
 
 
-def spent(tx: Tx, account: str, month: str) -> int:
-    """Credits used in a month, those of open jobs as far as they are expected."""
-    return credits_of_month(tx, account, month)
-
-
 def one(tx: Tx, account: str, job_id: UUID) -> Use | None:
     row = tx.run(_ONE, {"b_account": account, "b_job": job_id}).first()
     return _use(row) if row else None

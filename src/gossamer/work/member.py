@@ -14,12 +14,11 @@ from zlib import crc32
 
 from gossamer.db.transactions import Tx
 from gossamer.dispatch import Nudge
-from gossamer.issuing.deal import anything_ready
 from gossamer.issuing.issuer import NUDGED_BY
 from gossamer.model.rungs import Lane
 from gossamer.model.worker import Worker
 from gossamer.settle.step import HandBack, Step
-from gossamer.store import workers
+from gossamer.store import visits, workers
 from gossamer.work.kit import Kit
 from gossamer.work.run import Shard
 from gossamer.work.walks import Claimed, claim_and_load
@@ -27,7 +26,6 @@ from gossamer.work.walks import Claimed, claim_and_load
 CLUSTER = "cluster"
 """Whose a database is that a cluster works, as a home's name is where a home does."""
 
-_BEAT = 5.0  # seconds between signs of life in the rows
 _LOOK = 1.0  # seconds between looks whether others wait
 _NETWORK = 0.2  # and whether there is a network
 _CLAIM_MOST = 50
@@ -73,11 +71,6 @@ class Member(Shard):
         }
         return Worker(row.id, row.host, row.pid, room, row.version, row.started_at, row.beat_at)
 
-    async def _show_life(self) -> None:
-        while True:
-            await self._kit.database.write(workers.beat, self._present())
-            await asyncio.sleep(_BEAT)
-
     async def _listen_while_there_is_a_network(self) -> None:
         while True:
             if self._listens is self._way_out.is_away:
@@ -92,7 +85,7 @@ class Member(Shard):
     async def _look_who_waits(self) -> None:
         while True:
             for lane in self._kit.lanes:
-                waits = await self._kit.database.read(anything_ready, lane, 0, 1)
+                waits = await self._kit.database.read(visits.any_ready, lane, 0, 1)
                 (self._waiting.add if waits else self._waiting.discard)(lane)
             await asyncio.sleep(_LOOK)
 

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 from gossamer import __version__
 from gossamer.dispatch import Nudge
 from gossamer.errors import StorageAway
-from gossamer.issuing.deal import anything_ready, issue
+from gossamer.issuing.deal import issue
 from gossamer.logging import get_logger
 from gossamer.model.rungs import HOME_LANE
 from gossamer.model.states import JobState
@@ -20,7 +20,7 @@ from gossamer.model.worker import Worker
 from gossamer.settle.commit import Committed
 from gossamer.settle.settler import Settler
 from gossamer.settle.step import HandBack, Step
-from gossamer.store import jobs, sites, workers
+from gossamer.store import jobs, sites, visits, workers
 from gossamer.work.address import AddressWatch
 from gossamer.work.brake import Brake
 from gossamer.work.closing import Closer, close_at_once
@@ -171,7 +171,7 @@ class Shard:
         shard = (lane, self._number, self._of)
         if slots > 0:
             self._waiting.discard(lane)
-        if slots <= 0 or not await self._kit.database.read(anything_ready, *shard):
+        if slots <= 0 or not await self._kit.database.read(visits.any_ready, *shard):
             return 0
         nudged = frozenset(self._nudged)
         ids = await self._kit.database.write(
