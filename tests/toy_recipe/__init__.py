@@ -6,7 +6,7 @@ own, a last call and a conclusion.
 """
 
 from gossamer.recipes.base import AutomaticFile, Column, Given, Keep, Nouns, Recipe, RecordKind
-from tests.toy_recipe.command import COMMAND
+from tests.toy_recipe.command import COMMAND, SCREEN
 
 SIGHTING = RecordKind(
     "sighting",
@@ -35,7 +35,9 @@ TOY = Recipe(
     nouns=Nouns("area", "shop"),
     kinds=(SIGHTING, SHOP),
     tables="tests.toy_recipe.tables:TABLES",
+    survey="tests.toy_recipe.survey:ToySurvey",
     command=COMMAND,
+    screen=SCREEN,
     keep=Keep(days=30),
     files=(AutomaticFile("shops", "csv", "shops-{job}.csv"),),
     concludes=True,

@@ -3,4 +3,6 @@
 from gossamer.recipes.tables import COSTS, ERRORS, PAGES, table_of
 from tests.toy_recipe import SHOP
 
-TABLES = (table_of(SHOP, "shops"), ERRORS, PAGES, COSTS)
+SHOPS = table_of(SHOP, "shops")
+
+TABLES = (SHOPS, ERRORS, PAGES, COSTS)

@@ -25,7 +25,7 @@ from gossamer.intake.limits import cap_of
 from gossamer.intake.submit import LONGEST_KEY, check_key
 from gossamer.intake.targets import MAX_TARGETS
 from gossamer.model.fields import Strict
-from gossamer.model.job import Job, JobRequest, Priority, Target
+from gossamer.model.job import Given, Job, JobRequest, Priority, Target
 from gossamer.model.money import Cap, Scope
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of
@@ -183,7 +183,14 @@ def job_request(body: NewJob, parts: Parts, key: str | None, *, needs_targets: b
     given, wanted = ("urls", "domains") if body.urls else ("domains", "urls")
     bound = recipe.bind(params)
     takes_pages = bound.policy().as_given
-    if (body.urls and body.domains) or (getattr(body, given) and (given == "urls") != takes_pages):
+    if recipe.given is Given.NOTHING:
+        if getattr(body, given):
+            raise UserError(
+                "job.targets",
+                f"The recipe {body.recipe} is not given {given}.",
+                hint="Name what you want in `params`.",
+            )
+    elif (body.urls and body.domains) or (getattr(body, given) and (given == "urls") != takes_pages):
         raise UserError(
             "job.targets", f"The recipe {body.recipe} is not given {given}.", hint=f"Name what you want in `{wanted}`."
         )

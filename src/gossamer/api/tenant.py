@@ -30,6 +30,7 @@ from gossamer.model.seat import Seat
 from gossamer.model.states import JobState
 from gossamer.model.url import site_of_url
 from gossamer.recipes import page_results
+from gossamer.recipes.registry import is_listed
 from gossamer.retention.erase import MAY_HAVE_FOUND, Found, find_mentions, forget_in_job
 from gossamer.retention.files import FileSweeper
 from gossamer.retention.service import delete_job, refuse_at_work
@@ -157,7 +158,9 @@ class Tenant:
         """The request for a job like this one; the same again if it came under this key before."""
         if key and not name:
             name = await self._app.database.read(jobs.name_under, self.id, key)
-        return replace(await self._of(job.id).read(request_again, job, name, self.id), submit_key=key)
+        listed = is_listed(job.recipe)
+        made = await self._of(job.id).read(request_again, job, name, self.id, listed=listed)
+        return replace(made, submit_key=key)
 
     async def cancel(self, job: Job) -> None:
         await control.cancel(self._of(job.id), job)

@@ -65,7 +65,7 @@ def _nothing(found: Results, nouns: Nouns, page: int, limit: int) -> str:
 
 def _below(found: Results, recipe: Recipe, conditions: Conditions, page: int, limit: int) -> list[str]:
     """Lines below the table: the range shown, how to see more, and how to export all."""
-    job, where, shown, total = found.job, found.where, found.page, found.progress.records
+    job, where, shown, total = found.job, found.where, found.page, found.total
     first = (page - 1) * limit + 1
     last = first + len(shown.rows) - 1
     of_all = f" of {total:,}" if not where else f", and that is all of {'them' if page > 1 else 'such'}" * shown.is_last

@@ -89,7 +89,7 @@ async def run_job(home: Home, recipe: Recipe, values: Mapping[str, Any]) -> int:
     cap, start = estimates.with_default_credits(house, given), not values["--no-auto-start"]
     recipe.read(params)
     walk = estimates.walk_options(recipe, params)
-    found = await estimates.forecast(home, walk, targets, values["--probe"], quiet=quiet)
+    found = await estimates.forecast(home, walk, targets, values.get("--probe"), quiet=quiet)
     said = estimates.print_forecast(found, params, cap, quiet=quiet)
     if start:
         estimates.confirm_cost(house, said, cap, yes=values["--yes"], quiet=quiet)

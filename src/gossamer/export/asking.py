@@ -16,6 +16,9 @@ from gossamer.recipes.base import Looks, Table
 from gossamer.recipes.registry import RECIPES
 from gossamer.recipes.tables import OF_ANY_JOB
 
+RESULTS = "results"
+"""The table of a job for which none is named."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -48,6 +51,8 @@ def table_named(name: str, recipe: str) -> Table:
     known = RECIPES.get(recipe)
     tables = {table.name: table for table in (known.tables if known else OF_ANY_JOB)}
     table = tables.get(name)
+    if table is None and known and name == RESULTS:
+        return known.tables[0]  # whatever its name
     if table is None:
         raise UserError(
             "export.type",

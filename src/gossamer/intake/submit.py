@@ -270,11 +270,14 @@ def _present(tx: Tx, job_id: UUID) -> Job:
 _NUMBERED = re.compile(r" \((\d{1,6})\)$")
 
 
-def request_again(tx: Tx, job: Job, name: str = "", account: str | None = None) -> JobRequest:
-    """A request like that of `job`, under another name, or its own with the next number."""
+def request_again(tx: Tx, job: Job, name: str = "", account: str | None = None, *, listed: bool = True) -> JobRequest:
+    """A request like that of `job`, under another name, or its own with the next number.
+
+    `listed`: its recipe is given sites or pages, so that without these there is nothing to run again.
+    """
     given = sites.given(tx, job.id)
     pages = sites.given_pages(tx, job.id) if job.extent.names_pages else {}
-    if not given or (job.extent.names_pages and not pages):
+    if (listed and not given) or (job.extent.names_pages and not pages):
         raise UserError(
             "job.no_list",
             f"The list of job {short(job.id)} is gone: it was deleted with its results.",

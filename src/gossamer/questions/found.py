@@ -42,6 +42,7 @@ class Results:
     progress: Progress
     where: Where
     page: Page
+    total: int  # rows of the table, as far as is quick to say, without any condition
     before: Page | None = None
 
 
@@ -82,7 +83,8 @@ async def results(
         before = await read_page(database, found, table, where, 1, most, last=last)
     if recipe.screen and not whole:
         rows = _only(rows, recipe.screen.names)
-    return Results(found, progress, where, rows, before)
+    total = await table.count(database, Asked(found, table.columns))
+    return Results(found, progress, where, rows, total, before)
 
 
 def _only(page: Page, names: Collection[str]) -> Page:

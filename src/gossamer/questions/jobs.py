@@ -10,6 +10,7 @@ from gossamer.model.money import NOTHING, Amount
 from gossamer.model.states import JobState, SiteState
 from gossamer.questions.limits import Few, Many, Text
 from gossamer.questions.view import View
+from gossamer.recipes.registry import is_listed
 from gossamer.retention import queries as retention_queries
 from gossamer.store import account_jobs, budgets, counters, jobs, reservations, sites, visits
 from gossamer.store.sites import SiteSummary
@@ -95,7 +96,7 @@ async def _with_ahead(view: View, one: Listed) -> Listed:
 async def again(view: View, job: Text, name: Text = "") -> JobRequest:
     """The request for a job like this one."""
     found, database = await view.job(job)
-    return await database.read(request_again, found, name, view.account)
+    return await database.read(request_again, found, name, view.account, listed=is_listed(found.recipe))
 
 
 async def running(view: View) -> list[Job]:

@@ -1,10 +1,10 @@
 """The recipes there are: those the program ships with, and those that plug-ins add."""
 
-from gossamer.recipes.base import RECIPES, Condition, Nouns, Recipe, default_flag
+from gossamer.recipes.base import RECIPES, Condition, Given, Nouns, Recipe, default_flag
 from gossamer.recipes.prospect import PROSPECT
 from gossamer.recipes.scrape import SCRAPE
 
-__all__ = ["RECIPES", "all_conditions", "flag_of", "made_by", "nouns_of"]
+__all__ = ["RECIPES", "all_conditions", "flag_of", "is_listed", "made_by", "nouns_of"]
 
 _UNKNOWN = Nouns("domain", "result")
 
@@ -13,9 +13,20 @@ for recipe in (PROSPECT, SCRAPE):
 
 
 def nouns_of(recipe: str) -> Nouns:
-    """The words for the input and the results of a job, also of a recipe that this program does not know."""
+    """The words for the input and the records of a job, also of a recipe that this program does not know.
+
+    Records of several kinds are counted together, and so they are only called records.
+    """
     known = RECIPES.get(recipe)
-    return known.nouns if known else _UNKNOWN
+    if known is None:
+        return _UNKNOWN
+    return known.nouns if len(known.kinds) == 1 else Nouns(known.nouns.given, "record")
+
+
+def is_listed(recipe: str) -> bool:
+    """Whether its jobs are given sites or pages, and not only parameters."""
+    known = RECIPES.get(recipe)
+    return known is None or known.given is not Given.NOTHING
 
 
 def made_by(command: str) -> Recipe:

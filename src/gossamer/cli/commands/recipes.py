@@ -134,8 +134,8 @@ def declaration(recipe: Recipe) -> Declaration:
 def _options(recipe: Recipe) -> Shared:
     """All options in the order of the help: those all such commands have stand before and behind the recipe's own."""
     before, after = (_ADDRESSES, _PRINTED) if recipe.given is Given.PAGES else ({**_NAMED, **_SITES}, _LIMITS)
-    if recipe.given is Given.NOTHING:
-        before = _NAMED
+    if recipe.given is Given.NOTHING:  # there are no homepages to look at either
+        before, after = _NAMED, {flag: one for flag, one in after.items() if flag != "--probe"}
     shared, placed = {**before, **after}, recipe.command.options
     named = {one if isinstance(one, str) else one.flag for one in placed}
     made = {flag: one for flag, one in before.items() if flag not in named}

@@ -342,6 +342,9 @@ def commands() -> Commands:
     for recipe in RECIPES.values():
         *before, name = recipe.command.path
         group = " ".join(before)
+        if group not in made:
+            made[""] = _with(made[""], Row(group, f"Jobs of the recipe {recipe.name}."), after=1)
+            made[group] = {"Jobs": ()}
         row = Row(name, _first_sentence(recipe), recipe=recipe.name)
         made[group] = _with(made[group], row, after=0 if before else 1)
     return made
