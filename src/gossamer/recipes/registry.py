@@ -1,15 +1,17 @@
 """The recipes there are: those the program ships with, and those that plug-ins add."""
 
+from gossamer.model.registry import resolve
 from gossamer.recipes.base import RECIPES, Condition, Given, Nouns, Recipe, default_flag
-from gossamer.recipes.prospect import PROSPECT
-from gossamer.recipes.scrape import SCRAPE
 
 __all__ = ["RECIPES", "all_conditions", "flag_of", "is_listed", "made_by", "nouns_of"]
 
 _UNKNOWN = Nouns("domain", "result")
 
-for recipe in (PROSPECT, SCRAPE):
-    RECIPES.add(recipe)
+for _shipped in (
+    "gossamer.recipes.prospect:PROSPECT",
+    "gossamer.recipes.scrape:SCRAPE",
+):
+    RECIPES.add(resolve(_shipped))
 
 
 def nouns_of(recipe: str) -> Nouns:
