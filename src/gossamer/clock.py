@@ -52,7 +52,7 @@ class SteadyClock(SystemClock):
         self.offset = time.time() - _since_boot() if offset is None else offset
 
     def go_by(self, now: datetime) -> None:
-        """Take the time over from somebody whose clock counts more than ours."""
+        """Adopt the time of a more authoritative clock."""
         self.offset = now.timestamp() - _since_boot()
 
     def now(self) -> datetime:
@@ -63,7 +63,7 @@ class SteadyClock(SystemClock):
 
 
 class FrozenClock:
-    """Stands still until it is advanced."""
+    """A clock that changes only when it is advanced."""
 
     def __init__(self, at: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._at = at
@@ -89,5 +89,5 @@ def milliseconds(at: datetime) -> int:
 
 
 def iso(at: datetime | None) -> str | None:
-    """An instant as it stands in files: ISO 8601, UTC, to the second."""
+    """Return an instant in file format: ISO 8601, UTC, to the second."""
     return None if at is None else f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

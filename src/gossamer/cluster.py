@@ -73,7 +73,7 @@ _MOST_SHOWN = 80  # characters of a value
 
 
 def shared_values(settings: Settings) -> dict[str, str]:
-    """What all machines of a cluster must have set alike. A secret is not kept, only its digest."""
+    """Return the settings that must be equal on all machines of a cluster. Secrets are stored as digests only."""
     secret = settings.api_secret
     return {
         "GOSSAMER_REDIS_PREFIX": settings.redis_prefix,
@@ -90,7 +90,7 @@ def _hidden(secret: str) -> str:
 
 
 def join(tx: Tx, values: Mapping[str, str], host: str) -> list[SharedSetting]:
-    """What the cluster goes by: what the first machine had. Where no other is at work, that is this one."""
+    """Return the cluster's settings, taken from its first machine. If no other is running, that is this one."""
     slots.meet(tx, "cluster settings")
     known = workers.shared_settings(tx)
     if known and health.working_home(tx) == CLUSTER:
@@ -139,7 +139,7 @@ def broker_url(settings: Settings) -> str:
 
 
 def read_lanes(text: str, concurrency: int) -> dict[str, int]:
-    """`http:95,desk:5`, or names alone, which share what is left of the concurrency; desk gets a twentieth of it."""
+    """Parse `http:95,desk:5`, or names alone, which share the remaining concurrency; desk gets a twentieth."""
     given: dict[str, int | None] = {}  # nothing: what is left
     for part in text.split(","):
         name, colon, number = (piece.strip() for piece in part.partition(":"))
@@ -213,7 +213,7 @@ def pool_size(tx: Tx, processes: int) -> int:
 
 @asynccontextmanager
 async def open_instance(settings: Settings, lanes: Mapping[str, int], processes: int) -> AsyncIterator[Instance]:
-    """What `gossamer worker` runs."""
+    """Yield the instance that `gossamer worker` runs."""
     check(settings)
     from gossamer.dispatch.celery import CeleryDispatcher
 

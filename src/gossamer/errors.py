@@ -1,11 +1,11 @@
-"""What a person did that cannot work, said so that they know what to do next.
+"""Errors that a user can act on: each describes what went wrong and what to do next.
 
     GossamerError
         UserError          bad input, unknown job, illegal request: `code`, one sentence, a hint
         StorageAway        the database did not answer for longer than we are willing to wait
             StorageFull    there is no room left to write to
 
-Core errors know no exit codes and no HTTP: the doors map `code`.
+Core errors contain no exit codes and no HTTP statuses: the command line and the API map `code`.
 """
 
 

@@ -1,7 +1,8 @@
-"""Rungs and recipes from outside: `GOSSAMER_PLUGINS=module:VALUE,...` names what every process adds at its start.
+"""Plug-ins: `GOSSAMER_PLUGINS=module:VALUE,...` names rungs and recipes that each process loads at its start.
 
-A value is of a type that has a `Registry`; its module must be importable: installed in the same environment, or in a
-folder of PYTHONPATH. Only the environment can name plug-ins, since whoever names one runs code.
+A value is of a type that has a `Registry`; its module must be importable: installed in the same
+environment, or in a folder of PYTHONPATH. Only the environment can name plug-ins, because naming one
+means running its code.
 """
 
 import os
@@ -15,7 +16,10 @@ _loaded: set[str] = set()
 
 
 def load_plugins() -> None:
-    """Add what the environment names; what was added before is left as it is. Raises UserError for what cannot be."""
+    """Add the plugins named in the environment; earlier ones stay unchanged.
+
+    Raises UserError if one is invalid.
+    """
     for entry in os.environ.get("GOSSAMER_PLUGINS", "").split(","):
         if (name := entry.strip()) and name not in _loaded:
             _add(name, _value_of(name))

@@ -82,7 +82,7 @@ def make_room(folder: Path) -> str:
 
 
 def _has_other_jobs(home: Path) -> bool:
-    """Whether a data folder has more than the one job of a demo; one that cannot be read is taken to have."""
+    """Return True if a data folder has jobs besides the one of a demo, or cannot be read."""
     file = home / "gossamer.db"
     if not file.exists():
         return False

@@ -1,8 +1,9 @@
-"""Rungs for tests: one that another server stands in for, and one whose answers are written down.
+"""Rungs for tests: one that is served by another server, and one with scripted responses.
 
-The first works in real processes: `GOSSAMER_TEST_RUNGS=stealth=127.0.0.1:8081` sends whatever is fetched on the rung
-`stealth` there, whichever host is asked for. Together with `python -m gossamer_sandbox.web --guarded 0.3`, which shows
-some pages only at a second address, jobs really climb. The second is for tests in one process:
+The first works in real processes: `GOSSAMER_TEST_RUNGS=stealth=127.0.0.1:8081` sends every request of the
+rung `stealth` to that address, whatever its host. Together with `python -m gossamer_sandbox.web --guarded
+0.3`, which shows some pages only at a second address, jobs really climb the ladder. The second is for tests
+in one process:
 
     kit = replace(kit, rungs={**kit.rungs, "stealth": scripted("stealth", answer)})
 """
@@ -42,7 +43,7 @@ def stand_in(name: str, place: str, direct: HttpRung) -> Callable[[int], Fetcher
 
 
 def scripted(name: str, script: Script, clock: Clock | None = None) -> OpenRung:
-    """A rung that answers by a script and asks nobody."""
+    """Return a rung that answers from a script and makes no requests."""
     return OpenRung(RUNGS[name], lambda seed: _Scripted(name, script, clock or SystemClock()))
 
 
@@ -77,7 +78,7 @@ class _Scripted:
         return Response(url, url, status, headers, taken, self._name, self._clock.now())
 
     async def admit(self, url: str) -> None:
-        """Nobody is contacted."""
+        """Accept every address, without contacting it."""
 
     async def close(self) -> None:
         """Nothing was opened."""

@@ -27,7 +27,10 @@ def digest(password: str) -> str:
 
 
 def fits(password: str, kept: str | None) -> bool:
-    """Whether it is the one that was kept. Somebody who is not known takes as long as somebody who is."""
+    """Return True if `password` matches the stored digest.
+
+    An unknown user (`kept` is None) takes as long as a known one.
+    """
     try:
         _hasher.verify(kept or _nobodys(), password[:LONGEST])
     except (VerificationError, InvalidHashError):

@@ -63,13 +63,13 @@ def keys_matching(tx: Tx, digits: str, account: str | None, limit: int = 5) -> l
 
 
 def revoke_key(tx: Tx, account: str, key_id: UUID) -> bool:
-    """False if there is no such key, or it was revoked before."""
+    """Revoke a key; False if there is no such key or it was revoked before."""
     mine = (api_keys.c.account_id == account) & (api_keys.c.id == key_id) & api_keys.c.revoked_at.is_(None)
     return bool(tx.run(update(api_keys).where(mine).values(revoked_at=tx.now)).rowcount)
 
 
 def any_good_key(tx: Tx, right: Right) -> bool:
-    """Whether anybody has a key that may do this."""
+    """Return True if an unrevoked key with this right exists."""
     good = (api_keys.c.scope == right) & api_keys.c.revoked_at.is_(None)
     return tx.run(select(api_keys.c.id).where(good).limit(1)).first() is not None
 
@@ -98,7 +98,7 @@ class Login:
 
 
 def add_user(tx: Tx, account: str, email: str, password: str, right: Right) -> User | None:
-    """A new user with the digest of a password; None if somebody has this address."""
+    """Add a user with the digest of a password; None if the address is taken."""
     fresh = tx.dialect.insert_new(users)
     user = User(new_id(tx.now), account, email, right, tx.now)
     values = {"id": user.id, "account_id": account, "email": email, "password": password}

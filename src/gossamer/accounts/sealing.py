@@ -1,7 +1,8 @@
-"""Secrets of others that must be kept for a while, sealed with a key made of the installation's own secret.
+"""Secrets of users that must be stored for a while, encrypted with a key derived from the installation's secret.
 
-AES-256-GCM. A seal is for one purpose (whose it is and what it opens) and cannot be used for another: whoever could
-write rows, but does not have the secret, could not make one account's job spend another one's money.
+AES-256-GCM. A ciphertext is bound to one purpose (its owner and its use) and does not decrypt for
+another: an attacker who can write rows, but does not have the secret, cannot make one account's job
+spend another account's money.
 """
 
 import secrets
@@ -31,7 +32,7 @@ class Sealer:
         return _VERSION + nonce + self._cipher.encrypt(nonce, text.encode(), purpose.encode())
 
     def open(self, sealed: bytes, purpose: str) -> str:
-        """What was sealed for this purpose. Raises BrokenSeal."""
+        """Decrypt a secret that was sealed for this purpose. Raises BrokenSeal."""
         from cryptography.exceptions import InvalidTag
 
         nonce, hidden = sealed[1 : 1 + _NONCE], sealed[1 + _NONCE :]
@@ -54,10 +55,13 @@ class Sealer:
 
 
 def purpose_of(account: str, provider: str) -> str:
-    """What a provider's key is sealed for that came with a job of an account."""
+    """Return the sealing purpose of a provider key that was sent with a job of an account."""
     return f"{account}/{provider}"
 
 
 def webhook_purpose(endpoint: UUID) -> str:
-    """What the secret of a webhook is sealed for. No provider is called like an id, so it is no purpose of another."""
+    """Return the sealing purpose of a webhook's secret.
+
+    No provider's name looks like an id, so purposes cannot collide.
+    """
     return f"webhook/{endpoint.hex}"

@@ -28,7 +28,7 @@ class NewKey:
 
     @property
     def start(self) -> str:
-        """Enough to tell it from others, and of no use to anybody."""
+        """The first characters of the key: enough to distinguish it from other keys, useless for signing in."""
         return self.text[:_SHOWN]
 
     @property
@@ -93,13 +93,13 @@ async def add_user(database: Database, account: Account, email: str, digest: str
 
 
 async def issue_key(database: Database, account: str, name: str, right: Right) -> tuple[NewKey, ApiKey]:
-    """A key in the only moment at which it is known, and as it is kept."""
+    """Create a key; return it in clear text, which is not stored, and its stored form."""
     new = make_key()
     return new, await database.write(queries.add_key, account, check_label(name), right, new.start, new.digest)
 
 
 async def first_key(database: Database) -> NewKey | None:
-    """A key for whoever starts the server where nobody has one that may do everything; None where somebody does."""
+    """Create an admin key for the first start of the server; None if a key with all rights exists."""
     new = make_key()
     return new if await database.write(_first_key, new) else None
 
@@ -117,7 +117,7 @@ def _first_key(tx: Tx, new: NewKey) -> bool:
 async def change_account(
     database: Database, account: Account, limits: dict[str, int | None], closed: bool | None, now: datetime
 ) -> Account:
-    """Those limits that are named; None leaves one as it is."""
+    """Change the given limits of an account, and close or reopen it; None leaves a value unchanged."""
     values: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
     if closed is not None:
         values["closed_at"] = now if closed else None

@@ -37,7 +37,7 @@ class Signer:
 
 
 def looks_like_token(text: str) -> bool:
-    """Whether it has the form of a short one: three parts with dots between them."""
+    """Return True if the text has the form of a short-lived token: three parts separated by dots."""
     return text.count(".") == 2 and len(text) <= _LONGEST
 
 

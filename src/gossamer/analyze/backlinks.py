@@ -1,15 +1,16 @@
-"""Whether a page that mentions a keyword already links to the client: the question prospecting is done for.
+"""Check if a page that mentions a keyword already links to the client, which is the purpose of prospecting.
 
-The rules, in the order in which they matter; the first that fits is the verdict:
+The rules in order of precedence; the first that matches is the verdict:
 
-- `own-site`: the page is on a site of the client's own.
-- `linked`: a link leads to the client, and neither it nor the page says that it should not be followed.
-- `nofollow`: links lead to the client, and all of them say so.
-- `links-elsewhere`: a link leads to a competitor, or the keyword itself stands in a link to somebody else's domain.
+- `own-site`: the page is on one of the client's own sites.
+- `linked`: a link leads to the client, and neither the link nor the page is marked nofollow.
+- `nofollow`: links lead to the client, and all of them are nofollow.
+- `links-elsewhere`: a link leads to a competitor, or the keyword itself stands in a link to another domain.
 - `unlinked`: none of these.
 
-A link leads to a domain if its host is the domain or ends in a dot and the domain: `www.acme.com` and `blog.acme.com`
-are acme.com, `not-acme.com` and `acme.com.example` are not. Links through a redirect of somebody else's are not seen.
+A link leads to a domain if its host is the domain or ends in a dot and the domain: `www.acme.com` and
+`blog.acme.com` are acme.com, `not-acme.com` and `acme.com.example` are not. Links through a third
+party's redirect are not detected.
 """
 
 from collections.abc import Collection, Iterator
@@ -47,7 +48,7 @@ class Backlink:
 
 
 class Outbound(NamedTuple):
-    """How many links of a page lead to other sites, and how many of them may be followed."""
+    """Counts of a page's links to other sites, and of those that are followed."""
 
     links: int
     followed: int
@@ -96,7 +97,7 @@ class BacklinkFinder:
         return {**dict.fromkeys(keywords, Backlink(Verdict.UNLINKED)), **self._linked_mentions(doc, keywords)}
 
     def _of_page(self, doc: Document) -> Backlink | None:
-        """What holds for all keywords of a page, if anything does."""
+        """Return the verdict that holds for all keywords of a page, if there is one."""
         to_client: list[Link] = []
         to_competitor: Link | None = None
         for link in _outgoing(doc):
@@ -112,7 +113,7 @@ class BacklinkFinder:
         return _backlink(Verdict.ELSEWHERE, doc, to_competitor) if to_competitor else None
 
     def _linked_mentions(self, doc: Document, keywords: Collection[str]) -> dict[str, Backlink]:
-        """Keywords that stand in the words of a link to another domain, each with the first such link."""
+        """Return keywords in the text of links to other domains, each with the first such link."""
         domain = domain_of(host_of(doc.url))
         if all(domain_of(host_of(link.url)) == domain for link in _outgoing(doc)):
             return {}

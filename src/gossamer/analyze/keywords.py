@@ -213,12 +213,12 @@ class Mention:
 
 
 def clean_keyword(keyword: str) -> str:
-    """A keyword as it is kept and shown: composed, with single spaces, nothing invisible. May be empty."""
+    """Return a keyword as stored and shown: composed, single-spaced, no invisible characters. May be empty."""
     return " ".join(unicodedata.normalize("NFC", keyword.translate(_INVISIBLE)).split())
 
 
 def fold_keyword(keyword: str, *, case_sensitive: bool = False) -> str:
-    """What two spellings of the same keyword have in common."""
+    """Normalize a keyword, so that two spellings of the same keyword become equal."""
     return (fold_in_case if case_sensitive else fold)(clean_keyword(keyword))
 
 
@@ -290,13 +290,13 @@ class KeywordMatcher:
         return mentions
 
     def spelled(self, keywords: Collection[str]) -> Collection[str]:
-        """Everything that may stand on a page for any of these keywords."""
+        """Return all forms of these keywords that count as mentions on a page."""
         if not self.forms:
             return keywords
         return [form for keyword in keywords for form in self.forms.get(keyword, (keyword,))]
 
     def counts(self, text: str) -> dict[str, int]:
-        """How often each keyword is mentioned in a text with single spaces; those that are not are left out."""
+        """Count the mentions of each keyword in a text with single spaces; keywords without mentions are left out."""
         tallies = self._count(text, self._fold(text))
         if self._owners:
             tallies = self._by_keyword(tallies)
@@ -316,7 +316,7 @@ class KeywordMatcher:
         self._owners = {places[folded]: tuple(of) for folded, of in owners.items()}
 
     def _by_keyword(self, tallies: dict[int, _Tally]) -> dict[int, _Tally]:
-        """Mentions of a keyword in all its forms as one."""
+        """Merge the mentions of all forms of a keyword."""
         merged: dict[int, _Tally] = {}
         for at, tally in tallies.items():
             owners = self._owners.get(at, ())
@@ -358,7 +358,7 @@ class KeywordMatcher:
 
 
 class _Blockers(dict[str, bool]):
-    """Whether a character beside this edge of a keyword makes a mention impossible; answers are remembered."""
+    """Cache of characters that, next to this edge of a keyword, rule out a mention."""
 
     def __init__(self, edge: str, *, dotted: bool) -> None:
         super().__init__()

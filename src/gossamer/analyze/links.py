@@ -34,7 +34,7 @@ class Anchor:
 
 
 class Sender:
-    """How a browser spells the addresses on a page when it asks for them."""
+    """Spells the URLs of a page as a browser does when it requests them."""
 
     def __init__(self, doc: Document) -> None:
         self._doc = doc
@@ -63,18 +63,21 @@ def anchors_of(doc: Document) -> Iterator[Anchor]:
 
 
 def label_of(anchor: Anchor) -> str:
-    """What a visitor reads on a link: its text, else what its picture is said to show. At most 100 characters."""
+    """Return the label of a link: its text, otherwise the alternative text of its picture.
+
+    Up to 100 characters.
+    """
     text = texts_of([anchor.element])[0] or _alternative(anchor.element)
     return harmless(text)[:LONGEST_LABEL].rstrip()
 
 
 def _is_relative(href: str) -> bool:
-    """Whether it is plain at a glance that an address stays on the host of its page: it names no other."""
+    """Return True if a URL evidently stays on the host of its page, because it names no host."""
     return ":" not in href and not href.startswith(("//", "/\\", "\\"))
 
 
 def _is_presentable(href: str) -> bool:
-    """Whether an address can be shown as it was written: whole, and with nothing odd in it."""
+    """Return True if a URL can be shown as written: absolute, printable and not too long."""
     return href[:8].lower().startswith(("http://", "https://")) and href.isprintable() and len(href) <= MAX_URL_LENGTH
 
 

@@ -91,7 +91,7 @@ _NOTE_NAMES = frozenset({"admonition", "callout", "caution", "note", "tip", "war
 
 
 class Block:
-    """An element that stands on lines of its own, with what is in it. Sizes are characters."""
+    """A block-level element and its content. Sizes are in characters."""
 
     __slots__ = (
         "chars",
@@ -360,7 +360,10 @@ def _is_hidden(element: Element) -> bool:
 
 
 def _give_back(blocks: list[Block], all_chars: int, all_plain: int) -> bool:
-    """Whether hardly anything was left. Then the largest of what was taken for frame is there again, to half of all."""
+    """Undo removals if hardly any text is left; return True in that case.
+
+    The largest removed blocks are restored, until half of the page's text is there again.
+    """
     top = blocks[0]
     taken = [block for block in blocks if block.gone]
     if top.plain < all_plain * _TOO_LITTLE:
@@ -382,7 +385,7 @@ def _give_back(blocks: list[Block], all_chars: int, all_plain: int) -> bool:
 
 
 def _path_to_core(top: Block) -> list[Block]:
-    """The block that holds the content, as the last of all that it stands in."""
+    """Return the path from the top to the block that holds the content, which comes last."""
     path = [top]
     while inside := [block for block in path[-1].kept() if block.tag not in _LEAVES]:
         best = max(inside, key=lambda block: block.prose)
@@ -393,7 +396,11 @@ def _path_to_core(top: Block) -> list[Block]:
 
 
 def _drop_around(path: list[Block], belongs: Callable[[Block, Block, bool], bool], *, most: int) -> None:
-    """What has more than `most` characters is no frame: a table of contents may be all that a page is about."""
+    """Drop the blocks around the path to the core that are not part of it.
+
+    A block of more than `most` characters is never dropped as frame: a table of contents may be all that
+    a page is about.
+    """
     for outer, way in pairwise(path):
         if outer.own and not outer.own_prose:
             _drop_loose(outer)
@@ -408,7 +415,7 @@ def _drop_around(path: list[Block], belongs: Callable[[Block, Block, bool], bool
 
 
 def _belongs(block: Block, way: Block, is_before: bool) -> bool:
-    """Whether what stands beside the way to the core of an article is part of it."""
+    """Return True if a block next to the path to an article's core is part of the article."""
     if block.tag in _HEADINGS:
         return block.tag == "h1" or (is_before and not block.is_list_of_links)
     if not block.prose or block.linked > block.chars * _HARDLY_LINKED:
@@ -417,7 +424,10 @@ def _belongs(block: Block, way: Block, is_before: bool) -> bool:
 
 
 def _may_belong(block: Block, way: Block, is_before: bool) -> bool:
-    """The same of other pages, where a price or an address may stand anywhere."""
+    """Return True if a block next to the path may belong to the content of a page that is not an article.
+
+    There a price or an address may be anywhere, so this is less strict than `_belongs`.
+    """
     if block.teases or block.elsewhere > block.plain / 2:
         return block.tag in _HEADINGS
     return block.links < _FEW_LINKS or not block.is_list_of_links

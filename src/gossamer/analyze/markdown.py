@@ -126,7 +126,7 @@ def _closer(text: str) -> str:
 
 
 def _with_title(text: str, body: Element, doc: Document) -> str:
-    """A heading that stands outside of the content is still what the page is called."""
+    """Add the page's title heading if it is outside of the content."""
     if not text or body.find("h1") is not None or text.startswith("# "):
         return text
     return f"# {_literal(doc.title)}\n\n{text}" if doc.title else text

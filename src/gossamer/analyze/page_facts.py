@@ -188,7 +188,7 @@ def _social(urls: Iterable[str]) -> Value:
 
 
 def _stated(structured: dict[str, Value]) -> Iterable[tuple[str, str]]:
-    """What structured data says under certain names, wherever it stands."""
+    """Yield the values of certain names (email, telephone, sameAs) at any depth of structured data."""
     waiting: list[Any] = [structured.get("json_ld"), structured.get("microdata"), structured.get("rdfa")]
     while waiting:
         one = waiting.pop()
@@ -278,7 +278,7 @@ def _favicon(doc: Document, base: str) -> str | None:
 
 
 def _types(data: dict[str, Value]) -> list[str]:
-    """What the page says it is about, by the names of schema.org: Product, Article, ..."""
+    """Return the schema.org types that the page declares: Product, Article, ..."""
     found: dict[str, None] = {}
     for named in _walk(data.get("json_ld"), "@type"):
         found[named] = None

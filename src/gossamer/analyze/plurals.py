@@ -120,7 +120,10 @@ def _plural_of(word: str) -> str:
 
 
 def _singulars_of(word: str) -> tuple[str, ...]:
-    """All that a plural may be of (`buses`, `houses`): what is no word stands on no page. None if it is no plural."""
+    """Return all possible singulars of a plural (`buses`, `houses`); empty if it is not a plural.
+
+    Some may not be words, which does no harm, since they occur on no page.
+    """
     if word in _NO_PLURALS or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return ()
     if word.endswith("ies") and len(word) > 4:

@@ -85,7 +85,7 @@ class Parts:
         return [at for at, text in enumerate(self._bare.split(_SEAM)) if any(keyword in text for keyword in wanted)]
 
     def counts(self, keywords: Collection[str], matcher: KeywordMatcher) -> dict[str, int]:
-        """How often a visitor can read each of these keywords in the elements, and perhaps others too."""
+        """Count the visible mentions of these keywords in the elements; other keywords may be included."""
         spelled = matcher.spelled(keywords)
         worth_reading = [element for at in self.may_mention(spelled) if self._counts(element := self._elements[at])]
         return matcher.counts(f" {APART} ".join(texts_of(worth_reading))) if worth_reading else {}

@@ -69,7 +69,7 @@ _SIGNS: Mapping[str, str] = {
 
 
 class Reading(NamedTuple):
-    """What values are read with: the address that others are relative to."""
+    """Context for reading values: the base URL of relative addresses."""
 
     base: str
 
@@ -145,7 +145,7 @@ def _by_form(text: str, form: str) -> datetime | None:
 
 
 def is_date_format(form: str) -> bool:
-    """Whether dates can be read by it at all."""
+    """Return True if dates can be parsed with this format."""
     try:
         datetime.strptime(datetime(2001, 2, 3, tzinfo=UTC).strftime(form), form)  # noqa: DTZ007
     except (ValueError, re.error):
@@ -427,7 +427,7 @@ def _check_xpath(text: str, path: str, *, inside: bool) -> None:
 
 
 def _nested(xpath: str) -> int:
-    """How deep conditions stand inside each other."""
+    """Return the greatest nesting depth of conditions in an XPath."""
     deepest = depth = 0
     for sign in xpath:
         depth += (sign == "[") - (sign == "]")
@@ -485,7 +485,7 @@ _XPATH = re.compile(
 
 
 def are_plain(rules: Rules) -> bool:
-    """Whether each of them costs little for every place it is asked about."""
+    """Return True if every rule is cheap for each element it is applied to."""
     return all(_is_plain(rule) for rule in rules.values())
 
 

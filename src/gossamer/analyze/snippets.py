@@ -14,7 +14,7 @@ _STEERING = dict.fromkeys(
 
 
 def snippet(text: str, start: int, end: int, reach: int = REACH) -> str:
-    """`text[start:end]` with what stands round it, cut at word edges. `text` has single spaces."""
+    """Return `text[start:end]` with its context, cut at word edges. `text` has single spaces."""
     return harmless(_before(text, start, reach) + text[start:end] + _after(text, end, reach))
 
 
@@ -48,7 +48,7 @@ def _after(text: str, end: int, reach: int) -> str:
 
 
 def _without_marks(text: str, cut: int, end: int) -> int:
-    """The nearest place to cut where what follows is no mark of what precedes; the same one if all are marks."""
+    """Return the nearest position whose character is not a combining mark; `cut` if all are marks."""
     for place in range(cut, end, 1 if end > cut else -1):
         if unicodedata.category(text[place])[0] != "M":
             return place

@@ -1,4 +1,4 @@
-"""How answers are written."""
+"""Serialization of responses."""
 
 from typing import Any
 
@@ -8,14 +8,20 @@ from starlette.responses import JSONResponse
 
 
 class JsonAnswer(JSONResponse):
-    """JSON by the library that everything else here uses. Only of a JSONResponse the description tells the fields."""
+    """JSON response, encoded by orjson as everywhere else.
+
+    It derives from JSONResponse because the OpenAPI schema describes the fields only for that class.
+    """
 
     def render(self, content: Any) -> bytes:
         return orjson.dumps(content, default=str, option=orjson.OPT_NON_STR_KEYS)
 
 
 class ShapedAnswer(JsonAnswer):
-    """What is of its shape already: it is not held against it a second time, which takes longer than all the rest."""
+    """Response whose content has been validated already.
+
+    A second validation would take longer than everything else.
+    """
 
     def __init__(self, shaped: BaseModel) -> None:
         super().__init__(shaped)

@@ -31,7 +31,7 @@ _NO_STRUCTURE = bytes(set(range(256)) - set(b'"{}[],:'))
 
 
 class Bodies:
-    """How much of all bodies is held at this moment. A body counts until its request is answered."""
+    """Number of bytes of all request bodies in memory. A body counts until its request is answered."""
 
     def __init__(self, largest: int) -> None:
         self.largest = largest
@@ -68,7 +68,7 @@ class Body:
         self._tail = b""
 
     def open(self, account: str, longest_list: int = 0) -> None:
-        """Its sender is known, and what is asked for. One that is announced as too large is refused unread."""
+        """Set the sender and the limits of a body; refuse it unread if its announced length is too large."""
         self._account = account
         self._shape = Shape(most_values(longest_list))
         self._refuse_large(self._announced)
@@ -141,7 +141,10 @@ def no_text() -> UserError:
 
 
 def _has_no_text(tail: bytes, piece: bytes, *, more: bool) -> bool:
-    """Whether characters that are none begin in this piece, or in the end of the one before that was left open."""
+    """Return True if an invalid character begins in this piece, or in the unfinished end of the piece before.
+
+    Invalid are the zero character and halves of surrogate pairs, as JSON escapes them.
+    """
     if b"\\u" not in piece and b"\\u" not in tail and not tail.endswith(b"\\"):
         return False
     text = tail + piece

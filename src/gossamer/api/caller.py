@@ -32,7 +32,7 @@ Spends: TypeAlias = Callable[[Tenant, str | None], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who has shown who they are."""
+    """An authenticated caller."""
 
     account: str
     right: Right
@@ -72,9 +72,12 @@ async def recognise(connection: HTTPConnection, parts: Parts, *, in_query: bool 
 
 
 async def _known(given: str, parts: Parts, ip: str) -> Caller:
-    """Who a key or a token belongs to. One that was not proven in the last hour is counted before it is looked up.
+    """Return the caller of a key or token.
 
-    While the database is away, callers that were known a moment ago still are: there are old answers they may read.
+    A key that was not proven in the last hour is counted before the lookup.
+
+    While the database is down, callers that were recognised recently are still accepted: they may read
+    old answers.
     """
     named = parts.app.settings.admin_token
     if named and compare_digest(given.encode("utf-8", "surrogateescape"), named.get_secret_value().encode()):
@@ -186,7 +189,10 @@ class Keyless:
 
 
 async def _check(connection: HTTPConnection, parts: Parts, caller: Caller, right: Right) -> None:
-    """Whether they may, and how often. What is left to them goes with the answer, whatever that is."""
+    """Check the caller's right and rate limits.
+
+    The remaining allowance is sent with every answer, errors included.
+    """
     settings = parts.app.settings
     if not caller.right.includes(right):
         raise UserError(

@@ -1,7 +1,7 @@
-"""The errors that endpoints may answer with, by their code: the status of each, and a sentence as an example.
+"""The errors of the endpoints, by code: the status of each, and a sentence as an example.
 
-What an endpoint names in `declared` stands in the description of the interface; the tests hold every answer they get
-against that.
+The codes that an endpoint names in `declared` appear in the API description; the tests check every response
+against it.
 """
 
 from collections.abc import Mapping
@@ -165,7 +165,7 @@ def status_of(code: str) -> int:
 
 
 def declared(*codes: str, keyless: bool = False) -> dict[int | str, dict[str, Any]]:
-    """What an endpoint may answer with beside what all do; `keyless` is one that anybody may ask."""
+    """Return the errors an endpoint documents besides the common ones; `keyless` means that it needs no key."""
     by_status: dict[int | str, list[str]] = {}
     for code in (*_ALWAYS, *(() if keyless else _KEY), *codes):
         by_status.setdefault(status_of(code), []).append(code)

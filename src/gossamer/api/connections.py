@@ -1,16 +1,17 @@
-"""How long a connection may take over a request, and how many connections may wait for one.
+"""Time limits of a connection's requests, and the number of connections that may wait for one.
 
-A connection is in one of these phases, each with a time limit of its own; when it is over the connection is closed.
+A connection is in one of these phases, each with its own time limit, after which the connection is
+closed:
 
     NEW      connected, and nothing was sent yet
-    HEAD     a head has begun and is not whole
-    BODY     a body arrives; every byte of it is progress, and time in which we do not read does not count
-    WORKING  the answer is being made or sent: no limit, so streams and scrapes may take as long as they want
-    LEFT     answered, but the body of the request still arrives
+    HEAD     the headers have begun and are incomplete
+    BODY     the body arrives; every byte counts as progress, and time in which we do not read does not count
+    WORKING  the answer is being made or sent: no limit, so streams and scrapes can take as long as they need
+    LEFT     answered, but the body of the request is still arriving
     IDLE     between two requests
 
-Beside these, what was answered has to be read: while something of it waits here and for a minute none of it is taken,
-the connection is broken off. Closing it would not do: that waits for what was not sent.
+In addition, the client has to read the answer: if data waits here and none of it is taken for a
+minute, the connection is aborted. Closing it would not work, because that waits for the unsent data.
 """
 
 import asyncio
@@ -39,7 +40,7 @@ _PROBLEM = (
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Seconds, and how much of what nobody has read yet is kept."""
+    """Limits of a connection: seconds, and how much unread data is kept."""
 
     first_byte: float = 30.0
     head: float = 60.0
@@ -87,10 +88,10 @@ class Phase(Enum):
 
 
 class Waiting:
-    """Connections without a request under way, oldest first. Where there are too many the oldest is closed.
+    """Connections without a request in progress, oldest first. If there are too many, the oldest is closed.
 
-    One that has never sent a whole request goes before one that has, so that idle clients stay connected while somebody
-    opens connections by the thousand.
+    A connection that has never sent a complete request is closed before one that has, so that idle
+    clients stay connected while an attacker opens thousands of connections.
     """
 
     def __init__(self, most: int) -> None:

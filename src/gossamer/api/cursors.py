@@ -1,7 +1,7 @@
-"""Where a page of a list ended, as a text that only this server can make.
+"""Cursors of lists: the position at which a page ended, as a text that only this server can make.
 
-It ends in a mark of its list, its account and its place, made with the server's secret: one that was forged, or came
-from another list or account, is refused.
+It ends in a signature of its list, account and position, made with the server's secret: a cursor that
+was forged, or that belongs to another list or account, is refused.
 """
 
 from base64 import b64decode, urlsafe_b64encode
@@ -31,7 +31,7 @@ class Cursors:
         return urlsafe_b64encode(place + self._mark(of, place)).decode().rstrip("=")
 
     def place(self, of: str, text: str | None) -> bytes:
-        """Where to go on in this list. Nothing: at the beginning."""
+        """Return the position at which to continue this list; empty at the beginning."""
         if not text:
             return b""
         try:

@@ -1,8 +1,8 @@
-"""Development mode, `gossamer serve --dev`: for one's own machine, before there are keys and secrets.
+"""Development mode, `gossamer serve --dev`: for a developer's own machine, before there are keys and secrets.
 
-No key is needed, web pages of http://localhost:3000 may ask, and secrets may be the samples of a document. For that,
-only this machine may reach the server, and a browser on it only in the name of a page that may ask: otherwise any page
-that somebody looks at could.
+No key is needed, web pages of http://localhost:3000 may send requests, and secrets may be the samples
+from the documentation. In return, the server accepts requests from this machine only, and from a
+browser only on behalf of an allowed page: otherwise any page opened in that browser could use it.
 """
 
 import re
@@ -28,13 +28,13 @@ _OUR_OWN = ("none", "same-origin")  # what a browser says of an address that was
 
 @dataclass(frozen=True, slots=True)
 class Development:
-    """How the server lets its only user in."""
+    """Access rules for the only user of a development server."""
 
     origins: tuple[str, ...]
     token: str = ""  # a sample key, which may be sent all the same
 
     def lets_in(self, connection: HTTPConnection, given: str) -> bool:
-        """Whether a request without a key, or with the sample key, comes from this machine and a page that may ask."""
+        """Return True if a request with no key or the sample key comes from this machine and an allowed page."""
         if given and not (self.token and compare_digest(given.encode("utf-8", "replace"), self.token.encode())):
             return False
         if any(name in connection.headers for name in _PASSED_ON):
@@ -68,7 +68,7 @@ def take_samples(environment: MutableMapping[str, str]) -> str:
 
 
 def development_on(host: str, cors: tuple[str, ...], token: str) -> Development:
-    """How a server there lets its only user in, or a UserError where others could reach it."""
+    """Return the access rules of a development server; a UserError if other machines could reach it."""
     if not _is_loopback(host):
         raise UserError(
             "serve.development",

@@ -1,7 +1,8 @@
-"""What the page of the interface begins with: first steps with curl, a place for a key, and the script that tries it.
+"""Start of the API documentation page: first steps with curl, a field for a key, and the script that tries it.
 
-The script is the only one that any page here has. It is named by its digest in the policy of this one page, asks this
-server only, and keeps the key nowhere: with the page it is gone.
+This is the only script on any page of the server. The content security policy of this page allows it
+by its digest. It sends requests to this server only and does not store the key: closing the page
+discards it.
 """
 
 from base64 import b64encode

@@ -70,7 +70,10 @@ def _tag_place(tag: str) -> str:
 
 
 def _shapes(spec: Mapping[str, Any]) -> list[str]:
-    """What bodies and answers are made of, however deep, by name. One of a few words is named where it is used."""
+    """Return the names of the schemas that bodies and answers use, at any depth.
+
+    Enums are described where they are used.
+    """
     waiting = [_PROBLEM, *_named(spec["paths"])]
     found: set[str] = set()
     while waiting:

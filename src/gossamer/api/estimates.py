@@ -1,4 +1,4 @@
-"""What a job would cost, before it is one: the same forecast as `gossamer job estimate`, by the account's own past."""
+"""Cost of a job before it is submitted: the forecast of `gossamer job estimate`, from the account's past jobs."""
 
 from typing import Annotated, Any
 
@@ -24,7 +24,7 @@ _MOST_NAMED = 200  # in an address; more of them go into a body
 
 
 class AccountCredits(BaseModel):
-    """What you are counted for, whatever providers charge."""
+    """Credits counted for your account, regardless of what providers charge."""
 
     at_least: int = Field(description="If every page is read by the first of its rungs, and each site has one page.")
     at_most: int = Field(description="If every page needs the dearest rung, and every site is as large as may be.")

@@ -1,6 +1,6 @@
-"""What answers look like, for the description of the interface: by the name of their shape, or by the operation.
+"""Example responses for the API description, by schema name or by operation.
 
-The tests hold each of them against its schema, and find every operation that has none.
+The tests validate each example against its schema, and find every operation that has none.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Files on the disk of this home, for whoever was given a signed link: no key, nothing to list, and an end."""
+"""Files in this data folder, served to holders of a signed link: no key, no listing, and an expiry time."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -35,7 +35,10 @@ async def fetch(
     expires: Annotated[str, Query(max_length=12)] = "",
     signature: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
-    """For whoever has the `link` of an export. It needs no key, and leads to this one file until it expires."""
+    """Download a file by the `link` of an export.
+
+    It needs no key, and gives access to this one file until it expires.
+    """
     shelf, now = parts.app.shelf(), parts.app.clock.now()
     # Read from the address and written anew: how somebody else has spelled it does not matter.
     if shelf.local.verify(f"{SERVED}{key}?expires={expires}&signature={signature}", now) is None:

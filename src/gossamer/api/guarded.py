@@ -129,7 +129,7 @@ def _look_at_head(request: Request, caller: Caller | None, longest: dict[str, in
 
 
 async def _read(request: Request) -> None:
-    """The whole body, which the request keeps for whoever asks it next."""
+    """Read the whole body, which the request keeps for later readers."""
     try:
         await request.body()
     except ClientDisconnect as error:
@@ -140,7 +140,7 @@ async def _read(request: Request) -> None:
 async def _refuse_unpaid(
     access: Access, connection: HTTPConnection, parts: Parts, caller: Caller, error: Exception
 ) -> None:
-    """What an account that cannot pay is told, whatever else is wrong with its request."""
+    """Refuse an account that cannot pay, regardless of other errors in its request."""
     if access.spends is None or isinstance(error, Limited | StorageAway):
         return
     if isinstance(error, UserError) and error.code in _OF_THE_ACCOUNT:

@@ -1,4 +1,4 @@
-"""Whether the server and its database are well, and what it can do."""
+"""Health of the server and its database, and the server's capabilities."""
 
 from typing import Any, Literal
 
@@ -45,9 +45,10 @@ class Recipes(BaseModel):
 
 @router.get("/api/health", responses=only("internal"), summary="Whether the server is alive, and how it does")
 async def health(request: Request, parts: GivenParts) -> Health:
-    """Answers at once, by what the last look at database and workers has shown: the database is asked every second.
+    """Return at once the state of database and workers at the last check; the database is checked every second.
 
-    Whoever can read this finds the server alive. GET /api/ready says by its status whether to send requests here.
+    Any answer shows that the server is alive. GET /api/ready shows by its status code if it accepts
+    requests.
     """
     seen = parts.vitals
     ready = seen.is_ready and not request.scope["state"]["stopping"]()

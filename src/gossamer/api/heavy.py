@@ -1,7 +1,7 @@
-"""Work of a request that would keep the event loop from everybody else: it is done beside it, and in turns.
+"""Run request work that would block the event loop in a thread, one piece at a time per account.
 
-Long lists are checked in a thread, which lets the loop go on every few milliseconds. One account never has more than
-one such piece of work at a time, so that the others get theirs between its pieces.
+Long lists are checked in a thread, which lets the loop run every few milliseconds. An account never has
+more than one such piece of work at a time, so that other accounts get their turn between its pieces.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class Turns:
 
 
 class Heavy:
-    """Checks lists: short ones at once, long ones beside the loop."""
+    """Checks lists: short ones immediately, long ones in a thread."""
 
     def __init__(self) -> None:
         self._turns = Turns(1)

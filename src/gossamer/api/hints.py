@@ -1,6 +1,7 @@
-"""The next step over HTTP, for errors that the command line has too: a command helps nobody who sends a request.
+"""HTTP variants of hints for errors shared with the command line: a command does not help a client of the API.
 
-Whoever shows a problem on a command line finds that one's own hint beside it, in `command_hint`.
+The command-line hint is sent next to it, in `command_hint`, for clients that show problems on a
+command line.
 """
 
 import re
@@ -43,5 +44,5 @@ def over_http(error: UserError) -> str:
 
 
 def as_field(sentence: str) -> str:
-    """What the command line calls `--max-pages` is a field of what is sent."""
+    """Replace command-line options such as `--max-pages` by the names of the request's fields."""
     return _OPTION.sub(lambda option: f"`{option[1].replace('-', '_')}`", sentence)

@@ -46,8 +46,9 @@ IdempotencyKey = Annotated[
 
 
 class Limits(Strict):
-    """What a job may spend. It pauses before it passes one of these; only of all traffic, what is in flight when the
-    limit is reached comes on top.
+    """Spending limits of a job. It pauses before it exceeds one of them.
+
+    Only the limit of all traffic can be exceeded, by the requests in flight when it is reached.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -165,7 +166,7 @@ def _as_submitted(job: Job, *, start: bool) -> views.JobView:
 
 
 def job_request(body: NewJob, parts: Parts, key: str | None, *, needs_targets: bool = True) -> JobRequest:
-    """What every door builds, of a body by any recipe's schema."""
+    """Build a job request from a body, validated by its recipe's schema; every way to submit a job uses this."""
     recipe = parts.recipes.get(body.recipe)
     if recipe is None:
         raise UserError(
@@ -214,7 +215,7 @@ def job_request(body: NewJob, parts: Parts, key: str | None, *, needs_targets: b
 
 
 def asked_of(parts: Parts, request: JobRequest, unnamed: int = 0) -> Asked:
-    """What an estimate of it goes by."""
+    """Return the inputs of an estimate."""
     recipe = parts.recipes[request.recipe]
     policy = recipe.bind(recipe.params.model_validate(request.params)).policy()
     return Asked(request.recipe, policy, request.targets, parts.app.prices, unnamed=unnamed)
@@ -242,7 +243,7 @@ async def list_jobs(
     state: Annotated[list[JobState] | None, Query(description="Only those in one of these states.")] = None,
     recipe: Annotated[str, Query(max_length=40)] = "",
 ) -> views.JobPage:
-    """Newest first. Archived ones are left out unless they are asked for by their state."""
+    """List jobs, newest first. Archived jobs are left out unless `state` includes them."""
     found = await tenant.jobs(tenant.cursors.id_place("jobs", cursor), limit + 1, state or (), recipe)
     more = len(found) > limit
     items = [views.JobView(**views.job_fields(job)) for job in found[:limit]]
@@ -300,7 +301,10 @@ async def rerun(
     body: Rerun | None = None,
     idempotency_key: IdempotencyKey = None,
 ) -> views.JobView:
-    """A new job with the same recipe, sites or pages, parameters, priority and limits. The old one stays as it is."""
+    """Create a new job with the same recipe, sites or pages, parameters, priority and limits.
+
+    The old job is unchanged.
+    """
     if idempotency_key:
         check_key(idempotency_key)
     wanted = body or Rerun(name="", start=True)
@@ -328,9 +332,11 @@ async def pause(job_id: UUID, tenant: Submitter) -> Steered:
     summary="Go on with a job",
 )
 async def resume(job_id: UUID, tenant: Continuer, limits: Limits | None = None) -> Resumed:
-    """Exactly where it was; with other limits, if some are given. Also starts one that was made with `start: false`,
-    which waits where the account has as many jobs at work as it may; any other is refused there. One that has paused at
-    its limit goes on with a higher one, and is refused without.
+    """Resume a job exactly where it stopped, with other limits if some are given.
+
+    Also starts a job that was created with `start: false`; it waits if the account has reached its limit of
+    running jobs. Any other job is refused in that case. A job that paused at its limit resumes only with a
+    higher one.
     """
     await tenant.resume(await tenant.job(job_id), (limits or Limits()).cap())
     now = await tenant.job(job_id)
@@ -351,7 +357,7 @@ async def cancel(job_id: UUID, tenant: Submitter) -> Steered:
     summary="Try again what failed",
 )
 async def retry_failed(job_id: UUID, tenant: Continuer) -> RetriedView:
-    """What failed for good is left alone: it would come to the same."""
+    """Retry the failed parts of a job. Permanent failures are left alone: the result would be the same."""
     done = await tenant.retry_failed(await tenant.job(job_id))
     now = await tenant.job(job_id)
     return RetriedView(id=str(job_id), state=now.state, sites=done.sites, pages=done.pages)

@@ -1,4 +1,4 @@
-"""How often somebody may ask: counted by the Gate, so that several servers count together."""
+"""Rate limits of the API, counted by the Gate, so that several servers count together."""
 
 import time
 from collections import deque
@@ -29,7 +29,11 @@ class Tried:
 
 
 class Rates:
-    """`places` decides; what is left, as headers tell it, is what this server has seen: a hint, and no promise."""
+    """Rate limits per sender.
+
+    `places` decides. The remaining number in the headers counts only requests to this server: a hint, not a
+    guarantee.
+    """
 
     def __init__(self, places: Places, alone: Places, is_away: Callable[[], str]) -> None:
         self._shared = places
@@ -39,7 +43,7 @@ class Rates:
         self._refused: dict[str, float] = {}  # places that were full, and until when nobody asks again
 
     async def take(self, kind: str, who: str, limit: int) -> dict[str, str]:
-        """Count a request; headers that say how it stands. One too many is `Limited`."""
+        """Count a request; return the rate limit headers. Raises `Limited` if it is one too many."""
         if not limit:
             return {}
         allowed = await self._enter(f"rate/{kind}/{who}", limit)
@@ -64,7 +68,7 @@ class Rates:
         return headers
 
     async def try_key(self, ip: str, limit: int) -> "Tried | None":
-        """Count a key that nobody has proven yet, before it is looked up. One too many of an address is `Limited`."""
+        """Count a key that was not proven yet, before its lookup. Raises `Limited` if an address tries too many."""
         if not limit:
             return None
         tried = Tried(_place_of(ip), uuid4().hex)
@@ -89,7 +93,10 @@ class Rates:
         await self._alone.leave(tried.place, tried.holder)
 
     async def _enter(self, place: str, limit: int, holder: str = "") -> bool:
-        """Where the others cannot be seen each server counts alone: better than to refuse everybody."""
+        """Count an attempt.
+
+        If the shared counts cannot be reached, each server counts alone, instead of refusing all.
+        """
         holder = holder or uuid4().hex
         if not self._is_away():
             with suppress(StorageAway):
@@ -110,7 +117,7 @@ class Rates:
 
 
 def _network(ip: str) -> str:
-    """What one caller has of addresses: of IPv6 a whole /64."""
+    """Return the network that is counted as one caller: a /64 for IPv6, a single address for IPv4."""
     try:
         address = ip_address(ip)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Following jobs as they go: one look at the rows per job and moment, whoever and however many follow it."""
+"""Following running jobs: one read of the rows per job and interval, however many clients follow it."""
 
 import asyncio
 import time
@@ -31,7 +31,7 @@ _STOPPED = (JobState.CANCELLED, JobState.FAILED)
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """How a job stands, and what has happened since the update before."""
+    """State of a job, and its events since the previous update."""
 
     job: Job
     progress: Progress
@@ -125,7 +125,7 @@ class Follower:
 
 
 class Live:
-    """All jobs that somebody follows through this server."""
+    """All jobs that clients follow through this server."""
 
     def __init__(self, database: Database, foresight: Foresight) -> None:
         self._database = database
@@ -135,7 +135,7 @@ class Live:
 
     @asynccontextmanager
     async def follow(self, account: str, job_id: UUID, after: UUID | None) -> AsyncIterator[Follower]:
-        """Begin with how the job stands, and what has happened since `after`, or nothing of what was before."""
+        """Follow a job: start with its state and the events since `after`, or no earlier events if it is None."""
         fenced = AccountScopedDatabase(self._database, account, job_id)
         if after is None:
             after = await fenced.read(events.last_event, job_id)

@@ -1,4 +1,4 @@
-"""What endpoints share: made once when the server starts, and handed to each request."""
+"""Objects that endpoints share: made once at the start of the server, and passed to each request."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -31,7 +31,7 @@ class Detail(BaseModel):
 
 
 class Problem(BaseModel):
-    """What every error looks like (RFC 9457)."""
+    """Body of every error (RFC 9457)."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -115,7 +115,7 @@ def request_id(request: Request) -> str:
 
 
 def answer_to(request: Request, error: Exception) -> Response | None:
-    """What is said to an error that people can understand; None to one that nobody expected."""
+    """Return the response to an expected error; None if the error is unexpected."""
     match error:
         case GossamerError():
             return _ours(request_id(request), error)
@@ -182,7 +182,7 @@ def _what_to_send(request: Request, error: RequestValidationError) -> str:
 
 
 def _no_json(error: RequestValidationError) -> str:
-    """What is wrong with a body that cannot be taken apart; nothing for one that can."""
+    """Return the reason why a body could not be parsed as JSON; empty if it could be."""
     for one in error.errors():
         if one["type"] == "json_invalid":
             why = str(one.get("ctx", {}).get("error", "it cannot be read")).rstrip(".")
@@ -209,5 +209,5 @@ _BODIES = {
 
 
 def _other_method(path: str) -> str:
-    """What to send instead, where people come first."""
+    """Return a hint for a 405, with an example body for the endpoints that people try first."""
     return f"Use POST with a JSON body: {_BODIES[path]}." if path in _BODIES else "See /docs."

@@ -1,7 +1,7 @@
-"""What the command line asks when it is logged in here: the same questions it asks a home of its own.
+"""Questions of the command line when it is logged in to this server: the same as those to its own data folder.
 
-They are those of one version of the program, for the command line of that version. Other programs go by the endpoints
-that stand for something: their answers do not change.
+They belong to one version of the program and serve the command line of that version. Other programs
+use the endpoints of the stable API, whose answers do not change.
 """
 
 from functools import cache
@@ -91,7 +91,7 @@ async def ask(body: Asked, parts: GivenParts, caller: Annotated[Caller, Depends(
 
 @cache
 def _shape(question: str) -> type[BaseModel]:
-    """What a question is given, as its own signature has it."""
+    """Return the model of a question's parameters, made from the signature of its function."""
     function = QUESTIONS[question]
     hints = get_type_hints(function, include_extras=True)
     _, *given = signature(function).parameters.values()

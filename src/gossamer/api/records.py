@@ -40,7 +40,10 @@ async def forget(
     job: Annotated[UUID | None, Query(description="Only in this job.")] = None,
     dry_run: Annotated[bool, Query(description="Only say what would be removed.")] = False,
 ) -> Forgotten:
-    """Rows, and files made of them, in all jobs of the account: for instance because the owner of a site asks."""
+    """Erase a page or a domain from the rows and exports of all jobs of the account.
+
+    For example because the owner of a site asks for it.
+    """
     if (url is None) == (domain is None):
         raise UserError("forget.what", "Give one url, or one domain.", hint="Like ?domain=shop.example.")
     mention = page_named(url) if url is not None else domain_named(domain or "")

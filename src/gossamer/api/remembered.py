@@ -1,7 +1,7 @@
-"""What was answered lately, for the time in which the database is away: better old and marked than nothing.
+"""Recent answers, used while the database is down: better old and marked than none.
 
-Only answers to whoever reads how things stand are kept, by account and address, and who was recognised by which key.
-Nothing is answered from here as long as the database can be asked.
+Only answers to reads of status are kept, by account and address, and the callers recognised by their
+keys. Nothing is answered from here while the database can be reached.
 """
 
 import time

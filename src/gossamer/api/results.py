@@ -1,4 +1,4 @@
-"""What a job has found, where it failed, and files made of it."""
+"""Results of a job, its failures, and files made of it."""
 
 from typing import Annotated
 from uuid import UUID

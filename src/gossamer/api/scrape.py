@@ -51,7 +51,7 @@ Urls = Annotated[list[Url], Field(fail_fast=True)]
 
 
 class Wanted(Strict):
-    """What is wanted of every page."""
+    """Output requested for every page."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -78,7 +78,7 @@ class Wanted(Strict):
         *,
         result_file: bool = False,
     ) -> JobRequest:
-        """`more` are rungs that this job has beside those of the installation."""
+        """`more` are rungs that this job has in addition to those of the installation."""
         if key:
             check_key(key)
         request = scrape_request(
@@ -157,7 +157,7 @@ class Scraped(PageView):
 
 
 class Meta(BaseModel):
-    """What is known of a page beside its content."""
+    """Metadata of a page."""
 
     url: str
     final_url: str
@@ -206,11 +206,13 @@ class PageList(BaseModel):
 async def scrape(
     body: NewScrape, request: Request, tenant: Spender, parts: GivenParts, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """Waits for the page, up to `timeout`; then answers 202 with the job, which goes on. With `async` it does not wait,
-    and the result is put into a file: GET /v1/jobs/{id} has its address, which is signed and good for a day.
+    """Scrape one page, waiting for up to `timeout`; after that, answer 202 with the job, which continues.
 
-    A page that cannot be had is a problem that says why; it takes no credits. With `options` in the request the answer
-    is `content` and `meta`.
+    With `async` the request does not wait, and the result is put into a file: GET /v1/jobs/{id} has its
+    address, which is signed and valid for a day.
+
+    A page that cannot be fetched is returned as a problem with the reason; it costs no credits. With `options`
+    in the request the response is `content` and `meta`.
     """
     began = time.monotonic()
     asked = body.options or body
@@ -336,7 +338,7 @@ async def urls(
     cursor: Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before.")] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> PageList:
-    """Of a scrape job: the addresses it was given, and how it stands with each."""
+    """List the addresses of a scrape job, with the state of each."""
     job = await tenant.job(job_id)
     listing = await tenant.scraped_after(job, tenant.cursors.place(f"urls {job_id}", cursor).hex(), limit)
     items = [PageView(**page_answer(page)) for page in listing.pages]

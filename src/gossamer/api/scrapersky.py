@@ -121,7 +121,7 @@ async def _standing(tenant: Tenant, job: Job) -> BatchStatus:
     summary="Try again",
 )
 async def retry_failed(batch_id: UUID, tenant: Continuer) -> RetriedBatch:
-    """What failed and may work by now is tried again, once the batch is over. A page that is not there is not."""
+    """Retry the failed pages that may work by now, once the batch is over. Missing pages are not retried."""
     job = await tenant.job(batch_id)
     before = await _standing(tenant, job)
     if before.pending and job.state not in OVER:

@@ -43,7 +43,7 @@ log = get_logger(__name__)
 
 
 class _Quiet(uvicorn.Server):
-    """Signals are ours: a server that is told to stop has something to finish first."""
+    """A server that leaves signals to us, because it has work to finish before it stops."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -61,7 +61,7 @@ async def serve(
     say: Callable[[str], None],
     development: Development | None = None,
 ) -> None:
-    """Listen until somebody says stop."""
+    """Run the server until SIGTERM or SIGINT."""
     app.check()
     listener = listen(host, port)
     app.database.patience.lasts = app.settings.statement_timeout / 6
@@ -144,7 +144,10 @@ async def open_parts(app: App, development: Development | None = None) -> AsyncI
 
 
 def _secret(app: App) -> bytes:
-    """Of our own, though it may be made of the one that links are signed with: nobody can take one for the other."""
+    """Return the secret of login tokens.
+
+    It may be derived from the one that signs links, but cannot be confused with it.
+    """
     return sha256(b"gossamer login " + installation_secret(app.settings)).digest()
 
 

@@ -128,7 +128,10 @@ class Ok(BaseModel):
     summary="Scrape the pages of a sitemap",
 )
 async def create(body: NewSitemapJob, tenant: Spender, parts: GivenParts) -> SitemapJob:
-    """The sitemap is read first, nested and packed ones too, for up to a minute; without pages there is no job."""
+    """Create a job from a sitemap; without pages no job is created.
+
+    The sitemap is read first, including nested and compressed ones, for up to a minute.
+    """
     await tenant.check_quota()
     options = body.options
     # Before a sitemap is read, which may take a minute.
@@ -164,7 +167,7 @@ async def create(body: NewSitemapJob, tenant: Spender, parts: GivenParts) -> Sit
 
 
 def _sealed(options: Options, tenant: Tenant, parts: Parts) -> dict[str, bytes]:
-    """The key that came with the request, as it is kept."""
+    """Return the Firecrawl key that came with the request, sealed for storage; empty if there is none."""
     given = options.firecrawl_api_key.get_secret_value().strip() if options.firecrawl_api_key else ""
     if not given or not options.enable_firecrawl:
         return {}
@@ -176,7 +179,10 @@ def _sealed(options: Options, tenant: Tenant, parts: Parts) -> dict[str, bytes]:
 
 
 async def _pages_of(tenant: Tenant, parts: Parts, address: str, most: int) -> list[str]:
-    """What a sitemap lists, and those it names, in their order. They are fetched as politely as any page."""
+    """Return the pages of a sitemap and of the sitemaps it names, in order.
+
+    They are fetched as politely as any page.
+    """
     until = time.monotonic() + _PATIENCE
     found = Listed(address, most, _MOST_FILES, _MOST_ENTRIES)
     waiting = [address]
@@ -214,7 +220,7 @@ async def _bodies(tenant: Tenant, parts: Parts, files: list[str], until: float) 
 
 
 async def pages_of_sitemap(tenant: Tenant, parts: Parts, address: str, most: int) -> list[str]:
-    """What a sitemap lists; nothing where there is none."""
+    """Return the pages of a sitemap; empty if there is none."""
     try:
         return await _pages_of(tenant, parts, address, most)
     except UserError as error:

@@ -33,7 +33,7 @@ _GOING_AWAY = 1001
 
 
 class EventStream(Response):
-    """Server-sent events until the job is over. Whoever does not read is left."""
+    """Server-sent events until the job is over. Clients that do not read are disconnected."""
 
     media_type = "text/event-stream"
 
@@ -170,7 +170,7 @@ async def _say(socket: WebSocket, said: object) -> None:
 
 
 async def _drained(socket: WebSocket) -> None:
-    """What they say is of no interest, but that they leave is."""
+    """Read and discard messages until the client disconnects."""
     try:
         while True:
             await socket.receive_text()

@@ -92,9 +92,9 @@ class Tenant:
         return job.state is JobState.PENDING and await self._app.database.read(usage.is_waiting, self.id, job.id)
 
     async def check_quota(self, key: str | None = None) -> None:
-        """Refuse where there is no room or nothing left: said before whatever is wrong with the request itself.
+        """Refuse the request if there is no room or no credits are left, before its other errors are reported.
 
-        What was accepted before under this key is not asked for again.
+        A request that was accepted before under this idempotency key is not checked again.
         """
         if key:
             known = await self._app.database.read(jobs.is_submit_key_known, self.id, key)
@@ -118,7 +118,10 @@ class Tenant:
     async def submit_express(
         self, request: JobRequest, door: str, express: Express
     ) -> "tuple[Job, Future[None] | None]":
-        """`submit` one page that somebody waits for. Where it is walked at once, what is done when it has been."""
+        """Submit one page that a caller waits for.
+
+        If it is crawled at once, also return a future that is done afterwards.
+        """
         seat = express.seat(request.targets[0].host)
         try:
             made = await self._submit(request, door, 1, seat)
@@ -133,11 +136,11 @@ class Tenant:
         return made.job, None
 
     async def promise(self) -> None:
-        """Before somebody is told of a job that was submitted to be walked at once: from here on nothing undoes it."""
+        """Make a job durable that was submitted for immediate crawling, before it is announced to the client."""
         await self._app.database.flush()
 
     async def foresee(self, asked: Asked) -> Forecast:
-        """What a job would cost, by what this account's own jobs have cost."""
+        """Forecast the cost of a job, based on the past jobs of this account."""
         return await forecast(self._app.database, replace(asked, account=self.id))
 
     async def pause(self, job: Job) -> None:
@@ -169,7 +172,7 @@ class Tenant:
             await self._app.database.write(usage.close, self.id, job.id, self._prices)
 
     async def give_up(self, job: Job) -> None:
-        """Nobody waits for it any more. One that has just ended is as good as given up."""
+        """Cancel a job whose client has stopped waiting. A job that has just ended remains unchanged."""
         try:
             await self.cancel(await self.job(job.id))
         except UserError as error:
@@ -228,7 +231,7 @@ class Tenant:
         return await page_results.results_after(self._of(job.id), job.id, kind, after, limit)
 
     async def raw_of(self, job: Job, page: ScrapedPage) -> bytes | None:
-        """The body of a page as it came, if it was asked for and is still there."""
+        """Return the original body of a page, if it was requested and still exists."""
         return await self._app.page_files().read(job.id, page.page_key, "raw")
 
     async def with_files(self, job: Job, page: ScrapedPage) -> ScrapedPage:
@@ -302,7 +305,7 @@ class Tenant:
         return running, await self._app.database.read(usage.count_waiting, self.id)
 
     async def use_of(self, job: Job) -> usage.Use | None:
-        """What a job has taken so far; nothing is known of one that did not come through the server."""
+        """Return the job's usage so far; None for a job that was not submitted through the server."""
         return await self._app.database.read(usage.one, self.id, job.id)
 
     async def used(self, first: str, last: str, before: UUID | None, limit: int) -> list[usage.Use]:

@@ -1,4 +1,7 @@
-"""The webhooks of one account: `Tenant` for what other programs are told. Each question here names the account, too."""
+"""The webhooks of one account: like `Tenant`, for notifying other programs.
+
+Every query here includes the account.
+"""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta

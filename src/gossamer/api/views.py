@@ -64,7 +64,7 @@ class JobView(BaseModel):
 
 
 class ResultView(BaseModel):
-    """Where the result of a scrape is that nobody waited for: as POST /v1/scrape would have answered it."""
+    """Location of an asynchronous scrape's result, in the form in which POST /v1/scrape would have answered."""
 
     state: str = Field(description="pending, done, failed or expired; none: its job ended without one.")
     reason: str = Field("", description="Why it could not be put there.")
@@ -75,7 +75,7 @@ class ResultView(BaseModel):
 
 
 class LimitsView(BaseModel):
-    """What a job may spend; null: it has no limit of its own."""
+    """Spending limits of a job; null: no limit of its own."""
 
     max_credits: int | None = Field(None, description="Provider credits.")
     max_usd: float | None = Field(None, description="Dollars, for providers.")
@@ -192,7 +192,7 @@ class DayView(BaseModel):
 
 
 def first_state(job: Job) -> JobState:
-    """What a job was when it was submitted: one that need not wait begins in the very moment in which it is made."""
+    """Return the state at submission: RUNNING if the job started at the moment of its creation, else PENDING."""
     return JobState.RUNNING if job.started_at == job.created_at else JobState.PENDING
 
 
@@ -288,7 +288,7 @@ def export(one: Export, url: str | None, link: str | None = None) -> ExportView:
 
 
 def result(job: Job, one: Export | None, link: str | None) -> ResultView:
-    """The file of a job that makes one by itself, as far as it is."""
+    """Return the state of the result file of a job that creates one automatically."""
     if one is None:
         return ResultView(state="none" if job.state in OVER else "pending")
     shown = export(one, None)

@@ -1,4 +1,4 @@
-"""Whether the database answers and the workers work: looked at in the background, so that an answer takes no time."""
+"""State of the database and the workers, checked in the background so that health requests are answered at once."""
 
 import asyncio
 import time
@@ -24,7 +24,7 @@ class Workers(StrEnum):
 
 
 class Vitals:
-    """What was seen at the last look."""
+    """Results of the last check."""
 
     def __init__(self, database: Database, lease: timedelta, patience: float = _PATIENCE) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Webhooks: who is told what happens to the account's jobs, what was sent to them, and sending it once more."""
+"""Webhooks: endpoints notified of the account's job events, a log of their deliveries, and resending."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any
@@ -36,7 +36,7 @@ class NewWebhook(Strict):
 
 
 class ChangedWebhook(Strict):
-    """What is not given stays as it is."""
+    """Changes to a webhook. Fields that are not given remain unchanged."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"enabled": True}})
 

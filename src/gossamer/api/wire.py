@@ -1,7 +1,7 @@
-"""The outermost layer: what every request gets, whatever it asks for.
+"""The outermost middleware, which every request passes through.
 
-An id, a line in the access log, the headers that keep browsers out of trouble, the address of whoever really asks, a
-count of what they send, and a polite refusal while the server is being stopped.
+It adds a request id, an access log line and security headers, finds the client's real address, counts
+the bytes that clients send, and refuses requests politely while the server is stopping.
 """
 
 import asyncio
@@ -128,7 +128,7 @@ class Wire:
         return _within(str((scope.get("client") or ("",))[0]), self._trusted)
 
     def _host(self, scope: Scope, headers: Headers) -> str:
-        """What links in the answer name as our host: what a trusted proxy says, else where the request arrived."""
+        """Return the host for links in the answer: from a trusted proxy's headers, else the server's address."""
         if self._trusts(scope):
             said = headers.get("x-forwarded-host", "").rpartition(",")[2].strip() or headers.get("host", "")
             if _HOST.fullmatch(said):
@@ -138,7 +138,7 @@ class Wire:
         return f"{name}:{port}" if port else name
 
     def _who(self, scope: Scope, headers: Headers) -> str:
-        """The last address that no trusted proxy has: what stands before it anybody can have written."""
+        """Return the last address that is not a trusted proxy; a client can forge the entries before it."""
         ip = str((scope.get("client") or ("",))[0])
         for said in reversed(headers.get("x-forwarded-for", "").split(",")):
             if not _within(ip, self._trusted) or not (text := said.strip()):

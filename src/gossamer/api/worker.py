@@ -1,4 +1,4 @@
-"""The runner inside a server: works the home's jobs whenever nobody else does."""
+"""The runner inside a server: works on the jobs of the data folder while no other process does."""
 
 import asyncio
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What a door holds: a home or a database, and the means to put its parts together."""
+"""The application: a data folder or a database, and the factories of its parts."""
 
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -64,7 +64,7 @@ EXPORTERS_POOL = 2  # connections: it reads, and says how far it is
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """What a door holds: the home, its database, and the means to become its runner."""
+    """The application: the data folder, its database, and the means to become its runner."""
 
     settings: Settings
     clock: SteadyClock
@@ -84,27 +84,27 @@ class App:
 
     @property
     def terms(self) -> Terms:
-        """How long results are kept here."""
+        """Return the retention periods of results."""
         return Terms(self.settings.retention, self.settings.retention_grace)
 
     @property
     def prices(self) -> PriceList:
-        """What requests cost here."""
+        """Return the prices of requests."""
         return prices_of(self.settings)
 
     @property
     def caps(self) -> Mapping[Scope, Cap]:
-        """What may be spent here."""
+        """Return the spending caps."""
         return caps_of(self.settings)
 
     @property
     def quota(self) -> Quota:
-        """What an account may have that was given nothing of its own."""
+        """Return the default quota of accounts without one of their own."""
         settings = self.settings
         return Quota(settings.quota_credits, settings.account_jobs, settings.account_queue)
 
     def seal_key(self, key: str, account: str, provider: str) -> bytes:
-        """A provider's key that comes with a job, as it is kept for it. Refused where workers could not read it."""
+        """Seal the provider key that a job brings, for storage. Refused if workers could not read it."""
         if lacks_shared_secret(self.settings):
             raise UserError(
                 "keys.no_secret",
@@ -129,7 +129,7 @@ class App:
             never_send(self.settings, self.clock)
 
     def never_visit(self) -> "DenyList | None":
-        """What no job may visit, as the operator's file says now; None where there is no such file."""
+        """Return the sites that no job may visit, read from the operator's file; None without such a file."""
         if self.settings.never_visit is None:
             return None
         from gossamer.fetch.deny_list import DenyList
@@ -137,7 +137,7 @@ class App:
         return DenyList(self.settings.never_visit, self.clock)
 
     def shelf(self) -> "Shelf":
-        """Where exported files are kept."""
+        """Return the store of exported files."""
         from gossamer.blobs.atomic_files import make_secret
         from gossamer.blobs.export_store import Shelf
         from gossamer.blobs.folder import FolderBlobs
@@ -147,17 +147,20 @@ class App:
         return Shelf(self.home_name, local, object_storage(self.settings))
 
     def storage_watch(self, host: str) -> "StorageWatch | None":
-        """What tells of it when object storage cannot be used from here; None where there is none."""
+        """Return the monitor that reports unusable object storage; None without object storage."""
         objects = object_storage(self.settings)
         return StorageWatch(self.database, self.clock, objects.probe, self.home_name, host) if objects else None
 
     def page_files(self) -> "PageFiles":
-        """Where files of single pages are kept."""
+        """Return the store of single pages' files."""
         return page_files(self.settings, self.clock)
 
     @asynccontextmanager
     async def exporter(self, who: str, desk: Desk | None = None) -> AsyncIterator["Exporter"]:
-        """What makes the files of this home, with a database connection of its own. `who` tells one from the others."""
+        """Yield the exporter of this data folder, with its own database connection.
+
+        `who` distinguishes several exporters.
+        """
         from gossamer.recipes.page_results import ResultLines
         from gossamer.work.exporting import Exporter, worker_name
 
@@ -179,7 +182,7 @@ class App:
 
     @asynccontextmanager
     async def sender(self, who: str) -> AsyncIterator["Sender"]:
-        """What sends the messages of webhooks, in turns of its own: a file that takes long keeps none waiting."""
+        """Yield the sender of webhook messages. It has its own slots, so that slow exports do not delay messages."""
         from gossamer.webhooks.sender import Enclosures, Sender
         from gossamer.work.exporting import worker_name
 
@@ -210,13 +213,13 @@ class App:
         return Desk(database, holder, self.desk_rules, seats)
 
     def file_sweeper(self) -> "FileSweeper":
-        """What removes expired files, and sends those to object storage that wait for it."""
+        """Return the sweeper, which removes expired files and uploads the files that wait for object storage."""
         from gossamer.retention.files import FileSweeper
 
         return FileSweeper(self.database, self.shelf(), self.page_files())
 
     def express(self) -> "Express":
-        """What hands visits that somebody waits for straight to the processes of a runner of ours."""
+        """Return the handler that passes visits with a waiting caller directly to the processes of a local runner."""
         from gossamer.work.express import Express
 
         return Express(self.database, self.clock, self.settings.lease)
@@ -287,7 +290,7 @@ async def open_app(
 
 
 def spacing_of(settings: Settings, domain: str) -> timedelta:
-    """The least time between two requests to a domain, as far as it is ours to say."""
+    """Return the minimum time between two requests to a domain, as far as our settings decide it."""
     return timedelta(seconds=1 / settings.domain_rates.get(domain, settings.domain_rate))
 
 

@@ -1,4 +1,4 @@
-"""Where this installation keeps what it must not lose: rows, files, its log and its secret."""
+"""Persistent data of this installation: rows, files, its log and its secret."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -43,7 +43,7 @@ def object_storage(settings: Settings) -> "ObjectBlobs | None":
 
 
 def page_files(settings: Settings, clock: SteadyClock) -> "PageFiles":
-    """Beside the exported files: where all workers find them."""
+    """Return the store of page files, next to the exported files, where all workers find it."""
     from gossamer.blobs.atomic_files import make_secret
     from gossamer.blobs.folder import FolderBlobs
     from gossamer.blobs.page_files import PageFiles
@@ -53,12 +53,15 @@ def page_files(settings: Settings, clock: SteadyClock) -> "PageFiles":
 
 
 def sealer(settings: Settings) -> Sealer:
-    """What seals other people's secrets here."""
+    """Return the encryption of users' secrets."""
     return Sealer(installation_secret(settings))
 
 
 def key_seals(settings: Settings) -> KeySeals:
-    """What seals the secrets of webhooks. The home's own secret opens on, if the operator sets another one later."""
+    """Return the encryption of webhook secrets.
+
+    The data folder's own secret can still decrypt if the operator sets another one later.
+    """
     from gossamer.blobs.atomic_files import make_secret
 
     former = Sealer(make_secret(settings.home / "secret")) if settings.api_secret else None
@@ -66,15 +69,18 @@ def key_seals(settings: Settings) -> KeySeals:
 
 
 def lacks_shared_secret(settings: Settings) -> bool:
-    """Whether others could not open what is sealed here, though they may have to: another home or machine may work the
-    jobs of any database that is a server."""
+    """Return True if other workers may have to decrypt data sealed here, but could not.
+
+    A database server, Redis or a broker is shared: another data folder or machine may work on its jobs,
+    and needs the same secret.
+    """
     url = settings.database_url.get_secret_value() if settings.database_url else ""
     is_shared = bool(settings.redis_url or settings.broker_url) or url.startswith("postgres")
     return is_shared and not settings.api_secret
 
 
 def installation_secret(settings: Settings) -> bytes:
-    """What everything is made of that only this installation may sign or open."""
+    """Return the secret from which all signing and encryption keys of this installation are derived."""
     from gossamer.blobs.atomic_files import make_secret
 
     given = settings.api_secret

@@ -1,4 +1,4 @@
-"""What a working process needs, put together."""
+"""Dependencies of a worker process."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager, nullcontext
@@ -38,9 +38,9 @@ async def open_kit(
     *,
     pool: int = 4,
 ) -> AsyncIterator["Kit"]:
-    """What one of `shards` working processes needs; all of them go by one clock.
+    """Yield the dependencies of one of `shards` worker processes; all of them share one clock.
 
-    `pool` is how many connections it has to a server.
+    `pool` is the number of connections to a database server.
     """
     # What only a worker uses is loaded only by a worker: commands stay quick.
     from gossamer.billing.reservations import Treasurer

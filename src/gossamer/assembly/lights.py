@@ -58,7 +58,7 @@ async def open_gate(
 
 @asynccontextmanager
 async def open_counts(app: "App") -> AsyncIterator[tuple["Places", Callable[[], str]]]:
-    """Where requests to the server are counted, and who says whether that is away: together with other servers."""
+    """Yield the counters of requests, shared with other servers, and a function that describes their outage."""
     if app.settings.redis_url is None and isinstance(app.database, SqliteDatabase):
         from gossamer.gate.local import MemoryPlaces
 

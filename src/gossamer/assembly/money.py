@@ -1,4 +1,4 @@
-"""What requests cost here, and what may be spent."""
+"""Prices of requests and spending limits of this installation."""
 
 from collections.abc import Mapping
 

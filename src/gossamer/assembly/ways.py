@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def rungs_here(settings: Settings) -> dict[str, Rung]:
-    """What this installation can fetch with, by name, cheapest first: the one list that everything else goes by."""
+    """Return the usable rungs by name, cheapest first: the single list that all other code uses."""
     unknown = [name for name in settings.test_rungs if name not in RUNGS or name == DIRECT.name]
     outside = [place for place in settings.test_rungs.values() if not _is_ours(place, settings)]
     if unknown or outside:
@@ -41,7 +41,7 @@ def rungs_here(settings: Settings) -> dict[str, Rung]:
 
 
 def _is_set_up(rung: Rung, settings: Settings) -> bool:
-    """Whether there is code for it, and every setting it cannot do without."""
+    """Return True if the code of a rung is installed and all settings it requires are set."""
     return rung.can_open and all(settings.plain(one.name) for one in rung.settings if one.is_required)
 
 
@@ -85,9 +85,10 @@ def provider_desk(
     breakers: "Breakers | None" = None,
     forward: "ForwardProxy | None" = None,
 ) -> "Providers":
-    """The providers of this installation; `holder` tells this process from the others that share its places.
+    """Return the providers of this installation.
 
-    Without `forward`, accounts can be asked for, and no page of a browser.
+    `holder` distinguishes this process from the others that share its places. Without `forward`, accounts can
+    be queried, but pages that need a browser cannot be fetched.
     """
     from gossamer.fetch.http import read_trust
     from gossamer.fetch.providers import Access, Providers
@@ -137,7 +138,7 @@ def never_send(settings: Settings, clock: SteadyClock) -> "DenyList":
 
 
 def forward_proxy(settings: Settings, guard: "Guard") -> "ForwardProxy":
-    """What browsers have to go out through; listens once it is entered."""
+    """Return the proxy that browsers have to use; it listens once it is entered."""
     from gossamer.fetch.forward_proxy import ForwardProxy, Listen
     from gossamer.fetch.forward_proxy.dialing import Dialer
 
@@ -179,9 +180,9 @@ def _is_loopback(host: str) -> bool:
 
 @asynccontextmanager
 async def open_poster(settings: Settings, clock: SteadyClock) -> AsyncIterator["Poster"]:
-    """What carries messages to addresses that people have named.
+    """Yield the client that sends messages to addresses given by users.
 
-    What no job may visit can be told all the same: an operator's own server may be on that list.
+    It can reach sites that no job may visit: the operator's own server may be on that list.
     """
     from gossamer.fetch.guard import Guard, parse_connect_to
     from gossamer.fetch.http import read_trust

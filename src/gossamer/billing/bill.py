@@ -34,7 +34,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """What reading the same pages by `premium-only` takes at the least, against what was spent."""
+    """Comparison of the minimum cost of reading the same pages by `premium-only` with the actual cost."""
 
     rung: str  # with which it renders everything
     pages: int
@@ -47,13 +47,13 @@ class Saving:
 
     @property
     def share(self) -> float:
-        """How much of the credits of premium-only was spent."""
+        """Credits spent, as a share of the credits of premium-only."""
         return self.spent.credits / self.premium.credits
 
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a job has cost so far."""
+    """Costs of a job so far."""
 
     could_cost: bool  # it may climb to somebody who is paid, or has done so
     methods: tuple[Method, ...] = ()  # the cheapest first
@@ -118,7 +118,7 @@ def _expenses(tx: Tx, job_id: UUID, left_out: Sequence[UUID]) -> dict[str, Expen
 
 
 def _place(rung: str, prices: PriceList) -> tuple[int, int, str]:
-    """What is free comes first, as ladders have it."""
+    """Sort key of rungs: free rungs first, as in ladders."""
     price = prices.of(rung)
     known = list(RUNGS)
     return price.usual if price else 0, known.index(rung) if rung in RUNGS else len(known), rung
@@ -140,10 +140,11 @@ def _domains(
 
 
 def saving_of(params: Mapping[str, Any], made: Sequence[Method], prices: PriceList) -> Saving | None:
-    """What the job has saved; None where it has not, or where nobody can tell.
+    """Return the job's saving; None if there is none or it cannot be calculated.
 
-    Only pages that were read are counted, each at the price of a page that arrives. Premium-only would have paid for
-    some of the others as well, so that it cannot have been cheaper. Credits of two providers are not compared.
+    Only pages that were read are counted, each at the price of a page that arrives. Premium-only would
+    also have charged for some of the others, so its real cost would not have been lower. Credits of two
+    providers are not compared.
     """
     ladder = params.get("ladder") or ()
     rung = premium_rung(ladder)
@@ -169,7 +170,7 @@ def used_sentences(bill: Bill) -> list[str]:
 
 
 def saved_words(saving: Saving) -> str:
-    """How much was saved, against what, and how much of that was spent."""
+    """Describe the saving: how much, compared to what, and which share of that was spent."""
     pages, premium = _pages(saving.pages), sum_of(saving.premium)
     return (
         f"{sum_of(saving.saved)}. The same {pages} by premium-only take {premium} at least; "
@@ -178,7 +179,7 @@ def saved_words(saving: Saving) -> str:
 
 
 def assumed_sentence(bill: Bill) -> str:
-    """Nothing where every price was told."""
+    """Return the sentence on requests charged at the worst price; empty if every price was reported."""
     requests = f"{bill.assumed:,} request{'' if bill.assumed == 1 else 's'}"
     return f"Assumed: {requests} whose price nobody said, booked at the worst price" if bill.assumed else ""
 
@@ -208,7 +209,7 @@ def breakdown(domains: Mapping[str, int]) -> str:
 
 
 def facts(bill: Bill) -> list[tuple[str, str]]:
-    """Labels and values of a summary in which each stands on a line."""
+    """Return labels and values of the bill, for a summary with one per line."""
     lines = [("In all", sum_of(bill.spent))]
     for one in bill.methods:
         pages = f"{_pages(one.pages)} ({percent(one.pages / max(1, bill.pages))})"

@@ -58,7 +58,7 @@ _PAGES = (3.0, 40.0)  # of a site, that are read
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of a job's sites from earlier ones: how many, and what they should cost together."""
+    """Past data on a job's sites: the number of known sites, and their expected total cost."""
 
     sites: int = 0
     credits: float = 0.0
@@ -92,7 +92,7 @@ def estimate(
     pages: float | None = None,
     probed: Probed | None = None,
 ) -> Estimate:
-    """What `sites` sites will cost on a ladder that costs something; `pages` is what other jobs have read of one."""
+    """Estimate the cost of `sites` sites on a paid ladder. `pages` is the average pages per site of other jobs."""
     looked = _hits(probed, ladder) if probed else None
     rate = _from_past(past, looked) if past else _from_nothing(like, ladder, prices, pages, looked)
     unknown = sites - known.sites
@@ -128,7 +128,7 @@ def estimate_pages(like: Comparable, ladder: Ladder, prices: PriceList, pages: i
 
 
 def similar_range(past: Sequence[Past], sites: int) -> tuple[int, int]:
-    """What all but the cheapest and the dearest tenth of these jobs would have cost with so many sites."""
+    """Return the cost range of these jobs, scaled to `sites`, without the cheapest and most expensive tenth."""
     rates = [one.credits / one.sites for one in past]
     tenths = quantiles(rates, n=10, method="inclusive") if len(rates) > 1 else rates
     return _round_down(tenths[0] * sites), _round_up(tenths[-1] * sites)

@@ -1,6 +1,6 @@
-"""What a request on each rung costs here: the table of rungs, with the operator's own figures over it.
+"""Prices of requests on each rung: the table of rungs, with the operator's own figures overriding it.
 
-A rung without a price costs nothing and never touches the ledger.
+A rung without a price is free and never written to the ledger.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from gossamer.model.rungs import PRICES_READ, RUNGS, provider_of
 
 
 def usual_prices() -> dict[str, Price]:
-    """What the table of rungs says, by rung."""
+    """Return the prices in the table of rungs, by rung."""
     return {
         rung.name: Price(rung.name, provider_of(rung.name) or rung.name, rung.cost.worst, rung.cost.by_outcome)
         for rung in RUNGS.values()
@@ -23,7 +23,7 @@ def usual_prices() -> dict[str, Price]:
 
 @dataclass(frozen=True, slots=True)
 class OwnPrice:
-    """What an operator says about a rung; None: as the table has it."""
+    """Prices of a rung set by the operator; None: as in the table."""
 
     worst: int | None = None
     usd_per_credit: float | None = None

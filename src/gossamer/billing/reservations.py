@@ -1,14 +1,16 @@
-"""Reserve the worst price of every request that costs something, before it is sent. One `Treasurer` per process.
+"""Reserve the worst price of every request that costs something, before it is sent.
+
+One `Treasurer` per process.
 
 granted = await treasurer.reserve(visit, "scrapingbee-js", page=page.key)
     if isinstance(granted, Refusal): ...          the page waits; its job is being paused if the cap is reached
     response = await fetcher.fetch(...)
-    Step(visit, ..., charges=(granted.charge(response.credits),))     booked together with what the request brought
+    Step(visit, ..., charges=(granted.charge(response.credits),))     booked together with the request's results
     treasurer.release(granted)                    instead of a charge, for a request that was never made
 
-Whoever waits at the same moment shares one transaction, so that many visits of a job do not queue for its budget row.
-On a server that is a single statement while there is room for all of them; else it takes a closer look. A rung without
-a price is free and is not asked for here.
+Reservations that wait at the same moment share one transaction, so that many visits of a job do not
+queue for its budget row. On a database server that is a single statement while there is room for all
+of them, otherwise a detailed check follows. A rung without a price is free and needs no reservation.
 """
 
 import asyncio
@@ -40,7 +42,7 @@ _KINDS = {
 
 
 def pause_of(refusal: Refusal, price: Price, job_id: UUID) -> tuple[AlertKind, str] | None:
-    """Why the job pauses; None if it goes on: a lease was lost, or a budget is only crowded."""
+    """Return the reason to pause the job; None if it continues: a lease was lost, or the budget is crowded."""
     if refusal.why is Why.CLOSED:
         figures = {"rung": price.rung, "charged": refusal.used, "worst": price.worst}
         return AlertKind.OVERCHARGE, PAUSES[AlertKind.OVERCHARGE].format(**figures)
@@ -62,7 +64,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Waiting:
-    """Somebody who wants to make a request, and until when they wait for room."""
+    """A pending reservation, and the time until which it waits for room."""
 
     asked: PaidRequest
     until: float
@@ -97,10 +99,10 @@ class Treasurer:
         return self.prices.of(rung) is not None
 
     async def reserve(self, visit: Visit, rung: str, *, page: bytes | None = None, size: int = 0) -> Answer:
-        """Room for one request, or why there is none. A refusal at a cap has paused the job already.
+        """Reserve the price of one request, or return a refusal. A refusal at a cap has already paused the job.
 
-        `size` is the most that may come through a proxy that is paid by its traffic. Not to be asked for after the
-        lease's own deadline, as no request may be.
+        `size` is the most that may come through a proxy that charges by traffic. Do not call it after the lease's
+        deadline, as no request may be made then.
         """
         price = self.prices.priced(rung)
         asked = PaidRequest(new_id(self._clock.now()), visit, page, price, price.worst_amount(size))
@@ -121,9 +123,9 @@ class Treasurer:
         self._serve()
 
     async def close(self) -> None:
-        """Until everything that was asked for is answered, and given back unless the database is away.
+        """Wait until all reservations are answered, and returned unless the database is down.
 
-        What is not given back then is in nobody's hands, and taken for spent.
+        Reservations that could not be returned are counted as spent.
         """
         self._closing = True
         while self._serving is not None:
@@ -180,7 +182,7 @@ class Treasurer:
         return await self._database.write(_reserve, asked, self._caps, released) if asked or released else ()
 
     async def _answer(self, batch: Sequence[_Waiting], answers: Sequence[Answer]) -> None:
-        """Whoever has room goes on at once. The others are told when their jobs are paused, or they would ask again."""
+        """Answer granted reservations at once, and refused ones after pausing their jobs, to prevent retries."""
         refused: list[tuple[_Waiting, Refusal]] = []
         for one, answer in zip(batch, answers, strict=True):
             if isinstance(answer, Refusal):

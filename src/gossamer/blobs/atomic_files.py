@@ -52,9 +52,10 @@ _SENT = 8 * 1024 * 1024  # bytes of a growing file that go to the disk together
 
 
 class OnItsWay:
-    """Has a file that grows put on the disk bit by bit, while its writer goes on.
+    """Writes a growing file to the disk in portions, while its writer continues.
 
-    Else all of it is written at the end, when somebody waits for it, and whoever else writes to this disk waits, too.
+    Otherwise all of it would be written at the end, while a caller waits for it and other writers to this
+    disk are blocked.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -73,9 +74,10 @@ class OnItsWay:
 
 
 class PartFile:
-    """A file being written beside the place it will take.
+    """A temporary file, written next to its target.
 
-    The lock is for callers that were cancelled: their last write may still run in its thread when they abandon.
+    The lock is for callers that were cancelled: their last write may still run in its thread when they abandon
+    the file.
     """
 
     def __init__(self, target: Path) -> None:
@@ -165,7 +167,7 @@ def _read_secret(path: Path) -> bytes:
 
 
 def open_private(path: Path) -> BinaryIO:
-    """Open a file of ours, and not what somebody put a symbolic link to in its place."""
+    """Open a private file; refuse a symbolic link in its place."""
 
     def opener(name: str, flags: int) -> int:
         return os.open(name, flags | os.O_NOFOLLOW)
@@ -174,7 +176,7 @@ def open_private(path: Path) -> BinaryIO:
 
 
 def create_private(path: Path) -> BinaryIO:
-    """A new file nobody else may read, not even for a moment."""
+    """Create a file that other users cannot read at any moment."""
 
     def opener(name: str, flags: int) -> int:
         return os.open(name, flags, _PRIVATE_FILE)

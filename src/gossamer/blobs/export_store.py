@@ -32,7 +32,7 @@ class Shelf:
 
     @property
     def owner(self) -> str:
-        """Who has to make a file so that it lies where it should: this home, or "" for anybody."""
+        """The data folder that has to make a file for it to be stored correctly; "" if any may."""
         return "" if self.remote else self.home
 
     async def keep(self, key: str, chunks: AsyncIterator[bytes]) -> Kept:
@@ -67,7 +67,7 @@ class Shelf:
             await self.remote.delete(export.blob_key)
 
     def path(self, export: Export) -> Path | None:
-        """Where the file is, if it is on this home's disk."""
+        """Return the path of the file, if it is on the disk of this data folder."""
         return self.local.path(export.blob_key) if export.blob_key and export.home == self.home else None
 
     async def link(self, export: Export, now: datetime) -> str | None:

@@ -64,16 +64,16 @@ class FolderBlobs:
         await asyncio.to_thread(_delete, self._path(key))
 
     async def link(self, key: str, expires: timedelta) -> str:
-        """Without the address of the server, which only it knows, or its operator."""
+        """Return a signed link without the server's address, which only the server or its operator has."""
         return self._signed(checked_key(key), int((self._clock.now() + expires).timestamp()))
 
     def workroom(self) -> Path:
-        """A folder for what is not complete yet: what is left there by somebody who died is removed with the rest."""
+        """Return a folder for incomplete files. The remains of a crashed process are removed with the other files."""
         make_folders(self._root)
         return self._root
 
     def path(self, key: str) -> Path:
-        """Where the file is, for whoever sits at this machine and may read it anyway."""
+        """Return the path of the file, for users of this machine, who may read it anyway."""
         return self._path(key)
 
     def verify(self, link: str, now: datetime) -> str | None:

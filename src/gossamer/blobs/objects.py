@@ -33,7 +33,10 @@ _BREATH = 0.2  # seconds the library needs to let go of one it was made to end
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What the operator says of the storage. What is not said is looked for where the storage's own tools look."""
+    """Operator's settings of the object storage.
+
+    Missing values are looked up where the storage's own tools look.
+    """
 
     url: str  # s3://bucket/prefix, gs://bucket/prefix, az://container/prefix
     endpoint: str = ""
@@ -128,7 +131,7 @@ class ObjectBlobs:
             yield chunk
 
     async def probe(self) -> None:
-        """Raise where it cannot be used. Whoever may not see what is not there is told so, and has been answered."""
+        """Raise if the storage cannot be used. "Permission denied" for the probe counts as an answer."""
         import obstore
         from obstore.exceptions import PermissionDeniedError
 
@@ -184,7 +187,7 @@ class ObjectBlobs:
 
 
 class _Source:
-    """What is to be stored, weighed while it goes by."""
+    """Data to be stored; its size and digest are computed while it passes through."""
 
     def __init__(self, chunks: AsyncIterator[bytes] | Iterable[bytes]) -> None:
         self._chunks = in_chunks(chunks)
@@ -239,7 +242,10 @@ async def _next_of(stream: Any) -> Any:
 
 
 async def _finished(call: Coroutine[Any, Any, T], limit: float | None = None, leave: float | None = None) -> T:
-    """What a call says within `limit`. If we are cancelled meanwhile, it has a moment to end."""
+    """Return the result of a call within `limit`.
+
+    If we are cancelled meanwhile, the call has a moment to finish.
+    """
     calling = asyncio.ensure_future(_wrapped(call))
     try:
         done, _ = await asyncio.wait([calling], timeout=limit)
@@ -258,7 +264,7 @@ def _patience(size: int) -> float:
 
 
 async def _going_on(call: Coroutine[Any, Any, T], source: "_Source", limit: float) -> T:
-    """What a long call says, however long it takes as long as it asks for more of what it sends."""
+    """Return the result of a long call, which may take any time as long as it continues to read what it sends."""
     calling = asyncio.ensure_future(_wrapped(call))
     taken = -1
     try:

@@ -1,7 +1,7 @@
-"""What is kept of single pages for a day: HTML and bodies as they arrived, written before their page is settled.
+"""Files of single pages, kept for a day: HTML and bodies as they arrived, written before their page is settled.
 
-No row says where they lie: that follows from the job, the page and the name. A file without a row, left by a worker
-that died, is found by nobody and goes with the others.
+Their location is not stored in a row: it follows from the job, the page and the name. A file without
+a row, left by a crashed worker, is never served and is removed with the others.
 """
 
 from datetime import timedelta

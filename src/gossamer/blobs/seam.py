@@ -29,7 +29,7 @@ class BlobsAway(GossamerError):
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """What was stored."""
+    """A stored file."""
 
     key: str
     size: int
@@ -39,7 +39,8 @@ class Blob:
 class Blobs(Protocol):
     """Files by key. A reader sees an old or a new file, never a part of one.
 
-    Bad keys raise `BadBlobKey`; so may a key that begins another one (`a` beside `a/b`), which a folder cannot hold.
+    Bad keys raise `BadBlobKey`. So may a key that is a path prefix of another (`a` and `a/b`), since a folder
+    cannot hold both.
     """
 
     async def put(self, key: str, chunks: AsyncIterator[bytes] | Iterable[bytes]) -> Blob:

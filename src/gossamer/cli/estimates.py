@@ -25,7 +25,7 @@ _WORTH_A_LOOK = 20  # homepages to suggest for --probe
 
 
 def walk_options(recipe: Recipe, params: Mapping[str, Any]) -> Walk:
-    """How the recipe walks sites by these parameters."""
+    """Return the crawl settings of the recipe for these parameters."""
     mode, ladder = Mode(params.get("mode", Mode.FREE_ONLY)), list(params.get("ladder", ()))
     policy = recipe.bind(recipe.params.model_validate({**recipe.for_estimates, **params})).policy()
     return Walk(recipe.name, mode, ladder, policy.pages_per_site, policy.top_pages)

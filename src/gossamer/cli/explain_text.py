@@ -62,7 +62,7 @@ _NO_WAIT = 10  # milliseconds; shorter waits are not mentioned
 
 
 def attempt(one: Attempt) -> str:
-    """How a try went, how long its request took, and how long it waited before."""
+    """Describe an attempt: its outcome, the duration of its request, and the waiting time before it."""
     status = f"HTTP {one.status}" if one.status else ""
     sentence = _reason(one) if one.reason else ""
     outcome = sentence if sentence.startswith("HTTP ") else ", ".join(part for part in (status, sentence) if part)

@@ -178,7 +178,7 @@ def _answer(home: Home, found: Files, *, waited: bool, as_json: bool) -> int:
 
 
 def _estimate(found: Files) -> str:
-    """How long the files will take, estimated from the number of rows."""
+    """Estimate from the number of rows how long the files will take."""
     minutes, seconds = divmod(max(5, found.records * len(found.files) // 40_000), 60)
     return formatting.plural(minutes + 1, "minute") if minutes else formatting.plural(seconds, "second")
 

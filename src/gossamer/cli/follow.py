@@ -45,7 +45,7 @@ class Follower:
         self._shown: tuple[Job, Progress] | None = None
 
     async def follow(self) -> Job:
-        """The job at the end: over, paused, or still running if this process was told to leave."""
+        """Follow the job and return it when it is over, paused, or this process was told to stop."""
         loop = asyncio.get_running_loop()
         self._app.database.patience.lasts = self._app.settings.database_patience
         loop.add_signal_handler(signal.SIGINT, self._interrupt)

@@ -53,7 +53,7 @@ def percent(part: int, whole: int) -> int:
 
 
 def progress_text(job: Job, progress: Progress) -> str:
-    """How far a job is: `3,241/5,000 domains (65%)`, or `48/50 pages (96%)`."""
+    """Describe a job's progress: `3,241/5,000 domains (65%)`, or `48/50 pages (96%)`."""
     done, total = progress.of(job)
     given = "page" if job.extent.in_pages else nouns_of(job.recipe).given
     return f"{done:,}/{total:,} {plural_form(given)} ({percent(done, total)}%)"

@@ -96,7 +96,7 @@ class Home(Protocol):
     async def cancel_files(self, job: "Job") -> int: ...
 
     def write(self, order: "Order", told: Callable[[int], None]) -> AsyncIterator[bytes]:
-        """The bytes of a file; `told` is called with the number of rows."""
+        """Yield the bytes of a file; `told` is called with the number of rows."""
         ...
 
     # Messages.

@@ -191,7 +191,10 @@ def _s(count: int) -> str:
 
 
 def manners_table(found: Sequence[DomainManners], room: int) -> Table:
-    """How domains were treated. In narrow terminals, columns that only count are dropped first."""
+    """Return a table of the treatment of domains.
+
+    In narrow terminals, columns of mere counts are dropped first.
+    """
     columns = {
         "Domain": (12, 40, [one.domain for one in found]),
         "Requests": (8, 9, [f"{one.requests:,}" for one in found]),

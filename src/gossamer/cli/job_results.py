@@ -88,7 +88,7 @@ def _below_pages(found: Results, recipe: Recipe, conditions: Conditions, page: i
 
 
 def _file(job: Job, recipe: Recipe, where: Where) -> list[str]:
-    """How to export them, and what else the file contains: exports know fewer filters."""
+    """Describe how to export the results, and what else the file contains: exports support fewer filters."""
     only = next((value for value in where.values.values() if value in recipe.tables[0].filters), "")
     conditions = {"domain": where.domain, **where.values}
     others = " and ".join(plural_form(name) for name, value in conditions.items() if value and value != only)

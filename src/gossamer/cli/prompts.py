@@ -32,7 +32,7 @@ def _asked(ask: Callable[[], T], ended: str) -> T:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Restore the default Ctrl-C during a question: the event loop stands still and would not act on it."""
+    """Restore the default Ctrl-C during a question, because the event loop is blocked and could not handle it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield

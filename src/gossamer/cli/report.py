@@ -171,7 +171,7 @@ def next_step(job: Job, runner: int | None) -> str:
 
 
 def _resume(job: Job) -> str:
-    """How to resume, unless the reason of the pause already says so, and what to do before."""
+    """Return how to resume the job and what to do before, unless the reason of the pause already says so."""
     command = f"'gossamer job resume {short(job.id)}'"
     if job.reason.startswith(_AT_LIMIT):
         option = next((option for mark, option in _LIMITS.items() if mark in job.reason), "--max-credits")

@@ -255,7 +255,7 @@ class RemoteFollower:
                     await self._left.wait()
 
     async def _look(self) -> Standing:
-        """The present state. Waits for a server that does not answer, since the job goes on without us."""
+        """Return the present state. Waits for a server that does not respond, since the job continues there."""
         loop = asyncio.get_running_loop()
         until = loop.time() + _PATIENCE
         while True:

@@ -27,7 +27,7 @@ _AT_REST = OVER | {JobState.PAUSED, JobState.PENDING}
 
 
 async def watch_job(home: Home, text: str, *, as_json: bool) -> int:
-    """Show a job until it is over, stands still or the user leaves, and print which."""
+    """Show a job until it is over or paused or the user leaves, and print which."""
     job = await home.ask(jobs.find, text)
     return await Watcher(home, job.id, as_json=as_json).watch()
 

@@ -179,7 +179,7 @@ class Job(Answer):
 
 
 class Result(Answer):
-    """Where the result of a scrape is that nobody waited for."""
+    """Location of the result of an asynchronous scrape."""
 
     state: str
     reason: str = ""
@@ -190,7 +190,7 @@ class Result(Answer):
 
 
 class Limits(Answer):
-    """What a job may spend; None: it has no limit of its own."""
+    """Spending limits of a job; None: no limit of its own."""
 
     max_credits: int | None = None
     max_usd: float | None = None
@@ -325,7 +325,7 @@ class Happened(Answer):
 
 
 class Update(Answer):
-    """How a job stands, and what has happened since the update before."""
+    """State of a job, and its events since the previous update."""
 
     type: str
     job: Job

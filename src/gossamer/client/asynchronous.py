@@ -71,7 +71,10 @@ class AccountCalls:
         return await self._transport.answer(Call("GET", "/api/health", answers.Health))
 
     async def ask(self, question: str, given: Mapping[str, Any]) -> Any:
-        """What the command line asks: its questions are those of its own version, and no interface to rely on."""
+        """Send a question of the command line.
+
+        Questions belong to one version of the program: not a stable interface.
+        """
         call = Call("POST", "/v1/questions", answers.Answer, body={"question": question, "given": given})
         _, _, text = await self._transport.whole(call)
         return orjson.loads(text)
@@ -103,7 +106,7 @@ class WebhookCalls:
         events: Sequence[str] | None = None,
         enabled: bool | None = None,
     ) -> answers.Webhook:
-        """What is not given stays as it is."""
+        """Change a webhook. Arguments that are not given leave their values unchanged."""
         given = {"url": url, "events": None if events is None else list(events), "enabled": enabled}
         body = {name: value for name, value in given.items() if value is not None}
         return await self._transport.answer(Call("PATCH", f"/v1/webhooks/{webhook}", answers.Webhook, body=body))
@@ -119,7 +122,7 @@ class WebhookCalls:
         await self._transport.whole(Call("DELETE", f"/v1/webhooks/{webhook}", answers.Answer))
 
     async def test_webhook(self, webhook: HookId) -> answers.Delivery:
-        """It is sent by whoever works the jobs: look at its delivery for what came back."""
+        """Send a test message. The process that works on the jobs sends it: its delivery shows the response."""
         return await self._transport.answer(Call("POST", f"/v1/webhooks/{webhook}/test", answers.Delivery))
 
     async def deliveries(self, webhook: HookId, *, state: str | None = None) -> AsyncIterator[answers.Delivery]:
@@ -162,7 +165,7 @@ class AsyncClient(JobCalls, FileCalls, WebhookCalls, AccountCalls):
         patience: timedelta = PATIENCE,
         ca_file: Path | None = None,
     ) -> None:
-        """`timeout` is for one answer; `patience` is how long a busy server (429, 503) is waited for in all."""
+        """`timeout` is for one response; `patience` is the total wait for a busy server (429, 503)."""
         super().__init__(Transport(url, key, timeout=timeout, patience=patience, ca_file=ca_file))
 
     @property

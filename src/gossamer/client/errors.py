@@ -1,13 +1,13 @@
-"""What may go wrong between a program and the server, each with its own class.
+"""Errors between a program and the server, each with its own class.
 
 ClientError              everything below
-    Unreachable          no answer: nobody listens there, or the answer broke off
-    StillRunning         it takes longer than somebody was willing to wait
-    ProblemError         the server said no: `status`, `code`, `detail`, `hint`, `request_id`
+    Unreachable          no answer: nothing listens there, or the answer broke off
+    StillRunning         it takes longer than the caller was willing to wait
+    ProblemError         the server refused: `status`, `code`, `detail`, `hint`, `request_id`
         InvalidRequest   400, 413, 422   BadKey 401        OutOfCredits 402   NotAllowed 403
         NotFound         404             Conflict 409      Gone 410           TooManyRequests 429
         ServerError      500 and above, and answers that are not the server's
-        PageFailed       the request was right, and the page could not be had: `reason` says why
+        PageFailed       the request was valid, and the page could not be fetched: `reason` says why
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ class Unreachable(ClientError):
 
 
 class StillRunning(ClientError):
-    """It goes on, and may be asked for again."""
+    """The job is still running; its result can be requested again later."""
 
     def __init__(self, sentence: str, job_id: str) -> None:
         super().__init__(sentence)
@@ -33,7 +33,7 @@ class StillRunning(ClientError):
 
 
 class ProblemError(ClientError):
-    """What the server has said, as RFC 9457 has it. `code` is what programs go by: it does not change."""
+    """An error response of the server (RFC 9457). `code` is stable and meant for programs."""
 
     def __init__(self, status: int, said: Mapping[str, Any], retry_after: float | None = None) -> None:
         self.status = status
@@ -48,7 +48,7 @@ class ProblemError(ClientError):
 
 
 class InvalidRequest(ProblemError):
-    """What was asked for cannot be; `errors` says where, as far as it is about single fields."""
+    """The request is invalid; `errors` names the fields concerned, if any."""
 
 
 class PageFailed(ProblemError):
@@ -70,7 +70,7 @@ class NotAllowed(ProblemError):
 
 
 class NotFound(ProblemError):
-    """There is no such thing, or it is somebody else's."""
+    """The object does not exist, or belongs to another account."""
 
 
 class Conflict(ProblemError):

@@ -20,7 +20,7 @@ _SAID_BY_JOBS = frozenset({"update", "end"})  # others say that the stream is ov
 
 
 async def updates(pieces: AsyncIterator[bytes]) -> AsyncIterator[Update]:
-    """Of what is no update, only the end of it matters: then whoever reads comes again."""
+    """Yield the updates in an event stream. Of other events only the end matters: the caller reconnects then."""
     name = identifier = ""
     said: list[str] = []
     async for line in _lines(pieces):
@@ -76,7 +76,7 @@ class JobCalls:
         patience: float = 300.0,
         idempotency_key: str | None = None,
     ) -> answers.Scraped:
-        """One page. `StillRunning` if it is not there after `patience` seconds: its job goes on."""
+        """Scrape one page. Raises `StillRunning` after `patience` seconds without a result; the job continues."""
         wanted = _without_nothing(
             url=url,
             formats=list(formats),
@@ -112,7 +112,7 @@ class JobCalls:
         limits: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
     ) -> answers.Accepted:
-        """One page that is not waited for: `job(id).result` says where its result is, and webhooks are told."""
+        """Start scraping one page without waiting: `job(id).result` locates the result; webhooks are notified."""
         wanted = _without_nothing(
             url=url,
             formats=list(formats),
@@ -188,7 +188,7 @@ class JobCalls:
         ladder: str | None = None,
         limits: Mapping[str, Any] | None = None,
     ) -> answers.Estimate:
-        """What such a job would cost. Nothing is made, and nothing is fetched."""
+        """Estimate the cost of such a job. Nothing is created or fetched."""
         wanted = _job(recipe, "estimate", params, domains, urls, mode, ladder, limits)
         return await self._transport.answer(Call("POST", "/v1/estimate", answers.Estimate, body=wanted))
 
@@ -251,7 +251,7 @@ class JobCalls:
         return await self._transport.answer(Call("DELETE", f"/v1/jobs/{job}", answers.Deleted))
 
     async def live(self, job: JobId, *, after: str = "") -> AsyncIterator[answers.Update]:
-        """How it stands, again and again until it is over. A stream that breaks off is taken up where it was."""
+        """Yield the job's state repeatedly until it is over. A broken stream is resumed at its last position."""
         breaks = 0
         while True:
             try:
@@ -379,7 +379,7 @@ class FileCalls:
         return (await self._transport.answer(call)).items
 
     async def wait_for_export(self, job: JobId, export: str, *, patience: float = 3_600.0) -> answers.Export:
-        """The file once nobody makes it any more: done, failed or cancelled."""
+        """Return the export once it is finished: done, failed or cancelled."""
         clock = asyncio.get_running_loop().time
         until, look = clock() + patience, _LOOK
         while (one := await self.export_status(job, export)).is_open:
@@ -403,7 +403,7 @@ class FileCalls:
         return path
 
     async def read(self, export: answers.Export) -> AsyncIterator[bytes]:
-        """The bytes of a file that is done, as they come; at the end they are held against what the server knows."""
+        """Yield the bytes of a finished file; at the end they are checked against the server's metadata."""
         digest = sha256()
         call = Call("GET", f"/v1/jobs/{export.job_id}/exports/{export.id}/file", answers.Export)
         async with self._transport.stream(call) as pieces:

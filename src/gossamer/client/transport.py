@@ -1,7 +1,8 @@
-"""One request and its answer: the only place of the client that speaks HTTP.
+"""One request and its response: the only HTTP code of the client.
 
-Answers 429 and 503 are waited for as long as they ask, and no longer than `patience` in all. A connection that fails is
-tried again where that cannot do anything twice: reading, deleting, and submitting under a key.
+After 429 and 503 the client waits as long as the server asks, up to `patience` in total. A failed
+connection is retried if a repetition is harmless: reading, deleting, and submitting under an idempotency
+key.
 """
 
 import asyncio
@@ -87,7 +88,7 @@ class Transport:
         self._line.close()
 
     async def answer(self, call: Call[T]) -> T:
-        """What the server says to it, or the error that it is."""
+        """Return the server's answer to a call, or raise the error it contains."""
         _, _, text = await self.whole(call)
         return self.read(call, text)
 
@@ -202,6 +203,6 @@ def _seconds_asked(text: str) -> float | None:
 
 
 def is_safe(url: str) -> bool:
-    """Whether a key may travel there unseen: by TLS, or without leaving the machine."""
+    """Return True if a key can be sent there securely: over TLS, or within this machine."""
     parts = urlsplit(url)
     return parts.scheme == "https" or (parts.hostname or "") in ("localhost", "127.0.0.1", "::1")

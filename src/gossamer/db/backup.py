@@ -1,9 +1,9 @@
-"""Copies of an embedded database, and the way back from one.
+"""Backups of an embedded database, and their restoration.
 
-A copy is whole, made while jobs run, and examined before it is relied on. To restore one, whatever has to be changed in
-it is changed before, beside the database. Then its pages are written over those of the database by SQLite itself, in
-one transaction: a file renamed into its place would be missed by whoever has the old one open, or take the old one's
-log for its own.
+A backup is complete, made while jobs run, and checked before it is relied on. To restore one, all
+changes it needs are made in a copy next to the database. SQLite itself then writes the copy's pages
+over those of the database in one transaction: a renamed file would be missed by processes that have
+the old one open, or be combined with the old one's log.
 """
 
 import os
@@ -27,7 +27,7 @@ _PATIENCE = 3.0  # seconds to wait for others to let go of the file
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What is in a file."""
+    """Contents of a backup file."""
 
     size: int
     jobs: int
@@ -35,7 +35,7 @@ class Copy:
 
 
 def back_up(source: Path, target: Path, *, force: bool = False) -> Copy:
-    """Write a copy of the database as it is at this moment; `target` is there whole or not at all."""
+    """Write a copy of the database in its present state; `target` is created complete or not at all."""
     if not source.exists():
         raise UserError("backup.nothing", f"There is no database at {source}.", hint="Check GOSSAMER_HOME.")
     if target.is_dir():
@@ -180,7 +180,7 @@ async def restore(file: Path, place: Path, kept: Path, clock: Clock, free: Calla
 
 @contextmanager
 def _copied_beside(file: Path, place: Path) -> Iterator[Path]:
-    """A copy in which nobody stands anywhere; nothing is left of it afterwards."""
+    """Yield a copy without leases and other claims of running processes; it is deleted afterwards."""
     copy = place.with_name(f".{place.name}.restoring.{os.getpid()}")
     try:
         try:
@@ -258,7 +258,7 @@ def _irreplaceable(place: Path, said: str, hint: str) -> UserError:
 
 @contextmanager
 def _out_of_the_way(place: Path, kept: Path) -> Iterator[None]:
-    """A file that is none, kept as it is with its logs, which belong to nothing else; back in its place if we fail."""
+    """Move a file that is not a database out of the way, with its log files; restore it if the block fails."""
     try:
         _move(place, kept)
         yield
@@ -284,7 +284,7 @@ def _keep(live: sqlite3.Connection, kept: Path) -> None:
 
 
 def _has_pages(path: Path) -> bool:
-    """Whether SQLite takes it for one of its files at all."""
+    """Return True if SQLite accepts the file as a database."""
     try:
         with opened(path) as found:
             found.execute("SELECT count(*) FROM sqlite_schema").fetchone()

@@ -1,11 +1,13 @@
-"""Statements about many rows, run as one.
+"""Statements on many rows, run as one.
 
-The library prepares the values of every row anew, which costs more than the database does. Here a statement is taken
-apart once per dialect, and its rows become tuples in one go. It stays the library's statement, for both databases.
+SQLAlchemy prepares the values of every row anew, which costs more than the database does. Here a statement
+is compiled once per dialect, and its rows become tuples in one pass. It stays a SQLAlchemy statement, for
+both databases.
 
-SQLite lets go of the interpreter for every single row it takes or gives, and gets it back only when the event loop's
-thread has had its turn. So statements of the settle are spelled out for hundreds of rows, and their answers come as one
-row of JSON: the database works them in one go, beside the loop.
+SQLite releases the interpreter lock for every single row that it reads or returns, and gets it back only
+after the event loop's thread has had its turn. So the settle statements are written out for hundreds of
+rows, and their results come as one row of JSON: the database processes them in one go, in parallel with the
+loop.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,7 +52,7 @@ def in_order(changes: Mapping[UUID, T]) -> list[tuple[UUID, T]]:
 
 
 class BulkStatement:
-    """A statement whose every value is a named parameter, and what is to stand behind it."""
+    """A statement whose values are all named parameters, with an optional SQL tail."""
 
     def __init__(self, statement: Executable, tail: str = "", *, together: bool = False) -> None:
         """`together` where SQLite may do many rows at once: no row is named twice, and none depends on another."""
@@ -60,7 +62,7 @@ class BulkStatement:
         self._prepared: dict[str, _Prepared] = {}
 
     def run(self, tx: Tx, rows: Sequence[Row]) -> int:
-        """How many rows were changed, where the dialect counts them. Nothing to do for none."""
+        """Execute for all rows; return the number of changed rows, if the dialect counts them. No-op without rows."""
         if not rows:
             return 0
         sql, values_of, processors = self._prepared.get(tx.dialect.name) or self._prepare(tx)
@@ -161,7 +163,7 @@ def _processed(values: Sequence[Any], process: Callable[[Any], Any]) -> list[Any
 
 
 class BulkQuery:
-    """A question about many rows. Columns of bytes must not be empty: nothing stands for NULL."""
+    """A query for many rows. Columns of bytes must not be empty: an empty value stands for NULL."""
 
     def __init__(self, statement: Select[Any]) -> None:
         self._statement = statement

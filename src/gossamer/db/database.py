@@ -31,8 +31,11 @@ class Database(Protocol):
         ...
 
     async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """As `write`, for what nobody is told of before something more was written, or `flush` was called: until then
-        it outlives us, but not a power cut. Nothing else may be done meanwhile, so it must not take long."""
+        """Like `write`, but without fsync: for results that are announced only after the next write or `flush()`.
+
+        Until then the write survives the end of the process, but not a power cut. It may block the event
+        loop, so it must be short.
+        """
         ...
 
     async def flush(self) -> None:

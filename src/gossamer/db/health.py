@@ -16,7 +16,7 @@ _LOOK_AT_THE_TIME = 10_000  # steps of SQLite's machine between two looks
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A Postgres server as it is now."""
+    """The present state of a Postgres server."""
 
     version: str
     connections: int
@@ -24,7 +24,7 @@ class Server:
 
 
 def database_time(tx: Tx) -> datetime:
-    """What time it is for the rows."""
+    """Return the current time of the clock that rows are written by."""
     return tx.now
 
 
@@ -36,7 +36,7 @@ def working_home(tx: Tx) -> str | None:
 
 
 def server(tx: Tx) -> Server | None:
-    """None where there is no server, only a file."""
+    """Return the state of the server; None for a file database."""
     if not tx.dialect.row_locks:
         return None
     version, most = (tx.run(text(f"SHOW {name}")).scalar_one() for name in ("server_version", "max_connections"))
@@ -60,5 +60,5 @@ def flaw(tx: Tx, patience: timedelta) -> str | None:
 
 
 def clock_ahead(tx: Tx, now: datetime) -> timedelta:
-    """How far the clock that rows are written by is ahead of `now`."""
+    """Return how far the clock that rows are written by is ahead of `now`."""
     return tx.now - now

@@ -18,12 +18,15 @@ _STRAYS = text("SELECT gossamer_strays()")
 
 
 def make_next(tx: Tx) -> str | None:
-    """Make one that is missing: its name; None if none is, "" if somebody is in the way just now."""
+    """Create one missing partition and return its name.
+
+    None if none is missing, "" if another transaction blocks it at the moment.
+    """
     return tx.run(_MAKE, {"ahead": AHEAD}).scalar() if tx.dialect.row_locks else None
 
 
 def make_all(tx: Tx) -> None:
-    """For whoever has the database to themselves."""
+    """Create all missing partitions, for a process with exclusive use of the database."""
     while make_next(tx):
         continue
 

@@ -101,8 +101,11 @@ class PostgresDatabase:
     def __init__(
         self, url: str, clock: Clock, *, pool: int = 4, longest: timedelta | None = None, pooled: bool = False
     ) -> None:
-        """`longest` is how long a statement may take. `pooled`: between us and the server stands another pool, which
-        lends a connection for one transaction at a time, so that nothing of ours outlives one."""
+        """`longest` is the time limit of a statement.
+
+        `pooled`: another pool stands between us and the server and lends a connection for one transaction at a
+        time, so that none of our session state outlasts a transaction.
+        """
         # Imported here, since an embedded command has no use for it.
         from sqlalchemy.ext.asyncio import create_async_engine
 
@@ -227,7 +230,7 @@ class PostgresDatabase:
         raise AssertionError("unreachable")
 
     def _refusal(self, state: str, error: object) -> UserError | None:
-        """What only the operator can mend."""
+        """Return the error for problems that only the operator can solve; None for other problems."""
         if state.startswith(_REFUSED_STATES):
             return _refused(error, self._shown)
         if not self._pooled and (state in _POOLER_STATES or _UNKNOWN_TO_POOLERS in str(error)):
@@ -235,9 +238,9 @@ class PostgresDatabase:
         return None
 
     async def refuse_pooler(self) -> None:
-        """Refuse a pool before the server that nobody has said there is. Takes two connections.
+        """Refuse an undeclared connection pooler in front of the server. Takes two connections.
 
-        One that lends a connection for one transaction at a time gives ours to somebody else as soon as it can.
+        A pooler in transaction mode gives our connection to another client as soon as it can.
         """
         if self._pooled:
             return
@@ -293,7 +296,7 @@ def _nothing_kept() -> dict[str, Any]:
 
 
 def _application() -> str:
-    """Who a connection belongs to, as it stands in pg_stat_activity, which keeps 63 bytes."""
+    """Return the application name of a connection, as shown in pg_stat_activity, which keeps 63 bytes."""
     return f"gossamer {socket.gethostname()[:40]}/{os.getpid()}"
 
 
@@ -311,7 +314,7 @@ _LIMITED = "SELECT " + ", ".join(
 
 
 def _limits(longest: timedelta) -> dict[str, str]:
-    """Whoever stops in the middle of a transaction, frozen or cut off, must not hold its locks for ever."""
+    """Return the timeouts of a session, so that a frozen or disconnected client does not keep its locks."""
     milliseconds = str(longest // timedelta(milliseconds=1))
     return {"statement_timeout": milliseconds, "idle_in_transaction_session_timeout": milliseconds}
 

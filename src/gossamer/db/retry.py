@@ -57,7 +57,7 @@ _SHORTER: ContextVar[timedelta | None] = ContextVar("patience", default=None)
 
 @contextmanager
 def no_longer_than(lasts: timedelta) -> Iterator[None]:
-    """Inside, patience ends after so long: somebody waits, whatever else the same database is lent to."""
+    """Limit retries inside the block to this time, because a caller waits, whatever the database's own limit."""
     former = _SHORTER.set(lasts)
     try:
         yield
@@ -66,7 +66,7 @@ def no_longer_than(lasts: timedelta) -> Iterator[None]:
 
 
 class Patience:
-    """None for a command that somebody waits for; as long as the operator says for what works on its own."""
+    """Retries while the database is down: none for a command a caller waits for, otherwise as configured."""
 
     def __init__(self, clock: Clock) -> None:
         self.lasts = timedelta()
@@ -89,9 +89,9 @@ class Patience:
         return 0.0 if self.is_away else self._clock.monotonic() - self._back_at
 
     async def lend(self, once: Callable[[], Awaitable[T]]) -> T:
-        """Try until it works or patience ends; the error of the last try is the answer then.
+        """Retry until the call succeeds or the patience ends; then raise the error of the last try.
 
-        A transaction whose commit was not heard of is made again, so whatever is written must stand being said twice.
+        A transaction is repeated if the response to its commit was lost, so every write must be safe to repeat.
         """
         began = self._clock.monotonic()
         pause = _FIRST

@@ -60,7 +60,7 @@ $$;
 
 
 def roles_sql(owner: str, worker: str, schema: str) -> str:
-    """What an administrator runs. Names are simple ones, so that they are the same with and without quotes."""
+    """Return the SQL an administrator runs. Only simple names are allowed: the same with and without quotes."""
     for option, name in (("--owner", owner), ("--worker", worker), ("--schema", schema)):
         if not _NAME.fullmatch(name):
             raise UserError(

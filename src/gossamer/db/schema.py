@@ -69,9 +69,9 @@ async def ready_database(
     patience: timedelta = timedelta(),
     may_be_older: bool = False,
 ) -> SqliteDatabase | PostgresDatabase:
-    """An open database at the right revision. SQLite is upgraded by itself; a server is its operator's to upgrade.
+    """Open a database at the right revision. SQLite is upgraded automatically, a server by its operator.
 
-    `may_be_older`: one that is yet to be upgraded is good enough to ask who is at work.
+    `may_be_older`: a database that still has to be upgraded is accepted, to find out which processes use it.
     """
     database = open_database(url, clock, checkpoints=checkpoints, pool=pool, longest=longest, pooled=pooled)
     database.patience.lasts = patience
@@ -139,7 +139,7 @@ def refuse_newer(found: str | None, where: str) -> None:
 
 
 def shown(url: str) -> str:
-    """What people call a database: its file, or its address without the password."""
+    """Return the display name of a database: its file, or its URL without the password."""
     if url.startswith("sqlite:///"):
         return url.removeprefix("sqlite:///")
     return make_url(url).set(drivername="postgresql", password=None).render_as_string()
@@ -160,9 +160,10 @@ _PLAIN = ("CREATE TABLE ", "CREATE INDEX ", "CREATE UNIQUE INDEX ")
 
 
 def stranger(found: sqlite3.Connection) -> str:
-    """What is in a file beside tables and indexes, none of which is ours and some of which would act; "" for nothing.
+    """Describe an object in a file that is neither a plain table nor a plain index; "" if there is none.
 
-    By their words and not by their kind: SQLite believes the words.
+    Gossamer makes no others, and some of them execute code. The check reads their SQL instead of their
+    type, because SQLite acts on the SQL.
     """
     for kind, name, words in found.execute("SELECT type, name, sql FROM sqlite_schema"):
         if kind not in ("table", "index"):
@@ -173,9 +174,10 @@ def stranger(found: sqlite3.Connection) -> str:
 
 
 def difference(found: sqlite3.Connection, revision: str | None) -> str:
-    """The first thing in which our tables are not those of their revision; "" for nothing.
+    """Describe the first difference between our tables and those of their revision; "" if there is none.
 
-    Tables of other names are nobody's concern. What a newer program has made is not for us to judge.
+    Tables with other names are ignored, and so are databases that a newer version of the program has
+    made.
     """
     if revision is None:
         return "it has no revision"

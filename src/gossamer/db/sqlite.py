@@ -1,8 +1,8 @@
 """An embedded database: one SQLite file that several processes have open.
 
-SQLite lets a process that finds the file locked try again every now and then. Beside a process that writes one batch
-after the other that can take very long. So writers stand in a row at a lock of the operating system, which wakes the
-next one as soon as one is done, and takes the lock from a process that has died.
+SQLite lets a process that finds the file locked retry every now and then. If another process writes one
+batch after the other, that can take very long. So writers queue at a lock of the operating system, which
+wakes the next one as soon as one is done, and releases the lock of a process that has died.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class WriteLock:
         self._file = os.open(f"{database}-turn", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def take_if_free(self) -> bool:
-        """Whether it is ours now; then it must be left."""
+        """Take the lock if it is free. If it returns True, the lock must be released."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -80,9 +80,9 @@ sqlite3.register_adapter(type(None), lambda nothing: nothing)
 
 
 class SqliteDatabase:
-    """One file, one writing and one reading thread, and one for long reads, which nobody else waits for.
+    """An SQLite database: a file with one thread for writes, one for reads and one for long reads.
 
-    Other processes may have the same file open.
+    Other processes can have the same file open.
     """
 
     dialect = SQLITE
@@ -114,12 +114,12 @@ class SqliteDatabase:
     write_one = write
 
     async def write_untold(self, work: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """The log is not synced for it: whoever writes next does that for both.
+        """Write without syncing the log: the next synced write does that for both.
 
-        So hardly anything is waited for, and it is done in the thread of the event loop. Another thread would be in its
-        way all the same, for every statement and every row, and what is made in one and thrown away in the other costs
-        both of them. If somebody else writes at this moment they will soon be done, and meanwhile the loop has others
-        to look after; only who writes for long is waited for in a thread.
+        The write takes so little time that it runs in the event loop's thread. Another thread would compete
+        with it anyway for every statement and row, and objects that are made in one thread and freed in
+        another slow down both. If another process is writing, it usually finishes soon, and the loop
+        continues with other tasks meanwhile; only long writes are waited for in a thread.
         """
         for pause in _SOON:
             if self._closed:
@@ -148,7 +148,7 @@ class SqliteDatabase:
         await self.patience.lend(once)
 
     def _sync_log(self) -> None:
-        """What is not in the log any more was synced on its way into the file."""
+        """Sync the log. Data that has left the log was synced on its way into the file."""
         with suppress(FileNotFoundError):
             log = os.open(f"{self.path}-wal", os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -169,9 +169,9 @@ class SqliteDatabase:
             return await self.read(work, *args, **kwargs)
 
     async def read_together(self, *works: Callable[[Tx], T]) -> list[T]:
-        """Each on a connection and a thread of its own: SQLite does its work without the interpreter.
+        """Run each read on its own connection and thread: SQLite works without the interpreter lock.
 
-        They may take minutes. Whoever asks for the like meanwhile waits; those with short questions do not.
+        The reads can take minutes. Other long reads wait meanwhile; short ones do not.
         """
 
         async def once() -> list[T]:
@@ -260,10 +260,11 @@ class SqliteDatabase:
             ) from error
 
     async def tidy(self) -> None:
-        """Move the log into the file as far as readers allow; cheap when there is nothing to do.
+        """Move the log into the file as far as readers allow; cheap if there is nothing to do.
 
-        Nearly all of it beside whoever writes. What they have added meanwhile is so little that they may wait for it:
-        only when nothing is left does the log begin anew, and on a busy day that would never happen by itself.
+        Nearly all of it is moved while writers continue. The rest, which they added meanwhile, is so little
+        that they can wait for it: the log starts again from the beginning only when nothing is left in it,
+        which would never happen automatically on a busy day.
         """
         # Not in the thread of long reads: whoever tidies up has more to look after, and those may take minutes.
         await asyncio.to_thread(self._checkpoint)
@@ -362,8 +363,10 @@ def _ask(driver: sqlite3.Connection, statement: str) -> None:
 
 
 def _join(conn: Connection) -> None:
-    """The library takes part in a transaction that was begun. It begins none: what was written before would be lost,
-    and what is written after it stand alone."""
+    """Join the transaction that was begun; raises if it is gone, and never begins a new one.
+
+    Otherwise earlier writes would be lost and later writes committed without them.
+    """
     if not conn.connection.driver_connection.in_transaction:  # type: ignore[union-attr]
         raise librarys(sqlite3.OperationalError("the transaction is gone"))
 

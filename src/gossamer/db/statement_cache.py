@@ -27,7 +27,7 @@ _LONGEST = 128  # values in a list: one statement is kept per length
 
 
 class Answer(Protocol):
-    """What a statement has brought: the part of the library's result that is used here."""
+    """Result of a statement: the part of SQLAlchemy's result that is used here."""
 
     @property
     def rowcount(self) -> int: ...
@@ -41,7 +41,7 @@ class Answer(Protocol):
 
 
 def librarys(error: sqlite3.Error, sql: str | None = None) -> BaseException:
-    """What the driver says, as the library would have passed it on."""
+    """Convert a driver's error to the one that SQLAlchemy would have raised."""
     return DBAPIError.instance(sql, None, error, sqlite3.Error)
 
 
@@ -70,7 +70,7 @@ class _Values(Iterable[Any]):
 
 
 class _Rows:
-    """An answer whose rows are made as they are asked for."""
+    """A result whose rows are created when they are read."""
 
     __slots__ = ("_cursor", "_make", "rowcount")
 
@@ -162,7 +162,7 @@ class _Prepared:
 
 
 class _Shapes:
-    """What is kept of one statement: it reads otherwise for every set of columns that are given."""
+    """Prepared forms of one statement: its SQL differs for every set of given columns."""
 
     __slots__ = ("_lists", "_prepared")
 
@@ -212,7 +212,10 @@ def prepared(statement: Executable, params: Params, compiler: Compiler) -> _Prep
 
 
 def _compile(statement: Executable, params: Params, compiler: Compiler) -> SQLCompiler | None:
-    """None for what the library alone knows how to run: texts, and rows that it adds something to."""
+    """Return the compiled statement, or None if only the library can run it.
+
+    That is the case for text statements and for rows to which the library adds values.
+    """
     if isinstance(statement, UpdateBase):
         compiled = statement.compile(dialect=compiler, column_keys=list(params))
         given_back = bool(statement.exported_columns)
@@ -235,7 +238,7 @@ def _getter(names: tuple[str, ...]) -> Callable[[Params], tuple[Any, ...]]:
 
 
 def _row_of(compiled: SQLCompiler) -> Callable[[Sequence[Any]], Any]:
-    """What makes a row of what the driver gives: a tuple whose values have the names of their columns, too."""
+    """Return a function that makes a row of the driver's values: a tuple with attributes named by column."""
     columns = tuple(compiled.statement.exported_columns)  # type: ignore[union-attr]
     dialect = compiled.dialect
     found = (column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns)

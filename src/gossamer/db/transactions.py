@@ -28,7 +28,10 @@ class Dialect:
 
     @property
     def insert(self) -> Callable[..., Any]:
-        """The dialect's INSERT, which knows ON CONFLICT. Only the one in use is loaded: they are slow to import."""
+        """Return the dialect's INSERT, which supports ON CONFLICT.
+
+        Only the dialect in use is imported, because the import is slow.
+        """
         made: Callable[..., Any] = import_module(f"sqlalchemy.dialects.{self.name}").insert
         return made
 
@@ -71,7 +74,7 @@ class Tx:
         return self._now
 
     def look_again(self) -> None:
-        """What was waited for may have taken a while: what is written from here on is of the time after it."""
+        """Reset the transaction's time after a wait, so that later writes have the time after it."""
         self._now = None
 
     def run(self, statement: Executable, params: Mapping[str, Any] | None = None) -> Answer:
@@ -114,15 +117,17 @@ class Tx:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the database has given the whole transaction up by itself, as SQLite does with a disk that is full:
-        what was written in it is lost, and what would be written now would stand alone."""
+        """True if the database has rolled back the whole transaction, as SQLite does when the disk is full.
+
+        Everything written in it is lost, and further writes would be outside any transaction.
+        """
         return not self.dialect.row_locks and not getattr(
             self.conn.connection.driver_connection, "in_transaction", True
         )
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """What fails inside is undone, and the transaction can go on, unless it `is_gone`."""
+        """Undo the block if it raises; the transaction can continue, unless it `is_gone`."""
         failed: Exception | None = None
         try:
             with self.conn.begin_nested() if self.dialect.row_locks else self._savepoint():
@@ -138,7 +143,7 @@ class Tx:
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:
-        """Past the library, as every statement: every page that somebody waits for takes one."""
+        """Run the block in a savepoint, without SQLAlchemy: every page that a caller waits for takes one."""
         self.run_raw("SAVEPOINT aside", ())
         try:
             yield

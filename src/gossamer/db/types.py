@@ -32,8 +32,10 @@ class _BytesId(UserDefinedType[UUID]):
 
 @lru_cache(maxsize=8_192)
 def _id(value: bytes) -> UUID:
-    """What `UUID(bytes=value)` makes, without its looking into every other way to make one, and once for those that are
-    read again and again: ids are read by the hundred in every settle."""
+    """Make a UUID like `UUID(bytes=value)`, but without its argument checks; repeated values are cached.
+
+    Every settle reads hundreds of ids.
+    """
     made = object.__new__(UUID)
     object.__setattr__(made, "int", int.from_bytes(value, "big"))
     object.__setattr__(made, "is_safe", SafeUUID.unknown)
@@ -71,7 +73,7 @@ Json = JSON(none_as_null=True)
 
 
 def is_bytes(kind: TypeEngine[Any]) -> bool:
-    """Whether SQLite keeps it as bytes."""
+    """Return True if SQLite stores this type as bytes."""
     return isinstance(kind, _BytesId | _Bytes)
 
 
@@ -87,7 +89,7 @@ def _plain(value: object) -> list[Any]:
 
 
 def processor(kind: Any, dialect: Dialect) -> Callable[[Any], Any]:
-    """What turns a value into what the driver takes."""
+    """Return the function that converts a value for the driver."""
     if isinstance(kind, JSON):
         return _json  # what the library's own comes to, by a shorter way: records are written by the hundred
     found: Callable[[Any], Any] | None = kind.dialect_impl(dialect).bind_processor(dialect)

@@ -1,12 +1,14 @@
-"""The dispatcher of a cluster: nudges as Celery tasks, one queue per lane, on any broker Celery speaks to.
+"""The dispatcher of a cluster: nudges as Celery tasks, one queue per lane, on any broker Celery supports.
 
-Its own is several lines long, comes again with every try, and one working process is as loud as the other.
+Celery's own log message for a lost broker has several lines, is repeated with every try, and comes from
+every worker process; it is reduced to one line.
 
-A task is one slice: it is taken out of its queue, kept until the slice is over, and acknowledged only then. A worker
-that dies gives its tasks back through the broker; that its visits are free again is found in the rows, and much sooner.
+A task is one slice: it is taken out of its queue, kept until the slice is over, and acknowledged only then.
+The tasks of a worker that died are returned by the broker; the rows show much sooner that its visits are
+free again.
 
-Celery knows nothing of asyncio. Its worker runs in a thread of its own with a pool of threads, each of which hands its
-nudge to the event loop and waits for the end of the slice.
+Celery does not support asyncio. Its worker runs in a thread of its own with a pool of threads, each of
+which hands its nudge to the event loop and waits for the end of the slice.
 """
 
 import asyncio
@@ -81,7 +83,7 @@ class OneLine(logging.Filter):
 
 
 def _cause(record: logging.LogRecord, text: str) -> str:
-    """What the driver says, without the address, which may hold a password."""
+    """Return the driver's error message, without the URL, which may contain a password."""
     given = record.args if isinstance(record.args, tuple) else ()
     cause = next((one for one in given if isinstance(one, BaseException)), None)
     return (str(cause) if cause else text).splitlines()[0].strip(" .")
@@ -266,7 +268,7 @@ class CeleryDispatcher:
             over.set_result(acknowledge)
 
     async def close(self) -> None:
-        """What was not received goes back to its queue; what was received and not done counts as done."""
+        """Return unreceived nudges to their queue; received ones that are not done count as done."""
         if self._inbox.closed:
             return
         waiting = {nudge for nudge in self._open if nudge in self._inbox}

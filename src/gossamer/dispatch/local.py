@@ -49,7 +49,7 @@ class Inbox:
         return taken
 
     def close(self) -> None:
-        """Wake all who wait a last time, and forget what nobody has taken."""
+        """Wake all waiting receivers a last time, and discard what was not received."""
         self.closed = True
         self._waiting.clear()
         self._ripe.set()
@@ -73,7 +73,7 @@ class LocalDispatcher:
         return await self._inbox.take(most)
 
     def done(self, nudge: Nudge) -> None:
-        """Whoever receives here dies with us."""
+        """Nothing to do: a receiver here ends together with the dispatcher."""
 
     async def close(self) -> None:
         self._inbox.close()

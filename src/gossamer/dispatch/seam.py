@@ -28,7 +28,7 @@ class Dispatcher(Protocol):
         ...
 
     def done(self, nudge: Nudge) -> None:
-        """What was received has been dealt with. Until then it may be given to somebody else if this receiver dies."""
+        """Acknowledge a received nudge. Until then it can be delivered to another receiver if this one dies."""
         ...
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Between people and files: what was asked for, as a row keeps it and as the file is made by it."""
+"""Export orders: converted from a user's request, stored in a row, and used to make the file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ RESULTS = "results"
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a person wants, for one or more formats."""
+    """A request for exports in one or more formats."""
 
     type: str
     formats: Sequence[Format]

@@ -1,4 +1,4 @@
-"""What an encoder is told besides the lines."""
+"""Context of an encoder, besides the lines."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -17,7 +17,7 @@ def defused(cell: object) -> object:
 
 
 def texts(columns: Sequence[Column]) -> tuple[int, ...]:
-    """Where text may stand that somebody else wrote."""
+    """Return the positions of columns with text of third parties."""
     return tuple(at for at, column in enumerate(columns) if column.kind in ("text", "url"))
 
 

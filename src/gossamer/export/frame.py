@@ -80,14 +80,14 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class SheetFrame:
-    """What stands before and after the rows of a sheet, and the formats of its columns."""
+    """The parts of a sheet before and after its rows, and the formats of its columns."""
 
     before: str
     after: str
     styles: tuple[int, ...]
 
     def end(self, rows: int, links: Sequence[tuple[str, str]]) -> Iterator[str]:
-        """What comes after so many rows with these links, in pieces."""
+        """Yield, in pieces, the part of the sheet after so many rows with these links."""
         text = _FILTERED.sub(rf'<autoFilter ref="A1:\g<1>{rows + 1}"/>', self.after)
         before, _, after = _HYPERLINKS.sub("\0", text).partition("\0")
         yield before

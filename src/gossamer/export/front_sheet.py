@@ -24,7 +24,7 @@ _EXAMPLE: Sequence[tuple[str, Fact]] = (("", ""), ("", datetime(2026, 1, 1, tzin
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the summary is made of. Without an overview it is an example of itself: same cells, same formats."""
+    """Contents of the summary sheet. Without an overview it is a sample of itself: same cells, same formats."""
 
     overview: Overview | None
     front: FrontSheet
@@ -100,7 +100,7 @@ def _formats(workbook: Workbook) -> dict[str, Format]:
 def _section(
     sheet: Worksheet, row: int, title: str, lines: Sequence[tuple[str, Fact]], formats: dict[str, Format]
 ) -> int:
-    """Where the next one begins."""
+    """Write a section; return the row where the next one begins."""
     _text(sheet, row, _LABELS, title, formats["section"])
     sheet.write_blank(row, _VALUES, None, formats["section"])
     for label, value in lines:
@@ -145,7 +145,7 @@ def _found(front: FrontSheet, overview: Overview) -> list[tuple[str, int]]:
 
 
 def _tables(told: Told, overview: Overview) -> list[Counts]:
-    """What is counted; the first is drawn."""
+    """Return the tables of counts; the first is drawn as a chart."""
     reasons = tuple((in_general(reason), count) for reason, count in overview.reasons)
     found = [
         Counts(one.title, one.counts[:_TOP])

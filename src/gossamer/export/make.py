@@ -1,4 +1,4 @@
-"""From what somebody asked for to the bytes of the file, streamed."""
+"""Exports: from the request to the bytes of the file, streamed."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -44,7 +44,7 @@ class Order:
         return self.table.choose(self.columns) if self.columns else self.table.usual(self.job.params)
 
     def asked(self) -> Asked:
-        """What to ask the table for: where the file is keyed by columns, these come first, and order the lines."""
+        """Return the query for the table. If the file is keyed by columns, these come first and order the lines."""
         columns = self.chosen()
         nested = self.table.nested if self.form.keyed else ()
         keys = self.table.choose(nested) if nested else ()
@@ -54,7 +54,7 @@ class Order:
 
 
 async def expected(database: Database, order: Order) -> int:
-    """How many lines there will be, as far as is quick to say."""
+    """Return the expected number of lines, as far as it can be determined quickly."""
     return await order.table.count(database, order.asked())
 
 
@@ -67,9 +67,9 @@ async def make_file(
     folder: Path | None = None,
     prices: PriceList = USUAL,
 ) -> AsyncIterator[bytes]:
-    """The file in pieces. `told` hears how many lines are in it so far; nothing is kept but the present batch.
+    """Yield the file in pieces. `told` is called with the number of lines so far; one batch is in memory.
 
-    `prices` are those of this installation: what a workbook says of savings is counted by them.
+    `prices` are those of this installation: the workbook computes savings from them.
     """
     asked = replace(order.asked(), told=told, prices=prices if order.looks.costs else None)
     if order.form.name == "xlsx" and order.table.book:

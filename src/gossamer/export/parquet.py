@@ -79,7 +79,7 @@ def _batch(lines: list[Line], draft: Draft, schema: Any, pool: Any) -> Any:
 
 
 def _instant(written: str | None) -> int | None:
-    """Milliseconds: the library would read them by itself, with a part of it that takes ten megabytes to load."""
+    """Convert a timestamp to milliseconds; the library's own parser takes ten megabytes to load."""
     return round(datetime.fromisoformat(written).timestamp() * 1000) if written else None
 
 

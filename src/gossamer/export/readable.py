@@ -1,4 +1,4 @@
-"""What a client reads in a workbook or a report instead of what programs are told: names of hosts, and dates."""
+"""Readable values for people in workbooks and reports: names of hosts, and dates."""
 
 import unicodedata
 from collections.abc import Callable
@@ -13,7 +13,7 @@ _MOST_SCRIPTS = 1  # of one part of a name: letters of several look alike, and a
 
 
 def readable_host(host: str) -> str:
-    """`xn--bcher-kva.example` as `bücher.example`; a name that may deceive stays as it is."""
+    """Return `xn--bcher-kva.example` as `bücher.example`; a possibly deceptive name stays unchanged."""
     if "xn--" not in host:
         return host
     return ".".join(map(_label, host.split(".")))
@@ -62,7 +62,7 @@ def readable_url(url: str) -> str:
 
 
 def day_number(text: str) -> float | str:
-    """`2026-11-16` or `2026-11-16T01:42:18Z` as spreadsheets count days; what is no date stays text."""
+    """Convert `2026-11-16` or `2026-11-16T01:42:18Z` to a spreadsheet day number; other text stays text."""
     day, _, time = text.partition("T")
     try:
         number = _day(day)
@@ -83,7 +83,7 @@ Shown = Callable[[str], float | str]
 
 
 def shown_as(column: Column) -> Shown | None:
-    """How the texts of a column are shown; None: as they are."""
+    """Return the function that formats the texts of a column; None: they remain unchanged."""
     if column.kind == "url":
         return readable_url
     if format_of(column) in ("time", "date"):

@@ -92,7 +92,7 @@ def _meanings(one: Counts) -> str:
 
 
 def _failures(overview: Overview) -> str:
-    """Last: nobody opens a report for what was not found."""
+    """Return the section of failures. It comes last: readers open a report for its results."""
     reasons = [(in_general(reason), count) for reason, count in overview.reasons[:_TOP]]
     if not reasons:
         return ""

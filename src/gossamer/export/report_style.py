@@ -1,4 +1,4 @@
-"""How the report page looks: light or dark as the reader's screen is, on paper, and on a phone."""
+"""Style of the report page: light or dark by the reader's setting, for paper and for phones."""
 
 CSS = """
 :root { color-scheme: light dark; --ink: #1f2933; --soft: #52606d; --rule: #d9e0e5; --back: #fff; --card: #f6f8fa;

@@ -55,7 +55,7 @@ class Sheet:
         self.links_left_out = 0
 
     def add(self, lines: list[Line]) -> list[Line]:
-        """Write these lines; those for which there is no room are given back."""
+        """Write these lines; return those for which there was no room."""
         fits = lines[: self._room - self.rows] if self._bytes < MOST_BYTES else []
         row, made = self.rows + 1, []
         for line in defused_lines(fits, self._texts) if self._texts else fits:

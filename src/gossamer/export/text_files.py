@@ -150,7 +150,7 @@ class _Nesting:
         return b"".join(made)
 
     def _before(self, outer: Any, inner: Any) -> tuple[bytes, int]:
-        """What stands between the last line and one with these keys, and how much of the domain is written already."""
+        """Return the separator between the last line and one with these keys, and the bytes of its domain so far."""
         if self._last is None or outer != self._last[0]:
             return b"%s\n    %s: " % (b"]}," if self._last else b"", orjson.dumps(outer)), 0
         if inner != self._last[1]:

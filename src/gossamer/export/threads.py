@@ -13,7 +13,7 @@ CHUNK = 256 * 1024
 
 
 class _Stopped(Exception):
-    """Nobody waits for the file any more."""
+    """The file is not needed any more."""
 
 
 async def write_in_thread(write: Callable[[Iterator[list[Line]]], T], lines: Lines) -> T:
@@ -43,7 +43,7 @@ async def write_in_thread(write: Callable[[Iterator[list[Line]]], T], lines: Lin
 
 
 async def chunks_of(file: IO[bytes]) -> AsyncIterator[bytes]:
-    """What was written, from its beginning."""
+    """Yield the written bytes from the beginning."""
     file.seek(0)
     while chunk := await asyncio.to_thread(file.read, CHUNK):
         yield chunk

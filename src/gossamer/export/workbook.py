@@ -1,8 +1,8 @@
-"""XLSX for a client: a summary, a ranking, all rows, what failed and what it cost, in one file fit to be sent.
+"""XLSX for a client: summary, ranking, all rows, failures and costs, in one file ready to send.
 
-The rows are read once and written as they come, while everything is counted and ranked; the other sheets follow. An
-archive's parts may stand in any order, so the summary, though the first sheet, is written last and agrees with all
-others. Memory is taken by the ranking and by the links of one sheet.
+The rows are read once and written as they come, while everything is counted and ranked; the other sheets
+follow. The parts of an archive may be in any order, so the summary, though the first sheet, is written last
+and agrees with all others. Only the ranking and the links of one sheet take memory.
 """
 
 import asyncio
@@ -192,7 +192,7 @@ class _Writer:
             self._sheet = None
 
     def abandon(self) -> None:
-        """Nobody will read it: only what is open has to be closed."""
+        """Close open files of a workbook that is not needed any more."""
         if self._sheet:
             self._sheet.abandon()
 

@@ -12,9 +12,10 @@ from gossamer.errors import UserError
 
 
 async def write_file(path: Path, chunks: AsyncIterator[bytes]) -> int:
-    """Write beside the target and rename: a reader never sees half a file. Returns its size in bytes.
+    """Write to a temporary file next to the target and rename it: a reader never sees half a file.
 
-    A link is followed, and what is no plain file (a pipe, a device) is written into as it is, never replaced.
+    Returns the size in bytes. A link is followed. A target that is not a plain file (a pipe, a device) is
+    written to directly, never replaced.
     """
     try:
         path = path.resolve()

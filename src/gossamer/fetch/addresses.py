@@ -95,7 +95,7 @@ def real_address(address: Address) -> Address:
 
 @lru_cache(maxsize=8_192)
 def why_not_public(address: Address) -> str:
-    """What an address is instead of a public one, or nothing if it is one. Wrapped addresses are judged unwrapped."""
+    """Return the kind of a non-public address, "" for a public one. Wrapped addresses are unwrapped first."""
     real = real_address(address)
     if isinstance(real, IPv4Address):
         return next((kind for network, kind in _NOT_PUBLIC_4 if real in network), "")
@@ -104,7 +104,7 @@ def why_not_public(address: Address) -> str:
 
 
 def is_within(address: Address, networks: tuple[Network, ...]) -> bool:
-    """Whether an address lies in one of the networks, however it is wrapped."""
+    """Return True if an address lies in one of the networks, whether or not it is wrapped in IPv6."""
     spellings = {real_address(address), address}
     return any(spelling in network for spelling in spellings for network in networks)
 
@@ -114,5 +114,5 @@ def is_local_name(name: str) -> bool:
 
 
 def is_web_port(port: int) -> bool:
-    """Whether a web site may be there, and nothing that would rather not hear from us."""
+    """Return True if the port may serve a web site and is not assigned to another kind of service."""
     return port in _WEB_PORTS or (port >= 1024 and port not in _OTHER_SERVICES)

@@ -1,12 +1,12 @@
-"""Headers and body of a response that has begun: decompressed, and never more than asked for.
+"""Headers and body of a response that has begun: decompressed, and limited in size.
 
-It undoes gzip, br and zstd written in lower case and takes the header away. `GZIP`, `x-gzip`, lists, and the raw
-deflate streams that some servers send under the name of zlib's come through as they are, so they are undone here.
-Pieces are small whatever the ratio: the caller counts them against its limit.
+The client decompresses gzip, br and zstd if they are written in lower case, and removes the header. `GZIP`,
+`x-gzip`, lists, and the raw deflate streams that some servers send as deflate arrive unchanged, so they are
+decompressed here. Pieces are small whatever the ratio: the caller counts them against its limit.
 
-A plain body of known length is taken whole. Others come in pieces: the client inflates as it streams, in chunks of
-4 KB, so the limit holds for what a page becomes and not for what it weighed on the way. A bomb is put down after
-`max_bytes`, whatever its ratio.
+A plain body of known length is read at once. Others come in pieces: the client inflates as it streams, in
+chunks of 4 KB, so the limit applies to the decompressed size, not to the transferred size. A decompression
+bomb is abandoned after `max_bytes`, whatever its ratio.
 """
 
 import zlib
@@ -29,7 +29,7 @@ _NOT_OURS = frozenset({"br", "zstd", "compress"})
 
 
 class CannotInflate(Exception):
-    """The bytes are not what the header says, or say something nobody here can read."""
+    """The bytes do not match the header, or use an encoding that is not supported."""
 
 
 class EndsEarly(Exception):
@@ -45,7 +45,7 @@ class Inflater:
         self._started = False
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """What a chunk holds, in pieces of at most 64 KB. Bytes after the end of the stream are ignored."""
+        """Decompress a chunk, in pieces of up to 64 KB. Bytes after the end of the stream are ignored."""
         if not self._started and chunk:
             self._started = True
             if self._coding == "deflate" and not _has_zlib_header(chunk):
@@ -61,7 +61,7 @@ class Inflater:
                 yield piece
 
     def finish(self) -> None:
-        """An empty body is nobody's fault; one that stops in the middle is."""
+        """Check the end of the body: an empty one is accepted, a truncated one raises."""
         if self._started and not self._stream.eof:
             raise EndsEarly(self._coding)
 
@@ -82,7 +82,7 @@ def _has_zlib_header(chunk: bytes) -> bool:
 
 
 class BodyLimit(NamedTuple):
-    """How much of a body is wanted, and whether more than that is an error or simply left."""
+    """Size limit of a body; a larger one is an error, or is cut if `truncate` is set."""
 
     max_bytes: int
     truncate: bool = False
@@ -92,10 +92,11 @@ class BodyLimit(NamedTuple):
 
 
 def read_headers(arrived: Arrived) -> dict[str, str]:
-    """Lower-case names; repeated headers joined. Bytes beyond ASCII are kept one for one, as nobody declares them.
+    """Return headers with lower-case names; repeated ones are joined.
 
-    One that speaks to a robot by name (`X-Robots-Tag: otherbot: noindex`) ends with its line: what other lines say is
-    not said to that robot.
+    Non-ASCII bytes are kept one for one, because their encoding is never declared. A header addressed to
+    one robot (`X-Robots-Tag: otherbot: noindex`) ends with its line: other lines do not apply to that
+    robot.
     """
     pieces = [piece for pair in arrived.headers for piece in pair]
     # All in one go, which takes half as long: no header has a line end in it.

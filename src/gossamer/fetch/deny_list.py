@@ -27,7 +27,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """The list as it stands; each key leads to what the operator wrote."""
+    """The current entries of the list; each key maps to the text that the operator wrote."""
 
     names: Mapping[str, str] = field(default_factory=dict)
     networks: Mapping[Network, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class _Entries:
 
 @dataclass(frozen=True, slots=True)
 class _Flaw:
-    """A line that is no entry."""
+    """A line that is not a valid entry."""
 
     number: int
     text: str
@@ -58,7 +58,7 @@ class DenyList:
             self._read_first(path)
 
     def covers(self, host: str) -> str:
-        """The entry that forbids a host (a name, or an address as it stands in a URL), or nothing."""
+        """Return the entry that forbids a host (a name, or an address as written in a URL), or ""."""
         if self._path is None:
             return ""
         self._look_again(self._path)
@@ -129,7 +129,10 @@ class DenyList:
 
 
 def _stamp_of(path: Path) -> tuple[int, int]:
-    """What changes with the file; the size too, since two writes can fall into one tick of the clock."""
+    """Return the file's modification time and size.
+
+    The size is included because two writes can fall into one tick of the clock.
+    """
     found = path.stat()
     return found.st_mtime_ns, found.st_size
 
@@ -166,7 +169,7 @@ def _network(text: str) -> Network | None:
 
 
 def _name(text: str) -> str:
-    """The name whose endings are compared, or nothing. An address of a homepage stands for its host."""
+    """Return the name whose endings are compared, or "". The URL of a homepage stands for its host."""
     bare = text.lower().removeprefix("http://").removeprefix("https://").removesuffix("/").rstrip(".")
     name = bare.removeprefix("*.").removeprefix(".")
     if not _NOT_IN_A_NAME.isdisjoint(name):

@@ -85,13 +85,16 @@ class ProviderTrouble(FetchError):
 
 
 class ProviderBusy(ProviderTrouble):
-    """All calls of the plan are in use. Nothing was fetched or charged: it is no try of the page, only a wait."""
+    """All concurrent calls of the plan are in use. Nothing was fetched or charged.
+
+    It does not count as a try of the page, only as a wait.
+    """
 
 
 class ProviderUnusable(ProviderTrouble):
-    """The provider as a whole is in trouble, as far as anybody knows: no try of the page, which waits for `wait`.
+    """The provider as a whole seems to be in trouble. This is not a try of the page, which waits for `wait`.
 
-    `heard`: by its answer to this call, and not only by what others have met. Then `credits` may not be 0.
+    `heard`: this call's own answer says so, not only earlier calls. Then `credits` may be non-zero.
     """
 
     def __init__(self, provider: str, trouble: Trouble, credits: int | None, wait: timedelta, *, heard: bool) -> None:
@@ -113,7 +116,7 @@ def translate(error: Exception, *, connect_timeout: timedelta, timeout: timedelt
 
 
 def is_from_there(told: FetchError) -> bool:
-    """Whether the site itself must have failed: it was connected to, and spoke, or hung up when it came to TLS."""
+    """Return True if the site itself failed: it accepted the connection, then sent no valid HTTP or ended TLS."""
     return told.trouble.reason in (Reason.TLS, Reason.NOT_HTTP)
 
 

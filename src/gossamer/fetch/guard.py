@@ -1,14 +1,14 @@
-"""The SSRF guard, first stop of every request: whether an address may be contacted, and at which machines exactly.
+"""The SSRF guard, first stop of every request: decides if an address may be contacted, and at which IPs.
 
-Stands before the resolver: a name covered by a rule is never looked up, and the address written in the rule needs no
-other permission, since the operator wrote it.
+It runs before the resolver: a name covered by a rule is never looked up, and the address written in the
+rule needs no other permission, since the operator wrote it.
 
-The guard never trusts a spelling. The URL is parsed the way browsers parse it, so that a host written as a decimal,
-octal, hexadecimal or shortened number is the address it stands for; a name is resolved here and stands or falls with
-all of its addresses, and the caller connects to just those. Redirects come here again, hop by hop. What the operator
-never wants visited is refused before anything is looked up.
+The guard never trusts a spelling. The URL is parsed as browsers parse it, so that a host written as a
+decimal, octal, hexadecimal or shortened number counts as the address it means; a name is resolved here, and
+one bad address refuses it. The caller connects only to the checked addresses. Redirects are checked again,
+hop by hop. Hosts that the operator never wants visited are refused before any lookup.
 
-Most pages come from where the page before came from, so what was found out about a scheme, host and port is kept.
+Most pages have the same origin as the page before, so the result for a scheme, host and port is cached.
 """
 
 import re
@@ -102,10 +102,10 @@ _REMEMBERED = 10_000
 
 
 class Lookup(Protocol):
-    """Whoever can turn a name into its addresses."""
+    """Resolves names to addresses."""
 
     def recall(self, host: str) -> tuple[Address, ...] | None:
-        """The addresses, if they are known without asking anybody."""
+        """Return the addresses if they are known without a lookup."""
         ...
 
     async def resolve(self, host: str) -> tuple[Address, ...]: ...
@@ -129,7 +129,7 @@ class _Parsed:
 
     @property
     def name(self) -> str:
-        """The host as it is compared: without the dot that only says the name is complete."""
+        """The host as compared: without the trailing dot of a fully qualified name."""
         return self.host.rstrip(".")
 
     @property
@@ -191,13 +191,13 @@ class Guard:
         return self._clear(place, target, await self._lookup.resolve(place.name) if addresses is None else addresses)
 
     def recall(self, url: str) -> Clearance | None:
-        """The same leave, if nobody has to be asked for it."""
+        """Return the same clearance, if it needs no lookup."""
         place, target = self._find(url)
         addresses = self._recall(place)
         return None if addresses is None else self._clear(place, target, addresses)
 
     def _find(self, url: str) -> tuple[_Place, str]:
-        """Where a URL leads, checked as far as its spelling goes, and what is asked of the place."""
+        """Return the destination of a URL, with its spelling checked, and the request target."""
         origin = url[: url.find("/", 8)]
         target = url[len(origin) :]
         is_plain = _PLAIN_TARGET.fullmatch(target) is not None

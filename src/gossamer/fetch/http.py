@@ -1,14 +1,15 @@
-"""The direct rung: HTTP requests from this machine, as a browser would send them, to addresses the guard has checked.
+"""The direct rung: HTTP requests from this machine, browser-like, to addresses the guard has checked.
 
-The client knows the fingerprints; what is added here is the spelling and order of headers on HTTP/1.1, where browsers
-write capitals and the client by itself does not.
+The client imitates browser fingerprints; this module adds the spelling and order of headers on HTTP/1.1,
+where browsers write capitals and the client does not.
 
-A session is one visit's way out. It keeps one client per host, pinned to the checked addresses. A pinned client still
-looks up every other name by itself, so it is only ever handed the host it was made for, follows no redirect and obeys
-no proxy variable, and the address at the far end is compared once more when the answer comes.
+A session is the connection of one visit. It keeps one client per host, pinned to the checked addresses. A
+pinned client still resolves every other name itself, so it is only ever given the host it was made for,
+follows no redirect and obeys no proxy variable, and the remote address is compared once more when the
+response arrives.
 
-Where the operator has a proxy, hosts are checked as before and then asked for through it; only hosts the operator has
-given an address of their own are still contacted directly.
+If the operator has a proxy, hosts are checked as before and then requested through it; only hosts to which
+the operator has assigned an address are still contacted directly.
 """
 
 import asyncio
@@ -163,7 +164,7 @@ _LENIENT = Http1Options(
 
 
 class HttpRung:
-    """What the sessions of a process share; makes them."""
+    """Shared state of a process's HTTP sessions, and their factory."""
 
     def __init__(
         self,
@@ -355,7 +356,7 @@ class HttpSession:
 
 
 def read_trust(ca_file: Path) -> CertStore:
-    """The certificates of a PEM file, beside the system's own."""
+    """Return the certificates of a PEM file in addition to the system's own."""
     try:
         text = ca_file.read_text(encoding="utf-8")
         # The client passes over what it cannot read; this one does not.

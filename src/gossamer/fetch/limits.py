@@ -1,4 +1,4 @@
-"""How many sockets this process may hold, and so how many visits it can walk at once."""
+"""Number of sockets this process may open, and so of visits it can crawl at the same time."""
 
 import resource
 

@@ -1,8 +1,8 @@
-"""A message to an address that somebody else has named: guarded like every request, and never led anywhere else.
+"""Messages to user-supplied URLs: guarded like every request, without redirects.
 
-The name is resolved and checked anew for every message, the client is pinned to just those addresses, and whoever
-answers is compared with them once more. Redirects are not followed. Only the head of the answer is read: how large its
-body is does not matter, and nothing of it is kept.
+The name is resolved and checked again for every message, the client is pinned to just those
+addresses, and the address that answers is compared with them once more. Only the head of the answer
+is read: its body may have any size, and none of it is kept.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class Poster:
         self._runtime = runtime or Runtime(workers=1)
 
     async def refusal(self, url: str) -> str:
-        """Why nothing could ever be sent there, as a sentence; "" if something might."""
+        """Return the reason why nothing could ever be sent there, as a sentence; "" if sending is possible."""
         try:
             await self._guard.admit(url)
         except FetchError as error:

@@ -1,8 +1,8 @@
-"""From a name to its addresses, for the guard: our own look-ups, so that what was checked is what is contacted.
+"""Name resolution for the guard: our own lookups, so that the checked addresses are the contacted ones.
 
-c-ares does the asking (A and AAAA, the hosts file first). Dead names are common in lists people bring along, so
-look-ups run beside each other under a limit, are shared by whoever waits for the same name, and are remembered a while,
-failures too.
+c-ares sends the queries (A and AAAA, the hosts file first). Dead names are common in users' lists, so
+lookups run concurrently under a limit, are shared by callers that wait for the same name, and are
+cached for a while, failures too.
 """
 
 import asyncio
@@ -92,7 +92,7 @@ class Resolver:
         self._channel_names = 0
 
     def recall(self, host: str) -> tuple[Address, ...] | None:
-        """What `resolve` would say without asking, if it can: the same object for as long as the answer holds."""
+        """Return the cached answer of `resolve`, if it is still valid: the same object as long as it is."""
         answer = self._answers.get(host)
         return answer.unwrap() if answer is not None and self._clock.monotonic() < answer.until else None
 
@@ -110,9 +110,9 @@ class Resolver:
         return (await asyncio.shield(asking)).unwrap()
 
     async def is_there(self) -> bool:
-        """Whether the name servers can be reached and reach others: they are asked who answers for the root.
+        """Return True if the name servers are reachable and reach others; the query is for the root's NS records.
 
-        On a channel of its own, since c-ares would say again what it heard before.
+        It uses its own channel, because c-ares would answer from its cache.
         """
         channel = aiodns.DNSResolver(nameservers=self._servers or None, timeout=_LOOK / 2, tries=2)
         try:
@@ -168,7 +168,7 @@ class Resolver:
         return _Answer((), trouble, self._clock.monotonic() + keep)
 
     def _fresh_channel(self) -> aiodns.DNSResolver:
-        """The channel to ask on. One that is replaced closes by itself when the last question on it is answered."""
+        """Return the channel for queries. A replaced channel closes after its last query is answered."""
         now = self._clock.monotonic()
         worn = self._channel_names >= _CHANNEL_NAMES or now - self._channel_since >= _CHANNEL_AGE
         if self._channel is None or worn:

@@ -53,7 +53,7 @@ class Fetcher(Protocol):
         ...
 
     async def admit(self, url: str) -> None:
-        """Raise FetchError if the address may not be contacted: what would be found there is nobody's business."""
+        """Raise FetchError if the URL may not be contacted."""
         ...
 
     async def close(self) -> None:
@@ -63,7 +63,7 @@ class Fetcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a process opens its rungs with."""
+    """Dependencies that a process opens its rungs with."""
 
     direct: "HttpRung"  # with the guard and the clock of the process
     settings: Mapping[str, Any]  # those that the rung's row names; secrets as plain text

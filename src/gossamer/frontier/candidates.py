@@ -31,7 +31,7 @@ class Scope:
         self._exclude = _either(exclude)
 
     def wants(self, tail: str) -> bool:
-        """Whether a path with its query may be visited."""
+        """Return True if a path with its query may be visited."""
         if self._include and not self._include.fullmatch(tail):
             return False
         return not (self._exclude and self._exclude.fullmatch(tail))
@@ -50,10 +50,11 @@ def _either(patterns: Sequence[str]) -> re.Pattern[str] | None:
 
 
 def _translated(pattern: str) -> str:
-    """Each star takes as little as it can and never gives back: the site writes the addresses, and some are traps.
+    """Return the pattern as a regular expression without backtracking.
 
-    The first place where a piece fits is as good as any later one, so nothing is missed by that; only the last piece
-    must stand at the end.
+    Each star matches as little as possible and never gives back, because sites write the addresses, and some
+    are traps. The first place where a piece fits is as good as any later one, so no match is missed; only the
+    last piece must be at the end.
     """
     first, *pieces = [_literal(piece) for piece in re.split(r"\*+", pattern)]
     if not pieces:
@@ -80,7 +81,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def is_endless(tail: str) -> bool:
-    """Whether a path and query can only have come from a machine that adds to its own addresses."""
+    """Return True if a path and query can only come from a site that keeps extending its own URLs."""
     path, _, query = tail.partition("?")
     return _repeats(path) or (bool(query) and _grows(query))
 
@@ -108,7 +109,7 @@ def _grows(query: str) -> bool:
 
 
 def calendar_shape(tail: str) -> str:
-    """What all months of a calendar have in common, if the address is one of its months or days; else nothing."""
+    """Return the common form of all months of a calendar, if the URL is one of its months or days; else ""."""
     path, _, query = tail.partition("?")
     return _DIGITS.sub("0", tail) if _DATED_PATH.search(path) or (query and _is_dated(query)) else ""
 
@@ -192,7 +193,7 @@ class Level:
 
 
 def written_out(links: Iterable[str]) -> bytes:
-    """What the row of a page keeps of its links where whoever chooses the next level has not seen them arrive."""
+    """Return the links of a page in full, for a row that another lane writes."""
     return _packed(_WRITTEN_OUT, list(dict.fromkeys(links)), [])
 
 
@@ -210,7 +211,7 @@ Choice = tuple[bytes, str, Candidate]
 
 
 class Candidates:
-    """Everything a site showed us and we have not chosen. Lives in the notes."""
+    """All addresses found on a site and not chosen yet. Stored in the visit's notes."""
 
     def __init__(self, host: str, scope: Scope, policy: CrawlPolicy, notes: Notes) -> None:
         self._host = host
@@ -250,7 +251,10 @@ class Candidates:
         return homeless
 
     def _see(self, url: str, in_links: int, priority: float, depth: int, found_on: str) -> bool:
-        """Keep an address or what is new about it; False if there is no room. Only what is kept fills a calendar."""
+        """Keep an address or new data about it; False if there is no room.
+
+        Only addresses that are kept count towards a calendar's limit.
+        """
         is_new = url not in self._notes.candidates
         kept = self._notes.see(url, in_links, priority, depth, found_on, self._most)
         if kept and is_new and (shape := calendar_shape(path_of(url))):
@@ -298,7 +302,7 @@ class Candidates:
         return key
 
     def _admits(self, url: str) -> bool:
-        """Whether a new address is wanted, and is not one of an endless row."""
+        """Return True if a new URL is wanted and does not belong to an endless series."""
         tail = path_of(url)
         # The first is another spelling of the homepage, which was read already.
         if tail == "/" or is_binary(tail) or not self._scope.wants(tail):
@@ -318,7 +322,7 @@ _USUAL_PLACE = "/sitemap.xml"
 
 
 class SitemapQueue:
-    """The files of one site that are still to be read. Lives in the notes, so a resumed walk goes on with the next."""
+    """The sitemap files of one site still to be read. Kept in the notes, so a resumed walk continues."""
 
     def __init__(self, host: str, candidates: Candidates, notes: Notes) -> None:
         self._host = host
@@ -332,7 +336,7 @@ class SitemapQueue:
 
     @property
     def over(self) -> bool:
-        """Whether there is nothing left to read."""
+        """True if no sitemaps are left to read."""
         return self._state.begun and not self._state.left
 
     def begin(self, named: Iterable[str], entry: str) -> None:
@@ -367,7 +371,7 @@ class SitemapQueue:
         self._notes.changed = True
 
     def give_up(self) -> None:
-        """What was found is all that will be."""
+        """Drop the remaining sitemaps; URLs found so far are kept."""
         self._state.left.clear()
         self._notes.changed = True
 

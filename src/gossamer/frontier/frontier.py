@@ -25,7 +25,7 @@ from gossamer.store.sites import LISTED
 
 
 class Entries:
-    """What was tried of a site's entries and how it went."""
+    """Tried entry URLs of a site, and their outcomes."""
 
     def __init__(self, visit: Visit) -> None:
         self._visit = visit
@@ -39,7 +39,7 @@ class Entries:
         self._not_reached: Trouble | None = None  # of the first spelling at which nobody was
 
     def met(self, url: str, apart: bool) -> None:
-        """A page of the site exists. One that is no part of the walk is no way in, unless it is an entry."""
+        """Record that a page of the site exists; a page apart from the walk opens the site only as an entry."""
         self.entered = self.entered or not apart or url in self._visit.entries
         if url in self._visit.entries:
             self._tried.add(url)
@@ -70,7 +70,7 @@ class Entries:
         return untried
 
     def decides(self, depth: int) -> bool:
-        """Whether a page's failure can be the site's: it is where the site begins, or all there is of it."""
+        """Return True if a page's failure can count as the site's: it is the entry, or the only page of the site."""
         return depth == 0 or not self._visit.whole
 
     def judge(self, url: str, trouble: Trouble, tries: int) -> None:
@@ -81,16 +81,19 @@ class Entries:
         self._last, self._tries = trouble, tries
 
     def leads_nowhere(self, trouble: Trouble) -> bool:
-        """True if an entry that failed this way is no page of the site.
+        """True if an entry that failed this way is not a page of the site.
 
-        A 404 counts as one only where every spelling before it was reached: whether the first one answers must not
-        change how large a site is said to be that was never read.
+        A 404 counts only if every spelling before it was reached: otherwise the reported size of a site that was
+        never read would depend on the availability of the first spelling.
         """
         return trouble.reason in NO_WAY_IN or (trouble.reason in NOT_THERE and self._not_reached is not None)
 
     @property
     def verdict(self) -> Trouble | None:
-        """Why the site could not be entered. Where a spelling was not reached, no other one's 404 is the last word."""
+        """Return the reason why the site could not be entered.
+
+        If one spelling could not be reached, that outweighs the 404 of another.
+        """
         if self._last and self._last.reason in NOT_THERE and self._not_reached:
             return self._not_reached
         return self._last
@@ -105,7 +108,7 @@ MOST_IN_A_ROW = 2
 
 
 class Spending:
-    """What came of the paid requests to one site in one job, from its rows and since."""
+    """Outcomes of the paid requests to one site in one job, from its rows and since."""
 
     def __init__(self, ladder: Ladder) -> None:
         self._paid = frozenset(rung.name for rung in ladder.rungs if rung.is_paid)
@@ -125,7 +128,7 @@ class Spending:
 
 
 class SkippedRungs:
-    """Which free rungs of the operator's own a site is no longer tried with: those that failed twice in a row there."""
+    """The operator's own free rungs that are skipped for a site, after failing twice in a row there."""
 
     def __init__(self, ladder: Ladder) -> None:
         # One that a job begins with is all it has.
@@ -265,7 +268,7 @@ class Frontier:
         return self._queue.popleft() if self._queue else None
 
     def wait(self, now: datetime) -> timedelta | None:
-        """How long until a parked page is due; None if none is parked."""
+        """Return the time until a parked page is due; None if none is parked."""
         return min((page.due_at - now for page in self._parked if page.due_at is not None), default=None)
 
     def park(self, page: Page) -> None:
@@ -277,32 +280,32 @@ class Frontier:
         self._queue.appendleft(page)
 
     def leave(self) -> None:
-        """A page goes on in another lane; its level is not over before it has ended there."""
+        """Count a page that continues in another lane; its level is over only when it has ended there."""
         self._elsewhere += 1
 
     @property
     def steps(self) -> Iterable[str]:
-        """Those of pages that the recipe has asked for."""
+        """The steps of pages that the recipe requested."""
         return self._steps.keys()
 
     @property
     def is_over(self) -> bool:
-        """Whether the site has no page left that waits, in this lane or another, and it is ours to say what follows."""
+        """True if the site has no waiting page in any lane, and this visit decides what follows."""
         return self._conducts and not (self._queue or self._parked or self._elsewhere)
 
     @property
     def asks(self) -> bool:
-        """Whether there is anything to be asked for before a next level is chosen."""
+        """True if pages or sitemaps have to be requested before the next level is chosen."""
         return bool(self._queue or self._parked) or self.wants_sitemaps
 
     @property
     def is_worth_paying(self) -> bool:
-        """Whether a paid request to this site may still bring something."""
+        """True if a paid request to this site may still give a result."""
         return not self._spending.is_hopeless
 
     @property
     def wants_sitemaps(self) -> bool:
-        """Whether it is time for them: the site has shown that it is one, and nothing beyond its entry is chosen."""
+        """True if it is time to read the sitemaps: the site is valid, and only its entry is chosen so far."""
         over = self.is_over
         further = self._visit.whole and self._policy.depth > 0 and self._policy.pages_per_site > 1
         further = further and not self._visit.before
@@ -315,11 +318,11 @@ class Frontier:
 
     @property
     def front(self) -> bytes | None:
-        """What page the site's front turned out to be, once it was read."""
+        """The page that the site's entry turned out to be, once it was read."""
         return self._entries.front
 
     def begin_sitemaps(self, named: Iterable[str]) -> None:
-        """What the homepage links to comes first: a long sitemap may leave no room for it."""
+        """Start the sitemaps, after the links of the homepage: a long sitemap may leave no room for those."""
         if self.home is not None and not self.sitemaps.begun:
             self._fold()
             self.sitemaps.begin(named, self.home)
@@ -353,7 +356,10 @@ class Frontier:
         self._notes.changed = True
 
     def _room(self) -> int:
-        """How many pages the next level may have. A large site is read a little at a time, so that links count."""
+        """Return the number of pages that the next level may have.
+
+        A large site is read in small portions, so that link counts can guide the choice.
+        """
         threshold = self._policy.pages_per_site
         self._notes.large = self._notes.large or self.size > threshold
         if not self._notes.large:
@@ -396,27 +402,31 @@ class Frontier:
         return tuple(taken)
 
     def _first_rung(self, page: Page) -> Rung:
-        """Where a new page begins: at what is known to work here, but for a few that see whether less would do."""
+        """Return the rung of a new page: the one known to work here, or the first for a few pages that test it."""
         return self._policy.ladder.first if is_probe(page.key) else self._begin
 
     # Learning
 
     def found(self, page: Page, links: Iterable[str]) -> bytes:
-        """Addresses a page leads to on its site; what its row must keep of them.
+        """Record the addresses on its site that a page links to; return the part that its row must keep.
 
-        Also where another site's redirect led here and only this page is wanted: the site may come to be wanted whole.
+        This includes pages that another site's redirect led to, when only that page is wanted: the whole site may
+        be wanted later.
         """
         if not self._conducts:
             return written_out(links)
         return self._level_of(page.url, page.is_apart).add(page.rank, page.url, page.depth, links)
 
     def _level_of(self, url: str, apart: bool) -> Level:
-        """Where a page's links are kept. One that was passed on comes at a time that means nothing: it belongs to no
-        level, and its links lead somewhere but count for nothing."""
+        """Return the level that a page's links are stored in.
+
+        A page passed on to another lane arrives at an arbitrary time and belongs to no level: its links are
+        followed, but have no weight.
+        """
         return self._passed_on.setdefault(url, Level(weight=0)) if apart else self._level
 
     def has_read(self, identity: bytes) -> bool:
-        """Whether another page of this site already is what this one turned out to be."""
+        """Return True if another page of this site has the same identity as this one."""
         return identity in self._identities
 
     def _count_refusals(self, reason: str, status: int | None) -> None:
@@ -425,7 +435,7 @@ class Frontier:
 
     @property
     def refusal(self) -> Trouble | None:
-        """Why the pages that wait need not be asked for: those before them were all refused, however long we waited."""
+        """Return the reason to give up the waiting pages: all pages before them were refused, despite waiting."""
         if self._refused < _MOST_REFUSED or not (self._queue or self._parked):
             return None
         return Trouble(Reason.ASKED_TO_WAIT, "again and again")
@@ -449,7 +459,7 @@ class Frontier:
         return () if page.request else self._add(self._entries.instead_of(page, trouble, self._ranked))
 
     def has_other_entry(self, page: Page, trouble: Trouble) -> bool:
-        """Whether a way in that failed need not be tried again, since there is another."""
+        """Return True if a failed entry need not be retried, because there is another one."""
         return page.depth == 0 and page.request is None and bool(self._entries.others(page, trouble))
 
     def _judge(self, url: str, trouble: Trouble, tries: int, apart: bool) -> None:
@@ -479,7 +489,7 @@ class Frontier:
         return "sitemap" if self._notes.sitemaps.listed else "links"
 
     def notes(self) -> Notes | None:
-        """What must be written so that this walk can be taken up again; None if nothing has changed."""
+        """Return the notes that have to be stored to resume this crawl; None if nothing has changed."""
         return self._notes.snapshot()
 
     @property
@@ -487,7 +497,7 @@ class Frontier:
         return self._entries.retries
 
     def outcome(self) -> tuple[SiteState, Trouble | None]:
-        """How the site came out, once there is nothing left to walk."""
+        """Return the final state of the site, once no pages are left to crawl."""
         if not self._done:
             verdict = self._entries.verdict
             moved = verdict is not None and verdict.reason in (Reason.MOVED, Reason.SAME_AS)
@@ -507,13 +517,13 @@ class Frontier:
         return SiteState.DONE, None
 
     def _left_out(self) -> str:
-        """How much of the site was read, where there is more that nothing stood in the way of."""
+        """Describe which part of the site was read, if more could have been read."""
         if self._visit.whole and self._candidates.any_left:
             counted = f"{self._done:,} of at least {self.size:,} pages"
             return f"large site: {counted}" if self._notes.large else counted
         return f"{self._done:,} pages, {self._notes.cut:,} more than the recipe reads" if self._notes.cut else ""
 
     def _is_noticed(self) -> bool:
-        """Whether so many pages failed for reasons that are not theirs that the site must not be called read."""
+        """Return True if too many pages failed for temporary reasons for the site to count as read."""
         lost = self._away.total()
         return lost >= _NOTICED and lost * _NOTICED_SHARE > self._chosen

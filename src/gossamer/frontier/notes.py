@@ -11,7 +11,7 @@ MOST_CANDIDATES = 2_000
 
 
 class Candidate(NamedTuple):
-    """An address a site showed us that is no row yet."""
+    """An address found on a site that has no row yet."""
 
     in_links: int
     priority: float  # by the sitemap; 0 where it is in none
@@ -46,7 +46,7 @@ class Notes:
     changed: bool = False
 
     def see(self, url: str, in_links: int, priority: float, depth: int, found_on: str, most: int) -> bool:
-        """Keep an address, or what is new about one; False if there is no room for it."""
+        """Keep an address or new data about it; False if there is no room for it."""
         known = self.candidates.get(url)
         if known:
             in_links += known.in_links
@@ -64,7 +64,7 @@ class Notes:
             self.candidates.pop(url, None)
 
     def snapshot(self) -> "Notes | None":
-        """A copy to be written, if there is anything new to write. Packing is left to whoever writes the last one."""
+        """Return a copy to store, if anything has changed. Packing is left to the caller that stores the last copy."""
         if not self.changed:
             return None
         self.changed = False

@@ -161,7 +161,7 @@ _FORBIDS_ALL = "Disallow: /"
 
 
 class RuleLine(NamedTuple):
-    """A line of the file as it stands there; the first has number 1."""
+    """A line of the file as written; the first has number 1."""
 
     number: int
     text: str
@@ -185,7 +185,7 @@ def deciding_line(body: str, url: str) -> RuleLine | None:
 
 
 def _fits(line: str, url: str, allowed: bool) -> bool:
-    """Whether the line alone would decide as the whole file did."""
+    """Return True if the line alone leads to the same decision as the whole file."""
     if allowed:
         return _is_rule(line) and _allows(f"{_FOR_ALL}\n{_FORBIDS_ALL}\n{line}", url)
     return not _allows(f"{_FOR_ALL}\n{line}", url)

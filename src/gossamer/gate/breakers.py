@@ -1,4 +1,4 @@
-"""Beside the lights: breakers, which all workers share, and their keeper in the memory of one process."""
+"""Circuit breakers shared by all workers, and their in-memory implementation for one process."""
 
 from datetime import timedelta
 from typing import Protocol
@@ -11,26 +11,29 @@ _MOST = 10_000  # remembered; only those who have failed of late are
 
 
 class Breakers(Protocol):
-    """Every method is one atomic step over all workers that share the breakers. A name nobody told of is closed."""
+    """Circuit breakers. Each method is one atomic step over all workers that share them.
+
+    A breaker whose name is unknown is closed.
+    """
 
     async def ask(self, name: str, rule: Rule) -> timedelta:
-        """Before a request: how long to wait; `NOW` means go, and that what becomes of it will be told.
+        """Return how long to wait before a request; `NOW` means that it may be sent, and its outcome is reported.
 
-        While the breaker is being probed, so many may go at a time as it has probes. Whoever went and died is given up
-        after some minutes.
+        While the breaker is being probed, only as many requests may run at a time as it has probes. A request
+        whose sender died is written off after some minutes.
         """
         ...
 
     async def tell(self, name: str, rule: Rule, news: News, why: str = "", goods: int = 0) -> Standing:
-        """After a request: what became of it, and how the breaker stands now.
+        """Report the outcome of a request; return the breaker's state.
 
-        `goods` are good ones before it that were not told: nobody has to tell each of them while all is well. May
-        repeat; a request told twice counts twice.
+        `goods` counts earlier successes that were not reported: they need no report of their own while all is
+        well. Can be repeated, but a request reported twice counts twice.
         """
         ...
 
     async def look(self, name: str) -> Standing:
-        """How it stands. Changes nothing."""
+        """Return the breaker's state without changing it."""
         ...
 
 
@@ -48,7 +51,7 @@ class NoBreakers:
 
 
 class MemoryBreakers:
-    """For one process: where it alone talks to somebody, and while it cannot see the others."""
+    """Circuit breakers of one process, for services that only it uses, and while the others are unreachable."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

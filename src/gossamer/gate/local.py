@@ -11,7 +11,7 @@ from gossamer.gate.seam import NOW, Places
 
 @dataclass(slots=True)
 class _Place:
-    """Who holds it until which moment, and these moments in their order: some of holders who have left or renewed."""
+    """Holders of a place with their expiry times, and these times in order, including some outdated ones."""
 
     held: dict[str, float] = field(default_factory=dict)
     ends: list[tuple[float, str]] = field(default_factory=list)
@@ -103,14 +103,14 @@ class LocalGate:
         await self._places.leave(place, holder)
 
     def distrust(self) -> None:
-        """Somebody else may have used any key until now."""
+        """Treat every key as used until now, because other workers may have used it."""
         now = self._clock.monotonic()
         self._ignorant_before = now
         for light in self._lights.values():
             light.last = max(light.last, now)
 
     def busy(self) -> list[tuple[str, timedelta]]:
-        """The keys nobody may use just now, and for how long."""
+        """Return the keys that may not be used at the moment, and for how long."""
         now = self._clock.monotonic()
         return [
             (key, _rounded_up(light.opens(0.0) - now)) for key, light in self._lights.items() if not light.is_idle(now)
@@ -127,7 +127,8 @@ class LocalGate:
     def _forget_idle(self) -> None:
         """Forget the longest idle keys. All unknown keys then count as used when the last of these was.
 
-        So forgetting can cost a key some waiting, but never a site its spacing, whatever spacing is asked for later.
+        So forgetting can cost a key some waiting, but never violates a site's spacing, whatever spacing is set
+        later.
         """
         now = self._clock.monotonic()
         idle = sorted((light.last, key) for key, light in self._lights.items() if light.is_idle(now))

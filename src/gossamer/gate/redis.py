@@ -1,10 +1,10 @@
-"""The Gate of several homes or machines: spacing, slots and circuit breakers in Redis, and what holds while it is away.
+"""The Gate for several data folders or machines: spacing, slots and circuit breakers in Redis.
 
-While it cannot be reached a worker goes by its own memory, at half a request per second and domain at most, and no
-place can be entered. It goes back to Redis by itself.
+While Redis cannot be reached, a worker spaces requests from its own memory, with no more than half a
+request per second and domain, and no place can be entered. It returns to Redis automatically.
 
-While Redis is away each worker goes by what it has met itself since then. What the others know is not forgotten: it is
-there again when Redis is.
+Circuit breakers of each worker then use only its own results since the outage began. The shared state is
+not lost: it is available again when Redis is.
 """
 
 import math
@@ -36,7 +36,7 @@ class Away(Exception):
 
 
 class ClosedPlaces:
-    """Nobody knows who holds a place, so none can be entered."""
+    """Places without known holders, so that none can be entered."""
 
     async def enter(self, place: str, holder: str, limit: int, ttl: timedelta) -> bool:
         return False
@@ -46,7 +46,10 @@ class ClosedPlaces:
 
 
 class RedisGate:
-    """For one event loop. Whoever has the same server and `prefix` shares all lights and places."""
+    """Gate in Redis, for one event loop.
+
+    All processes with the same server and `prefix` share lights and places.
+    """
 
     def __init__(self, url: str, clock: Clock, *, prefix: str = "gossamer") -> None:
         self._clock = clock
@@ -62,7 +65,7 @@ class RedisGate:
             yield self
 
     def outage(self) -> str:
-        """Why Redis is away, in a few words; nothing while it is there."""
+        """The reason why Redis is unavailable, in a few words; "" while it is available."""
         return self._reach.outage
 
     async def turn(self, key: str, spacing: timedelta, patience: timedelta) -> timedelta:
@@ -106,7 +109,7 @@ class RedisGate:
             return  # it drops out by itself
 
     async def run(self, script: Script, keys: tuple[str, ...], *arguments: str | int) -> Any:
-        """What the server answers. Raises Away."""
+        """Run a script and return the server's answer. Raises Away."""
         for _ in range(_TRIES):
             wire = await self._reach.wire()
             if wire is None:
@@ -121,7 +124,7 @@ class RedisGate:
         raise Away
 
     def _confess(self, wire: Wire) -> None:
-        """What we used while alone, before anybody asks the server again."""
+        """Send the server the keys used during its outage, before any other request to it."""
         for key, wait in self._alone.busy():
             wire.post_script(HOLD_OFF, self._light(key), _micros(wait))
 
@@ -137,7 +140,7 @@ def _micros(time: timedelta) -> int:
 
 
 class RedisBreakers:
-    """Whoever has the same server and prefix shares all breakers."""
+    """Circuit breakers in Redis. All processes with the same server and prefix share them."""
 
     def __init__(self, gate: RedisGate, clock: Clock) -> None:
         self._gate = gate

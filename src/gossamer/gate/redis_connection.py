@@ -36,7 +36,7 @@ Command = tuple[str | bytes | int, ...]
 
 
 def make_connection(url: str, connect_timeout: float) -> AbstractConnection:
-    """Not connected yet, and never trying again by itself."""
+    """Return an unopened connection that never retries automatically."""
     pool = ConnectionPool.from_url(
         url,
         protocol=2,
@@ -50,7 +50,7 @@ def make_connection(url: str, connect_timeout: float) -> AbstractConnection:
 
 
 def reason(error: BaseException) -> str:
-    """Why the server cannot be used, in a few words."""
+    """Return the reason why the server cannot be used, in a few words."""
     for kind, words in _WORDS:
         if isinstance(error, kind):
             return words
@@ -85,7 +85,7 @@ class Wire:
         self._looks = 0
 
     def call(self, *command: str | bytes | int) -> "asyncio.Future[Any]":
-        """What the server answers. Fails with one of `TROUBLES` if the connection does."""
+        """Send a command and return the server's answer. Fails with one of `TROUBLES` if the connection does."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if self._failure is not None:
             answer.set_exception(self._failure)
@@ -95,14 +95,14 @@ class Wire:
         return answer
 
     def load(self, script: Script) -> None:
-        """Bring back a script that somebody has flushed, before whatever is called next."""
+        """Reload a script that was flushed, before any further call."""
         self.call("SCRIPT", "LOAD", script.text).add_done_callback(_heard)
 
     def run_script(self, script: Script, keys: Sequence[str], *arguments: str | int) -> "asyncio.Future[Any]":
         return self.call("EVALSHA", script.sha, len(keys), *keys, self.server, *arguments)
 
     def post_script(self, script: Script, keys: Sequence[str], *arguments: str | int) -> None:
-        """The same for somebody who does not wait for the answer."""
+        """Like `run_script`, for callers that do not wait for the answer."""
         self.run_script(script, keys, *arguments).add_done_callback(_heard)
 
     async def run(self) -> None:
@@ -143,9 +143,10 @@ class Wire:
         self._sent = []
 
     def stands_still(self, looks: int) -> bool:
-        """Whether the same answers are missing as at each of the last `looks` looks.
+        """Return True if the same answers are missing as at each of the last `looks` checks.
 
-        Looks are counted and not seconds: while the event loop stood still nobody could have read an answer.
+        Checks are counted instead of seconds, because no answer could be read while the event loop was
+        blocked.
         """
         self._looks = self._looks + 1 if self._sent and self._sent is self._watched else 0
         self._watched = self._sent
@@ -160,6 +161,6 @@ async def end(task: "asyncio.Task[None]") -> None:
 
 
 def _heard(answer: "asyncio.Future[Any]") -> None:
-    """An error nobody waits for is no news: whoever asks next meets it too."""
+    """Ignore the error of a call without a waiting caller: the next call meets it too."""
     if not answer.cancelled():
         answer.exception()

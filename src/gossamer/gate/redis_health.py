@@ -18,7 +18,7 @@ _PATIENCE = 3.0  # seconds
 
 
 class Unusable(Exception):
-    """Why the server cannot be used, in a few words."""
+    """The reason why the server cannot be used, in a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Server:
 
 
 def shown(url: str) -> str:
-    """Where a server is, without who we are there."""
+    """Return the address of a server, without credentials."""
     address = urlsplit(url)
     if address.scheme == "unix":
         return address.path
@@ -74,7 +74,10 @@ log = get_logger(__name__)
 
 
 class Reach:
-    """Looks after one connection. A single lost one is replaced before anybody notices; only then is Redis away."""
+    """Maintains one connection.
+
+    A lost connection is replaced unnoticed; only if that fails is Redis unavailable.
+    """
 
     def __init__(
         self,
@@ -85,7 +88,7 @@ class Reach:
         on_away: Callable[[], None],
         on_there: Callable[[Wire], None],
     ) -> None:
-        """`probe`: the keys of a light nobody needs. Callbacks come before anybody hears of it and must not wait."""
+        """`probe` is the keys of an unused light. Callbacks run before callers see the change, and must not block."""
         self._url = url
         self._clock = clock
         self._probe = probe
@@ -119,7 +122,7 @@ class Reach:
         return self._wire
 
     def lose(self, wire: Wire) -> None:
-        """It has failed somebody. Until it is replaced or given up nobody knows."""
+        """Mark the connection as suspect after a failed call; its state is open until it is replaced or given up."""
         if self._wire is wire:
             self._wire = None
             self._decided.clear()

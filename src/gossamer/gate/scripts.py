@@ -1,9 +1,9 @@
-"""What Redis runs for the Gate: a script per method, each one atomic step that goes by the server's own clock.
+"""Redis scripts of the Gate: a script per method, each one atomic step that uses the server's own clock.
 
-All times are microseconds. ARGV[1] is always the run of the server, as the connection knows it. A light is kept as
-`last owed held`: its last slot, the spacing owed after it, and the moment before which nobody may pass. It lives for an
-hour longer than it says anything, so a key without one was not used in the last hour, unless the server was started
-since.
+All times are microseconds. ARGV[1] is always the run id of the server, as known to the connection. A
+light is stored as `last owed held`: its last slot, the spacing owed after it, and the moment before
+which no request may pass. Its key expires an hour after it stops having an effect, so a key without
+one was not used in the last hour, unless the server was started since.
 """
 
 from dataclasses import dataclass, field

@@ -27,7 +27,7 @@ class Absence(NamedTuple):
 
 
 class Walked(NamedTuple):
-    """How far a site was walked."""
+    """State and completeness of a site's crawl."""
 
     state: SiteState
     reason: str  # why it ended so, as a sentence
@@ -36,7 +36,7 @@ class Walked(NamedTuple):
 
 
 def why_absent(url: str, walked: Walked, policy: CrawlPolicy) -> list[Absence]:
-    """What speaks against the address, the most certain first; never nothing."""
+    """Return the reasons against the URL, most certain first; never empty."""
     found = [*_unwanted(path_of(url), policy, walked.notes), *_not_chosen(url, walked, policy)]
     return found or [_never_met(walked, policy)]
 
@@ -59,7 +59,7 @@ def _unwanted(tail: str, policy: CrawlPolicy, notes: Notes) -> Iterator[Absence]
 
 
 def _not_chosen(url: str, walked: Walked, policy: CrawlPolicy) -> Iterator[Absence]:
-    """What became of an address the walk has met."""
+    """Yield the outcome of a URL that the crawl found."""
     one = walked.notes.candidates.get(url)
     if one is None:
         return
@@ -111,7 +111,7 @@ _TELLING = (PageState.DONE, PageState.FAILED, PageState.PENDING, PageState.CLIMB
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What robots.txt says of an address. `allowed` is None while the file is not known."""
+    """Decision of robots.txt on a URL. `allowed` is None while the file is unknown."""
 
     file: str
     status: int | None = None
@@ -205,7 +205,7 @@ def _absences(
 
 
 def _rank(page: PageHistory, urls: Sequence[str], given: str) -> tuple[int, int]:
-    """What was typed in full is meant; else the spelling of which there is most to tell."""
+    """Sort key of a page's spellings: a full URL as the user typed it, else the one with the most information."""
     typed = "://" in given and page.url == urls[0]
     return -1 if typed else _TELLING.index(page.state), urls.index(page.url)
 
@@ -222,7 +222,7 @@ def _read_behind(tx: Tx, job: Job, urls: Sequence[str]) -> tuple[str, PageHistor
 def _is_forgotten(
     tx: Tx, job: Job, urls: Sequence[str], found: Sequence[PageHistory], site: SiteHistory | None, *, pages_listed: bool
 ) -> bool:
-    """Whether one of the spellings was a page that is forgotten now, or its whole site is."""
+    """Return True if one of the spellings was a page that is erased now, or if its whole site is."""
     keys = [url_key(url) for url in urls]
     if any(is_mark(page.url) and (page.key in keys or page.identity in keys) for page in found):
         return True

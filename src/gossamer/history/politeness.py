@@ -26,9 +26,9 @@ _REDIRECTS = range(300, 400)
 async def prove_politeness(
     database: Database, job_id: UUID, spacing_of: Callable[[str], timedelta]
 ) -> list[DomainManners]:
-    """How every domain of a job was treated: the worst first, then those with the smallest gap.
+    """Return how politely every domain of a job was treated: worst first, then those with the smallest gap.
 
-    Requests of other jobs in the same time count for the gaps, since all share one spacing.
+    Requests of other jobs in the same time count for the gaps, because all share one spacing.
     """
     book = _Book(spacing_of)
     await _read_job(database, job_id, book, own=True)
@@ -52,7 +52,7 @@ async def _read_job(database: Database, job_id: UUID, book: "_Book", *, own: boo
 
 
 class _Book:
-    """What is known of each domain while rows come by."""
+    """Collected figures of each domain while rows are read."""
 
     def __init__(self, spacing_of: Callable[[str], timedelta]) -> None:
         self._spacing_of = spacing_of
@@ -123,13 +123,16 @@ def _delay(rules: Mapping[str, Rules], url: str) -> int:
 
 
 def _allows(rules: Mapping[str, Rules], url: str) -> bool:
-    """Whether an address could be asked for: its robots.txt is on record and does not forbid it."""
+    """Return True if a request to the URL was allowed: its robots.txt is recorded and does not forbid it."""
     kept = rules.get(origin_of(url))
     return kept is not None and kept.allow(url)
 
 
 def _told_apart(errands: Iterable[Errand]) -> Iterable[tuple[Errand, bool]]:
-    """Each errand, and whether it was for robots.txt: a redirect from there leads on to what stands for the file."""
+    """Return each errand, and True if it was for robots.txt.
+
+    A redirect from robots.txt leads to the file's substitute, so the errand after it counts as robots.txt too.
+    """
     leads_on = False
     for errand in errands:
         is_robots = leads_on or path_of(errand.url) == "/robots.txt"

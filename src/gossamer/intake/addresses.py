@@ -31,9 +31,9 @@ class AddressList:
 
 
 def read_addresses(texts: Iterable[str], pointer: str = "") -> AddressList:
-    """What was typed, or came in a request. The first that is no address is a `UserError`.
+    """Parse web addresses that were typed or sent in a request. The first invalid one raises a `UserError`.
 
-    With a `pointer` to their list it says which of them.
+    With a `pointer` to their list, the error says which one it is.
     """
     given, urls = 0, dict[str, str]()
     for text in texts:
@@ -51,7 +51,7 @@ def read_addresses(texts: Iterable[str], pointer: str = "") -> AddressList:
 
 
 def read_address_file(path: Path) -> AddressList:
-    """All of a file is read or none of it: the first line that is no address is a `UserError`."""
+    """Read a file of addresses completely or not at all: the first invalid line raises `UserError`."""
     read = read_list(path, "urls", EXPECTED)
     wanted = _looks_like_address
     cells = read_cells(read, wanted) if isinstance(read, str) else cells_of_sheet(read, wanted)

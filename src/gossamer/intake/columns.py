@@ -153,7 +153,7 @@ def _split(line: str, delimiter: str) -> list[str]:
 
 
 def _is_one_line_list(row: _Row, looks_right: Callable[[str], bool]) -> bool:
-    """`a.com, b.com, c.com`: no table, but a list that somebody wrote in one line."""
+    """Return True for a list in one line, such as `a.com, b.com, c.com`, instead of a table."""
     cells = [cell for cell in row.cells if cell.strip()]
     return len(cells) > 1 and all(looks_right(cell) for cell in cells)
 
@@ -183,7 +183,7 @@ def _best_column(rows: Iterable[list[str]], looks_right: Callable[[str], bool]) 
 
 
 def _is_title(cells: list[str], column: int, fitting: int, looks_right: Callable[[str], bool]) -> bool:
-    """Whether an unknown first row is a header: it speaks of sites, or it is plain words above fitting cells."""
+    """Return True if an unknown first row is a header: words about sites, or plain words above matching cells."""
     title = cells[column] if column < len(cells) else ""
     if looks_right(title) or any(_NOT_A_TITLE.search(cell) for cell in cells):
         return False

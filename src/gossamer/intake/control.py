@@ -42,9 +42,9 @@ _RETRIABLE = (JobState.COMPLETED, JobState.FAILED, JobState.CANCELLED, JobState.
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """What of a job is tried again: domains that had failed, and pages, those of other domains included.
+    """Counts of what a job retries: failed domains, and pages, including those of other domains.
 
-    Domains of a completed job that have not ended count among the former: nobody else would go on with them.
+    Unfinished domains of a completed job count as failed domains: they would not be continued otherwise.
     """
 
     sites: int = 0
@@ -134,9 +134,9 @@ async def resume(
     cap: Cap = Cap(),  # noqa: B008 - a frozen value
     room: Room | None = None,
 ) -> None:
-    """Let a job go on, with other limits where `cap` names some. One that runs already is left alone, but for these.
+    """Resume a job, with other limits if `cap` has any; for a running job only the limits change.
 
-    One that has paused at its limit goes on with a higher one, and not without.
+    A job that was paused at its limit resumes only with a higher one.
     """
     if not await database.write(_resume, job.id, cap, room):
         await _refuse(database, job, "resume")
@@ -162,7 +162,7 @@ async def cancel(database: Database, job: Job) -> None:
 
 
 async def retry_failed(database: Database, job: Job, room: Room | None = None) -> Retried:
-    """Try again what failed and may work by now; all zero, and nothing changed, if there is no such thing."""
+    """Retry failures that may succeed by now; all zero, and nothing changed, if there are none."""
     if job.state not in _RETRIABLE:
         await _refuse(database, job, "retry-failed")
     waiting = await database.read(retry.candidates, job.id)
@@ -189,7 +189,7 @@ def _retry_some(
     *,
     last: bool,
 ) -> Retried | None:
-    """Open some sites and set the job going, in one; None if it is no longer where it was."""
+    """Reopen some sites and start the job in one transaction; None if its state is not in `origins`."""
     if jobs.states(tx, [identifier]).get(identifier) not in origins:
         return None
     if room:
@@ -213,7 +213,7 @@ def _retry_some(
 
 
 async def settle_down(database: Database, home: str) -> None:
-    """With nobody working here, pausing jobs are paused. The caller holds the home."""
+    """Move pausing jobs to paused when no worker is running. The caller holds the lock of the data folder."""
     await database.write(_settle_down, home)
 
 
@@ -249,7 +249,7 @@ async def _move(
 
 
 async def _refuse(database: Database, job: Job, verb: str) -> NoReturn:
-    """Say which state stands against it, as it is by now, and what can be done instead."""
+    """Raise the error that names the job's present state and says what can be done instead."""
     now = await database.read(jobs.get, job.id)
     state = now.state if now else job.state
     raise UserError(
@@ -260,7 +260,10 @@ async def _refuse(database: Database, job: Job, verb: str) -> NoReturn:
 def _move_by_hand(
     tx: Tx, identifier: UUID, target: JobState, from_states: tuple[JobState, ...] | None, room: Room | None = None
 ) -> bool:
-    """False if it is no longer where it could be moved from. Without room it waits, and that is all there is to do."""
+    """Move a job by a user's request; False if its state does not allow the move.
+
+    Without room the job waits in the queue, and nothing else is done.
+    """
     if from_states is not None and jobs.states(tx, [identifier]).get(identifier) not in from_states:
         return False
     if room and not room(tx, identifier):

@@ -36,7 +36,7 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why an entry names no site: the end of a sentence that begins with "it"."""
+    """The reason why an entry names no site: the end of a sentence that begins with "it"."""
 
     why: str
 
@@ -77,7 +77,7 @@ def _split_scheme(text: str) -> tuple[str, str] | Refusal:
 
 
 def target_of(domain: Domain, given: str) -> Target:
-    """The site a domain stands for, and where to begin: first what was written, then the usual places."""
+    """Return the site of a domain and its entries: first as written, then the usual addresses."""
     site = site_of(domain.host)
     hosts = [site]
     if not is_address(site) and (_is_registrable(site) or domain.host != site):
@@ -92,7 +92,7 @@ def _is_registrable(site: str) -> bool:
 
 
 def is_address(host: str) -> bool:
-    """Whether a normalised host is an IP address."""
+    """Return True if a normalised host is an IP address."""
     return host.startswith("[") or _NUMBERS.fullmatch(host) is not None
 
 
@@ -156,7 +156,10 @@ def _split_port(authority: str) -> tuple[str, str]:
 
 
 def _objection(name: str, written: str) -> Refusal | None:
-    """What speaks against a normalised host. Underscores and odd hyphens do not: browsers open such names too."""
+    """Return the reason against a normalised host.
+
+    Underscores and odd hyphens are accepted, because browsers open such names too.
+    """
     if name.startswith("["):
         return None
     if is_address(name):

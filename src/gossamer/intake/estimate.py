@@ -26,7 +26,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What an estimate is wanted of."""
+    """Inputs of an estimate."""
 
     recipe: str
     policy: CrawlPolicy
@@ -41,7 +41,7 @@ class Asked:
 
     @property
     def costs_something(self) -> bool:
-        """Whether any of its rungs takes credits."""
+        """True if any of its rungs costs credits."""
         return bool(prices_of(self.policy.ladder, self.prices))
 
     @property
@@ -51,7 +51,7 @@ class Asked:
 
 
 async def forecast(database: Database, asked: Asked, probed: Probed | None = None) -> Forecast:
-    """What it will cost; `probed` is what a look at some of its homepages has shown."""
+    """Forecast the cost; `probed` has the results of reading some of its homepages in advance."""
     if asked.policy.as_given:
         pages = sum(len(target.pages) for target in asked.targets) + asked.unnamed
         return Forecast(estimate_pages(asked.like, asked.policy.ladder, asked.prices, pages), None, TrackRecord(0, 0))
@@ -66,7 +66,7 @@ async def not_known(database: Database, asked: Asked) -> list[Target]:
 
 @dataclass(frozen=True, slots=True)
 class _Met:
-    """What earlier jobs say: what similar ones have cost, and what single sites should."""
+    """Data from earlier jobs: the costs of similar ones, and the expected costs of single sites."""
 
     similar: Mapping[UUID, Past]
     costs: Mapping[str, float]  # by host

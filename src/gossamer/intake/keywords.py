@@ -34,9 +34,9 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 @dataclass(frozen=True, slots=True)
 class KeywordList:
-    """Keywords in the order they were first written; `duplicates` were left out, capitals not counting as a rule.
+    """Keywords in their original order; `duplicates` were left out, usually ignoring case.
 
-    `heading` is the first line of a text file, where that names what follows and is no keyword itself.
+    `heading` is the first line of a text file if it is a heading for the list and not a keyword.
     """
 
     keywords: tuple[str, ...]
@@ -111,7 +111,7 @@ def loaded_sentence(loaded: KeywordList, path: Path | None) -> str:
 
 
 def matching_sentence(*, case_sensitive: bool, plurals: bool) -> str:
-    """What is taken for a mention: `Whole words only, in any case`."""
+    """Describe the matching rules of mentions: `Whole words only, in any case`."""
     case = "in exactly this case" if case_sensitive else "in any case"
     return f"Whole words only, {case}" + (", singular and plural" if plurals else "")
 
@@ -142,7 +142,7 @@ def _first_row(path: Path, read: str | list[list[str]]) -> list[str]:
 
 
 def _untitled_column(path: Path, first: Sequence[str], entries: Sequence[tuple[int, str]]) -> str:
-    """What is said of the first column, if no title says that it has keywords; a list of sites is refused."""
+    """Return a note about the first column if no title marks it as keywords; a list of sites is refused."""
     titles = [_keyword(cell).casefold() for cell in first]
     if any(title in _TITLES for title in titles):
         return ""
@@ -167,9 +167,9 @@ def _sheet_entries(sheet: list[list[str]]) -> Iterator[tuple[int, str]]:
 
 
 def _entries(path: Path, lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Numbered entries: lines of a text file, one column of a table, or the parts of a list on a single line.
+    """Yield numbered entries: lines of a text file, one column of a table, or the parts of a one-line list.
 
-    A table is a file called `.csv` or `.tsv`, or one whose first line names a keyword column beside others. In any
+    A table is a file called `.csv` or `.tsv`, or one whose first line has a keyword column among others. In any
     other file a line is a keyword whatever it contains.
     """
     written = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
@@ -189,7 +189,7 @@ def _entries(path: Path, lines: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def _parts(line: str) -> list[str]:
-    """The entries of a list on a single line: one if nothing parts them, or if quotes stand round all of it."""
+    """Return the entries of a one-line list; a line that is quoted or has no delimiter is one entry."""
     if _QUOTED.fullmatch(line) or _without_smart_quotes(line) != line:
         return [line]
     bare = _CELL.sub("", line)

@@ -1,4 +1,4 @@
-"""Which rungs a job may climb: what was asked for, cut to what can be used here, before anything is created."""
+"""The rungs of a new job: those requested, reduced to those available, before anything is created."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -63,12 +63,15 @@ def agreed_ladder(
 
 
 def default_mode(here: Collection[str]) -> Mode:
-    """What a job does that was not told: with a provider at hand it may ask that for what it cannot get by itself."""
+    """Return the default mode of jobs.
+
+    If a provider is configured, jobs may use it for pages that the free rungs cannot get.
+    """
     return Mode.HYBRID if set(names_of(Mode.HYBRID, here)) <= set(here) else Mode.FREE_ONLY
 
 
 def missing_sentence(params: dict[str, Any], here: Collection[str]) -> str:
-    """What a person should know of a ladder that was cut; nothing if it was not."""
+    """Describe the rungs missing from a ladder; "" if it is complete."""
     if params.get("mode") is not Mode.HYBRID:
         return ""
     missing = [name for name in names_of(Mode.HYBRID, here) if name not in here]

@@ -44,7 +44,7 @@ def set_limits(tx: Tx, job_id: UUID, cap: Cap) -> None:
 
 
 def refuse_spent(tx: Tx, job_id: UUID, before: Cap) -> None:
-    """A job that was paused at its limit, and runs again: it would pause at once if that is no higher than before."""
+    """Raise UserError if a job resumed from its limit would pause at once, since its cap was not raised."""
     budget = budgets.of_job(tx, job_id)
     traffic = budgets.over_traffic(tx).get(job_id)
     if traffic is None and before.is_raised_in(budget.cap):
@@ -83,7 +83,10 @@ AT_WORK = (JobState.RUNNING, JobState.PAUSING)
 
 
 def admit(tx: Tx, account: str, bill: Bill) -> bool:
-    """Whether the job may begin at once; otherwise it waits for another to end. What is too much is a UserError."""
+    """Return True if the job may start at once, False if it waits for another to end.
+
+    UserError beyond the quota.
+    """
     quota = bill.quota.of(accounts.hold(tx, account))
     begins = has_room(tx, account, quota)
     refuse_unpaid(tx, account, quota, bill.credits)
@@ -91,7 +94,7 @@ def admit(tx: Tx, account: str, bill: Bill) -> bool:
 
 
 def refuse(tx: Tx, account: str, usual: Quota) -> None:
-    """A UserError where there is no room for another job, or nothing left to pay for it."""
+    """Raise UserError if there is no room for another job, or no credits are left to pay for it."""
     quota = usual.of(accounts.get(tx, account))
     has_room(tx, account, quota)
     refuse_unpaid(tx, account, quota)
@@ -120,9 +123,10 @@ def _full(tx: Tx, account: str) -> UserError:
 
 
 def go_on(tx: Tx, account: str, usual: Quota, job_id: UUID) -> bool:
-    """Whether a job may be set going, in the transaction that does; one that has not begun waits for its turn if not.
+    """Return True if a job may be started, in the transaction that starts it.
 
-    Any other has no place to wait in: that is a UserError. What is at work already has its room.
+    If not, a job that has not begun waits for its turn; any other job cannot wait, which is a UserError.
+    A running job already has its room.
     """
     quota = usual.of(accounts.hold(tx, account))
     state = jobs.states(tx, [job_id]).get(job_id)

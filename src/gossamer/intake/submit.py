@@ -72,7 +72,7 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a new job begins with, by its recipe."""
+    """Initial state of a new job, made by its recipe."""
 
     first: Rung
     extent: Extent
@@ -87,10 +87,10 @@ async def submit(database: Database, recipes: Mapping[str, Submittable], request
 async def submit_once(
     database: Database, recipes: Mapping[str, Submittable], request: JobRequest, seat: Seat | None = None
 ) -> Submitted:
-    """`submit`; a request that came before under its key leads to the job it led to then, as that is now.
+    """Like `submit`; a request repeated under its key returns the job it created before, in its current state.
 
-    A job of one visit need not wait for its turn where a seat is free for it: it is leased as it is made. Whoever
-    offers one tells nobody of the job before something more was written of it.
+    A job of one visit does not wait for its turn if a free express slot is offered: it is leased at its
+    creation. The caller that offers the slot must not announce the job before a further write about it.
     """
     name = check_name(request.name)
     if request.submit_key:
@@ -129,7 +129,7 @@ def _extent(recipe: Submittable, policy: CrawlPolicy) -> Extent:
 
 
 def check_name(given: str) -> str:
-    """The name as it is kept, or a UserError."""
+    """Return the name as stored, or raise UserError."""
     name = " ".join(given.replace("\0", " ").split())
     if not name or len(name) > LONGEST_NAME:
         has = f"has {len(name):,}" if name else "is empty"
@@ -253,7 +253,7 @@ def _create(tx: Tx, request: JobRequest, plan: _Plan, seat: Seat | None) -> Subm
 
 
 def _seated(tx: Tx, visit: Moving, host: str, seat: Seat) -> UUID | None:
-    """The visit in the hands of whoever has offered the seat, unless its domain has as many visits as it may."""
+    """Lease the visit to the owner of the express slot, unless its domain has its maximum of visits."""
     domain = domain_of(host)
     if visits.busy_domains(tx, [domain]).get(domain, 0) >= visits.MOST_PER_DOMAIN:
         return None

@@ -33,7 +33,7 @@ class TargetList:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where and how a list first names a site."""
+    """The first mention of a site in a list: its line and its spelling."""
 
     line: int
     domain: Domain

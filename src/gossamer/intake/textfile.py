@@ -68,7 +68,7 @@ def read_list(path: Path, subject: str, expected: str) -> str | list[list[str]]:
 
 
 def is_workbook(raw: bytes) -> bool:
-    """Whether a file is an Excel workbook, encrypted ones included."""
+    """Return True if a file is an Excel workbook, encrypted ones included."""
     return (raw.startswith(b"PK\x03\x04") and b"xl/workbook.xml" in raw) or (
         raw.startswith(b"\xd0\xcf\x11\xe0") and "EncryptedPackage".encode("utf-16-le") in raw
     )
@@ -85,12 +85,12 @@ def split_lines(text: str) -> list[str]:
 
 
 def name_of(path: Path) -> str:
-    """A path as it may stand in a one-line message."""
+    """Return a path in a form that fits a one-line message."""
     return "standard input" if path == STDIN else _escaped(str(path))
 
 
 def quoted(text: str, most: int = 60) -> str:
-    """What was found, short enough for a message and with nothing in it that could move the cursor."""
+    """Quote a found text for a message: shortened, and without control characters that could move the cursor."""
     cut = text if len(text) <= most else text[: most - 1] + "…"
     return f'"{_escaped(cut)}"'
 

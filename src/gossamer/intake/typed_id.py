@@ -1,4 +1,4 @@
-"""From what a person types to the id that is meant: a whole one, one of its ends, or the beginning of what is shown."""
+"""Find the id that a user typed: complete, one of its ends, or the beginning of a displayed one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ def whole_id(text: str) -> UUID | None:
 
 
 def looks_like_id(text: str) -> bool:
-    """Whether this could be an id or one of its ends: enough digits, with dashes only where ids have them."""
+    """Return True if this could be an id or the end of one: enough digits, and dashes only at valid positions."""
     return _digits(text) is not None
 
 

@@ -16,7 +16,7 @@ SPARE = 50
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a job has of the slots, and how large its part of what its account gets should be beside the others'."""
+    """A job's current slots, and the weight of its share within its account."""
 
     weight: int = 1
     busy: int = 0
@@ -48,7 +48,7 @@ class _Turns:
         return (self.counts[job] + 1) / self._shares[job].weight, self._order[job], job
 
     def next(self) -> UUID | None:
-        """Who is asked next, and no more unless it is given something; None if there is nobody left."""
+        """Return the next job in turn, which leaves the queue unless it is given something; None if none is left."""
         while self._accounts:
             waiting = self._jobs[self._accounts[0][2]]
             if waiting:
@@ -64,7 +64,7 @@ class _Turns:
         heapreplace(self._accounts, (self._of_accounts[account], order, account))
 
     def has_enough(self, job: UUID, per_job: int | None) -> bool:
-        """In all lanes together."""
+        """Return True if the job has reached a limit on visits, counted over all lanes."""
         share = self._shares[job]
         has = self.counts[job] + share.elsewhere
         return any(most is not None and has >= most for most in (per_job, share.most))

@@ -1,7 +1,8 @@
 """The issuer of a cluster: one at a time over all machines, it keeps as many nudges out as there are free slots.
 
-Whoever holds the place `issuer` in the database issues. The place is taken anew inside every transaction that issues,
-so two who both believe that they hold it take turns, and the cap holds for the rows whoever issues.
+The process that holds the place `issuer` in the database issues. The place is renewed inside every
+transaction that issues, so two processes that both believe they hold it take turns, and the cap on
+rows always holds.
 """
 
 import asyncio
@@ -38,12 +39,12 @@ log = get_logger(__name__)
 
 
 class LostPlace(Exception):
-    """Somebody else issues now."""
+    """Another process is the issuer now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many visits there may be at a time, and how many there are."""
+    """Number of visits allowed at a time, and their current number."""
 
     lanes: dict[str, int]  # of all workers that live
     busy: dict[tuple[str, UUID], int]  # in hand, by lane and job
@@ -54,7 +55,7 @@ class Room:
 
     @property
     def in_hand(self) -> int:
-        """What counts for the cap: all of it until it is taken back, so that the rows never show more."""
+        """The number of visits that counts for the cap: all until they are taken back, so the rows never exceed it."""
         return sum(self.busy.values())
 
     @property
@@ -90,7 +91,10 @@ def look_around(tx: Tx, cap: int) -> Room:
 
 
 def issue(tx: Tx, holder: str, lane: str, cap: int, mark: str, per_job: int | None = None) -> list[UUID]:
-    """Choose visits for the free slots of a lane and mark them issued; said twice, the first choice stands."""
+    """Choose visits for the free slots of a lane and mark them issued.
+
+    A repeated call returns the first choice.
+    """
     if not slot_store.enter(tx, PLACE, holder, 1, LEASE):
         raise LostPlace
     ids = visits.forgotten(tx, mark, ())
@@ -195,7 +199,7 @@ class Issuer:
         self._mute_since = None
 
     async def _watch(self, room: Room) -> None:
-        """No cap is passed by whatever we do; should it be all the same, somebody wants to know."""
+        """Check that no cap is exceeded. No step should lead to that; if it happens anyway, it is reported."""
         await self._hold_against(PLACE, room.in_hand, self._cap, "GOSSAMER_MAX_CONCURRENCY")
         await self._hold_against(_ONE_JOB, room.in_largest_job, self._per_job, "GOSSAMER_JOB_CONCURRENCY")
         if self._clock.monotonic() >= self._logs_at:

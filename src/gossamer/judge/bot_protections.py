@@ -20,7 +20,7 @@ from gossamer.model.trouble import Reason
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Who stopped us, and how."""
+    """The vendor of a block, and its reason."""
 
     vendor: str
     reason: Reason = Reason.BLOCKED
@@ -278,7 +278,7 @@ _REFUSING_SERVERS = {
 
 
 def named_by_headers(status: int, headers: Mapping[str, str]) -> Verdict | None:
-    """What the headers alone prove."""
+    """Return the block that the headers alone prove."""
     for name, value, verdict in _CHALLENGE_HEADERS:
         if name in headers and headers[name].strip().lower() == value:
             return verdict
@@ -296,7 +296,7 @@ def _named_beside_error(status: int, headers: Mapping[str, str]) -> Verdict | No
 
 
 def named_by_place(requested: str, url: str) -> Verdict | None:
-    """What the address proves to which a request was redirected."""
+    """Return the block proven by the URL that a request was redirected to."""
     if requested == url:
         return None
     return next((verdict for place, verdict in PLACES if place in url), None)
@@ -308,12 +308,12 @@ def named_by_title(title: str, *, weak: bool) -> Verdict | None:
 
 
 def without_styles(body: bytes) -> bytes:
-    """The page as far as marks could stand in it. Block pages may bring more styles than anything else."""
+    """Return the part of the page that may contain marks; block pages can consist mostly of styles."""
     return body if len(body) <= TINY_PAGE else _STYLES.sub(b"", body[:_LONGEST_STYLED])
 
 
 def is_tiny(markup: bytes) -> bool:
-    """Whether a page has no more markup than one needs that only asks or refuses, given what `without_styles` left."""
+    """Return True if the output of `without_styles` has no more markup than a challenge or refusal needs."""
     if len(markup) < TINY_PAGE:
         return True
     # Where no picture is written into the page, its scripts are found in a quarter of the time.
@@ -322,7 +322,7 @@ def is_tiny(markup: bytes) -> bool:
 
 
 def traces_in(body: bytes, most: int = PREFIX) -> frozenset[int]:
-    """What is found in the first bytes of a page, for the next two to say what it is."""
+    """Return the marks in the first bytes of a page, from which the next two functions identify it."""
     found: list[tuple[int, Any, Any]] = _AUTOMATON.find_matches_as_indexes(body[:most], overlapping=True)
     return frozenset([index for index, _, _ in found])
 
@@ -341,5 +341,5 @@ def _begins(header: str | None, value: str) -> bool:
 
 
 def names_parking(traces: frozenset[int]) -> bool:
-    """Whether a parking service is named."""
+    """Return True if a parking service is named."""
     return any(index >= len(_ALL_MARKS) for index in traces)

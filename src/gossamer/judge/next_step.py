@@ -66,7 +66,7 @@ def _above(page: Page, ladder: Ladder, trouble: Trouble) -> Rung | None:
 
 
 def _out_of_reach(ladder: Ladder, trouble: Trouble) -> Trouble:
-    """Where the rung that might have helped was asked for and is not to be had here, that is what is wrong."""
+    """Return the trouble, replaced by NOT_CONFIGURED if a requested rung that might have helped is unavailable."""
     lacking = ladder.lacks(rendering=trouble.reason in _WANTS_RENDERING)
     if lacking is None:
         return trouble

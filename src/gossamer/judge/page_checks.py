@@ -70,7 +70,7 @@ _CODE_TYPES = frozenset({"", "module", "text/javascript", "application/javascrip
 
 
 def find_hollow(doc: Document) -> Trouble | None:
-    """HOLLOW where a script is missing, EMPTY where nothing is; a page that leads on by itself is neither."""
+    """Return HOLLOW if a script is missing, EMPTY if the page has no content; None if it refreshes elsewhere."""
     length = len(doc.text)
     if length >= _LITTLE_IN_SHELL or doc.refresh:
         return None
@@ -101,7 +101,7 @@ def _has_empty_root(doc: Document) -> bool:
 
 
 def _says_so(doc: Document) -> bool:
-    """Whether the page tells visitors without JavaScript that there is nothing for them."""
+    """Return True if the page states that it has no content for visitors without JavaScript."""
     apologies = [each.text[:1_000] for each in doc.tree.find_all("noscript", limit=10)]
     return any(
         not _is_about_a_part(text, found) for text in (doc.text, *apologies) for found in _NEEDS_SCRIPT.finditer(text)
@@ -114,7 +114,10 @@ def _is_about_a_part(text: str, found: re.Match[str]) -> bool:
 
 
 def _shows_something(doc: Document, *, frames: bool = True) -> bool:
-    """Whether there is anything to see without words. What a frame shows is another page."""
+    """Return True if the page has visible content without words.
+
+    The content of a frame belongs to another page.
+    """
     return any(doc.tree.find(tag) is not None for tag in _SHOWN_WITHOUT_WORDS if frames or tag != "iframe")
 
 
@@ -188,7 +191,7 @@ _NO_TRACES: frozenset[int] = frozenset()
 
 
 def find_flaw(doc: Document) -> Trouble | None:
-    """What is wrong with a page that was read; None for one to be harvested."""
+    """Return the problem of a page that was read; None if it should be harvested."""
     stopped = named_by_headers(doc.status, doc.headers) or named_by_place(doc.requested, doc.url)
     length = len(doc.text)
     # Who shows so many ways on does not stand in the way, but may be for sale.
@@ -219,7 +222,7 @@ def _find_block(doc: Document, traces: frozenset[int], *, tiny: bool) -> Verdict
 
 
 def _find_speech(doc: Document, *, tiny: bool) -> Verdict | None:
-    """What a page says of itself that has hardly anything else to say: no vendor is known by name."""
+    """Return the block that a page with little other text states; its vendor is unknown."""
     if len(doc.text) > _LONGEST_SPEECH:
         return None
     title = words_of(doc.title)
@@ -251,7 +254,10 @@ def _counts(mark: Mark, doc: Document, *, tiny: bool) -> bool:
 
 
 def _is_bare(doc: Document) -> bool:
-    """Whether a page is small even with its scripts, or says next to nothing: scripts of any page have weak marks."""
+    """Return True if a page is small even with its scripts, or has almost no text.
+
+    Scripts of any page can contain weak marks.
+    """
     if _says_next_to_nothing(doc):
         return is_tiny(without_styles(doc.body))
     return len(doc.text) < _FEW_WORDS and len(without_styles(doc.body)) < TINY_PAGE
@@ -262,9 +268,10 @@ def _says_next_to_nothing(doc: Document) -> bool:
 
 
 def _acts(name: str, doc: Document, *, tiny: bool) -> bool:
-    """Whether something that any page may name is at work on this one: loaded, framed, led to or drawn.
+    """Return True if a component that any page may mention is active on this page.
 
-    Where there is nearly nothing else, a longer name will do, and a script that only has it in its text.
+    That means loaded, framed, linked or drawn. On a nearly empty page, a longer name that contains it is
+    enough, and so is a script that only has it in its text.
     """
     drawn = f'[id*="{name}"],[class*="{name}"]' if tiny else f'[id="{name}"],[class~="{name}"]'
     places = (
@@ -278,7 +285,7 @@ def _acts(name: str, doc: Document, *, tiny: bool) -> bool:
 
 
 def _has_questions(doc: Document) -> bool:
-    """Whether a form asks for anything but proof of being human."""
+    """Return True if a form has fields other than a proof of being human."""
     fields = doc.tree.select("textarea:not([name$=captcha-response]),select")
     inputs = doc.tree.select("input:not([type=hidden i],[type=submit i],[type=button i],[type=checkbox i])")
     return bool(fields or inputs)

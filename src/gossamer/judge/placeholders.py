@@ -57,7 +57,10 @@ def _is_parked(doc: Document, *, served: bool) -> bool:
 
 
 def _offers_itself(doc: Document) -> bool:
-    """Whether the title offers the domain that was asked for: a broker's other offers are wares."""
+    """Return True if the title offers the requested domain itself for sale.
+
+    A broker's pages about other domains are ordinary content.
+    """
     title = doc.title.lower()
     if "sale" not in title and "verk" not in title:
         return False

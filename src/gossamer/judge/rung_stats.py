@@ -16,7 +16,7 @@ _SLOWED = frozenset({Reason.RATE_LIMITED, Reason.UNAVAILABLE, Reason.TIMEOUT})
 
 
 def lesson(attempt: Attempt) -> bool | None:
-    """Whether the rung got what there was; None where the try says nothing about the rung."""
+    """Return True if the rung got the available content; None if the try does not show how good the rung is."""
     if not attempt.reason:
         return True
     reason = Reason[attempt.reason]
@@ -33,7 +33,10 @@ _NOT_ASKED = frozenset({
 
 
 def has_failed(attempt: Attempt) -> bool | None:
-    """Whether a request for a page brought none; None if nothing was requested. What the error rate is made from."""
+    """Return True if a request for a page failed; None if nothing was requested.
+
+    The error rate is based on this.
+    """
     if not attempt.reason:
         return False
     return None if not attempt.sent and Reason[attempt.reason] in _NOT_ASKED else True

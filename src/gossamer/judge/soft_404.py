@@ -1,7 +1,7 @@
-"""Pages that say "not found" with a good status.
+"""Recognise pages that say "not found" with a success status.
 
-Precision first: the title, its part beside the site's name or the main heading must say so and nothing else, and the
-page must have little else to say. How little depends on what it says; see `_Says`.
+Precision first: the title, its part next to the site's name, or the main heading must say so and nothing
+else, and the page must have little other text. How little depends on the wording; see `_Says`.
 """
 
 import re
@@ -191,7 +191,7 @@ _UNSEEN = "[hidden],[popover],dialog:not([open]),template,[style*=none i],[style
 
 
 class _Says(IntEnum):
-    """What a title or heading says, the more certain the higher."""
+    """Evidence in a title or heading; higher values are more certain."""
 
     NOTHING = 0
     THING = 1  # something is missing, of which help pages speak as well
@@ -226,7 +226,7 @@ def _says_not_found(doc: Document) -> bool:
 
 
 def _text_says_so(doc: Document) -> bool:
-    """Whether a page that is called nothing, or a sigh, has hardly anything to say but that."""
+    """Return True if a page has little text but a not-found message, and no `<h1>` except interjections."""
     text = doc.text.lower()
     maybe_abroad = bool(_MAYBE_ABROAD.find_matches_as_indexes(text))
     if not maybe_abroad and "page" not in text and "404" not in text:
@@ -245,9 +245,9 @@ def _text_says_so(doc: Document) -> bool:
 
 
 def _a_sentence_says_so(doc: Document) -> bool:
-    """Whether that it is missing is one sentence, and not what a link of a menu and the label beside it make together.
+    """Return True if a single sentence says that the page is missing, not a menu link and the label next to it.
 
-    Sentences are looked for in lines, so that what stands in different places does not run on.
+    Sentences are searched within lines, so that texts of different elements are not joined.
     """
     return any(_says_abroad(sentence) for sentence in _SENTENCES.split(visible_lines(doc.tree, "").lower()))
 
@@ -281,7 +281,11 @@ def _title_says(doc: Document) -> _Says:
 
 
 def _heading_says(doc: Document, tag: str) -> _Says:
-    """What the visible headings of a rank say. That a thing is missing, the first must say: others may wait for it."""
+    """Return the evidence in the visible headings of a rank.
+
+    A heading that says some thing is missing counts only if it is the first: later ones may refer to
+    parts of the page.
+    """
     said = _Says.NOTHING
     for place, (text, element) in enumerate(statements(doc, tag)):
         says = _what_says(text)
@@ -291,7 +295,7 @@ def _heading_says(doc: Document, tag: str) -> _Says:
 
 
 def _says_abroad(text: str) -> bool:
-    """Whether a title or heading says so in another language, and hardly anything else."""
+    """Return True if a title or heading says so in another language, with hardly any other words."""
     if len(text) > _LONGEST_ABROAD:
         return False
     said = words_of(text)

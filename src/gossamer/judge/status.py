@@ -59,7 +59,7 @@ _BY_STATUS = {404: Reason.NOT_FOUND, 410: Reason.GONE}
 
 
 def find_trouble(response: Response) -> Trouble | None:
-    """What is wrong with an answer by its status and headers; None for one that should be read."""
+    """Return the problem of an answer by its status and headers; None if it should be read."""
     status = response.status
     # Gone is gone: no protection answers with that.
     if status in _BY_STATUS:
@@ -75,7 +75,7 @@ def find_trouble(response: Response) -> Trouble | None:
 
 
 def find_refusal(response: Response) -> Trouble | None:
-    """What is wrong with an answer that is data and no page: only its status says so."""
+    """Return the problem of a data response, which only its status can show."""
     status = response.status
     if status in _BY_STATUS:
         return Trouble(_BY_STATUS[status], http_status=status)
@@ -85,7 +85,7 @@ def find_refusal(response: Response) -> Trouble | None:
 
 
 def _asks_for_password(response: Response) -> Trouble:
-    """A login, unless a challenge has left its own marks and nobody asks for a password."""
+    """Return a login trouble, unless a challenge has left its own marks and no password field is present."""
     if not response.header("www-authenticate"):
         body = without_styles(response.body)[:PREFIX]
         marks = marks_among(traces_in(body), response.headers)
@@ -119,7 +119,7 @@ def _asked(response: Response) -> float | None:
 
 
 def _named_by_page(response: Response) -> Verdict | None:
-    """Who sent an error page. Errors of the server's own making (500, 502, Cloudflare's 52x) are nobody's block."""
+    """Return the sender of an error page. The server's own errors (500, 502, Cloudflare's 52x) are not blocks."""
     status = response.status
     if status == 999:
         return Verdict("LinkedIn")

@@ -30,7 +30,7 @@ def headings(doc: Document, tag: str, *, outside: str = "") -> list[str]:
 
 
 def statements(doc: Document, tag: str) -> list[tuple[str, Element]]:
-    """The first few headings of one rank that do not ask anything, with where they stand."""
+    """Return the first few headings of one rank that are not questions, with their elements."""
     found = ((_text_of(each), each) for each in islice(_of_rank(doc, tag), _FEW))
     return [(plain(text), each) for text, each in found if not text.endswith("?")]
 
@@ -71,9 +71,10 @@ _ASIDE = frozenset({
 
 
 def has_prose(doc: Document, characters: int) -> bool:
-    """Whether more than so many characters stand in the page itself.
+    """Return True if more than so many characters stand in the page itself.
 
-    Hidden text counts too: whoever asks wants to condemn pages that say little, so the error is on the safe side.
+    Hidden text counts too: callers use this to reject pages with little text, so the error is on the safe
+    side.
     """
     if len(doc.text) <= characters:
         return False

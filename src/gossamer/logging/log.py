@@ -70,7 +70,7 @@ def bind(**fields: object) -> None:
 
 @contextmanager
 def bound(**fields: object) -> Iterator[None]:
-    """Add fields to every event written inside, also by tasks started inside and by code that knows nothing of them."""
+    """Add fields to every event logged inside the block, including tasks and library code that it runs."""
     token = _context.set({**_context.get(), **fields})
     try:
         yield
@@ -131,7 +131,7 @@ class _LateFormatter(logging.Formatter):
 
 
 class _Quiet(logging.Handler):
-    """A log that cannot be written, on a disk that is full, is no news for whoever looks at the screen."""
+    """Handler that hides failures to write the log, for example on a full disk, from the user's screen."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
         if not isinstance(sys.exc_info()[1], OSError):

@@ -42,12 +42,12 @@ _REPR.maxother = _REPR.maxstring = _LONGEST_KEPT
 
 @lru_cache(maxsize=4_096)
 def names_a_secret(name: str) -> bool:
-    """Whether a field, header or parameter of this name holds something nobody else may know."""
+    """Return True if a field, header or parameter of this name holds a secret."""
     return any(word.lower().removesuffix("s") in _SECRET_WORDS for word in _WORDS.findall(name))
 
 
 class Redactor:
-    """Knows what secrets look like, and those of this installation by heart."""
+    """Removes secrets from text: by known patterns, and by the literal values of this installation."""
 
     def __init__(self) -> None:
         self._values: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""Who asks: an account, the keys it has given out, and what each of them may do."""
+"""Accounts, the keys they have issued, and the rights of each key."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ __all__ = ["DEFAULT", "Account", "ApiKey", "Bill", "Quota", "Right", "User", "cr
 
 
 class Right(StrEnum):
-    """What somebody may do; each includes the ones before it."""
+    """Rights of a key; each includes the ones before it."""
 
     READ = "read"  # look at jobs and take what they found
     SUBMIT = "submit"  # make jobs and files of them, steer them, delete what they found
@@ -42,7 +42,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as it is kept: without the key itself."""
+    """An API key as stored: without the key itself."""
 
     id: UUID
     account: str
@@ -66,7 +66,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What an account may have at a time and in a month. None: no limit."""
+    """Limits of an account at a time and per month. None: no limit."""
 
     credits: int | None = None
     running: int | None = None
@@ -85,7 +85,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What is written down of a request that leads to a job: where it came in, by which key, what it may cost."""
+    """Accounting data of a request for a job: its origin, its key and its possible cost."""
 
     door: str
     quota: Quota = Quota()

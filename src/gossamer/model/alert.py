@@ -1,4 +1,4 @@
-"""What wants a person's attention: said once, and cleared when it no longer holds."""
+"""Alerts for the operator: raised once, and cleared when the cause is gone."""
 
 from dataclasses import dataclass
 from datetime import datetime

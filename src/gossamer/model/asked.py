@@ -20,7 +20,7 @@ _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization"})
 
 
 def asked_page(follow: Follow, policy: CrawlPolicy, found_on: str, depth: int, *, last: bool = False) -> Page:
-    """The page that a follow asks for. Raises ValueError for one that cannot be asked for."""
+    """Return the page that a follow requests. Raises ValueError if it cannot be requested."""
     _check(follow)
     said = PageRequest(
         follow.method,

@@ -1,8 +1,9 @@
-"""A breaker: whether somebody we depend on is usable at the moment, by what became of the last requests to them.
+"""Circuit breaker: decides from the outcomes of recent requests if a service we depend on is usable.
 
-Closed, everybody may go. After too many failures it opens and nobody goes for a while. Then a few may go as probes: if
-all of them come to something it closes, and the first that does not opens it again. Pure, so that whoever keeps the
-state (memory, rows; Redis has the same in its own language) decides alike. Moments are seconds of the keeper's clock.
+While it is closed, all requests may be sent. After too many failures it opens and blocks all requests
+for a while. Then a few may be sent as probes: if all of them succeed it closes, and the first failure
+opens it again. Pure, so that all stores of the state (memory, rows; Redis has the same in its own
+language) decide alike. Times are seconds of the store's clock.
 """
 
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ SITE = Rule(5, 0.8, timedelta(seconds=120), 12, timedelta(seconds=60), 2)
 
 
 class News(StrEnum):
-    """What a request says about whom it went to."""
+    """Outcome of a request, as evidence about the service."""
 
     GOOD = "good"
     BAD = "bad"
@@ -45,7 +46,7 @@ class News(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a breaker stands; times are counted back from now."""
+    """State of a circuit breaker as callers see it; times are relative to now."""
 
     open: bool = False  # also while it is being probed
     wait: timedelta = timedelta()  # until anybody may go
@@ -57,7 +58,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is kept of a breaker that has met a failure."""
+    """Stored state of a circuit breaker after a failure."""
 
     in_a_row: int = 0
     since: float | None = None  # when it opened first; None while it is closed
@@ -86,13 +87,13 @@ def standing(state: State, now: float) -> Standing:
 
 
 def trouble_of(standing: Standing) -> Trouble:
-    """What has opened the breaker of a provider: its `why` is the name of a Reason and what was seen."""
+    """Return the cause of a provider's open circuit breaker: its `why` is the name of a Reason and the details."""
     name, _, detail = standing.why.partition(" ")
     return Trouble(Reason.__members__.get(name, Reason.PROVIDER_AWAY), detail)
 
 
 def ask(state: State, rule: Rule, now: float) -> tuple[State, timedelta]:
-    """How long to wait before going; nothing means go, as a probe where it is open."""
+    """Return how long to wait before a request; zero means go, as a probe if the breaker is open."""
     if state.since is None:
         return state, timedelta()
     if now < state.until:
@@ -104,7 +105,7 @@ def ask(state: State, rule: Rule, now: float) -> tuple[State, timedelta]:
 
 
 def tell(state: State, rule: Rule, now: float, news: News, why: str = "", goods: int = 0) -> State:
-    """After a request that was let through, and after `goods` good ones before it that nobody was told of."""
+    """Update the state after a permitted request, and after `goods` unreported successes before it."""
     if state.since is None:
         return _closed(state, rule, now, news, why, goods)
     if news is News.GRAVE:

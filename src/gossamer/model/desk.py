@@ -1,4 +1,4 @@
-"""Kinds of desk work: what is done beside the crawl, how many of each at once, and which goes first."""
+"""Kinds of desk work (tasks outside the crawl), with their concurrency limits and priorities."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is sent besides an address, where that is more than a plain GET. It may hold secrets: never log it."""
+    """Parts of a request besides its URL, if it is more than a plain GET. It may hold secrets: never log it."""
 
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -34,7 +34,7 @@ class Response(NamedTuple):
 
     @property
     def location(self) -> str:
-        """Where a redirect leads."""
+        """The target of a redirect."""
         return as_meant(self.header("location"))
 
     @property

@@ -1,4 +1,4 @@
-"""A file made of a job's rows: what was asked for, and how far it is."""
+"""A file made from a job's rows: its order and its progress."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ OPEN = (ExportState.PENDING, ExportState.RUNNING)
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """One file somebody wants, or that is made by itself."""
+    """A file that was requested or is made automatically."""
 
     type: str
     format: str
@@ -65,12 +65,12 @@ class Export:
     lease: UUID | None = None
 
     def key_of(self, token: UUID) -> str:
-        """Where a try puts its file: a place of its own, so that two never meet and it has the name people expect."""
+        """Return the storage key of a try's file, unique per try to prevent collisions, with the expected name."""
         return f"exports/{short(self.job_id)}/{short(self.id)}/{token.hex}/{self.name}"
 
     @property
     def kept(self) -> timedelta:
-        """How long its file is there, once it is."""
+        """The retention period of the file once it is made."""
         return RESULT_KEPT if self.type == RESULT else KEPT
 
     @property

@@ -1,4 +1,4 @@
-"""What is wrong with a field that somebody gave, in words; and a base for shapes that refuse what they do not know."""
+"""Error messages for invalid fields, and a base for models that refuse unknown fields."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -45,7 +45,7 @@ _WORDS: Mapping[str, str] = {
 
 
 class Strict(BaseModel):
-    """A shape that names what it does not know, and what may have been meant."""
+    """A model that rejects unknown fields by name and suggests the name that may have been meant."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -73,7 +73,7 @@ def meant(given: str, known: Iterable[str]) -> str:
 
 
 def sentence_of(error: Mapping[str, Any]) -> str:
-    """What one of pydantic's errors says, in our words where there are some."""
+    """Return one of pydantic's errors as a sentence, in our words if there are any."""
     words = _WORDS.get(str(error["type"]))
     if words is None:
         return str(error["msg"]).removeprefix("Value error, ")
@@ -93,7 +93,7 @@ def _unknown(name: str, known: tuple[str, ...]) -> InitErrorDetails:
 
 @cache
 def _names(shape: type[BaseModel]) -> tuple[str, ...]:
-    """What its fields may be called."""
+    """Return the names that its fields accept."""
     by_name = bool(shape.model_config.get("populate_by_name") or shape.model_config.get("validate_by_name"))
     names: dict[str, None] = {}
     for name, field in shape.model_fields.items():

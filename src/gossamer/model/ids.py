@@ -38,11 +38,11 @@ def _versioned(value: int) -> int:
 
 
 def short(identifier: UUID) -> str:
-    """What people type: the random end of the id, since the front is only the time."""
+    """Return the id that people type: the random end of the id, because the beginning is only the time."""
     return identifier.hex[-_SHORT:]
 
 
 def fits(identifier: UUID, digits: str) -> bool:
-    """Whether these are the beginning or the end of an id, or the beginning of what is shown of it."""
+    """Return True if these digits are the beginning or end of an id, or the beginning of its displayed part."""
     whole = identifier.hex
     return whole.startswith(digits) or whole.endswith(digits) or whole[-_SHORT:].startswith(digits)

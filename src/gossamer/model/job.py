@@ -28,7 +28,7 @@ _WEIGHTS = {Priority.HIGH: 4, Priority.NORMAL: 2, Priority.LOW: 1}
 
 @dataclass(frozen=True, slots=True)
 class Comparable:
-    """What jobs have in common whose costs can be compared."""
+    """Properties in which jobs must agree for their costs to be comparable."""
 
     recipe: str
     ladder: tuple[str, ...]
@@ -37,7 +37,7 @@ class Comparable:
 
 
 class Past(NamedTuple):
-    """What a job that has ended has cost."""
+    """Costs of a job that has ended."""
 
     sites: int
     credits: int
@@ -46,7 +46,7 @@ class Past(NamedTuple):
 
 
 class Probed(NamedTuple):
-    """What a look at some homepages has shown."""
+    """Results of fetching some homepages in advance."""
 
     asked: int
     climbing: int  # a plain request does not get them
@@ -62,7 +62,7 @@ class TrackRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """From `low` to `high` credits, and dollars in millionths; rounded, as it is shown."""
+    """An estimated range: `low` to `high` credits, and dollars in millionths; rounded for display."""
 
     like: Comparable
     sites: int
@@ -108,7 +108,7 @@ WHOLE_UP_TO, TOP_PAGES = 500, 50  # where a job says nothing else
 
 @dataclass(frozen=True, slots=True)
 class CrawlPolicy:
-    """How a job walks its sites."""
+    """Rules by which a job crawls its sites."""
 
     ladder: Ladder = Ladder()
     pages_per_site: int = WHOLE_UP_TO  # a site of up to so many pages is walked whole
@@ -141,7 +141,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What every door builds: the CLI, the API and the dashboard alike."""
+    """Request for a job, built in the same way by the CLI, the API and the dashboard."""
 
     name: str
     recipe: str
@@ -160,7 +160,7 @@ class JobRequest:
 
     @property
     def limit(self) -> Cap:
-        """What it may spend in the end."""
+        """The effective spending limit."""
         return self.cap if self.cap.credits is not None else replace(self.cap, credits=self.usual_credits)
 
 
@@ -174,7 +174,7 @@ class Given(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much a job reads and how its progress is counted, as its recipe said when it was made."""
+    """Extent of a job's crawl and the unit of its progress, as its recipe set them at its creation."""
 
     names_pages: bool = False  # it was given its pages, each of which has a result of its own
     in_pages: bool = False  # progress is counted in pages, and not in sites
@@ -200,7 +200,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What a running job still has to read, estimated from its open sites."""
+    """Remaining pages of a running job, estimated from its open sites."""
 
     pages: int = 0  # known and not read yet, of sites of which something is known
     unread: int = 0  # sites of which nothing is known yet
@@ -251,9 +251,10 @@ class Progress:
 
     @property
     def left(self) -> timedelta | None:
-        """How long the rest takes; None while there is no pace to go by.
+        """Estimated remaining time; None while the pace is unknown.
 
-        The larger of two times: all pages at the present rate, and the longest queue of a domain at its own spacing.
+        The larger of two times: all pages at the present rate, and the longest queue of a domain at its own
+        spacing.
         """
         if self.ahead is None or self.sites_finished >= self.sites_total or not self.pages_recently:
             return None
@@ -262,12 +263,14 @@ class Progress:
 
     @property
     def left_is_least(self) -> bool:
-        """Whether it may take longer by any amount: some sites may have more pages than are known."""
+        """True if `left` is only a lower bound: some sites may have more pages than are known."""
         return self.ahead is not None and (self.ahead.unread > 0 or self.ahead.growing)
 
     def of(self, job: Job) -> tuple[int, int]:
-        """How much has ended of what a job was given, and how much that is: its pages, with the few that redirects have
-        led to, or its sites."""
+        """Return how many of a job's targets have ended, and their total.
+
+        The targets are its pages, with the few that redirects have led to, or its sites.
+        """
         if job.extent.in_pages:
             return self.pages_ended, self.pages_ended + self.pages_open
         return self.sites_finished, self.sites_total

@@ -9,7 +9,7 @@ from gossamer.model.rungs import DIRECT, RUNGS, Rung, provider_of
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Rungs in the order they are tried, and those that were asked for and are not to be had here."""
+    """Rungs in the order they are tried, and requested rungs that are not available in this installation."""
 
     rungs: tuple[Rung, ...] = (DIRECT,)
     missing: tuple[Rung, ...] = ()
@@ -36,7 +36,7 @@ class Ladder:
         return replace(self, rungs=tuple(rung for rung in self.rungs if rung.name not in names)) if names else self
 
     def lacks(self, *, rendering: bool = False) -> Rung | None:
-        """The first rung that would have been next, were it to be had here."""
+        """Return the first missing rung that would have been next if it were available; None if there is none."""
         return next((rung for rung in self.missing if rung.renders or not rendering), None)
 
     def named(self, name: str) -> Rung:
@@ -58,7 +58,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Paid:
-    """What a provider is for in the modes: the rungs that `hybrid` climbs, and the one of `premium-only`."""
+    """Rungs of a provider in the modes: those that `hybrid` climbs, and the one of `premium-only`."""
 
     climbs: tuple[str, ...]
     renders: str  # "" where it renders nothing
@@ -103,7 +103,7 @@ def names_of(mode: Mode, here: Collection[str]) -> tuple[str, ...]:
 
 
 def premium_rung(names: Sequence[str]) -> str:
-    """What `premium-only` would render everything with, at the provider of a ladder; nothing if it has none."""
+    """Return the rung on which `premium-only` would render everything, at the ladder's provider; "" if none."""
     used = {provider_of(name) for name in names}
     return next((one.renders for one in _paid() if one.renders and provider_of(one.renders) in used), "")
 

@@ -25,11 +25,11 @@ class Mention:
         return bool(self.pattern.search(unquote(text)))
 
     def covers(self, host: str) -> bool:
-        """Whether a whole site is to be forgotten."""
+        """Return True if the data of a whole site is to be erased."""
         return bool(self.domain) and (host == self.domain or host.endswith(f".{self.domain}"))
 
     def is_of_page(self, url: str, key: bytes, identity: bytes | None) -> bool:
-        """Whether a row is that of the page, turned out to be it, or has it in its address."""
+        """Return True if a row belongs to the page, was identified as it, or contains it in its URL."""
         if is_mark(url):
             return False
         return key in self.keys or identity in self.keys or self.is_in(url)
@@ -50,10 +50,10 @@ def of_domain(domain: str) -> Mention:
 
 
 def is_mark(url: str) -> bool:
-    """Whether this is what a page is called whose address is forgotten."""
+    """Return True if this is the placeholder of an erased URL."""
     return path_of(url).startswith(_MARK)
 
 
 def mark(origin: str, key: bytes) -> str:
-    """What a page is called whose address is forgotten: still one of its site, and of no other page."""
+    """Return the placeholder of an erased URL: still on the same site, and different for every page."""
     return f"{origin}{_MARK}{key[4:].hex()}"

@@ -145,7 +145,7 @@ ALERTS: Mapping[str, str] = {
 
 
 def slow_job_sentence(job: str, before: int, now: int, things: str) -> str:
-    """What the history of a job says when it has become much slower."""
+    """Return the history line of a job that has become much slower."""
     percent = round(100 * (before - now) / before)
     dropped = f"Warning: Job {job} throughput dropped {percent}% in last 10 minutes."
     return f"{dropped} Current: {now:,} {things}/hour (expected: {before:,})"
@@ -155,10 +155,10 @@ NO_NETWORK = "No network since "
 
 
 def no_network_sentence(since: str) -> str:
-    """What a job says while it waits for the network; `since` is the time of day where it is missing."""
+    """Return the status of a job that waits for the network; `since` is the time of day it was lost."""
     return f"{NO_NETWORK}{since}: waiting"
 
 
 def rendering_sentence(host: str, rendered: int, read: int) -> str:
-    """How much of a site a browser was needed for, our own or a provider's."""
+    """Describe how many pages of a site needed a browser, our own or a provider's."""
     return f"{host}: {rendered:,}/{read:,} pages required JS rendering"

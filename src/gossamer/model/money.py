@@ -1,6 +1,7 @@
-"""What requests cost: provider credits, micro-dollars and bytes of paid traffic, always whole numbers.
+"""Costs of requests: provider credits, micro-dollars and bytes of paid traffic, always whole numbers.
 
-A reservation holds the worst price of one request before it is sent; a charge takes its place when the answer is there.
+A reservation holds the worst price of one request before it is sent; a charge replaces it when the
+answer has arrived.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ LEVELS = (50, 80, 100)
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """What something costs, in all three currencies."""
+    """A cost in all three currencies."""
 
     credits: int = 0
     micros: int = 0
@@ -47,7 +48,7 @@ NOTHING = Amount()
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """At most so much; None: no limit. `traffic` is of all bytes that come in, whoever carries them."""
+    """Upper limits; None: no limit. `traffic` covers all incoming bytes, paid or not."""
 
     credits: int | None = None
     micros: int | None = None
@@ -63,7 +64,7 @@ class Cap:
         return ""
 
     def is_raised_in(self, later: "Cap") -> bool:
-        """Whether any limit is higher there, or none any more."""
+        """Return True if any limit is higher in `later`, or absent there."""
         pairs = ((getattr(self, part.name), getattr(later, part.name)) for part in fields(self))
         return any(most is not None and (more is None or more > most) for most, more in pairs)
 
@@ -127,7 +128,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one request on a rung costs."""
+    """Price of one request on a rung."""
 
     rung: str
     provider: str
@@ -153,7 +154,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What a request has cost, in place of its reservation. Of one that was free nothing is kept."""
+    """Cost of a request, which replaces its reservation. A free request leaves no charge."""
 
     reservation: UUID
     amount: Amount
@@ -183,7 +184,7 @@ class Reservation:
 
 
 class Why(StrEnum):
-    """Why a reservation was refused."""
+    """Reasons for refusing a reservation."""
 
     CAP = "cap"  # it would pass a cap: the job pauses
     CROWDED = "crowded"  # it would, but requests in flight may turn out cheaper: worth another try

@@ -1,4 +1,4 @@
-"""One URL of a job and where it stands; one site; one visit: what a worker holds while it walks."""
+"""One URL of a job and its state; one site; one visit: the unit that a worker leases and walks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ SECRET = "{secret}"  # noqa: S105 - stands for one
 
 
 class PageRequest(NamedTuple):
-    """How a page is asked for that a recipe has asked for itself. An ordinary page has none."""
+    """Request details of a page that a recipe has requested. An ordinary page has none."""
 
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()  # `{secret}` in a value stands for the secret that `credential` names
@@ -71,7 +71,7 @@ class PageRequest(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is sent besides the address."""
+        """True if nothing is sent besides the URL."""
         return self.method == "GET" and not (self.headers or self.body or self.credential)
 
     def pack(self) -> bytes:
@@ -105,7 +105,7 @@ class Page(NamedTuple):
 
     @property
     def is_apart(self) -> bool:
-        """Whether it is no part of the walk of its site: it was passed on by another site, or asked for by a recipe."""
+        """True if it is not part of its site's crawl: another site passed it on, or a recipe requested it."""
         return self.handed > 0 or self.request is not None
 
     @classmethod
@@ -114,7 +114,7 @@ class Page(NamedTuple):
 
     @property
     def tries(self) -> int:
-        """Attempts on the present rung since the page was asked for, or asked for again."""
+        """Attempts on the present rung since the page was last requested, by the job or by a retry."""
         tries = 0
         for attempt in reversed(self.attempts):
             if attempt.rung == ASKED_AGAIN:

@@ -33,7 +33,7 @@ class StoredRecord(NamedTuple):
 
 
 class PageFacts(NamedTuple):
-    """A page of a job and how it stands."""
+    """A page of a job and its state."""
 
     key: Key
     url: str
@@ -104,7 +104,10 @@ class Bound(Protocol):
         return ()
 
     def policy(self, step: str = FIRST_STEP) -> CrawlPolicy:
-        """How the pages of a step are read: ladder, number, depth. Asked once per step, job and process."""
+        """Return the rules for reading the pages of a step: ladder, number, depth.
+
+        Called once per step, job and process.
+        """
         ...
 
     def rules(self) -> Mapping[str, Any]:
@@ -126,8 +129,10 @@ class Bound(Protocol):
         return Comparison()
 
     def last_call(self, rows: JobRows) -> Iterable[Follow]:
-        """Pages to be asked for when nothing is left to walk. Asked once per generation; what these pages yield is
-        kept, and nothing of it followed."""
+        """Return pages to request when nothing is left to walk. Called once per generation.
+
+        The records of these pages are kept, and none of their links are followed.
+        """
         return ()
 
     def conclude(self, rows: JobRows, after: Cursor) -> Iterator[Concluded]:

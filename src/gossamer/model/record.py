@@ -21,7 +21,7 @@ Shown: TypeAlias = Literal["always", "with-client", "never"]
 
 @dataclass(frozen=True, slots=True)
 class SheetLooks:
-    """How a column of a workbook is shown where its kind does not say it all."""
+    """Display options of a workbook's column, where its kind is not enough."""
 
     width: int = 0  # characters; 0: that of its kind
     is_day: bool = False  # text such as 2026-11-16, shown as a date
@@ -81,8 +81,9 @@ class Record(NamedTuple):
 class Follow(NamedTuple):
     """An address worth visiting next, on this site or another one of the job.
 
-    One of the first step without anything else said is a link like any other: on the same site it is weighed against
-    all other links, on another site it opens that site, which is then walked. Any other is asked for in any case.
+    A follow of the first step with no other options is treated like any link: on the same site it is weighed
+    against all other links, on another site it opens that site, which is then walked. Any other follow is
+    always requested.
     """
 
     url: str
@@ -97,7 +98,7 @@ class Follow(NamedTuple):
 
     @property
     def is_link(self) -> bool:
-        """Whether nothing is said but where it leads."""
+        """True if it has only a target and no further options."""
         return self[1:] == _LINK
 
 

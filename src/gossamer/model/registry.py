@@ -58,6 +58,9 @@ def registry_of(value: object) -> Registry[Any] | None:
 
 @cache
 def resolve(reference: str) -> Any:
-    """What `module:name` stands for; rows name code that way, so that nothing of it is loaded with the table."""
+    """Import the object named by `module:name`.
+
+    Tables refer to code this way to avoid loading it with the table.
+    """
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)

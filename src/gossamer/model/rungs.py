@@ -27,7 +27,7 @@ HOME_LANE = Lane.HTTP
 
 
 class Form(StrEnum):
-    """How a setting is spelled."""
+    """Format of a setting."""
 
     KEY = "key"  # a secret: never shown, never logged, and not taken from gossamer.toml
     ADDRESS = "address"  # of a server: not taken from a gossamer.toml in a working folder
@@ -36,7 +36,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RungSetting:
-    """What the operator sets for a way to fetch: `GOSSAMER_` and the name in upper case."""
+    """Operator's setting of a rung: `GOSSAMER_` and the name in upper case."""
 
     name: str
     form: Form
@@ -95,7 +95,7 @@ class Cost:
 
 
 class RequestKind(StrEnum):
-    """What reports count requests by."""
+    """Kinds by which reports count requests."""
 
     DIRECT = "direct"
     PROVIDER = "provider"
@@ -135,7 +135,7 @@ class Rung:
 
     @property
     def is_plain(self) -> bool:
-        """Nothing stands between us and the site: how long an answer takes says something about the site."""
+        """True if requests go to the site without a provider or browser, so response times describe the site."""
         return not self.renders and self.provider is None
 
     @property
@@ -144,7 +144,7 @@ class Rung:
 
     @property
     def can_open(self) -> bool:
-        """Whether there is code that fetches with it. Tests may put a server in the place of one that has none."""
+        """True if there is code that fetches with the rung. Tests may use a server in place of a rung without code."""
         return bool(self.provider or self.opener)
 
     @property
@@ -373,7 +373,7 @@ def job_of_key(line: str) -> str:
 
 
 class Experience(NamedTuple):
-    """How often it was tried of late, and how often it got what there was."""
+    """Counts of a rung's recent tries and successes."""
 
     tries: int = 0
     wins: int = 0

@@ -1,4 +1,4 @@
-"""What can be had of a page."""
+"""Outputs available for a page."""
 
 from gossamer.model.rungs import Lane
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who would walk the visit, under which token, and for how long that is promised."""
+    """An express slot: the worker that would crawl the visit, its token, and the lease it is granted."""
 
     worker: str
     token: UUID

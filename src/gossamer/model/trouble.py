@@ -1,6 +1,6 @@
-"""What can be wrong with a page or a site, classified by what would cure it.
+"""Troubles of a page or a site, classified by their cure.
 
-One table, read by retries, the error report, the docs and the terminal alike.
+This is a single table for retries, the error report, the docs and the terminal.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Cure(Enum):
-    """What may help: nothing, the same again later, or a stronger rung."""
+    """Possible cures: none, the same request later, or a stronger rung."""
 
     NONE = "none"
     WAIT = "wait"
@@ -99,7 +99,7 @@ _WITHOUT_DETAIL = {
 
 
 def in_general(reason: Reason) -> str:
-    """What all troubles of a kind have in common."""
+    """Return the part of the sentence that all troubles of a kind have in common."""
     return _WITHOUT_DETAIL.get(reason) or reason.sentence.partition(" (")[0].partition("{detail}")[0].rstrip(" :")
 
 
@@ -123,7 +123,7 @@ NOT_THERE = frozenset({Reason.NOT_FOUND, Reason.SOFT_404, Reason.CLIENT_ERROR})
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What went wrong with one attempt."""
+    """The problem of one attempt."""
 
     reason: Reason
     detail: str = ""

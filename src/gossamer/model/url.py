@@ -54,7 +54,7 @@ def normalise(url: str, base: str | None = None) -> str | None:
 
 
 def as_told(url: str, base: str) -> str | None:
-    """An address that a site tells us to ask for: spelled like all others, but with every parameter it has."""
+    """Return an address that a site gave for a request: normalised, but with all its query parameters."""
     try:
         joined: str = ada_url.join_url(base, url)
     except ValueError:
@@ -162,7 +162,7 @@ def domain_of(host: str) -> str:
 
 
 def is_covered(site: str, names: Collection[str]) -> bool:
-    """Whether a site is one of the names, or its registrable domain is: that covers all subdomains."""
+    """Return True if a site or its registrable domain is among the names; a domain covers all its subdomains."""
     return bool(names) and (site in names or domain_of(site) in names)
 
 
@@ -171,9 +171,10 @@ def site_of_url(url: str) -> str:
 
 
 def url_key(url: str, identity: str = "") -> bytes:
-    """Identity of a page inside a job: 4 bytes of its site (so that a site's rows lie together), 8 of the address.
+    """Return the key of a page inside a job: 4 bytes of its site, then 8 bytes of the address.
 
-    `identity` tells requests to one address apart.
+    The site comes first so that a site's rows are stored together. `identity` distinguishes requests to one
+    address.
     """
     site = blake2b(site_of_url(url).encode(), digest_size=4).digest()
     what = f"{url}\0{identity}" if identity else url
@@ -197,13 +198,13 @@ BINARY = frozenset({
 
 
 def is_binary(url: str) -> bool:
-    """Whether a normalised address ends like a file that is no page."""
+    """Return True if a normalised URL has the extension of a file that is not a page."""
     _, dot, extension = url.partition("?")[0].rpartition(".")
     return bool(dot) and extension.lower() in BINARY
 
 
 def spellings_of(text: str) -> tuple[str, ...]:
-    """The normalised addresses a person may mean, the most likely first; none if it is no web address."""
+    """Return the normalised addresses a person may mean, most likely first; empty if it is not a web address."""
     written = text.strip()
     schemes = ("",) if "://" in written else ("https://", "http://")
     meant = [url for scheme in schemes if (url := normalise(scheme + written))]

@@ -8,7 +8,7 @@ from uuid import UUID
 
 
 class EventType(StrEnum):
-    """What a message is about, as its `type` says."""
+    """Types of messages, as in their `type` field."""
 
     JOB_STARTED = "job.started"
     JOB_RESUMED = "job.resumed"
@@ -44,7 +44,7 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SigningKey:
-    """What messages are signed with. It shows itself only to whoever asks for `spelled`."""
+    """A key that signs messages. Its value is shown only by `spelled`."""
 
     key: bytes
     until: datetime | None = None  # of one that was replaced: it signs until then
@@ -60,7 +60,7 @@ class SigningKey:
 
 @dataclass(frozen=True, slots=True)
 class KeptKey:
-    """What messages are signed with, as it lies in the database."""
+    """A signing key as stored in the database."""
 
     id: UUID
     endpoint_id: UUID
@@ -71,7 +71,7 @@ class KeptKey:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where an account wants its messages."""
+    """A URL that receives an account's messages."""
 
     id: UUID
     account: str
@@ -90,7 +90,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What came back for a message: the head of an answer, or why there is none."""
+    """Response to a message: the head of an answer, or the reason why there is none."""
 
     status: int | None
     error: str = ""  # of no answer, as a sentence
@@ -124,7 +124,7 @@ class Delivery:
 
     @property
     def message_id(self) -> str:
-        """What `webhook-id` says."""
+        """The value of the `webhook-id` header."""
         return f"msg_{self.id.hex}"
 
 
@@ -149,6 +149,6 @@ _SHORTEST_REST, _LONGEST_REST = timedelta(seconds=5), timedelta(minutes=5)
 
 
 def rest_after(failures: int, asked: timedelta | None) -> timedelta:
-    """How long an endpoint is left alone after so many failures in a row, or as it asked for, up to an hour."""
+    """Return the back-off after so many failures in a row, or the one the endpoint requested, up to an hour."""
     own = min(_SHORTEST_REST * float(2 ** min(failures - 1, 10)), _LONGEST_REST)
     return max(own, min(asked or timedelta(), timedelta(hours=1)))

@@ -67,7 +67,7 @@ def _as_utf8(body: bytes) -> str | None:
 
 
 def _shifts(label: str, body: bytes) -> bool:
-    """Whether bytes that look like ASCII may be something else: UTF-16, or an encoding that switches by escapes."""
+    """Return True if bytes that look like ASCII may be UTF-16, or an encoding that uses escape sequences."""
     return label in _UTF16 or b"\x1b" in body
 
 
@@ -87,7 +87,7 @@ def _means_utf8(label: str, *, continuations: int) -> bool:
 
 
 def _by_label(body: bytes, label: str) -> tuple[str, str] | None:
-    """What the bytes are if a declaration is true; nothing where there is none or they contradict it."""
+    """Decode with the declared encoding; None if it is unknown, or if the bytes contradict it."""
     codec = _codec_for(label)
     if codec is None:
         return None

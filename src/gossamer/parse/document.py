@@ -77,10 +77,11 @@ _ANYTHING = frozenset(
 
 
 def wants_body(status: int, headers: Mapping[str, str]) -> bool:
-    """Whether a body may be a page's, once only the headers are there (lower-case names).
+    """Return True if a body may be a page, judging by the headers alone (lower-case names).
 
-    Only what plainly is something else is left with the server. Types that servers give to what they do not know are
-    doubted, and read. The body of an error says whose error it is, so it is wanted whatever it calls itself.
+    Only bodies that are clearly something else are not downloaded. Types that servers assign to unknown
+    files are not trusted, and those bodies are read. The body of an error response is always read,
+    whatever its type, because it shows the origin of the error.
     """
     stated = headers.get("content-type", "")
     if stated.startswith("text/html") or not 200 <= status < 300:
@@ -176,7 +177,7 @@ def parse_document(response: Response) -> Document | Trouble:
 
 
 def bare_document(response: Response) -> Document:
-    """What is no web page, as far as one can say something of it: its body, and text where it is text."""
+    """Return a document for a response that is not a web page: its body, and its text if it is text."""
     tree = parse("", positions=False)
     return Document(
         requested=response.requested,
@@ -252,7 +253,7 @@ def _storable(value: Any) -> Any:
 
 
 def is_text(content_type: str) -> bool:
-    """Whether a body of this media type is made of characters."""
+    """Return True if a body of this media type consists of text."""
     return _READABLE.search(content_type) is not None
 
 

@@ -34,7 +34,7 @@ _ENCODERS = {
 
 
 def with_query_in(codec: str, href: str) -> str:
-    """An address with its query in the encoding of `codec`, as far as it is not plain ASCII; else as it was."""
+    """Return an address with its non-ASCII query encoded in `codec`; unchanged if that is not possible."""
     if href.isascii():
         return href
     address, hash_sign, fragment = href.partition("#")
@@ -48,7 +48,7 @@ def with_query_in(codec: str, href: str) -> str:
 
 @lru_cache(maxsize=64)
 def _encoder_for(codec: str) -> str:
-    """What Python writes the encoding of a decoder in; nothing for UTF-8, and UTF-16, which is sent as UTF-8 too."""
+    """Return Python's encoder for a decoder's encoding; "" for UTF-8, and UTF-16, which is sent as UTF-8."""
     try:
         name = (parse(b"x", encoding=codec.removeprefix("whatwg-")).encoding or "").lower()
         return "" if name.startswith("utf-") else codecs.lookup(_ENCODERS.get(name, name)).name
@@ -100,7 +100,7 @@ def find_links(tree: Tree, base: str, codec: str = "") -> tuple[Link, ...]:
 
 
 def is_plain(url: str) -> bool:
-    """Whether an address is absolute and spelled as `normalise` would spell it, as far as can be told at a glance."""
+    """Return True if a quick check shows that a URL is absolute and already spelled as `normalise` spells it."""
     plain = _PLAIN.fullmatch(url)
     return plain is not None and plain.lastgroup is None and len(url) <= MAX_URL_LENGTH
 
@@ -120,13 +120,13 @@ def _only_shunned(related: list[Element], hrefs: list[str]) -> Collection[str]:
 
 @lru_cache(maxsize=1_024)
 def is_unfollowed(relation: str) -> bool:
-    """Whether a `rel` says that the link is no recommendation."""
+    """Return True if a `rel` marks the link as not recommended."""
     # Commas are wrong there, and common.
     return not _UNFOLLOWED.isdisjoint(relation.lower().replace(",", " ").split())
 
 
 def is_script_or_data(address: str | None) -> bool:
-    """Whether an address is itself a program or a document, and leads nowhere."""
+    """Return True if a URL is itself a program or a document, and leads to no other page."""
     return bool(address) and _SCRIPT_OR_DATA.match(str(address).translate(_SKIPPED)) is not None
 
 

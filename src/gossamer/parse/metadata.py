@@ -1,4 +1,4 @@
-"""What a page says about itself: title, language, canonical address, and where it does not want to be followed."""
+"""Statements of a page about itself: title, language, canonical URL, and if its links may be followed."""
 
 import re
 from collections.abc import Iterable
@@ -69,11 +69,11 @@ def _forbids_following(content: str) -> bool:
 
 
 def header_forbids_following(header: str) -> bool:
-    """Whether an X-Robots-Tag asks us not to follow links.
+    """Return True if an X-Robots-Tag asks our crawler not to follow links.
 
-    A directive belongs to the robot named before it, as in `otherbot: noindex, nofollow`, until the next name or the
-    end of the line: each line was a header of its own. Dates contain commas and colons too, but what precedes a colon
-    there has spaces in it, which no robot's name has.
+    A directive belongs to the robot named before it, as in `otherbot: noindex, nofollow`, until the next
+    name or the end of the line: each line was a header of its own. Dates contain commas and colons too,
+    but the part before the colon contains spaces, which no robot's name does.
     """
     return any(map(_line_forbids_following, header.lower().split("\n"))) if header else False
 
@@ -156,9 +156,10 @@ def canonical_of(tree: Tree, source: str, base: str, link_header: str, codec: st
 
 
 def _head_has_canonical(source: str) -> bool:
-    """Whether the page has written such a link into its head, if it says at all where that is.
+    """Return True if the source has such a link inside its head, or does not mark where the head is.
 
-    The parser ends the head at the first thing that does not belong there, and what follows goes to the body.
+    The parser ends the head at the first element that does not belong there, and moves the rest to the
+    body.
     """
     head = _HEAD_BEGINS.search(source)
     if head is None:
@@ -169,7 +170,7 @@ def _head_has_canonical(source: str) -> bool:
 
 
 def base_of(tree: Tree, url: str) -> str:
-    """What relative addresses are relative to: the first `<base href>` if it is usable, else the page itself."""
+    """Return the base URL of relative addresses: the first `<base href>` if it is usable, else the page's URL."""
     for element in tree.find_all("base"):
         href = element.attr("href")
         if href is not None:

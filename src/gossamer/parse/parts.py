@@ -86,25 +86,25 @@ def _is_furniture(role: str) -> bool:
 
 
 def is_of_the_content(heading: Element) -> bool:
-    """Whether a heading is one of what the page is about, not of a menu or footer; an `<h1>` in its header is."""
+    """Return True if a heading belongs to the content, not to a menu or footer; an `<h1>` in the header does."""
     return heading.closest(_IN_LOWER_FURNITURE if heading.tag == "h1" else _IN_FURNITURE) is None
 
 
 def all_furniture(landmarks: Landmarks) -> list[Element]:
-    """Navigation, and the page's own header and footer, those that stand inside another of them too."""
+    """Return navigation and the page's own header and footer, including those nested inside another of them."""
     of_the_page = [element for element in landmarks.ends[:MOST_FURNITURE] if element.closest(_CONTENT) is None]
     found = [*landmarks.menus, *of_the_page, *landmarks.roles]
     return list(dict.fromkeys(found[:MOST_FURNITURE]))
 
 
 def is_outermost(element: Element) -> bool:
-    """Whether a piece of furniture stands in no other one, with which it would be read twice."""
+    """Return True if a menu, header or footer is not inside another one, which would be read twice otherwise."""
     outer = element.parent
     return not isinstance(outer, Element) or outer.closest(_IN_FURNITURE) is None
 
 
 def texts_of(elements: Sequence[Element]) -> list[str]:
-    """What a visitor can read in each of these elements, with single spaces; nothing where it cannot be seen."""
+    """Return the visible text of each of these elements, with single spaces; "" for hidden ones."""
     texts = [_text_at_a_glance(element) for element in elements]
     odd = [at for at, text in enumerate(texts) if text is None]
     for at, text in zip(odd, _rendered([elements[at] for at in odd]), strict=True):

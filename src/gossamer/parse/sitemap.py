@@ -69,7 +69,7 @@ class Draft:
             self._open.append((prefix, name))
 
     def end(self, prefix: str, name: str) -> None:
-        """Close the element and what was left open in it; one that was never opened is nobody's end."""
+        """Close the element and any left open in it. An end tag without a start tag is ignored."""
         if (prefix, name) in self._open:
             while self._open.pop() != (prefix, name):
                 pass
@@ -191,7 +191,7 @@ class Listing:
 
     @property
     def cut(self) -> bool:
-        """Whether there was so much markup round so few entries that reading was given up."""
+        """True if reading was stopped because there was too much markup around too few entries."""
         return self._tags_left < 0
 
     def feed(self, text: str) -> Sequence[Entry]:
@@ -348,17 +348,17 @@ class SitemapReader:
 
     @property
     def kind(self) -> Kind:
-        """What the file is; UNKNOWN until enough of it was seen, never after `finish`."""
+        """The kind of file; UNKNOWN until enough of it was read, never after `finish`."""
         return self._listing.kind
 
     @property
     def cut(self) -> bool:
-        """Whether the file went on beyond what the protocol allows."""
+        """True if the file is larger than the protocol allows."""
         return self._full or self._unpacker.cut or self._listing.cut
 
     @property
     def over(self) -> bool:
-        """Whether nothing more can come of it, so that the rest need not be fetched."""
+        """True if no more entries can follow, so that the rest need not be fetched."""
         return self.cut or self._unpacker.over or self.kind is Kind.NOT_A_SITEMAP
 
     def feed(self, chunk: bytes) -> Sequence[Entry]:
@@ -436,7 +436,7 @@ def _tidy(line: str) -> str:
 
 
 def _is_clean(text: str) -> bool:
-    """Whether no byte was left undecoded; asking the encoder is the quickest way to know."""
+    """Return True if all bytes were decoded; encoding the text is the quickest way to check."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -153,7 +153,7 @@ class _Lenient:
         return found
 
     def _closes(self, bracket: str) -> bool:
-        """Whether an object or array ends here. Commas may be too many, and may be missing."""
+        """Return True if an object or array ends here. Extra and missing commas are accepted."""
         while True:
             self._skip()
             if self._peek() != ",":
@@ -176,7 +176,7 @@ class _Lenient:
         return name[0]
 
     def _string(self) -> str:
-        """A text in quotes. A quote inside that nobody has escaped ends nothing: what follows does not look like it."""
+        """Read a quoted text. An unescaped quote inside it is kept as text if no delimiter follows it."""
         text, start = self._text, self._at + 1
         opening = text[self._at]
         closing = {"“": "”", "„": "“"}.get(opening, opening)
@@ -279,7 +279,7 @@ def _read(tree: Tree, url: str) -> StructuredData | None:
 
 
 def _product_metas(tree: Tree) -> dict[str, str]:
-    """Prices and the like, which stand beside Open Graph in a vocabulary of their own; the first of each name."""
+    """Return prices and the like, in a vocabulary separate from Open Graph; the first of each name."""
     found: dict[str, str] = {}
     for meta in tree.find_all("meta", limit=_MOST):
         name = (meta.attr("property") or meta.attr("name") or "").strip().lower()
@@ -312,7 +312,7 @@ def _orphans(tree: Tree, url: str) -> list[MicrodataItem]:
 
 
 def plain(value: Any, depth: int = 0) -> Value:
-    """What JSON can hold of a value, without what no database takes."""
+    """Convert a value to JSON, without the characters and numbers that databases reject."""
     if depth > _DEEPEST:
         return None
     match value:

@@ -1,20 +1,20 @@
-"""What a visitor can read on a page, as one line of plain text.
+"""Visible text of a page, as one line of plain text.
 
-The parser's own renderer does the work. What it would get wrong is disguised in the tree for a moment and put back
-afterwards, because others ask the same tree deeper questions:
+The parser's own renderer does the work. Elements that it would render wrongly are disguised in the
+tree for a moment and restored afterwards, because other code uses the same tree:
 
-    hidden elements           become scripts, whose text is never shown; so do ruby readings, which tear words apart,
-                              and what drawings and formulas say of themselves
-    forms, buttons, options   become blocks, so that they do not glue to their neighbours
-    images, frames, inputs    become line breaks: a gap without text (what stands inside is for old browsers)
-    lists                     become blocks: the renderer shows nothing of a list but the items directly in it, and
-                              numbers them
+    hidden elements           become scripts, whose text is never shown; so do ruby readings (they split words)
+                              and the descriptions of drawings and formulas
+    forms, buttons, options   become blocks, so that they do not stick to their neighbours
+    images, frames, inputs    become line breaks: a gap without text (their content is for old browsers)
+    lists                     become blocks: the renderer shows only direct items of a list, and numbers them
     preformatted text         becomes a block: the renderer would show the scripts in it
-    quotations                become blocks: behind an empty one the renderer forgets the next line break
+    quotations                become blocks: after an empty one the renderer omits the next line break
     tables                    become blocks if their cells hold blocks; the renderer runs those together
-    blocks in inline markup   get a space behind them, as labels in drawings do: the renderer forgets it
+    blocks in inline markup   get a space after them, and so do labels in drawings: the renderer omits it
     raised numbers            get the digits they look like: `CRM<sup>1</sup>` is `CRM¹`, not `CRM1`
-    neighbouring links        get a seam between them, which becomes a space unless they share a word (`_without_seams`)
+    neighbouring links        get a seam between them, which becomes a space unless they share a word
+                              (`_without_seams`)
 """
 
 import re
@@ -103,17 +103,19 @@ _RAW_END = {tag: re.compile(rf"</{tag}[^>]*+>?", re.IGNORECASE) for tag in ("scr
 
 
 def find_marked(tree: Tree) -> list[Element]:
-    """Elements whose attributes may hide them, and those that name their role.
+    """Return the elements whose attributes may hide them, and those with a role attribute.
 
-    In one question, whoever asks: the parser has no index of attributes and looks at every element for an answer.
+    All in one query, for all callers: the parser has no index of attributes and visits every element for
+    each query.
     """
     return tree.select(_MARKED)
 
 
 def visible_text(tree: Tree, source: str, marked: list[Element] | None = None) -> str:
-    """Every word a visitor can read on the page, in its order, with single spaces. `tree` is left as it was.
+    """Return all words that a visitor can read on the page, in order, with single spaces.
 
-    `marked` is for whoever has asked for these elements of the tree already.
+    `tree` is left unchanged. `marked` is for callers that have already selected these elements of the
+    tree.
     """
     return tidy(_laid_out(tree, source, marked))
 
@@ -222,7 +224,10 @@ class _Disguise:
 
 
 def _find_odd_blocks(tree: Tree, by_tag: Mapping[str, list[Element]]) -> tuple[list[Element], bool]:
-    """Blocks in inline markup, to whose last word whatever follows would be glued; and whether any stand in cells."""
+    """Return blocks inside inline markup, and True if there are any in table cells.
+
+    Without special handling, the text after such a block would be glued to its last word.
+    """
     glued = []
     in_cells = False
     few = [found for tag, found in by_tag.items() if tag in _FEW]
@@ -288,8 +293,8 @@ def _is_one_letter(link: Element) -> bool:
 def _without_seams(text: str) -> str:
     """Put spaces where neighbouring links meet.
 
-    None where the first ends and the next begins in lower case and the word that both make stands elsewhere on the
-    page: then they are parts of it.
+    No space is added where the first link ends and the next begins in lower case and the word formed by both
+    occurs elsewhere on the page: then they are parts of one word.
     """
     pieces = [piece for piece in text.split(_SEAM) if piece]
     if not pieces:
@@ -315,7 +320,7 @@ def _joined(first: str, second: str) -> str:
 
 
 def is_hidden(element: Element) -> bool:
-    """Whether an element says of itself that it is not shown."""
+    """Return True if an element's own attributes hide it."""
     style = element.attr("style")
     if not (style and _HIDDEN_STYLE.search(style)) and element.attr("hidden") is None and not _is_closed(element):
         return False
@@ -323,12 +328,12 @@ def is_hidden(element: Element) -> bool:
 
 
 def _is_closed(element: Element) -> bool:
-    """Whether it waits for a script or a button that opens it."""
+    """Return True if the element is closed until a script or a button opens it."""
     return element.attr("open") is None if element.tag == "dialog" else element.attr("popover") is not None
 
 
 def _outermost(elements: list[Element]) -> list[Element]:
-    """Without those that stand in another of their kind: what is in them is found from there."""
+    """Return the elements that are not nested in another of their kind; nested ones are reached from those."""
     return [each for each in elements if not (isinstance(each.parent, Element) and each.parent.closest(each.tag))]
 
 

@@ -1,7 +1,7 @@
-"""Undoing gzip on files that arrive in pieces, told by their first bytes and not by name or headers.
+"""Decompress gzip files that arrive in pieces, recognised by their first bytes and not by name or headers.
 
-A stream can end badly in three ways, and none of them raises: it is cut off, it is damaged, or it inflates beyond its
-limit. What came out before stands.
+A stream can end badly in three ways, and none of them raises: it is cut off, it is damaged, or it inflates
+beyond its limit. The output up to that point is kept.
 """
 
 import zlib
@@ -32,23 +32,23 @@ class Unpacker:
 
     @property
     def cut(self) -> bool:
-        """Whether the limit ended it."""
+        """True if the limit ended the data."""
         return self._cut or (self._within is not None and self._within.cut)
 
     @property
     def over(self) -> bool:
-        """Whether whatever is still fed will be ignored."""
+        """True if further data will be ignored."""
         return self._over or (self._within is not None and self._within.over)
 
     @property
     def whole(self) -> bool:
-        """Whether all of it was there, as far as can be told."""
+        """True if the data was complete, as far as can be determined."""
         if self._within is None:
             return not self._cut
         return self._stream.eof and not self._damaged and not self._cut and self._within.whole
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """What a chunk holds, in pieces that stay small whatever the ratio."""
+        """Decompress a chunk, in pieces that stay small at any compression ratio."""
         if self._head is not None:
             self._head += chunk
             if len(self._head) < len(_MAGIC):
@@ -63,7 +63,7 @@ class Unpacker:
             yield from self._within.feed(piece)
 
     def finish(self) -> Iterator[bytes]:
-        """What was too short to be told apart."""
+        """Return the remaining bytes, which were too short to identify their format."""
         if self._within is not None:
             yield from self._within.finish()
         elif self._head:

@@ -1,1 +1,1 @@
-"""What commands want to know: each a function of a `View` and plain arguments, answered here or on a server alike."""
+"""Questions of commands: each a function of a `View` and plain arguments, answered locally or by a server."""

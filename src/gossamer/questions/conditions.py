@@ -1,4 +1,4 @@
-"""Which results somebody wants to see, as it was typed."""
+"""Conditions that select the results to show, as a user typed them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class Conditions:
         return Where(self.site(), {column: known[column].check(job, text) for column, text in given.items()})
 
     def options(self, recipe: Recipe) -> str:
-        """How to ask for the same again."""
+        """Return the command-line options that repeat these conditions."""
         said = {"domain": self.domain, **self.values}
         options = "".join(f" --{name} {quote(value)}" for name, value in said.items() if value)
         conditions = recipe.screen.conditions if recipe.screen else ()

@@ -1,4 +1,4 @@
-"""What a job has spent, of what it may spend, and on what."""
+"""Costs of a job: spending, limits, and their breakdown."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What is said of a job that is followed no longer."""
+    """Summary of a job that is no longer followed."""
 
     job: Job
     progress: Progress

@@ -16,7 +16,7 @@ from gossamer.store import counters, exports
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file, and how to get it: `link` is None where it is not there, or not to be had from here."""
+    """A file and its link: `link` is None if the file does not exist or cannot be downloaded from this server."""
 
     export: Export
     link: str | None  # beginning with `/` where only who asks knows how the server is reached

@@ -58,7 +58,7 @@ class Failures:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What domains have cost, the dearest first."""
+    """Costs of domains, most expensive first."""
 
     job: Job
     rows: list[list[Any]]

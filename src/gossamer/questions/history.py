@@ -42,7 +42,7 @@ class Pages:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """Oldest first; `cut`: there were more of domains and visits than were asked for."""
+    """Events, oldest first; `cut`: the limit left out some events of domains and visits."""
 
     lines: tuple[Line, ...]
     cut: bool
@@ -133,7 +133,7 @@ def _knowing(tx: Tx, owner: str | None, urls: Sequence[str]) -> str:
 
 
 async def explained(view: View, url: Text, job: Text) -> Explained:
-    """The whole history of one address in one job; without one, in the newest that knows the address."""
+    """Return the whole history of one address in a job; by default, the newest job with the address."""
     urls = spellings_of(url)
     host = read_domain(clean(url))
     if isinstance(host, Refusal) or not urls:

@@ -1,4 +1,4 @@
-"""Questions about how jobs stand."""
+"""Queries about the state of jobs."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,7 +18,7 @@ from gossamer.store.sites import SiteSummary
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A job as it is now, who works it, and what of it is under way."""
+    """A job's current state, its runner, and its visits and paid requests in progress."""
 
     job: Job
     progress: Progress

@@ -1,4 +1,4 @@
-"""How long a job's results are to be had."""
+"""Availability of a job's results."""
 
 from datetime import datetime
 
@@ -44,7 +44,7 @@ async def refuse_gone(view: View, database: Database, job: Job) -> None:
 
 
 async def outlook(view: View, database: Database, job: Job) -> Outlook | None:
-    """What is to become of its results; None while it may find more."""
+    """Return the schedule for deleting the job's results; None while it may find more."""
     if job.state not in OVER:
         return None
     kept = await database.read(retention_queries.kept_job, job.id)

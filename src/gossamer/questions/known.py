@@ -25,7 +25,7 @@ def recipe_of(recipes: Mapping[str, Recipe], job: Job) -> Recipe:
 
 
 def policy_of(recipes: Mapping[str, Recipe], job: Job) -> CrawlPolicy:
-    """How it walks its sites, by the parameters it was created with."""
+    """Return the crawl rules of a job, from the parameters it was created with."""
     recipe = recipe_of(recipes, job)
     try:
         return recipe.bind(recipe.params.model_validate(job.params)).policy()

@@ -1,4 +1,4 @@
-"""How much may be asked for at once."""
+"""Limits on the size of a request."""
 
 from typing import Annotated
 

@@ -51,7 +51,7 @@ async def audited(view: View, job: Text) -> Audited:
 
 
 async def politeness(view: View, job: Text) -> Politeness:
-    """How every domain of a job was treated: the worst first."""
+    """Return how politely each domain of a job was crawled, worst first."""
     found, database = await view.job(job)
     await kept.refuse_gone(view, database, found)
     return Politeness(found, tuple(await _manners(view, database, found)))

@@ -1,4 +1,4 @@
-"""The question what all jobs together have spent, and what is left at the providers: the operator's."""
+"""The operator's query for the total spending of all jobs and the balances at the providers."""
 
 import asyncio
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Spending:
 
 
 async def spending(view: View, *, ask: bool = True) -> Spending:
-    """With `ask`, providers are asked what is left there; without, nobody is."""
+    """Return the current spending. With `ask`, the balances are requested from the providers."""
     app = view.house()
     return await app.database.read(_spending, app, await _read_books(app) if ask else {})
 
@@ -61,7 +61,7 @@ def _spending(tx: Tx, app: App, books: Mapping[str, Account | str]) -> Spending:
 
 
 async def _read_books(app: App) -> dict[str, Account | str]:
-    """Of those that are set up here and keep books, beside each other."""
+    """Query, concurrently, the accounts of all configured providers that offer one."""
     names = list(dict.fromkeys(provider_of(rung) for rung in provider_rungs(app.settings)))
     if not names:
         return {}

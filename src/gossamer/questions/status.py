@@ -20,7 +20,7 @@ _FAILED_SHOWN = 1_000  # failed domains of a status
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Everything that a status tells."""
+    """All data of a status report."""
 
     now: datetime
     runner: int | None

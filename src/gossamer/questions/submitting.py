@@ -28,7 +28,7 @@ _READING = asyncio.Semaphore(1)
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What is in force where a job is to be run."""
+    """Settings and limits of the installation that will run a job."""
 
     rungs: tuple[str, ...]  # ways to fetch that can be used
     max_credits: int | None  # of a job that was given no limit of its own
@@ -38,7 +38,7 @@ class House:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How sites are to be walked, as far as that says what it costs."""
+    """Crawl parameters that determine the cost."""
 
     recipe: str
     mode: Mode
@@ -61,7 +61,7 @@ async def house_rules(view: View) -> House:
 
 
 async def foreseen(view: View, walk: Walk, domains: Texts, probed: Probed | None) -> Forecast | None:
-    """What a job will cost, after a look at some homepages if there was one; None if it can cost nothing."""
+    """Forecast a job's cost, using a sample of homepages if there is one; None if it cannot cost anything."""
     asked = walk.asked(await _targets(domains), view.prices)
     if probed and not 0 <= probed.climbing + probed.gone <= probed.asked <= MAX_TARGETS:
         raise UserError("job.probed", "What was seen of homepages does not add up.", hint="Look once more.")
@@ -75,7 +75,7 @@ async def unmet(view: View, walk: Walk, domains: Texts) -> tuple[str, ...]:
 
 
 async def _targets(domains: Sequence[str]) -> list[Target]:
-    """The sites they name. Many take seconds to read, in which a server goes on."""
+    """Return the sites that the domains name. Long lists are read in a thread, so that a server is not blocked."""
     if len(domains) <= _FEW:
         return [_target(text) for text in domains]
     async with _READING:

@@ -75,7 +75,7 @@ async def workers(view: View) -> Workers:
 
 
 async def shared_settings(view: View) -> list[SharedSetting]:
-    """What all machines of the cluster must have set alike, without what is a secret."""
+    """Return the settings that must be equal on all machines of the cluster; secrets are masked."""
     found = await view.house().database.read(worker_rows.shared_settings)
     return [replace(one, value="set") if one.value.startswith(_DIGEST) else one for one in found]
 
@@ -134,7 +134,7 @@ async def ahead(view: View) -> list[Outlook]:
 
 @dataclass(frozen=True, slots=True)
 class Revived:
-    """A visit that is walked again, and how its job stands by now."""
+    """A dead letter whose visit was reopened, with the current state of its job."""
 
     letter: DeadLetter
     job_state: JobState

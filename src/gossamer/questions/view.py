@@ -1,7 +1,8 @@
-"""What somebody who asks may see: everything, on their own machine, or through a server what is their account's.
+"""Access control of questions: on their own machine users see everything, on a server only their account's data.
 
-A question gets at rows in one of three ways only, and each says whose they are: by a job that the asker has (`job`,
-which gives a database that is fenced in), by the asker (`of_owner`), and as the operator, who may see the whole house.
+A question reads rows in one of three ways only, each limited to an owner: through a job of the caller
+(`job`, which returns an account-scoped database), by the caller's account (`of_owner`), and as the
+operator, who may see everything.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,20 +38,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Somebody who asks through a server."""
+    """The caller of a question sent through a server."""
 
     account: str
     right: Right
 
     @property
     def is_operator(self) -> bool:
-        """Whoever runs the server has the first account, and a key that may do everything there."""
+        """True for the operator of the server: the first account with a key that has all rights."""
         return self.account == DEFAULT and self.right.includes(Right.ADMIN)
 
 
 class View:
     def __init__(self, app: App, asker: Asker | None = None) -> None:
-        """`asker` is None for whoever has the database itself: nothing can be kept from them."""
+        """`asker` is None for a user with direct access to the database, who may see everything."""
         self._app = app
         self._asker = asker
 
@@ -65,11 +66,11 @@ class View:
 
     @property
     def is_guest(self) -> bool:
-        """Whether which machines do the work is none of the asker's business."""
+        """True if the caller must not see which machines do the work."""
         return self._asker is not None and not self._asker.is_operator
 
     async def job(self, text: str) -> tuple[Job, Database]:
-        """The job that is meant by what somebody typed, and the database in which it can be looked at."""
+        """Return the job named by a user's text, and the database in which it can be read."""
         database = self._app.database
         if self._asker is None:
             return await find_job(database, text), database
@@ -77,7 +78,10 @@ class View:
         return job, AccountScopedDatabase(database, self._asker.account, job.id)
 
     async def of_owner(self, work: Callable[[Tx, str | None], T]) -> T:
-        """About all jobs of one account, or of everybody: `work` is told whose, and goes by it."""
+        """Run `work` on the jobs of the caller's account, or of all accounts.
+
+        `work` receives the account, or None for all.
+        """
         return await self._app.database.read(work, self._asker.account if self._asker else None)
 
     def admin(self, account: str | None) -> tuple[str, Database]:
@@ -129,7 +133,7 @@ class View:
         return self._app
 
     async def runner(self) -> int | None:
-        """The process id of whoever works the jobs, 0 if that is elsewhere; None if nobody does."""
+        """Return the process id of the local worker, 0 if the worker is elsewhere; None if none is running."""
         holder = self._app.lock.holder()
         if holder is None:
             # What our own home has written there is left over from a runner that is gone.

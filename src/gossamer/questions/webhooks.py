@@ -1,4 +1,4 @@
-"""Questions about who is told what happens to the jobs of an account, and orders: for keys that may submit."""
+"""Queries and commands for an account's webhooks, for API keys that may submit jobs."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -34,7 +34,7 @@ class MadeHook:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Messages that will be sent once more, if anybody is there to send them."""
+    """Messages that will be sent again, once a worker is running."""
 
     messages: int
     is_worked: bool
@@ -52,14 +52,14 @@ async def hooks(view: View) -> tuple[Endpoint, ...]:
 
 
 async def hook_log(view: View, text: Text | None, state: DeliveryState | None, limit: Few) -> tuple[Delivery, ...]:
-    """What was sent to one webhook, or to all."""
+    """Return the messages sent to one webhook, or to all."""
     account, database = view.own(Right.READ)
     chosen = (await _hook(view, text)).id if text else None
     return tuple(await webhook_service.log(database, account, chosen, state=state, limit=limit))
 
 
 async def message(view: View, text: Text) -> Delivery:
-    """The one that somebody means; also as receivers know it."""
+    """Return the message named by a user's text; the form that receivers see is accepted too."""
     account, database = view.own(Right.READ)
 
     def matching(tx: Tx, digits: str) -> list[UUID]:
@@ -79,7 +79,7 @@ async def message(view: View, text: Text) -> Delivery:
 
 
 async def _hook(view: View, text: str) -> Endpoint:
-    """The webhook that somebody means by what they typed."""
+    """Return the webhook named by a user's text."""
     account, database = view.own(Right.READ)
 
     def matching(tx: Tx, digits: str) -> list[UUID]:
@@ -130,7 +130,7 @@ async def remove_hook(view: View, text: Text) -> Endpoint:
 
 
 async def test_hook(view: View, text: Text) -> Delivery:
-    """The message waits like any other for whoever sends."""
+    """Queue a test message; a worker sends it like any other."""
     account, database = view.own(Right.SUBMIT)
     return await webhook_service.send_test(database, account, (await _hook(view, text)).id)
 

@@ -22,7 +22,7 @@ class Unreadable(ValueError):
 
 
 def pack(value: Any) -> Any:
-    """What JSON can hold of a value."""
+    """Convert a value to its JSON form."""
     if value is None or type(value) in (str, int, float, bool):
         return value
     for kinds, packed in _PACKED:

@@ -54,7 +54,7 @@ def plural_form(noun: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How long results are kept after the end of a job."""
+    """Retention rules of results after the end of a job."""
 
     days: int | None = None  # None: as long as the operator's setting says
     whole_job: bool = False  # the job is deleted with its results, at once when they are due
@@ -117,7 +117,7 @@ class Command:
 
     @property
     def name(self) -> str:
-        """As it is typed after `gossamer`."""
+        """The name as typed after `gossamer`."""
         return " ".join(self.path)
 
     @property
@@ -154,7 +154,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """How a file is written, independent of its table."""
+    """Options of a file's format, independent of its table."""
 
     bom: bool = False
     raw: bool = False  # formulas are left as they are
@@ -192,7 +192,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """How the rows of a table are shown on the terminal."""
+    """Layout of a table's rows on the terminal."""
 
     columns: tuple[ScreenColumn, ...]
     context: tuple[str, str] | None = None  # a text that stands beside or below, and the words to be marked in it
@@ -267,23 +267,23 @@ class Survey(Protocol):
 
     @property
     def ranked_count(self) -> int:
-        """How many lines it has."""
+        """Return the number of ranked lines."""
         ...
 
     def screen(self) -> "ScreenSummary":
-        """What the terminal shows."""
+        """Return the summary for the terminal."""
         ...
 
     def page(self, client: str = "") -> "PageSummary":
-        """What the report page shows; `client` is the name of the client it is for."""
+        """Return the summary for the report page; `client` is the name of the client it is for."""
         ...
 
     def front(self, client: str = "", only: str = "") -> "FrontSheet":
-        """What the first sheet of the workbook shows; `only` is the filter of its rows."""
+        """Return the contents of the workbook's first sheet; `only` is the filter of its rows."""
         ...
 
     def answer(self) -> "SummaryAnswer":
-        """What programs are told."""
+        """Return the summary for API answers."""
         ...
 
 

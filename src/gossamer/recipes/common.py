@@ -20,7 +20,7 @@ def _distinct_rungs(names: list[str]) -> list[str]:
 
 
 class FetchingParams(Strict):
-    """How the pages of a job are fetched."""
+    """Options for fetching the pages of a job."""
 
     mode: Mode = Field(default=Mode.FREE_ONLY, description="What pages are fetched with, and what that may cost.")
     ladder: Annotated[list[str], Field(max_length=len(RUNGS)), AfterValidator(_distinct_rungs)] = Field(

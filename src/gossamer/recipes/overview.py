@@ -1,4 +1,4 @@
-"""A job at a glance: what is the same for every recipe, and the parts in which a recipe tells the rest.
+"""A job at a glance: the parts that all recipes share, and the parts that a recipe adds.
 
 The workbook, the report and the terminal all show this.
 """
@@ -50,7 +50,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How often each of several things was found, in the order to be shown."""
+    """Frequencies of several things, in display order."""
 
     title: str
     counts: tuple[tuple[str, int], ...]
@@ -123,7 +123,7 @@ class FrontSheet:
 
 @dataclass(frozen=True, slots=True)
 class SummaryAnswer:
-    """A recipe's part of `job summary --json`, where it stands in it."""
+    """A recipe's contribution to each section of `job summary --json`."""
 
     asked: Mapping[str, Any] = field(default_factory=dict)
     domains: Mapping[str, Any] = field(default_factory=dict)
@@ -132,7 +132,7 @@ class SummaryAnswer:
 
 
 async def read_overview(database: Database, asked: Asked) -> Overview:
-    """What is the same for every recipe, as of now."""
+    """Read the parts of the overview that all recipes share, as of now."""
     return await database.read(_read, asked)
 
 
@@ -162,7 +162,10 @@ def _read(tx: Tx, asked: Asked) -> Overview:
 
 
 def _without(tx: Tx, job_id: UUID, whole: Progress, hosts: set[str]) -> tuple[Progress, list[tuple[Reason, int]]]:
-    """A job as if it had never had these sites: no number tells of what is not in the sheets."""
+    """Return a job's progress and failure reasons as if these sites had never been part of it.
+
+    This keeps the numbers consistent with sheets that leave these sites out.
+    """
     ends = sites.endings(tx, job_id)
     gone = Counter(state for host, state, _ in ends if host in hosts)
     pages, size = result_rows.pages_of(tx, job_id, sorted(hosts))
@@ -183,7 +186,7 @@ def _without(tx: Tx, job_id: UUID, whole: Progress, hosts: set[str]) -> tuple[Pr
 
 
 def by_size(pages_read: Sequence[int]) -> tuple[tuple[str, int], ...]:
-    """How many domains have how many pages read; ranges above the largest are left out."""
+    """Count domains by the number of their pages read; ranges above the largest are left out."""
     names = ["none", "1", *(f"{low + 1}-{high}" for low, high in pairwise(SIZES[1:]))]
     counted = Counter(next((at for at, most in enumerate(SIZES) if pages <= most), len(SIZES)) for pages in pages_read)
     found = [(name, counted[at]) for at, name in enumerate([*names, f"over {SIZES[-1]}"])]

@@ -1,6 +1,6 @@
-"""The results of a job that was given pages: read from the rows, one by one or page by page, as programs are told.
+"""The results of a job that was given pages: read from the rows, one at a time or in batches, for programs.
 
-For doors that show results; the kind is that of the records of its recipe:
+For interfaces that show results; `kind` is that of the records of the job's recipe:
 
     one = await read_result(app.database, job_id, kind, "https://example.com/a")   # None: not an address of this job
     some = await read_results(app.database, job_id, kind, urls)                    # in their order, those known
@@ -8,9 +8,10 @@ For doors that show results; the kind is that of the records of its recipe:
     one = await with_files(app.page_files(), job_id, one)                          # puts files in, while they last
     as_object(one)                                                                 # for JSON
 
-A `ScrapedPage` says how it stands with one address whatever its state: `pending`, `done`, `failed` or `skipped` (its
-time was up), `error` is a sentence and `reason` the name of its Reason. An address that redirects to another site is
-as far as the page it led to. `data` is the record of a page that is done; `files` in it are the names of its files.
+A `ScrapedPage` gives the state of one address: `pending`, `done`, `failed` or `skipped` (its time was up);
+`error` is a sentence and `reason` the name of its Reason. An address that redirects to another site has the
+state of the page it led to. `data` is the record of a page that is done; `files` in it are the names of its
+files.
 """
 
 from base64 import b64encode
@@ -81,7 +82,7 @@ async def with_files(files: PageFiles, job_id: UUID, page: ScrapedPage) -> Scrap
 
 
 def as_object(page: ScrapedPage) -> dict[str, Any]:
-    """The page as JSON has it. Bytes that are no text are written in base64, and `raw_encoding` says so."""
+    """Return the page as a JSON object. Binary bytes are written in base64, marked by `raw_encoding`."""
     made: dict[str, Any] = {
         "url": page.url,
         "status": str(page.state),
@@ -105,7 +106,7 @@ def _content(name: str, body: bytes, data: Mapping[str, Any]) -> str | bytes:
 
 
 def page_answer(page: ScrapedPage) -> dict[str, Any]:
-    """An address and how it stands with it."""
+    """Return an address and its state."""
     return {
         "url": page.url,
         "status": str(page.state),
@@ -130,7 +131,7 @@ def whole_answer(page: ScrapedPage, job_id: UUID, credits: Mapping[str, int]) ->
 
 
 def _as_text(value: Any) -> Any:
-    """Bytes that are no text go as base64."""
+    """Return bytes that are not text as base64."""
     return b64encode(value).decode() if isinstance(value, bytes) else value
 
 
@@ -143,7 +144,7 @@ class ResultLines:
         self._credits = credits
 
     async def lines(self, job_id: UUID, told: Callable[[int], None]) -> AsyncIterator[bytes]:
-        """One of JSON for each address; `told` hears how many there are so far."""
+        """Yield one JSON line for each address; `told` is called with the number of lines so far."""
         job = await self._database.read(jobs.get, job_id)
         kind = kind_of(job.recipe if job else "")
         place, done = "", 0

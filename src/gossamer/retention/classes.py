@@ -1,4 +1,4 @@
-"""How long what a job has found is kept: as its recipe says, else the operator's usual time."""
+"""Retention period of a job's results: set by its recipe, otherwise by the operator."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Terms:
         return since + self._time(self._keep(recipe))
 
     def goes_whole(self, recipe: str) -> bool:
-        """Whether the job itself is deleted with its results, at once when they are due."""
+        """Return True if the job itself is deleted together with its results, as soon as they are due."""
         return self._keep(recipe).whole_job
 
     def grace_of(self, recipe: str) -> timedelta:

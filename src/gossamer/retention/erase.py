@@ -36,8 +36,11 @@ _NOT_AGAIN = (PageState.PENDING, PageState.FAILED)
 
 
 def site_changes(one: NamingSite, mention: Mention) -> dict[str, Any]:
-    """A domain's own sites are walked no further. What a person listed stays, since it is theirs; a site that was only
-    met loses its name."""
+    """Return the changes that erase a mention from a site; the erased domain's own sites are walked no further.
+
+    A site that a user listed keeps its name, since the list is the user's; a site that was only found loses its
+    name.
+    """
     changes: dict[str, Any] = {}
     if mention.is_in(one.detail):
         changes["detail"] = ""
@@ -55,7 +58,7 @@ def site_changes(one: NamingSite, mention: Mention) -> dict[str, Any]:
 
 
 def page_without(page: NamingPage, mention: Mention, *, forgotten: bool = False) -> NamingPage:
-    """A page; `forgotten`: the very one that is meant."""
+    """Return the page without the mention; `forgotten`: the page is the one to be erased."""
     renamed = site_of_url(page.url) != page.host
     origin = f"http://{page.host}" if renamed else origin_of(page.url)
     if forgotten:
@@ -104,7 +107,7 @@ _AT_ONCE = 500  # pages of one transaction
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a job has of it: its pages and their records, and other rows that only name it."""
+    """A job's data about an erased page or domain: its pages, their records, and other rows that name it."""
 
     job: Job
     pages: tuple[bytes, ...]
@@ -199,7 +202,7 @@ def _stop_if_at_work(tx: Tx, job: Job) -> None:
 
 
 def _rewrite_sites(tx: Tx, job: Job, mention: Mention) -> None:
-    """The sites first, so that none is walked on; and what was said about them."""
+    """Rewrite the sites first, so that none is walked any further, and then the texts that mention them."""
     named = retention_queries.sites_naming(tx, job.id, mention.host)
     sites.lock(tx, [one.id for one in named])
     _stop_if_at_work(tx, job)
@@ -245,7 +248,7 @@ def _locked(tx: Tx, job: Job, keys: Sequence[bytes]) -> list[NamingPage]:
 
 
 def _skip(tx: Tx, pages: Sequence[NamingPage], change: Change) -> None:
-    """What still waited, or had failed and could be tried again, will not be asked for."""
+    """Skip the erased pages that were waiting, or had failed and could be retried."""
     waited = [page for page in pages if page.state is PageState.PENDING]
     failed = sum(page.state is PageState.FAILED for page in pages)
     change.pages_open, change.pages_failed = -len(waited), -failed

@@ -23,7 +23,7 @@ log = get_logger(__name__)
 
 
 class FileSweeper:
-    """Called now and then by whoever works the home. What a pass leaves undone, the next one does."""
+    """Deletes expired files; called regularly by the worker. A pass continues where the last one stopped."""
 
     def __init__(self, database: Database, shelf: Shelf, pages: PageFiles | None = None) -> None:
         self._database = database
@@ -31,14 +31,14 @@ class FileSweeper:
         self._pages = pages
 
     async def run(self, turn: Callable[[], AbstractAsyncContextManager[None]]) -> None:
-        """For ever, beside everything else: a storage that does not answer may take its time, and only ours."""
+        """Sweep for ever, as a separate task: a storage that does not respond delays only this one."""
         while True:
             async with turn():
                 await self.sweep()
             await asyncio.sleep(_EVERY)
 
     async def remove_now(self) -> int:
-        """Remove what is due while somebody waits for it; how many files are left for later."""
+        """Remove expired files while a caller waits; return the number of files left for later."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_WAITED_FOR):
                 await self._remove()

@@ -1,7 +1,7 @@
-"""Queries of retention: hide, archive and delete results a few rows at a time, or rewrite them without a name.
+"""Retention: hide, archive and delete results a few rows at a time, or rewrite them without a name.
 
-An archived job cannot be moved any more, so it is archived before the first row goes: a job that is half gone cannot be
-resumed. As long as `hidden_at` stands with it, there are rows left to delete.
+An archived job can change its state no more, so it is archived before the first row is deleted: a job that
+is half deleted cannot be resumed. As long as its `hidden_at` is set, there are rows left to delete.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,10 +39,10 @@ class KeptJob:
 
 
 def kept_jobs(tx: Tx, *, created_before: datetime | None = None, archived_too: Sequence[str] = ()) -> list[KeptJob]:
-    """Jobs that have ended or stand still, the oldest first, and whatever is hidden or half deleted.
+    """Return jobs that have ended or are paused, oldest first, and all that are hidden or partly deleted.
 
-    `created_before` leaves out younger ones that are not hidden. Of recipes in `archived_too` those are found too of
-    which only the job itself is left.
+    `created_before` leaves out younger ones that are not hidden. For recipes in `archived_too`, archived jobs
+    of which only the job's own row is left are included.
     """
     wanted: ColumnElement[bool] = t.jobs.c.state.in_(_RESTING)
     if archived_too:
@@ -95,7 +95,7 @@ def _since(row: Any) -> datetime:
 
 
 def hide(tx: Tx, job: KeptJob, at: datetime, why: str) -> bool:
-    """Show its results no longer. One that stands still is cancelled, so that its results have an end as well."""
+    """Hide a job's results. A paused job is cancelled, so that its results have an end as well."""
     if job.state is JobState.PAUSED and not jobs.move(tx, job.id, JobState.CANCELLED, why, who="retention"):
         return False
     ended = (t.jobs.c.id == job.id) & t.jobs.c.state.in_(_ENDED) & t.jobs.c.hidden_at.is_(None)
@@ -116,7 +116,10 @@ def show(tx: Tx, job: KeptJob) -> bool:
 
 
 def archive(tx: Tx, job_id: UUID, at: datetime, why: str, who: str) -> bool:
-    """The point of no return: from here on the rows go. Refused unless the job has ended or stands still."""
+    """Archive a job, after which its rows are deleted: there is no way back.
+
+    Refused unless the job has ended or is paused.
+    """
     let_go(tx, job_id)
     state = jobs.states(tx, [job_id]).get(job_id)
     if state in (JobState.PENDING, JobState.PAUSED):
@@ -132,7 +135,7 @@ def archive(tx: Tx, job_id: UUID, at: datetime, why: str, who: str) -> bool:
 
 
 def let_go(tx: Tx, job_id: UUID) -> None:
-    """Whoever still walks a visit of a job that does not run loses it, and can write nothing more."""
+    """Take the running visits of a stopped job away from their workers, which can write nothing more."""
     in_hand = t.visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
     resting = t.visits.c.job_id.in_(select(t.jobs.c.id).where(t.jobs.c.id == job_id, t.jobs.c.state.in_(_RESTING)))
     lost = Moving.read(tx, tx.locked(moving(t.visits.c.job_id == job_id, resting, in_hand)))
@@ -207,7 +210,7 @@ _EMPTY: dict[str, Any] = {"robots": {}, "errands": [], "notes": b""}
 
 
 def _empty_sites(tx: Tx, job_id: UUID, most: int) -> int:
-    """What a listed site was walked by goes; that it was listed, and how it came out, stays."""
+    """Delete the crawl data of a listed site; its entry and its outcome are kept."""
     # Postgres compares JSON as text only.
     packed = (cast(t.sites.c.errands, Text) != "[]") | (cast(t.sites.c.robots, Text) != "{}")
     filled = (t.sites.c.notes != b"") | packed
@@ -262,7 +265,7 @@ _PAGES = select(t.pages, t.sites.c.host).join(t.sites, t.sites.c.id == t.pages.c
 
 
 def pages_naming(tx: Tx, job_id: UUID, text: str, after: bytes, limit: int) -> list[NamingPage]:
-    """Pages of a job in which the text stands, by key, a step at a time."""
+    """Return pages of a job that contain the text, ordered by key, up to `limit` per call."""
     named = _any(t.pages, ("url", "found_on", "detail"), text)
     # What a page that was asked for carries, and what is sent for it, is looked through by whoever reads it.
     named |= t.pages.c.request.is_not(None)
@@ -305,7 +308,7 @@ def kinds_of(tx: Tx, job_id: UUID) -> list[str]:
 
 
 def records_naming(tx: Tx, job_id: UUID, kind: str, text: str, after: bytes, limit: int) -> list[NamingRecord]:
-    """Records of a kind in which the text stands, by key, a step at a time."""
+    """Return records of a kind that contain the text, ordered by key, up to `limit` per call."""
     named = cast(t.records.c.data, Text).icontains(text, autoescape=True)
     mine = (t.records.c.job_id == job_id) & (t.records.c.kind == kind) & (t.records.c.key > after)
     query = select(t.records).where(mine, named).order_by(t.records.c.key).limit(limit)
@@ -347,7 +350,10 @@ def rewrite_pages(tx: Tx, job_id: UUID, pages: Sequence[NamingPage]) -> None:
 
 
 def drop_tries(tx: Tx, job_id: UUID, keys: Sequence[bytes]) -> None:
-    """What was tried with a page whose address is gone can be held against no robots.txt, and comes to nothing more."""
+    """Delete the tries of an erased page and its next retry.
+
+    They cannot be checked against robots.txt any more.
+    """
     wanted = (t.pages.c.job_id == job_id) & t.pages.c.key.in_(keys)
     tx.run(update(t.pages).where(wanted).values(attempts=[], due_at=None))
 
@@ -398,9 +404,9 @@ _TEXTS = (
 
 
 def texts_naming(tx: Tx, job_id: UUID, text: str) -> dict[str, dict[UUID, str]]:
-    """What was said about a job and its visits, and what happened to it, where the text stands in it: by table and row.
+    """Return the texts about a job, its visits and its history that contain the text: by table and row.
 
-    Said whole it is taken out whole: what stands beside a name may tell as much as the name.
+    Such a text is deleted entirely: the words next to a name may reveal as much as the name.
     """
     found = {}
     for table, column, _ in _TEXTS:

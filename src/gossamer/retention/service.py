@@ -29,7 +29,7 @@ log = get_logger(__name__)
 
 
 class NextStep(StrEnum):
-    """What a pass does with a job."""
+    """Action of a retention pass for a job."""
 
     KEEP = "keep"
     HIDE = "hide"
@@ -40,7 +40,7 @@ class NextStep(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What is to become of a job's results, and when."""
+    """Next step for a job's results, and its dates."""
 
     job: KeptJob
     step: NextStep
@@ -50,7 +50,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class RetentionReport:
-    """What one pass has done."""
+    """Results of one retention pass."""
 
     hidden: tuple[UUID, ...] = ()
     shown: tuple[UUID, ...] = ()
@@ -94,7 +94,7 @@ async def delete_rows(database: Database, job_id: UUID, most: int, *, whole: boo
 
 
 class Retainer:
-    """Called now and then by whoever works the home. What a pass leaves undone, or a crash, the next one does."""
+    """Hides and deletes old results; called regularly by the worker. A pass resumes unfinished or crashed ones."""
 
     def __init__(self, database: Database, terms: Terms, *, per_pass: int = PER_PASS) -> None:
         self._database = database
@@ -102,7 +102,7 @@ class Retainer:
         self._per_pass = per_pass
 
     async def run(self, now: Callable[[], datetime], turn: Callable[[], AbstractAsyncContextManager[None]]) -> None:
-        """For ever, beside everything else."""
+        """Run for ever, as a separate task."""
         pause = _EVERY
         while True:
             await asyncio.sleep(pause)
@@ -111,7 +111,7 @@ class Retainer:
             pause = _EVERY if report.is_over else _SOON
 
     async def outlook(self, now: datetime) -> list[Outlook]:
-        """All jobs that have ended or stand still, the next to change first. Changes nothing."""
+        """Return all jobs that have ended or are paused, the next to change first. Changes nothing."""
         found = await self._database.read(queries.kept_jobs)
         ahead = [look_ahead(job, self._terms, now) for job in found]
         return sorted(ahead, key=lambda one: (one.step is NextStep.KEEP, one.hides_at, one.job.id))
@@ -144,7 +144,7 @@ class Retainer:
         return report
 
     async def _drop_months(self) -> tuple[str, ...]:
-        """Partitions of months all of whose jobs are deleted. Whoever reads long is waited for until another pass."""
+        """Drop the partitions of months whose jobs are all deleted. If long reads block one, a later pass drops it."""
         dropped: list[str] = []
         while name := await self._database.write(partitions.drop_next):
             dropped.append(name)
@@ -172,7 +172,7 @@ def _archive(tx: Tx, job_id: UUID, now: datetime, terms: Terms) -> bool:
 
 
 def refuse_at_work(job: Job, what: str) -> None:
-    """Somebody may be writing its rows this very moment."""
+    """Refuse to act on a running or pausing job, because a worker may be writing its rows."""
     if job.state in (JobState.RUNNING, JobState.PAUSING):
         identifier = short(job.id)
         raise UserError(

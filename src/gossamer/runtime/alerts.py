@@ -20,7 +20,7 @@ class Channel(Protocol):
     """One way to reach a person."""
 
     async def send(self, alert: Alert) -> None:
-        """Tell it. Raises if that did not work; then the alert is told again later."""
+        """Send the alert. Raises if that failed; the alert is then sent again later."""
         ...
 
 
@@ -33,7 +33,7 @@ class LogChannel:
 
 
 class Post:
-    """Tells what has not been told. A channel that fails keeps nobody else from it, and is tried again later."""
+    """Sends undelivered alerts. A channel that fails does not block the others, and is retried later."""
 
     def __init__(self, database: Database, clock: Clock, channels: Sequence[Channel]) -> None:
         self._database = database
@@ -43,7 +43,7 @@ class Post:
         self._not_before = clock.monotonic()
 
     async def deliver(self) -> int:
-        """How many alerts every channel has been told by now."""
+        """Deliver alerts; return the number that every channel has received by now."""
         if self._clock.monotonic() < self._not_before:
             return 0
         waiting = await self._database.read(alerts.undelivered)
@@ -56,7 +56,7 @@ class Post:
         return len(done)
 
     async def tell_at_once(self, alert: Alert) -> None:
-        """One without a row: there is no database to keep it."""
+        """Send an alert that has no row, because no database is available to store it."""
         await self._tell(alert)
         self._told = {(told, channel) for told, channel in self._told if told != alert.id}
 

@@ -1,7 +1,8 @@
-"""Settings of an operator: environment variables or gossamer.toml, read once by the doors.
+"""Settings of an operator: environment variables or gossamer.toml, read once at startup.
 
-`GOSSAMER_*` environment variables come first, then a `gossamer.toml` in the working folder, else in the home folder
-(same names, lower case, without the prefix). Secrets may stand in a file of their own. Reading creates nothing on disk.
+`GOSSAMER_*` environment variables come first, then a `gossamer.toml` in the working folder, else in the
+data folder (same names, lower case, without the prefix). Secrets may be in a file of their own. Reading
+creates nothing on disk.
 """
 
 import os
@@ -77,7 +78,7 @@ class Settings(
         return value.get_secret_value() if isinstance(value, SecretStr) else value
 
     def hidden_values(self) -> list[str]:
-        """What must not appear in a log: keys, and of an address its password."""
+        """Return the values that must not appear in a log: keys, and the passwords of URLs."""
         shown = {self.plain(name) for name in _NAMES}
         keys = [value for name in secret_names(type(self).model_fields) for value in self._values(name)]
         passwords = [urlsplit(key).password or "" for key in keys if "://" in key]
@@ -115,9 +116,9 @@ add_rung_settings(Settings)
 
 
 def read_settings() -> tuple[Settings, list[str]]:
-    """The settings in force, and the names somebody set that mean nothing here, for the door to warn about.
+    """Return the current settings, and unknown names that were set, for a warning by the caller.
 
-    Every process calls it first: what plug-ins add is there before settings are checked against it.
+    Every process calls it first: plug-ins are loaded before the settings are validated against them.
     """
     load_plugins()
     settings = Settings()
@@ -127,7 +128,7 @@ def read_settings() -> tuple[Settings, list[str]]:
 
 
 def not_a_setting(name: str) -> str:
-    """What is said of a name that `read_settings` does not know, and what may have been meant."""
+    """Describe a name that `read_settings` does not recognise, with the setting that may have been meant."""
     from difflib import get_close_matches
 
     given, _, where = name.partition(" in ")

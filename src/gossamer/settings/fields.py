@@ -101,7 +101,7 @@ class LocationSettings(SettingsGroup):
 
     @property
     def pooled(self) -> bool:
-        """Whether connections to the database are another pool's."""
+        """True if a connection pooler stands in front of the database."""
         return self.database_pooling == "transaction"
 
 

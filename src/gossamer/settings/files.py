@@ -1,4 +1,4 @@
-"""Where settings may be written besides the environment: one file for all of them, and one for secrets alone."""
+"""Sources of settings besides the environment: one file for all of them, and one for secrets alone."""
 
 import os
 import stat
@@ -23,16 +23,19 @@ _NOT_HERE = frozenset(
 
 
 def not_here() -> frozenset[str]:
-    """What says where requests go, whom they pass, and which files are written.
+    """Return the settings that determine where requests go, through which hosts, and which files are written.
 
-    A working folder may be anybody's work, such as a repository that was cloned: there it would be enough to run a
-    command to send everything elsewhere.
+    A working folder may be someone else's work, such as a cloned repository: if they were accepted there,
+    running a command in it would be enough to send everything elsewhere.
     """
     return _NOT_HERE | {one.name for one in all_settings() if one.form is Form.ADDRESS}
 
 
 def provider_keys() -> frozenset[str]:
-    """What costs money when it is lost: the file of all settings is copied, shown and committed too easily for it."""
+    """Return the settings that cost money if they leak.
+
+    They are not accepted in the general settings file, which is copied, shown and committed too easily.
+    """
     return frozenset(one.name for one in all_settings() if one.is_secret)
 
 
@@ -80,7 +83,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _check_owner(path: Path, found: os.stat_result) -> None:
-    """A file that others may write, or somebody else has put here, says nothing about what this person wants."""
+    """Refuse a file that others can write or own: its contents may not be the user's own wishes."""
     if not {path.lstat().st_uid, found.st_uid} <= {os.geteuid(), 0}:
         raise UserError(
             "settings.foreign",
@@ -96,7 +99,7 @@ def _check_owner(path: Path, found: os.stat_result) -> None:
 
 
 def unreadable(error: OSError) -> UserError:
-    """Why settings could not be read: mostly it is the home that is not ours, whether or not there is a file in it."""
+    """Return the error for unreadable settings; usually the data folder belongs to another user."""
     path = toml_path()
     try:
         path.stat()  # possible for whoever may look into its folder, readable or not
@@ -120,7 +123,10 @@ def secret_path() -> Path | None:
 
 
 def secret_values(names: Collection[str]) -> dict[str, Any]:
-    """What the file of secrets says; nothing but `names` may stand there. Keys of providers may not stand elsewhere."""
+    """Return the contents of the secrets file, which may contain only `names`.
+
+    Provider keys are not allowed in the general settings file.
+    """
     misplaced = sorted((provider_keys() | {"secrets"}) & toml_values().keys())
     if misplaced:
         raise UserError(

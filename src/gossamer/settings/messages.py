@@ -35,7 +35,7 @@ def idle_names(database: object) -> Mapping[str, str]:
 
 
 def passed_over(given: Mapping[str, Any], secrets: Mapping[str, Any]) -> Collection[str]:
-    """Those of anybody's names that do not count, by where the database is said to be."""
+    """Return the common names that are ignored: they count only if a database server is configured."""
     named = (
         given.get("database_url")
         or os.environ.get("GOSSAMER_DATABASE_URL")

@@ -38,7 +38,7 @@ _NAMES = re.compile(r"\*|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+
 
 
 def parse_duration(value: object) -> object:
-    """`60`, `60s`, `2m` and `1h` as a timedelta; whatever else it was goes on to be refused by name."""
+    """Parse `60`, `60s`, `2m` and `1h` to a timedelta; other types are returned for validation to reject."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return value
     match = _DURATION.fullmatch(str(value).strip())
@@ -215,7 +215,7 @@ def _prices(value: object) -> dict[str, dict[str, float]]:
 
 
 def _of_rungs(found: dict[str, T], *others: str) -> dict[str, T]:
-    """What is said of rungs, if all of them exist: a price under a misspelled name would never be used."""
+    """Return values given by rung, if all rungs exist: a price under a misspelled name would never be used."""
     if not found.keys() <= {*RUNGS, *others}:
         raise ValueError("not a rung")
     return found
@@ -249,7 +249,7 @@ def _origins(value: object) -> tuple[str, ...]:
 
 
 def _stand_ins(value: object) -> dict[str, str]:
-    """Rung and address; the library that knows rungs and addresses says more when it is used."""
+    """Parse pairs of rung and address; both are checked in more detail when they are used."""
     given = value if isinstance(value, dict) else dict(text.partition("=")[::2] for text in _listed(value))
     found = {str(rung).strip(): str(address).strip() for rung, address in given.items()}
     for address in found.values():
@@ -280,7 +280,7 @@ def cores() -> int:
 
 
 class SettingsGroup(BaseModel):
-    """Some of the settings. Nobody reads it by itself, so what checks its values is not made."""
+    """Base of the settings mixins. Never used alone, so no validators are built."""
 
     model_config = ConfigDict(defer_build=True)
 

@@ -1,4 +1,4 @@
-"""Gathering the steps of many visits into what each table will be told."""
+"""Collect the steps of many visits into the changes of each table."""
 
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -124,7 +124,7 @@ def gather(steps: list[Step]) -> dict[UUID, VisitWork]:
 
 
 def experiences(works: list[VisitWork]) -> dict[tuple[str, str], Experience]:
-    """What the pages of a batch have taught of domains and rungs."""
+    """Return the statistics of rungs by domain, from the pages of a batch."""
     met: dict[tuple[str, str], Experience] = {}
     for work in works:
         for rung, lessons in work.lessons.items():

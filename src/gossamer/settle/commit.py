@@ -46,16 +46,17 @@ class Climbs:
 
     @classmethod
     def meet(cls, tx: Tx, works: Iterable[VisitWork]) -> "Climbs":
-        """The visits that pages go to, made where a site was never walked in that lane."""
+        """Return the visits that receive pages; created for sites that had no visit in that lane."""
         places = {place for work in works for place in work.places()}
         return cls(lanes.meet(tx, places)) if places else cls()
 
     def leaving(
         self, tx: Tx, job_id: UUID, works: Sequence[VisitWork], before: Mapping[bytes, PageState]
     ) -> dict[bytes, UUID]:
-        """The pages that really go, and to whom. One that went already, or has ended, stays as it is.
+        """Return the pages that really move, with their new visits; pages already moved or ended stay.
 
-        A batch whose commit was not heard of comes again: a page that is not ours any more has gone the first time.
+        A batch is repeated if the response to its commit was lost: a page that no longer belongs to this
+        visit was moved the first time.
         """
         there = [key for work in works for key in work.lanes if key in before]
         holders = pages.holders(tx, job_id, sorted(there)) if there else {}
@@ -73,7 +74,7 @@ class Climbs:
         self.changes.setdefault(to, VisitChange()).open_pages += 1
 
     def wake(self, tx: Tx) -> None:
-        """Whoever got pages has something to walk."""
+        """Reopen the visits that received pages."""
         for (site_id, lane), visit_id in sorted(self.visits.items()):
             if visit_id in self.changes:
                 visits.reopen(tx, site_id, lane, "pages of its site need this lane")
@@ -89,7 +90,7 @@ Close: TypeAlias = Callable[[Tx, UUID], None]
 
 @dataclass(slots=True)
 class Committed:
-    """What the writer learns of the visits in its batch, by lease."""
+    """Results of a batch for the visits in it, by lease."""
 
     lost: set[UUID] = field(default_factory=set)  # no longer its own
     proven: set[UUID] = field(default_factory=set)  # they had died before, and have now brought a page to its end
@@ -180,9 +181,10 @@ def _still_ours(tx: Tx, works: dict[UUID, VisitWork], makes: Callable[[VisitWork
 
 
 def _woken(tx: Tx, works: dict[UUID, VisitWork], met: Iterable[Met]) -> list[UUID]:
-    """Visits that others of the batch may wake: those of sites that get pages, and of sites that rest in one lane.
+    """Return visits that others of the batch may wake: those of sites that get pages, or that rest in one lane.
 
-    They are locked with the others, by id: whoever holds one of them may want one of ours next.
+    They are locked together with the others, by id, because a transaction that holds one of them may need
+    one of ours next.
     """
     resting = {work.visit.site_id for work in works.values() if isinstance(work.ending, Rested)}
     woken = {*resting, *(site_id for of_job in met for site_id in of_job.known)}
@@ -271,7 +273,7 @@ def _end_visits(tx: Tx, works: list[VisitWork], locked: dict[UUID, SiteRow], cha
 
 
 def _conclude(tx: Tx, rested: list[VisitWork], locked: dict[UUID, SiteRow], changes: dict[UUID, Change]) -> None:
-    """Where the last open page of a site has ended in another lane, its own visit says what follows."""
+    """Wake a site's own visit if its last open page has ended in another lane; that visit decides what follows."""
     left = lanes.open_pages(tx, {work.visit.site_id for work in rested}) if rested else {}
     for work in rested:
         visit = work.visit

@@ -109,7 +109,7 @@ class Settler:
             self._proven.discard(step.visit.lease)
 
     def hurry(self, lease: UUID) -> None:
-        """Somebody waits for the end of this visit: it is written without a moment's pause, and its job's with it."""
+        """Mark a visit whose end a caller waits for: its end and its job's are written without delay."""
         self._waited_for[lease] = None
         # A walk that was cut off never puts its end: what is left of those is pushed out by others.
         if len(self._waited_for) > MOST_WAITED_FOR:
@@ -117,7 +117,7 @@ class Settler:
 
     @property
     def waited_for(self) -> frozenset[UUID]:
-        """Leases of visits whose end somebody waits for, as far as we know."""
+        """The leases of visits whose end a caller waits for, as far as this process has been informed."""
         return frozenset(self._waited_for)
 
     def lag(self) -> float:
@@ -218,10 +218,10 @@ class Settler:
 
 
 def is_long(steps: list[Step]) -> bool:
-    """Whether writing them would keep the event loop for too long.
+    """Return True if writing the steps would block the event loop for too long.
 
-    Pages that were only chosen need no place: of a list of addresses there may be many thousands at once. A page may
-    have hundreds of records, or a record be as long as the page.
+    Pages that were only chosen take no space, but a list of URLs can have many thousands at once. A page
+    may have hundreds of records, or a record may be as long as the page.
     """
     rows = sum(len(step.chosen) + 3 * len(step.opened) for step in steps)
     size = 0

@@ -1,4 +1,4 @@
-"""What a visit asks to be written: small steps that are only ever written together with their lease."""
+"""Steps of a visit that are to be written, always together with its lease."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,10 @@ from gossamer.store.robots import RobotsAnswer
 
 
 class PageStep(NamedTuple):
-    """How one page stands now. `pending`: it waits for another try. `climbing`: for one in the lane its step names."""
+    """New state of a page.
+
+    `pending`: it waits for a retry. `climbing`: for one in the lane its step names.
+    """
 
     page: Page
     state: PageState
@@ -72,7 +75,7 @@ class Packable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SiteFacts:
-    """What the visit knows of its site by now. None: unchanged."""
+    """Current facts about the visit's site. None: unchanged."""
 
     notes: Packable | None = None
     robots: Mapping[str, Any] | None = None

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class NotTheirs(GossamerError):
-    """The account has no such job. Whether somebody else has one is nobody's business."""
+    """The account has no such job. The error does not reveal if another account has one."""
 
 
 # Prepared once: nearly every request asks for one of these.
@@ -57,7 +57,7 @@ def matching(tx: Tx, account: str, text: str, limit: int = 5) -> list[UUID]:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A job of an account and how it stands."""
+    """A job of an account and its state."""
 
     job: Job
     progress: Progress
@@ -87,7 +87,7 @@ def page(
     since: datetime | None = None,
     archived: bool = False,
 ) -> list[Job]:
-    """Newest first, from where the last page ended. Archived ones only if they are asked for."""
+    """Return a page of jobs, newest first, from the end of the last one; archived jobs only with `archived`."""
     query = select(jobs).where(jobs.c.account_id == account).order_by(jobs.c.id.desc()).limit(limit)
     if before:
         query = query.where(jobs.c.id < before)

@@ -1,4 +1,4 @@
-"""Accounts: made, listed, changed. The first one is there as soon as somebody asks for it."""
+"""Accounts: creation, listing and changes. The first one is created on first access."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,7 +36,7 @@ def get(tx: Tx, account: str) -> Account | None:
 
 
 def hold(tx: Tx, identifier: str) -> Account | None:
-    """The same, and nobody else admits a job of it until commit."""
+    """Like `get`, but locked: no other transaction admits a job of the account until commit."""
     row = tx.run(tx.locked(_GET), {"id": identifier}).first()
     return _account(row) if row else None
 

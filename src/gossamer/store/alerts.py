@@ -27,10 +27,10 @@ def fire(
     job_id: UUID | None = None,
     lasted: timedelta = timedelta(),
 ) -> bool:
-    """Say it; False if it has been said and still holds.
+    """Raise an alert; False if it was raised before and still holds.
 
-    `lasted` is for how long it has held by now: it is kept as having begun then. If somebody took it back since, it is
-    the same alert that holds again.
+    `lasted` is how long it has held so far: its start is set to that time. If it was cleared since then,
+    the former alert is reopened.
     """
     if lasted and _hold_again(tx, kind, subject, tx.now - lasted):
         return False
@@ -69,7 +69,7 @@ def clear(tx: Tx, kind: AlertKind, subject: str) -> bool:
 
 
 def tell_of_past(tx: Tx, kind: AlertKind, subject: str, sentence: str, lasted: timedelta) -> None:
-    """What could not be written while it held, so long, and was told to people all the same."""
+    """Record an alert that could not be written while it held, and that was already delivered; then clear it."""
     if fire(tx, kind, subject, sentence, lasted=lasted):
         mine = _OPEN & (alerts.c.kind == kind) & (alerts.c.subject == subject)
         tx.run(update(alerts).where(mine).values(delivered_at=tx.now))
@@ -89,14 +89,14 @@ _OF_BUDGET = update(alerts).where(or_(_REACHED, _SPENT), alerts.c.holds.is_(True
 
 
 def clear_of_budget(tx: Tx, job_id: UUID) -> int:
-    """The job is over: nobody has to look after what it may spend."""
+    """Clear the spending alerts of a job that is over."""
     own = BudgetKey(Scope.JOB, job_id.hex)
     levels = {f"b_{level}": spending_subject(own, level) for level in LEVELS}
     return tx.run(_OF_BUDGET, {"b_job": str(job_id), **levels, "cleared_at": tx.now, "holds": None}).rowcount
 
 
 def spending_subject(budget: BudgetKey, level: int) -> str:
-    """What an alert is about that says how many per cent of a budget are spent."""
+    """Return the subject of an alert about a percentage of a budget."""
     return ":".join((budget.scope, budget.subject, budget.period, str(level)))
 
 
@@ -130,7 +130,7 @@ def recent(tx: Tx, limit: int, *, cleared: bool = False) -> list[Alert]:
 
 
 def of_job(tx: Tx, job_id: UUID) -> list[Alert]:
-    """What still holds of what was said about a job, in the order it was said."""
+    """Return the open alerts of a job, oldest first."""
     return [_alert(row) for row in tx.run(select(alerts).where(_OPEN, alerts.c.job_id == job_id).order_by(alerts.c.id))]
 
 
@@ -139,7 +139,7 @@ _UNDELIVERED = select(alerts).where(alerts.c.delivered_at.is_(None)).order_by(al
 
 
 def undelivered(tx: Tx, limit: int = 100) -> list[Alert]:
-    """Not told to anybody yet, in the order they were said."""
+    """Return alerts that were not delivered to any channel yet, oldest first."""
     return [_alert(row) for row in tx.run(_UNDELIVERED, {"most": limit})]
 
 

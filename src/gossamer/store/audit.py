@@ -1,8 +1,8 @@
-"""The audit of a job: sums over its rows, and the first few rows that should not be.
+"""The audit of a job: sums over its rows, and the first few invalid rows.
 
-A job of one page is looked at with one question instead (`is_whole`). It knows one picture in which every check holds:
-one domain that has ended, its one visit, its one page, at most one record of that page, counters that say just this,
-and nothing paid. Anything else is left to the audit.
+A job of one page is checked with a single query instead (`is_whole`). It accepts one case, in which every
+check holds: one domain that has ended, its one visit, its one page, at most one record of that page,
+counters that match these, and nothing paid. Anything else is left to the audit.
 """
 
 from collections import defaultdict
@@ -51,7 +51,7 @@ _MoneySums = dict[tuple[UUID, date], Amount]
 
 @dataclass(frozen=True, slots=True)
 class MoneyTally:
-    """What a job's part of the ledger adds up to, and a sentence for each thing that does not fit."""
+    """Totals of a job's part of the ledger, and a sentence for each inconsistency."""
 
     figures: Mapping[str, int] = field(default_factory=dict)
     faults: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ def money_of_job(tx: Tx, job_id: UUID) -> MoneyTally:
 
 
 def money_faults(tx: Tx) -> list[str]:
-    """What does not fit in the whole ledger: every budget there is, and every job's charges."""
+    """Return the inconsistencies of the whole ledger: all budgets, and all jobs' charges."""
     kept, held = _sums(tx, expenses), _sums(tx, reservations)
     keys = [budget.key for budget in budgets.everything(tx)]
     named = {*_by_budget(tx, kept), *_by_budget(tx, held)}
@@ -191,7 +191,7 @@ class Offenders:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What the rows of a job add up to, beside what its counters say."""
+    """Totals of a job's rows, for comparison with its counters."""
 
     state: JobState
     pages: Mapping[str, int]  # by state
@@ -208,7 +208,7 @@ class Tally:
 
 
 def tally(tx: Tx, job_id: UUID) -> Tally | None:
-    """Everything but its records, of which there may be as many as pages; None if there is no such job."""
+    """Return everything but the job's records, which may be as many as its pages; None if there is no such job."""
     take_room(tx)
     job = tx.run(_JOB_ROW, {"job": job_id}).first()
     if job is None:
@@ -230,7 +230,7 @@ def tally(tx: Tx, job_id: UUID) -> Tally | None:
 
 
 def take_room(tx: Tx) -> None:
-    """A million rows are sorted and joined: a server does it in memory only if it is told that it may."""
+    """Raise `work_mem` for the transaction on Postgres, so that a million rows are sorted and joined in memory."""
     if tx.dialect.row_locks:
         tx.run(text("SET LOCAL work_mem = '64MB'"))
 
@@ -314,7 +314,7 @@ def _unequal(held: CTE, which: ColumnElement[bool], owner: ColumnElement[UUID], 
 
 
 def _elsewhere(tx: Tx, job_id: UUID, state: JobState) -> dict[str, Offenders]:
-    """What can be seen without the pages, and which of them are double."""
+    """Return the inconsistencies outside the states of pages, including duplicate pages."""
     # Who was walking when a job was cancelled, or failed, has a few seconds to hand back.
     kinds, query = _about_others(over_by_force=state in (JobState.CANCELLED, JobState.FAILED))
     rows = tx.rows(query, {"job": job_id, "now": tx.now})
@@ -403,7 +403,7 @@ _LOOSE = (
 
 
 def count(tx: Tx, job_id: UUID) -> tuple[int, Offenders]:
-    """How many records there are, and those whose page is not there, not done, or of another domain."""
+    """Count the records, and those whose page is missing, not done, or of another domain."""
     take_room(tx)
     (found,) = tx.rows(_COUNTED, {"job": job_id})
     some = tx.rows(few(LOOSE, _LOOSE), {"job": job_id}) if found.loose else ()
@@ -424,9 +424,10 @@ def _doubles_of(tx: Tx, job_id: UUID, kind: RecordKind) -> Offenders:
 
 
 def _said(kind: RecordKind) -> Select[Any]:
-    """The site of each record, which the first bytes of its key stand for, and what makes it this record.
+    """Select the site of each record, from the first bytes of its key, and the fields that identify it.
 
-    OFFSET 0 keeps both databases from taking this apart: what they sort then is this, and not the whole record.
+    OFFSET 0 keeps both databases from flattening this subquery: they then sort these columns, not the whole
+    record.
     """
     identity = (records.c.data[name].as_string().label(f"said_{place}") for place, name in enumerate(kind.key))
     mine = (records.c.job_id == JOB) & (records.c.kind == kind.name)
@@ -444,9 +445,10 @@ def _doubles(kind: RecordKind) -> Select[Any]:
 
 
 def _any_alike(kind: RecordKind) -> Select[Any]:
-    """Whether any two have the same hash: a server has one, and compares numbers much faster than addresses.
+    """Return a query that checks if any two records have the same hash, which is faster than comparing URLs.
 
-    Where none have, none are the same; where some have, they are looked at in full.
+    Needs a database server, which has hash functions. Equal hashes are followed by a full comparison;
+    without any, there are no duplicates.
     """
     texts = [func.coalesce(records.c.data[name].as_string(), "") for name in kind.key]
     whole: ColumnElement[str] = reduce(lambda left, right: left + "\x1f" + right, texts)
@@ -519,7 +521,7 @@ _GLANCE = (
 
 
 def is_whole(tx: Tx, job_id: UUID) -> bool:
-    """Whether an audit would find nothing; False wherever that is not plain to see."""
+    """Return True if an audit would find nothing; False if that is not evident."""
     row = tx.run(_GLANCE, {"job": job_id, "subject": job_id.hex}).first()
     return row is not None and _is_as_expected(row)
 

@@ -1,6 +1,7 @@
-"""Budgets: caps, and what is reserved and spent of them. Locked in one order: the system's, accounts', jobs'.
+"""Budgets: caps, and the amounts reserved and spent of them. Locked in one order: system, accounts, jobs.
 
-In this order: whoever changes a lease or closes a rung may be just about to, and we may have to wait for the budgets.
+Budgets are locked after leases and rungs: a transaction that changes a lease or closes a rung may be
+about to lock the budgets, and we may have to wait for them.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -26,7 +27,7 @@ _NO_LIMIT: ColumnElement[int] = literal_column(str(2**62))
 
 @dataclass(slots=True)
 class BudgetChange:
-    """What a transaction does to one budget."""
+    """Changes of one budget in a transaction."""
 
     reserved: Amount = NOTHING
     spent: Amount = NOTHING
@@ -43,7 +44,7 @@ HOLD = (
 
 
 def hold(tx: Tx, keys: Collection[BudgetKey], caps: Mapping[Scope, Cap] = NO_CAPS) -> dict[BudgetKey, Budget]:
-    """These budgets, which nobody else changes until commit. One that is not there yet begins with its cap."""
+    """Lock and return these budgets until commit. A missing one is created with its cap."""
     wanted = [(key.scope, key.subject, key.period) for key in keys]
     found = {budget.key: budget for budget in map(budget_of, tx.run(tx.locked(HOLD), {"keys": wanted}))}
     missing = sorted((key for key in keys if key not in found), key=lambda key: key.rank)
@@ -142,7 +143,7 @@ _CLOSE = BulkStatement(
 
 
 def close(tx: Tx, held: Mapping[BudgetKey, Budget], changes: Mapping[BudgetKey, BudgetChange]) -> list[Budget]:
-    """Give back what was reserved and book what was spent; those of which more of the cap is spent than was told."""
+    """Release reservations and book charges; return budgets that passed a further warning level of their cap."""
     after = {key: _after(held[key], changes[key]) for key in sorted(changes, key=lambda key: key.rank)}
     _CLOSE.run(tx, [{**_place(key), **_additions(changes[key]), "b_told": now.told} for key, now in after.items()])
     return [now for key, now in after.items() if now.told > held[key].told]
@@ -239,7 +240,7 @@ def _amount(row: Row[Any], kind: str) -> Amount:
 
 @dataclass(frozen=True, slots=True)
 class PaidRequest:
-    """One request that somebody wants to make. Its id is made outside: the transaction may be made twice."""
+    """A reservation request. Its id is made by the caller, because the transaction may be repeated."""
 
     id: UUID
     visit: Visit
@@ -263,7 +264,7 @@ class BudgetCheck:
 
 
 def check(tx: Tx, asked: Sequence[PaidRequest], caps: Mapping[Scope, Cap]) -> BudgetCheck:
-    """The budgets these requests are to be paid from, held; and whether anything stands against any of them."""
+    """Lock and return the budgets that pay for these requests, and any obstacle to the requests."""
     day = tx.now.date()
     held = hold(tx, {key for one in asked for key in keys_for(one.visit.job_id, day, one.visit.account)}, caps)
     return BudgetCheck(day, held, _lost(tx, asked), _closed(tx), _known(tx, asked))

@@ -1,4 +1,4 @@
-"""Charges: what reserved requests have cost, and what that comes to by job, day and rung."""
+"""Charges: the cost of reserved requests, and totals by job, day and rung."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -26,7 +26,7 @@ from gossamer.store.reservations import Taken
 
 @dataclass(frozen=True, slots=True)
 class Expense:
-    """What was spent on one rung."""
+    """Spending on one rung."""
 
     rung: str
     provider: str
@@ -108,14 +108,14 @@ def _sums(*by: ColumnElement[Any]) -> Any:
 
 
 def by_rung(tx: Tx, job_id: UUID) -> list[Expense]:
-    """What a job has spent, the dearest rung first: a few rows however many pages it has."""
+    """Return a job's spending, most expensive rung first: a few rows however many pages it has."""
     query = _sums(expenses.c.rung, expenses.c.provider).where(expenses.c.job_id == job_id)
     found = [_expense(row) for row in tx.run(query)]
     return sorted(found, key=lambda one: (-one.amount.credits, one.rung))
 
 
 def by_provider(tx: Tx, first: date, last: date) -> dict[str, Expense]:
-    """What all jobs have spent on these days."""
+    """Return the spending of all jobs on these days."""
     days = expenses.c.day.between(first.isoformat(), last.isoformat())
     rows = tx.run(_sums(expenses.c.provider).where(days).order_by(expenses.c.provider))
     return {row.provider: Expense("", row.provider, int(row.requests), _amount(row), int(row.assumed)) for row in rows}
@@ -127,7 +127,7 @@ def by_job(tx: Tx, first: date, last: date) -> dict[UUID, Amount]:
 
 
 def by_site(tx: Tx, job_id: UUID) -> dict[UUID, Amount]:
-    """What each site of a job has cost; those that were free are not in it."""
+    """Return the cost of each site of a job; free sites are left out."""
     sums = (func.sum(charges.c[part]).label(part) for part in PARTS)
     query = select(charges.c.site_id, *sums).where(charges.c.job_id == job_id).group_by(charges.c.site_id)
     return {row.site_id: _amount(row) for row in tx.run(query)}
@@ -137,7 +137,7 @@ _AT_ONCE = 1_000  # sites
 
 
 def of_sites(tx: Tx, job_id: UUID, ids: Sequence[UUID]) -> list[Expense]:
-    """What these sites of a job have cost together, by rung."""
+    """Return the total cost of these sites of a job, by rung."""
     sums = (func.sum(charges.c[part]).label(part) for part in PARTS)
     counts = (func.count().label("requests"), func.sum(cast(charges.c.assumed, Integer)).label("assumed"))
     query = (
@@ -155,7 +155,7 @@ def of_sites(tx: Tx, job_id: UUID, ids: Sequence[UUID]) -> list[Expense]:
 def dearest_rungs(
     tx: Tx, job_id: UUID, dearness: Mapping[str, int], without: Collection[UUID] = frozenset()
 ) -> Counter[str]:
-    """How many of the domains that succeeded had which rung as their dearest; those that paid nothing are not in it."""
+    """Count the successful domains by their most expensive rung; domains without cost are left out."""
     ended = sites.c.listed & sites.c.state.in_((SiteState.DONE, SiteState.PARTIAL))
     query = (
         select(charges.c.site_id, charges.c.rung)
@@ -193,7 +193,7 @@ def release(tx: Tx, ids: Sequence[UUID]) -> int:
 
 
 def assume(tx: Tx, ids: Sequence[UUID]) -> int:
-    """Nobody knows any more what these requests have cost: the worst, and marked."""
+    """Charge the worst price for requests of unknown cost, and mark the charges as assumed."""
     taken = reservations.take(tx, ids)
     _close(tx, taken, {one.id: Charge(one.id, one.worst, assumed=True) for one in taken})
     return len(taken)
@@ -225,7 +225,7 @@ def _close(tx: Tx, taken: Sequence[Taken], costs: Mapping[UUID, Charge]) -> None
 
 
 def _tell(tx: Tx, budget: Budget) -> None:
-    """Of a cap of which more is spent than people were told of."""
+    """Report that spending passed a further warning level of a cap."""
     part = max(
         (part for part in PARTS if getattr(budget.cap, part)),
         key=lambda part: getattr(budget.spent, part) / getattr(budget.cap, part),
@@ -241,9 +241,9 @@ def _tell(tx: Tx, budget: Budget) -> None:
 
 
 def _overcharged(tx: Tx, one: Taken, charge: Charge) -> None:
-    """A request that cost more than it ever should: it is paid, and nobody asks for another one.
+    """Handle a request that cost more than its worst price: it is charged, and the rung is closed.
 
-    What somebody's own key is charged is between them and the provider: only their job pauses.
+    With a key of the job's own, the charge is between its owner and the provider: only that job pauses.
     """
     figures = {"rung": one.rung, "charged": charge.amount.credits, "worst": one.worst.credits}
     if jobs.has_own_key(tx, one.job_id, one.provider):

@@ -31,7 +31,7 @@ SHORTEST = timedelta(seconds=10)
 
 @dataclass(slots=True)
 class Change:
-    """What one batch adds to a job's counters."""
+    """Additions of one batch to a job's counters."""
 
     sites_done: int = 0
     sites_failed: int = 0
@@ -122,7 +122,10 @@ def _in_minutes(dialect: Dialect) -> Executable:
 
 
 def take_back(tx: Tx, job_id: UUID, change: Change) -> None:
-    """What had ended is open again. The minutes tell how fast a job was, and it was: they stay as they are."""
+    """Subtract from a job's counters what was reopened.
+
+    Its minutes are kept, because they measure its past speed.
+    """
     tx.run(_ADD, _addition(tx, job_id, 0, change))
 
 
@@ -155,7 +158,7 @@ _RECENT = select(
 
 
 def progress(tx: Tx, job_id: UUID) -> Progress:
-    """How far a job has come: 16 counter rows and at most 16 minutes."""
+    """Return a job's progress: reads 16 counter rows and up to 16 minutes."""
     sums = tx.run(_SUMS, {"job": job_id}).one()
     job = tx.run(_OF_JOB, {"job": job_id}).one()
     lately = tx.now.replace(second=0, microsecond=0) - PAGES_WINDOW
@@ -199,7 +202,7 @@ _TOTALS = _SUMS.with_only_columns(
 
 
 def totals(tx: Tx, job_id: UUID) -> tuple[Progress, Amount, Cap]:
-    """How far a job has come, what it has spent and what it may, in one statement: without how fast it goes."""
+    """Return a job's progress, spending and cap in one statement, without its speed."""
     row = tx.run(_TOTALS, {"job": job_id, "subject": job_id.hex}).one()
     done: dict[str, Any] = {name: int(getattr(row, name)) for name in NAMES}
     spent = Amount(**{part: int(getattr(row, part)) for part in PARTS})
@@ -208,7 +211,7 @@ def totals(tx: Tx, job_id: UUID) -> tuple[Progress, Amount, Cap]:
 
 
 def _window(now: datetime, since: datetime | None, started: datetime | None) -> timedelta:
-    """How long the job has been seen at work in the last 15 minutes; never so short that rates become fantasies."""
+    """Return how long the job has run in the last 15 minutes; never so short that rates become meaningless."""
     if since is None or started is None:
         return WINDOW
     return max(SHORTEST, min(WINDOW, now - max(since, started)))
@@ -257,10 +260,11 @@ def take(tx: Tx, job_id: UUID, cause: CheckpointCause) -> None:
 
 
 def take_due(tx: Tx, job_ids: Iterable[UUID], every: int = EVERY) -> None:
-    """Where `every` visits have ended since the last one. Ask only for jobs in which one has just ended.
+    """Write a checkpoint if `every` visits have ended since the last one.
 
-    It is held against the last row and not against a round number: processes that commit at the same moment do not see
-    each other's visits, and a round number could pass unseen.
+    Call it only for jobs in which a visit has just ended. The count is compared with the last row instead
+    of a round number: processes that commit at the same moment do not see each other's visits, and a
+    round number could pass unseen.
     """
     for job_id in job_ids:
         present = _if_due(tx, job_id, every)

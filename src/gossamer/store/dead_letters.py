@@ -78,7 +78,10 @@ def bury(tx: Tx, doomed: Moving, error: str) -> None:
 
 
 def _lives_on(tx: Tx, doomed: Moving) -> bool:
-    """Whether a site goes on without this visit: what dies in another lane takes only the pages it was given."""
+    """Return True if a site continues without this visit.
+
+    A visit that dies in another lane takes only the pages it was given.
+    """
     if tx.run(select(visits.c.lane).where(visits.c.id == doomed.id)).scalar_one() == HOME_LANE:
         return False
     left = lanes.open_pages(tx, [doomed.site_id])[doomed.site_id]
@@ -86,7 +89,7 @@ def _lives_on(tx: Tx, doomed: Moving) -> bool:
 
 
 def recent(tx: Tx, limit: int) -> list[DeadLetter]:
-    """Those nobody has looked after yet, newest first."""
+    """Return dead letters that were not handled yet, newest first."""
     return _letters(tx, _waiting(tx, limit))
 
 
@@ -101,7 +104,10 @@ def matching(tx: Tx, digits: str, limit: int = 5) -> list[UUID]:
 
 
 def retry(tx: Tx, identifier: UUID, who: str = "user") -> bool:
-    """Give a visit its lives and its time back, with its site, its pages and its job; False if it is no letter now."""
+    """Reopen a dead visit with its site, pages and job; False if it is not a dead letter now.
+
+    Its crash and time allowances are reset.
+    """
     found = get(tx, identifier)
     if found is None:
         return False

@@ -62,7 +62,7 @@ _SPENT = (
 
 
 def record(tx: Tx, account: str | None = None) -> TrackRecord:
-    """How good the latest estimates were, of whatever kind of job; of one account's only, if it is named."""
+    """Return the accuracy of the latest estimates, for all kinds of jobs, or for one account's."""
     rows = tx.rows(_SPENT.where(_whose(account)).limit(MOST), {})
     return TrackRecord(sum(row.low <= row.spent_credits <= row.high for row in rows), len(rows))
 
@@ -86,12 +86,12 @@ _PAYING = select(func.count(charges.c.site_id.distinct())).where(
 
 
 def paying_sites(tx: Tx, job_id: UUID) -> int:
-    """How many sites of a job cost something; 0 too if its charges are deleted."""
+    """Count the sites of a job that cost something; 0 too if its charges are deleted."""
     return int(tx.run(_PAYING, {"job": job_id}).scalar_one())
 
 
 def pages_per_site(tx: Tx, account: str | None = None) -> float | None:
-    """What the latest jobs have read of a site, whatever it was read with; None if there were none."""
+    """Return the average pages per site of the latest jobs, on any ladder; None without such jobs."""
     query = select(_SITES.label("sites"), _sum("pages_done").label("pages")).where(_TO_ITS_END, _whose(account))
     rows = tx.rows(query.order_by(jobs.c.id.desc()).limit(MOST), {})
     read = sum(int(row.sites) for row in rows)
@@ -99,7 +99,7 @@ def pages_per_site(tx: Tx, account: str | None = None) -> float | None:
 
 
 def experiences(tx: Tx, domains: Sequence[str]) -> dict[str, dict[str, Experience]]:
-    """By domain and rung; domains nobody has met are not in it."""
+    """Return statistics by domain and rung; unknown domains are left out."""
     found: dict[str, dict[str, Experience]] = defaultdict(dict)
     for some in _chunks(domains):
         query = select(memory.c.domain, memory.c.rung, memory.c.tries, memory.c.wins).where(memory.c.domain.in_(some))

@@ -1,4 +1,4 @@
-"""What happened to a job, its sites and its visits, and why."""
+"""Events of a job, its sites and its visits, with their reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An event as it is told: with the host of its site, "" if it is about the job itself."""
+    """An event for display, with the host of its site; the host is "" if the event is about the job itself."""
 
     id: UUID
     event: Event
@@ -55,7 +55,7 @@ def add(
 
 
 def stopped_by(tx: Tx, job_id: UUID) -> str:
-    """Who has paused a job: the kind of alert if it has done so by itself. Nobody if it was set going since."""
+    """Return the cause of a job's pause: the kind of alert if it was automatic; "" if it was started since."""
     moves = (events.c.job_id == job_id) & events.c.kind.in_(("job.pausing", "job.running"))
     last = tx.run(select(events.c.kind, events.c.who).where(moves).order_by(events.c.id.desc()).limit(1)).first()
     return last.who if last and last.kind == "job.pausing" else ""
@@ -95,9 +95,9 @@ def latest(tx: Tx, job_id: UUID, limit: int) -> list[Line]:
 
 
 def step_back(tx: Tx, job_id: UUID, site_id: UUID | None, before: UUID | None) -> tuple[list[Line], UUID | None]:
-    """What happened to one site, or to the job itself for None, in the `STEP` events before one; newest first.
+    """Return the events of a site, or of the job itself for None, within `STEP` events before one.
 
-    The second value is where the next step begins; None at the beginning of the job.
+    Newest first. The second value is where the next step begins; None at the beginning of the job.
     """
     earlier = events.c.job_id == job_id
     if before:

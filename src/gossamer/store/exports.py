@@ -1,4 +1,7 @@
-"""Exports: rows that become files. Whoever makes one holds a lease on it, and its token fences every write."""
+"""Exports: rows that become files.
+
+The process that makes a file holds a lease, whose token fences every write.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -22,7 +25,7 @@ _FREED = {"lease": None, "lease_until": None, "worker": None}
 
 
 def add(tx: Tx, job_id: UUID, wanted: Sequence[ExportRequest], home: str) -> list[Export]:
-    """One row per file, to be made by `home`, or by anybody if that is empty."""
+    """Add one row per file, to be made by `home`, or by any worker if that is empty."""
     rows = [
         {
             "id": new_id(tx.now),
@@ -90,7 +93,7 @@ def of_job(tx: Tx, job_id: UUID) -> list[Export]:
 
 
 def any_open(tx: Tx, home: str, job_id: UUID | None = None) -> bool:
-    """Whether there is something to make for this home, or somebody makes it."""
+    """Return True if this data folder has files to make, or some are being made."""
     wanted = exports.c.state.in_(OPEN) & exports.c.home.in_(("", home))
     if job_id:
         wanted &= exports.c.job_id == job_id
@@ -104,12 +107,15 @@ _WAITING = select(func.count()).where(
 
 
 def count_waiting(tx: Tx, home: str) -> int:
-    """Files for this home that nobody makes yet."""
+    """Count the files for this data folder that are not being made yet."""
     return int(tx.run(_WAITING, {"home": home}).scalar_one())
 
 
 def any_unmade(tx: Tx, home: str) -> bool:
-    """Whether a file waits that only this home can make, or one for anybody while no worker there is makes files."""
+    """Return True if a file waits that this data folder has to make.
+
+    Either no other can make it, or any may, but no worker of the database makes files.
+    """
     waits = select(exports.c.home).where(exports.c.state == ExportState.PENDING, exports.c.home.in_(("", home)))
     homes = set(tx.run(waits.distinct()).scalars())
     return home in homes or ("" in homes and not any(Lane.DESK in room for room in workers.rooms(tx).values()))
@@ -124,7 +130,10 @@ def left_behind(tx: Tx, home: str) -> list[Export]:
 def claim(
     tx: Tx, worker: str, home: str, token: UUID, lease: timedelta, only: Collection[UUID] | None = None
 ) -> Export | None:
-    """The oldest that waits for this home, or one of `only`; nobody else gets it as long as the lease is renewed."""
+    """Lease the oldest waiting export of this data folder, or of `only`.
+
+    The lease lasts as long as it is renewed.
+    """
     if ours := _found(tx, (exports.c.state == ExportState.RUNNING) & (exports.c.lease == token)):
         return ours[0]  # said twice: the first time was not heard of
     wanted = (exports.c.state == ExportState.PENDING) & exports.c.home.in_(("", home))
@@ -144,7 +153,7 @@ def claim(
 
 
 def beat(tx: Tx, export: Export, rows_done: int, rows_total: int, lease: timedelta) -> bool:
-    """Say that it is still being made, and how far it is. False: it was cancelled, or somebody else has it."""
+    """Renew the lease and store the progress. False if the export was cancelled, or another worker has it."""
     values = {"rows_done": rows_done, "rows_total": max(rows_done, rows_total), "lease_until": tx.now + lease}
     return bool(tx.run(update(exports).where(_held(export)).values(**values)).rowcount)
 
@@ -152,7 +161,7 @@ def beat(tx: Tx, export: Export, rows_done: int, rows_total: int, lease: timedel
 def finish(
     tx: Tx, export: Export, *, rows: int, size: int, sha256: str, home: str, spooled: bool, kept: timedelta
 ) -> bool:
-    """The file is there. False: nobody wants it any more, or somebody else makes it."""
+    """Mark the file as done. False if the export was cancelled, or another worker makes it."""
     values = {
         "state": ExportState.DONE,
         "rows_done": rows,
@@ -176,7 +185,7 @@ def fail(tx: Tx, export: Export, reason: str) -> bool:
 
 
 def give_back(tx: Tx, export: Export) -> bool:
-    """We stop, and it is not to blame: the next one begins anew."""
+    """Return an export that we stop working on, without counting a failure; it starts anew next time."""
     values = {"state": ExportState.PENDING, "rows_done": 0}
     return bool(tx.run(update(exports).where(_held(export)).values(**_FREED, **values)).rowcount)
 
@@ -204,7 +213,7 @@ def take_back(tx: Tx) -> int:
 
 
 def any_lost(tx: Tx) -> bool:
-    """Whether there is something to take back."""
+    """Return True if the lease of any export has expired."""
     return bool(tx.run(select(exists().where(_lost(tx)))).scalar())
 
 
@@ -220,7 +229,7 @@ def expire_of_job(tx: Tx, job_id: UUID) -> None:
 
 
 def expired(tx: Tx, home: str, *, remote: bool, limit: int = 100) -> list[Export]:
-    """Files this home can reach that have been kept long enough, or that nobody wants."""
+    """Return the files reachable from this data folder that have expired or are not needed any more."""
     return _found(tx, _due(tx) & _reachable(home, remote=remote), limit)
 
 

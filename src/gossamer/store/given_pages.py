@@ -22,9 +22,10 @@ from gossamer.store.visits import VisitChange
 def give_pages(
     tx: Tx, job_id: UUID, targets: Sequence[Target], created: Sequence[tuple[UUID, UUID]], first: Rung
 ) -> None:
-    """Give new sites the pages of their targets, to be asked for on this rung. `created` is what the targets became.
+    """Give new sites the pages of their targets, to be requested on this rung.
 
-    The job's counters have known of these pages since it was made.
+    `created` are the sites and visits made for the targets. The job's counters have included these pages since
+    it was created.
     """
     rows = []
     for target, (site_id, home) in zip(targets, created, strict=True):
@@ -65,7 +66,7 @@ class ScrapedPage:
 
     @property
     def error(self) -> str:
-        """Why there is no result, as a sentence; nothing while there may be one."""
+        """The reason why there is no result, as a sentence; "" while there may be one."""
         return self.trouble.sentence if self.trouble and self.state in (PageState.FAILED, PageState.SKIPPED) else ""
 
     @property
@@ -150,7 +151,10 @@ def _led_nowhere(page: PageHistory) -> bool:
 
 
 def _best(spelled: Sequence[PageHistory]) -> PageHistory:
-    """What was read, else what may still be, else where somebody answered, else what has failed."""
+    """Return the best version of a page: one that was read, else an open one, else one that was answered.
+
+    If there is none of these, a failed one.
+    """
     for state in (PageState.DONE, PageState.PENDING, PageState.CLIMBING):
         for page in spelled:
             if page.state is state:

@@ -21,7 +21,7 @@ _UNTIL_RECORD = b"\xff" * 16
 
 @dataclass(frozen=True, slots=True)
 class SiteHistory:
-    """A site of a job, with everything it was walked by."""
+    """A site of a job, with all visits that walked it."""
 
     id: UUID
     host: str
@@ -140,12 +140,12 @@ def pages_same_as(tx: Tx, job_id: UUID, key: bytes) -> list[PageHistory]:
 
 
 def pages_handed_on(tx: Tx, job_id: UUID, url: str, site_key: bytes) -> list[PageHistory]:
-    """What a redirect from `url` became on another site, whose keys begin like `site_key`."""
+    """Return the pages that a redirect from `url` became on another site, whose keys begin with `site_key`."""
     return _found(tx, job_id, _of_site(site_key), pages.c.found_on == url, pages.c.handed > 0)
 
 
 def records_of(tx: Tx, job_id: UUID, kinds: Sequence[str], page_key: bytes) -> list[Mapping[str, Any]]:
-    """What a page yielded, of these kinds."""
+    """Return a page's records of these kinds."""
     prefix = page_key[:4]
     query = select(records.c.data).where(
         records.c.job_id == job_id,
@@ -200,7 +200,7 @@ FIRST = b""
 
 @dataclass(frozen=True, slots=True)
 class SiteManners:
-    """What a site was walked by, and what was asked besides its pages."""
+    """The rules a site was crawled by, and the requests besides its pages."""
 
     id: UUID
     host: str

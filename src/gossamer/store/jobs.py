@@ -113,7 +113,10 @@ _READ_NOTHING = (
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which jobs are listed. Those of a single page only where something is asked for: there may be thousands."""
+    """Filter for listing jobs.
+
+    Jobs of a single page are listed only if another filter is set, since there may be thousands of them.
+    """
 
     recipe: str = ""
     state: JobState | None = None
@@ -151,7 +154,7 @@ def any_single_page(tx: Tx, account: str | None = None) -> bool:
 
 
 def named(tx: Tx, name: str, account: str | None = None, limit: int = 5) -> list[Job]:
-    """Jobs of this name in any case, newest first; those whose results are deleted only if there are no others."""
+    """Return jobs with this name, ignoring case, newest first; deleted results only if there are no others."""
     same = (jobs.c.name == name) | (func.lower(jobs.c.name) == name.lower())
     query = _of_account(select(jobs), account).where(same).order_by(jobs.c.id.desc())
     there = query.where(jobs.c.state != JobState.ARCHIVED).limit(limit)
@@ -169,7 +172,7 @@ def _of_account(query: Select[Any], account: str | None) -> Select[Any]:
 
 
 def rename(tx: Tx, identifier: UUID, name: str) -> bool:
-    """False if there is no such job any more."""
+    """Rename a job; False if it no longer exists."""
     before = tx.run(select(jobs.c.name).where(jobs.c.id == identifier)).scalar()
     if before is None:
         return False
@@ -189,7 +192,7 @@ def states(tx: Tx, identifiers: Sequence[UUID]) -> dict[UUID, JobState]:
 
 
 class Claim(NamedTuple):
-    """Whose a job is, how large its share should be beside that account's others, and how much it may have at most."""
+    """A running job's account, its weight among that account's jobs, and its concurrency limit."""
 
     account: str
     weight: int
@@ -208,7 +211,7 @@ _STATE = select(jobs.c.state).where(jobs.c.id == bindparam("job"))
 
 
 def hold(tx: Tx, identifier: UUID) -> JobState | None:
-    """The state of a job, which nobody else changes until commit; taken before any of its sites is."""
+    """Lock and return the state of a job until commit; taken before the locks of its sites."""
     query = _STATE
     if tx.dialect.row_locks:
         # A row that points to the job is checked against it late in a settle, which must not wait for us then.
@@ -232,9 +235,10 @@ def move(
     account: str | None = None,
     is_new: bool = False,
 ) -> bool:
-    """Change the state if the table of moves allows it from where the job is now. One UPDATE decides.
+    """Change the state if the table of moves allows it from the job's current state. One UPDATE decides.
 
-    `account` is whose it is, for who knows. `is_new`: it was made in this transaction, and so has never run.
+    `account` is the job's account, if the caller has it. `is_new`: the job was created in this transaction and
+    so has never run.
     """
     changes: dict[str, Any] = {"b_id": identifier, "state": target}
     # Why a job is paused was said when its pause began.
@@ -273,7 +277,7 @@ def held_back(tx: Tx) -> list[UUID]:
 
 
 def names_pages_of_one_site(tx: Tx, identifier: UUID) -> bool:
-    """Whether it adds a single visit to the queue, for pages that somebody has named."""
+    """Return True if the job adds a single visit to the queue, for pages given by a user."""
     row = tx.run(_GET, {"id": identifier}).first()
     return row is not None and row.sites_total == 1 and row.names_pages
 
@@ -308,7 +312,7 @@ _OPEN_SITE = exists().where(sites.c.job_id == jobs.c.id, sites.c.state == SiteSt
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """What the end of a job needs to know of it."""
+    """Data needed to close a job."""
 
     recipe: str
     params: Mapping[str, Any]
@@ -321,9 +325,10 @@ _MAY_CLOSE = select(jobs.c.recipe, jobs.c.params, jobs.c.account_id).where(
 
 
 def may_close_now(tx: Tx, identifier: UUID) -> Closing | None:
-    """A job that can be closed: it runs, has no open site, and nobody else is about to change it.
+    """Lock a job that can be closed: it runs, has no open site, and no other transaction is changing it.
 
-    Whoever asks this has locked sites, which come after jobs: so nobody is waited for.
+    The caller has locked sites, which come after jobs in the lock order: so a locked job is skipped
+    instead of waited for.
     """
     runs = _MAY_CLOSE.with_for_update(key_share=True, skip_locked=True) if tx.dialect.row_locks else _MAY_CLOSE
     found = tx.run(runs, {"job": identifier}).first()
@@ -427,14 +432,14 @@ def clear_notes(tx: Tx) -> None:
 
 @dataclass(frozen=True, slots=True)
 class EarlierSubmission:
-    """The job a key belongs to, and a digest of what was asked for."""
+    """The job that an idempotency key belongs to, and a digest of the original request."""
 
     job_id: UUID
     digest: bytes
 
 
 def submitted_under(tx: Tx, account: str, key: str) -> EarlierSubmission | None:
-    """What came under this key before. Until commit nobody else learns that nothing did."""
+    """Return the earlier job under this key. If there is none, other requests under it wait until commit."""
     if tx.dialect.row_locks:
         # Two who submit at once must see each other, and there is no row yet for them to meet at.
         tx.run(text("SELECT pg_advisory_xact_lock(hashtext(:key))"), {"key": f"submit {account} {key}"})
@@ -449,7 +454,7 @@ def is_submit_key_known(tx: Tx, account: str, key: str) -> bool:
 
 
 def name_under(tx: Tx, account: str, key: str) -> str:
-    """What the job is called that came under this key; nothing if none did."""
+    """Return the name of the job submitted under this key; "" if there is none."""
     mine = (jobs.c.account_id == account) & (jobs.c.submit_key == key)
     return str(tx.run(select(jobs.c.name).where(mine)).scalar() or "")
 
@@ -475,7 +480,7 @@ def provider_keys(tx: Tx, job_id: UUID) -> tuple[str, dict[str, bytes]]:
 
 
 def has_own_key(tx: Tx, job_id: UUID, provider: str) -> bool:
-    """Whether a job's requests to a provider are paid with a key of its own."""
+    """Return True if a job's requests to a provider are paid with its own key."""
     theirs = (job_keys.c.job_id == job_id) & (job_keys.c.provider == provider)
     return tx.run(select(job_keys.c.job_id).where(theirs)).first() is not None
 

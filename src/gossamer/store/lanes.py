@@ -1,4 +1,4 @@
-"""A site's visits in several lanes, and which lanes nobody walks."""
+"""Visits of a site in several lanes, and lanes without workers."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
@@ -58,10 +58,10 @@ def _new(tx: Tx, home: Any, lane: str) -> dict[str, Any]:
 
 
 def without_rivals(tx: Tx, taken: Sequence[Moving]) -> list[Moving]:
-    """Those of visits about to be claimed whose site nobody walks in another lane.
+    """Return those of the visits to be claimed whose site is not being crawled in another lane.
 
-    Nudges may be late or double, so that two of a site could be claimed at once by two workers: each then sees that the
-    other one is taken, and both are left.
+    Nudges may be late or repeated, so two workers could claim two visits of a site at once: each then
+    sees that the other one is taken, and both are left.
     """
     rivals = visits.c.site_id.in_([one.site_id for one in taken]) & visits.c.id.not_in([one.id for one in taken])
     others = {row.id: row for row in tx.run(select(visits.c.id, visits.c.site_id).where(rivals))} if taken else {}
@@ -85,9 +85,9 @@ def _one_of_each(taken: Iterable[Moving]) -> list[Moving]:
 
 
 def wake_home(tx: Tx, site_id: UUID, why: str) -> bool:
-    """All pages of a site have ended, some of them in other lanes: its own visit decides what follows.
+    """Wake a site's own visit after all its pages have ended, some in other lanes; it decides what follows.
 
-    False if that was given up: then nobody decides any more.
+    False if that visit was given up: then no further decision is made.
     """
     (home,) = Moving.read(tx, moving(visits.c.site_id == site_id, visits.c.lane == HOME_LANE))
     mine = visits.c.id == home.id
@@ -102,16 +102,16 @@ _OPEN_PAGES = select(sites.c.id, sites.c.open_pages).where(sites.c.id.in_(bindpa
 
 
 def open_pages(tx: Tx, site_ids: Collection[UUID]) -> dict[UUID, int]:
-    """How many pages of each site wait, in whatever lane."""
+    """Return how many pages of each site are waiting, in all lanes together."""
     return {row.id: row.open_pages for row in tx.run(_OPEN_PAGES, {"ids": sorted(site_ids)})}
 
 
 def deserted(tx: Tx, patience: timedelta) -> list[tuple[UUID, str]]:
-    """Running jobs with the lane in which a visit has been due for so long while none at all is being walked.
+    """Return running jobs, each with a lane in which a visit was due for so long while none was being crawled.
 
-    A job that was at rest in the meantime has not waited: for it the time counts from when it last began to run. Nor
-    does a visit wait for a worker whose site is being walked in another lane, or whose job wants no more at a time.
-    While any machine says that it has no network, nobody is missing but that.
+    For a job that was paused meanwhile, the time counts from when it last began to run. A visit does not
+    count if its site is being crawled in another lane, or if its job is at its limit of concurrent
+    visits. While any machine reports a lost network, none are returned.
     """
     network = select(alerts.c.id).where(alerts.c.kind == AlertKind.NETWORK, alerts.c.cleared_at.is_(None))
     others = visits.alias()

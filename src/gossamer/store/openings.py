@@ -1,7 +1,7 @@
-"""Pages of sites that nobody holds: passed on by a redirect, asked for by a recipe, or named by a job's parameters.
+"""Pages of sites without a current visit here: from a redirect, from a recipe, or from a job's parameters.
 
-However many there are, they are written by the same few statements. The caller holds the job before any of its sites
-where sites are opened that count in it, and locks what `meet` returns before it calls `place`.
+A fixed number of statements writes them, however many they are. If new sites count in the job, the
+caller locks the job before any of its sites; it locks what `meet` returns before it calls `place`.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ _HANDED, _ASKED = "a page was handed over to it", "a page of it is asked for"
 
 
 class Opening(NamedTuple):
-    """A page of a site that nobody here holds."""
+    """A page of a site that the current visits do not cover."""
 
     page: Page
     host: str
@@ -43,7 +43,7 @@ class Opening(NamedTuple):
 
 
 def entry_of(url: str, found_on: str) -> Opening:
-    """The opening of a site that is walked from this address on."""
+    """Return the opening of a site that is walked from this address on."""
     page = Page.at(url, found_on=found_on)
     return Opening(page, site_of_url(url), HOME_LANE, f"linked from {found_on}", whole=True, enters=True)
 
@@ -101,10 +101,10 @@ def place(
     *,
     last: bool = False,
 ) -> dict[UUID, SiteRow]:
-    """Give pages to their sites and wake those that had ended; the sites that are changed, as they are then.
+    """Add pages to their sites and reopen sites that had ended; return the changed sites in their new state.
 
-    A page that is there already stays as it is, and its site too, unless it comes to be wanted whole. `last`: the walk
-    is over, and sites are opened for nothing but these pages.
+    A page that exists already is unchanged, and so is its site, unless the whole site is wanted from now on.
+    `last`: the walk is over, and sites are opened for these pages only.
     """
     locked = {**locked, **met.new}
     there = pages.states(tx, job_id, [opening.page.key for opening in openings])

@@ -1,6 +1,7 @@
-"""Messages to webhook endpoints, written in the transaction of what has happened: nothing is lost between the two.
+"""Messages to webhook endpoints, written in the transaction of the event itself, so that none is lost.
 
-Where nobody listens this is one look at a small table per change of a job's state, and nothing per page.
+Without endpoints this costs one read of a small table per change of a job's state, and nothing per
+page.
 """
 
 from collections.abc import Iterable, Mapping
@@ -59,7 +60,7 @@ def account_of(tx: Tx, job_id: UUID) -> str:
 
 
 def job_moved(tx: Tx, job_id: UUID, target: JobState, *, first: bool, account: str | None = None) -> None:
-    """A job has come to another state; `first`: it runs for the first time."""
+    """Add the event that a job changed its state; `first`: it runs for the first time."""
     if target is JobState.RUNNING:
         kind = EventType.JOB_STARTED if first else EventType.JOB_RESUMED
     elif target in _MOVES:
@@ -95,7 +96,10 @@ def export_ready(tx: Tx, export: Export, *, rows: int, size: int, sha256: str, e
 
 
 def budget_reached(tx: Tx, budget: Budget, sentence: str) -> None:
-    """More of a cap is spent than was told before. The system's is its operator's business."""
+    """Add the event that spending passed a further warning level of a cap.
+
+    Events of the system's budget go to the operator.
+    """
     key = budget.key
     account = account_of(tx, key.job_id) if key.job_id else key.subject if key.scope is Scope.ACCOUNT else ACCOUNT
     data = {
@@ -115,7 +119,7 @@ def budget_reached(tx: Tx, budget: Budget, sentence: str) -> None:
 
 
 def alert_fired(tx: Tx, kind: str, sentence: str, job_id: UUID | None) -> None:
-    """To whoever the job belongs to; of the whole system, to its operator."""
+    """Send an alert's message to the account of its job; for a system alert, to the operator."""
     account = account_of(tx, job_id) if job_id else ACCOUNT
     data = {"kind": str(kind), "sentence": sentence, "job_id": str(job_id) if job_id else None}
     tell(tx, account, EventType.ALERT_FIRED, data, job_id)
@@ -134,7 +138,7 @@ def tell_one(tx: Tx, endpoint: Endpoint, kind: EventType, data: Mapping[str, Any
 
 
 def pages_wanted(tx: Tx) -> bool:
-    """Whether anybody follows the pages of a job."""
+    """Return True if any endpoint subscribes to page events."""
     wanting = select(endpoints.c.id).where(endpoints.c.pages, endpoints.c.state == EndpointState.ACTIVE)
     return tx.run(wanting.limit(1)).first() is not None
 
@@ -159,7 +163,7 @@ def tell_pages(tx: Tx) -> int:
 
 
 def _last_pages(tx: Tx, job_id: UUID, followers: Mapping[UUID, Endpoint]) -> None:
-    """What is left of a job that does not run any more, before that is told."""
+    """Send the remaining page events of a job that has stopped, before the message about its stop."""
     for row in tx.run(select(endpoint_pages).where(endpoint_pages.c.job_id == job_id)).all():
         if row.endpoint_id in followers:
             _tell_pages(tx, followers[row.endpoint_id], row, 1)
@@ -255,7 +259,7 @@ NOW = bindparam("now", type_=deliveries.c.due_at.type)
 
 
 def waiting(tx: Tx) -> tuple[int, datetime | None]:
-    """How many could be sent now, and since when the oldest of them waits."""
+    """Return the number of messages that could be sent now, and since when the oldest of them has waited."""
     query = (
         select(func.count().label("all"), func.min(deliveries.c.due_at).label("oldest"))
         .join(endpoints, endpoints.c.id == deliveries.c.endpoint_id)

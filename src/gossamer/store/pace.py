@@ -1,4 +1,4 @@
-"""How fast work goes, over all jobs: read from the rows per minute, for figures and for alerts."""
+"""Speed of the work over all jobs: read from the rows per minute, for statistics and alerts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _BREAKS = tuple(f"job.{what}" for what in ("running", "pausing", "paused", "left
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What was finished in a window, over all jobs."""
+    """Work finished in a time window, over all jobs."""
 
     seconds: float = 0.0
     sites: int = 0
@@ -39,7 +39,7 @@ class Done:
 
     @property
     def write_seconds(self) -> float:
-        """How long a write took on average."""
+        """The average duration of a write."""
         return self.write_ms / self.writes / 1000 if self.writes else 0.0
 
     def per_minute(self, count: int) -> float:
@@ -81,7 +81,7 @@ def sites_per_minute(tx: Tx, window: timedelta) -> dict[UUID, float]:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What a job finished in two windows that follow each other."""
+    """Work that a job finished in two consecutive time windows."""
 
     sites_before: int
     sites_now: int
@@ -132,7 +132,7 @@ def _pace(row: object) -> Pace:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What a job still has to do, as far as its speed can be judged by it."""
+    """Remaining work of a job, as needed to judge its speed."""
 
     job: Job
     finished: int
@@ -153,7 +153,7 @@ def rest(tx: Tx, job_id: UUID) -> Rest | None:
 
 
 def was_interrupted(tx: Tx, job_id: UUID, since: datetime) -> bool:
-    """Whether a job stood still, or was set going, after a moment."""
+    """Return True if a job was stopped or started after a time."""
     # Ids of events begin with their time: older ones are not looked at.
     first = UUID(int=int(since.timestamp() * 1000) << 80)
     mine = (events.c.job_id == job_id) & (events.c.id >= first) & events.c.kind.in_(_BREAKS)
@@ -199,7 +199,7 @@ def stood_still(tx: Tx, job_id: UUID, window: timedelta) -> Stood:
 
 @dataclass(frozen=True, slots=True)
 class Depths:
-    """How long the queue is."""
+    """Lengths of the queue."""
 
     ready: int  # visits of running jobs that wait for a slot
     open: Mapping[UUID, int]  # visits of each running job that are not over

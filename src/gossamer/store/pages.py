@@ -1,4 +1,4 @@
-"""Pages: every URL of a job and where it stands."""
+"""Pages: every URL of a job and its state."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _UNTIL = b"\xff" * 8
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a visit must remember of a page that has ended."""
+    """Data that a visit needs of a page that has ended."""
 
     key: bytes
     url: str
@@ -44,7 +44,7 @@ class Known:
 
 
 class Settled(NamedTuple):
-    """How a page stands after an attempt; `pending` with `due_at` if it waits for another."""
+    """State of a page after an attempt; `pending` with `due_at` if it waits for another."""
 
     page: Page
     state: PageState
@@ -57,7 +57,7 @@ class Settled(NamedTuple):
 
 
 class PagesOfVisit(NamedTuple):
-    """What a visit begins with."""
+    """Initial pages of a visit."""
 
     waiting: list[Page]  # its own, in walking order
     ended: list[Known]  # of its site, whichever lane read them
@@ -182,7 +182,7 @@ _CHOOSE, _CHOOSE_ASKED = _choosing(), _choosing(*_ASKED)
 
 
 def choose(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Pages that were chosen and not asked for yet."""
+    """Insert pages that were chosen and not requested yet."""
     _run_apart(tx, _CHOOSE, _CHOOSE_ASKED, rows)
 
 

@@ -77,7 +77,7 @@ def lines(tx: Tx) -> list[QueueLine]:
 
 
 def backlog(tx: Tx, lane: str) -> int:
-    """How many visits of a lane want a worker now: due, on their way, or being walked. What an autoscaler goes by."""
+    """Count a lane's visits that need a worker now: due, issued or running. For autoscalers."""
     wants = visits.c.state.in_(_IN_HAND) | ((visits.c.state == VisitState.READY) & (visits.c.due_at <= tx.now))
     running = jobs.c.state == JobState.RUNNING
     query = select(func.count()).select_from(visits.join(jobs, jobs.c.id == visits.c.job_id))
@@ -95,7 +95,7 @@ def in_hand(tx: Tx) -> dict[tuple[str, UUID], int]:
 
 
 def left_behind(tx: Tx) -> dict[str, int]:
-    """How many visits belong to workers that are gone or silent, by lane, until they are taken back."""
+    """Count the visits of dead or silent workers by lane, until they are taken back."""
     alive = select(workers.c.id).where(workers.c.beat_at > tx.now - SILENT_AFTER)
     query = (
         select(visits.c.lane, func.count().label("visits"))
@@ -106,7 +106,7 @@ def left_behind(tx: Tx) -> dict[str, int]:
 
 
 def in_hand_of_jobs(tx: Tx, *, alone: bool) -> dict[UUID, int]:
-    """The same by job, in whatever lane; `alone`: and nobody else who asks this way issues any until commit."""
+    """Like `in_hand`, by job over all lanes. With `alone`, no other such caller issues visits until commit."""
     if alone and tx.dialect.row_locks:
         tx.run(text("SELECT pg_advisory_xact_lock(hashtext('issuing'))"))
     found: dict[UUID, int] = {}
@@ -133,7 +133,7 @@ def calls_since(tx: Tx, time: timedelta) -> dict[str, int]:
 
 
 def full(tx: Tx) -> str | None:
-    """Why new jobs stay pending, if they do."""
+    """Return the reason why new jobs stay pending, if they do."""
     alert = alerts.held(tx, AlertKind.QUEUE_FULL, SYSTEM)
     return alert.sentence if alert else None
 
@@ -155,7 +155,7 @@ class BackgroundLine:
 
 
 def background_slot(kind: DeskKind) -> str:
-    """What whoever does work of this kind holds for as long as it lasts."""
+    """Return the place that background work of this kind holds for as long as it lasts."""
     return f"desk/{kind}"
 
 

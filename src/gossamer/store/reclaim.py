@@ -30,7 +30,7 @@ def take_back(tx: Tx, leases: Mapping[UUID, UUID], why: str = "", *, expired: bo
 
 
 def let_go(tx: Tx, leases: Mapping[UUID, UUID], why: str) -> int:
-    """Nobody has begun to walk them under these tokens, and nobody will: ready again, and nobody is to blame."""
+    """Return visits that were leased but never started to the queue; their `deaths` counter is unchanged."""
     return _void(tx, visits.c.id.in_(leases) & visits.c.lease.in_(leases.values()), why)
 
 
@@ -40,9 +40,10 @@ def void_worker(tx: Tx, worker: str, why: str, *, deadly: bool) -> int:
 
 
 def void_home(tx: Tx, home: str) -> int:
-    """The caller holds the home, so none of its former workers lives: their leases and nudges are void.
+    """Release the leases and nudges of a data folder's former workers; the caller holds its lock.
 
-    Nobody is to blame: a worker that dies on its own is seen by its runner, and only that costs a life.
+    So none of them is running. The `deaths` counters are unchanged: only a worker's death that its runner
+    has observed counts.
     """
     return _void(tx, visits.c.worker.startswith(f"{home}/", autoescape=True), "its worker is gone")
 
@@ -55,7 +56,7 @@ _ANY_LOST = select(
 
 
 def any_lost(tx: Tx, after: timedelta) -> bool:
-    """Prepared once: whoever works a home asks every second."""
+    """Return True if any visits are lost. The statement is prepared once, because it runs every second."""
     return bool(tx.run(_ANY_LOST, {"before": tx.now - after}).scalar())
 
 
@@ -69,9 +70,9 @@ def _lost(tx: Tx, after: timedelta) -> ColumnElement[bool]:
 
 
 def _void(tx: Tx, which: ColumnElement[bool], why: str, *, deadly: bool = False) -> int:
-    """Whatever of these is in somebody's hands is ready again. Where that is deadly, it costs what was walked a life.
+    """Return these leased visits to the queue. With `deadly`, it counts as a death for those that were running.
 
-    A visit that was only issued has harmed nobody.
+    A visit that was only issued cannot have caused a crash.
     """
     in_hand = visits.c.state.in_((VisitState.RUNNING, VisitState.ISSUED)) & which
     on_its_last = (visits.c.state == VisitState.RUNNING) & (visits.c.deaths >= MOST_DEATHS - 1)
@@ -101,9 +102,9 @@ _A_LITTLE = timedelta(seconds=2)
 
 
 def shorten_waits(tx: Tx) -> timedelta:
-    """Shift what is due to the clock as it is now. By how much is seen from the time of the last thing written.
+    """Shift due times to the current clock after it was set back, measured from the time of the last write.
 
-    Only with nobody at work: what workers hold in memory would be written over it.
+    Only without running workers: their memory would overwrite it.
     """
     ongoing = select(jobs.c.id).where(jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING)))
     last = tx.run(select(func.max(counters.c.last_at)).where(counters.c.job_id.in_(ongoing))).scalar()
@@ -130,7 +131,7 @@ def _shift(tx: Tx, back: timedelta, column: Column[Any], *which: ColumnElement[b
 
 
 def void_all(tx: Tx) -> int:
-    """Nobody who held a lease when the copy was made is there any more; how many visits go back to their queue."""
+    """Release all leases in a restored backup, whose holders are gone; return the number of requeued visits."""
     held = visits.c.state.in_((VisitState.ISSUED, VisitState.RUNNING))
     workers = tx.run(select(visits.c.worker).where(held, visits.c.worker.is_not(None)).distinct()).scalars().all()
     return sum(void_worker(tx, worker, "restored from a backup", deadly=False) for worker in workers)

@@ -35,7 +35,7 @@ def place(record: Record, page_key: bytes, site_id: UUID) -> NewRecord:
 
 
 def key_of(identity: tuple[str, ...], page_key: bytes) -> bytes:
-    """Where the record of this identity lies that the page has, or would have."""
+    """Return the key that the page's record of this identity has or would have."""
     about, *rest = identity
     return page_key[:4] + _digest(about) + _digest("\x1f".join(rest))
 

@@ -1,12 +1,12 @@
-"""Reservations: the worst price of requests that may be under way, each held by the lease of its visit.
+"""Reservations: the worst price of requests that may be in flight, each held by the lease of its visit.
 
-On a server a transaction of several statements costs a round trip for each, with its budgets locked all the while. So
-`reserve_all` locks them, looks, decides and writes in one statement, which is a transaction of its own. It decides only
-the plain case, which is nearly all of them: every request gets what it asks for. If anything stands against any of them
-nothing is changed, and `reserve` says which of them get theirs.
+On a server, a transaction of several statements costs a round trip for each, with its budgets locked all
+the while. So `reserve_all` locks, reads, decides and writes in one statement, which is a transaction of its
+own. It handles only the plain case, which is nearly every case: each request gets its full reservation. If
+any of them has to be refused, nothing is changed, and `reserve` decides which of them get theirs.
 
-What a statement reads is as old as the statement, but for rows it had to wait for. So the locked budgets also say
-whether anything was taken above its price meanwhile (`excess`), which is what closes a rung.
+A statement reads a snapshot from its start, except for rows it had to wait for. So the locked budgets also
+record whether anything was charged above its price meanwhile (`excess`), which closes a rung.
 """
 
 from collections import defaultdict
@@ -33,7 +33,7 @@ from gossamer.store.budgets import BudgetCheck, PaidRequest, check
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A reservation that is no more: whoever took it out says what became of it."""
+    """A reservation row that was deleted; the caller books or releases it."""
 
     id: UUID
     job_id: UUID
@@ -87,7 +87,10 @@ _GONE = (
 
 
 def orphans(tx: Tx) -> list[UUID]:
-    """Those whose lease is gone, and with it whoever knew what became of the request. A lease never comes back."""
+    """Return the reservations whose lease is gone, so that the outcome of their request is unknown.
+
+    A lease never comes back.
+    """
     return list(tx.run(_GONE).scalars())
 
 
@@ -114,10 +117,10 @@ def _taken(row: Any) -> Taken:
 
 
 def reserve(tx: Tx, asked: Sequence[PaidRequest], caps: Mapping[Scope, Cap]) -> list[Reservation | Refusal]:
-    """For each of them the worst price in all three budgets, or why not, in their order.
+    """Reserve the worst price of each request in all three budgets, or give the refusal; in input order.
 
-    `caps` are the operator's: those of the system and of accounts hold as they are now, that of a job only for one
-    that came without.
+    `caps` are the operator's: those of the system and of accounts apply with their current values, that of a
+    job only to a job created without a cap.
     """
     outlook = check(tx, asked, caps)
     day = outlook.day
@@ -261,7 +264,7 @@ def _prepared(dialect: Dialect) -> tuple[str, Callable[[Mapping[str, Any]], tupl
 
 
 def _budgets(asked: Sequence[PaidRequest], caps: Mapping[Scope, Cap], today: date) -> dict[str, Any]:
-    """What is asked of each of them, as columns. A job has its own cap in its row."""
+    """Return the amounts requested from each budget, as columns. A job has its own cap in its row."""
     more: dict[BudgetKey, Amount] = defaultdict(lambda: NOTHING)
     for one in asked:
         for key in keys_for(one.visit.job_id, today, one.visit.account):

@@ -87,7 +87,7 @@ _OF_SITES = """
 
 @dataclass(frozen=True, slots=True)
 class SitePlace:
-    """Where a site's records lie."""
+    """Location of a site's records."""
 
     host: str
     id: UUID
@@ -105,7 +105,7 @@ def site_places(tx: Tx, job_id: UUID) -> list[SitePlace]:
 
 
 def pages_read(tx: Tx, wanted: Sequence[SitePlace]) -> dict[UUID, int]:
-    """How many pages of these sites are read by now: a job at work goes on while its files are made."""
+    """Count the pages of these sites read by now, because a running job continues while its files are made."""
     known: dict[UUID, int] = {}
     for start in range(0, len(wanted), _ASKED_AT_ONCE):
         ids = [place.id for place in wanted[start : start + _ASKED_AT_ONCE]]
@@ -212,7 +212,7 @@ _ANY_RECORD = (
 
 
 def pages_failed(tx: Tx, job_id: UUID, hosts: Sequence[str]) -> dict[str, int]:
-    """How many pages of each of these sites could not be read."""
+    """Count the failed pages of each of these sites."""
     found = site_store.by_host(tx, job_id, hosts)
     return {
         host: int(tx.run(_FAILED, {"job": job_id, "site": site_id, **_range(host)}).scalar_one())
@@ -221,7 +221,7 @@ def pages_failed(tx: Tx, job_id: UUID, hosts: Sequence[str]) -> dict[str, int]:
 
 
 def pages_of(tx: Tx, job_id: UUID, hosts: Sequence[str]) -> tuple[Counter[PageState], int]:
-    """How many pages these sites have together in each state, and their bytes."""
+    """Count the pages of these sites together by state, and their bytes."""
     counted: Counter[PageState] = Counter()
     size = 0
     for start in range(0, len(hosts), _HOSTS):
@@ -286,7 +286,7 @@ class Rendered:
 
 
 def pages_by_rung(tx: Tx, job_id: UUID, without: Sequence[UUID] = ()) -> dict[str, int]:
-    """Pages read, by the rung that got them; those of some sites are left out if that is asked for."""
+    """Return the number of pages read by each rung; pages of the sites in `without` are left out."""
     done = (pages.c.job_id == job_id) & (pages.c.state == PageState.DONE)
     query = select(pages.c.rung, func.count().label("pages")).where(done).group_by(pages.c.rung)
     found = Counter({row.rung: int(row.pages) for row in tx.run(query)})

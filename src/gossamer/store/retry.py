@@ -45,7 +45,7 @@ _UNTIL = b"\xff" * 8
 
 @dataclass(slots=True)
 class Reopened:
-    """What will be tried again."""
+    """Counts of reopened sites and pages."""
 
     sites: int = 0  # that had failed
     pages: int = 0  # that had failed
@@ -54,7 +54,7 @@ class Reopened:
 
 @dataclass(frozen=True, slots=True)
 class _Again:
-    """What is to be done to one site."""
+    """Planned retry of one site."""
 
     site: Any
     pages: list[Any]  # asked for again
@@ -78,15 +78,15 @@ def candidates(tx: Tx, job_id: UUID) -> list[UUID]:
 
 
 def still_open(tx: Tx, job_id: UUID) -> int:
-    """How many sites of a job have not ended."""
+    """Count the sites of a job that have not ended."""
     waiting = (sites.c.job_id == job_id) & (sites.c.state == SiteState.OPEN)
     return int(tx.run(select(func.count()).select_from(sites).where(waiting)).scalar_one())
 
 
 def reopen(tx: Tx, job_id: UUID, ids: Sequence[UUID]) -> Reopened:
-    """Let these sites be walked again where they failed; counted and noted in the same transaction.
+    """Reopen these sites where they failed; counters and events are updated in the same transaction.
 
-    The caller holds the job.
+    The caller holds the lock on the job.
     """
     job = jobs.get(tx, job_id)
     locked = tx.rows(tx.locked(_SITES), {"ids": list(ids)})
@@ -180,7 +180,7 @@ _WAKE = BulkStatement(
 
 
 def _open_visits(tx: Tx, again: Sequence[_Again]) -> None:
-    """Wake the visits that have something to do, with all their lives and all their time before them."""
+    """Reopen the visits that have work, with their crash and time allowances reset."""
     by_site = {one.site.id: one.site for one in again}
     opened = Counter(row.visit_id for one in again for row in one.pages)
     found = tx.rows(tx.locked(_VISITS), {"ids": list(by_site)})

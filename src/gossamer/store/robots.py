@@ -15,7 +15,7 @@ FRESH = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class RobotsAnswer:
-    """What a site said, as it arrived. Status 404 also stands for redirects that lead nowhere."""
+    """A site's robots.txt as it arrived. Status 404 also stands for redirects that lead nowhere."""
 
     origin: str
     status: int

@@ -22,14 +22,14 @@ def of(tx: Tx, domain: str) -> dict[str, Experience]:
 
 
 def overall(tx: Tx, rung: str) -> Experience:
-    """What a rung has come to on all domains that remember it."""
+    """Return the statistics of a rung over all domains with data on it."""
     sums = [func.coalesce(func.sum(memory.c[name]), 0).label(name) for name in ("tries", "wins")]
     row = tx.run(select(*sums).where(memory.c.rung == rung)).one()
     return Experience(int(row.tries), int(row.wins))
 
 
 def learn(tx: Tx, lessons: Mapping[tuple[str, str], Experience]) -> None:
-    """What was met of domains and rungs; in the order every transaction takes them."""
+    """Add statistics of domains and rungs, in the lock order of all transactions."""
     rows = [
         {"domain": domain, "rung": rung, "tries": met.tries, "wins": met.wins, "tried_at": tx.now}
         for (domain, rung), met in sorted(lessons.items())

@@ -37,7 +37,7 @@ class SiteRow:
 
 @dataclass(slots=True)
 class SiteChange:
-    """What a batch does to one site. None leaves a column as it is."""
+    """Changes of one site in a batch. None leaves a column unchanged."""
 
     open_pages: int = 0
     pages_done: int = 0
@@ -250,7 +250,7 @@ def given_pages(tx: Tx, job_id: UUID) -> dict[UUID, list[str]]:
 
 
 class OpenSite(NamedTuple):
-    """What an open site still has to read, as far as its row tells."""
+    """Remaining work of an open site, as far as its row shows."""
 
     domain: str
     pages_done: int
@@ -275,7 +275,7 @@ def open_of_job(tx: Tx, job_id: UUID) -> list[OpenSite]:
 
 
 def endings(tx: Tx, job_id: UUID) -> list[tuple[str, SiteState, Reason | None]]:
-    """How it stands with every site a person listed: its host, its state and why it failed."""
+    """Return the outcome of every site the user listed: its host, its state and the reason of its failure."""
     query = select(sites.c.host, sites.c.state, sites.c.reason).where(sites.c.job_id == job_id, sites.c.listed)
     return [(row.host, SiteState(row.state), Reason[row.reason] if row.reason else None) for row in tx.run(query)]
 
@@ -292,7 +292,7 @@ def failed_hosts(tx: Tx, job_id: UUID, limit: int) -> list[tuple[str, Reason | N
 
 
 def failure_reasons(tx: Tx, job_id: UUID) -> list[tuple[Reason, int]]:
-    """Why listed sites failed, the most frequent reason first."""
+    """Return the reasons for failures of listed sites, most frequent first."""
     failed = (sites.c.job_id == job_id) & (sites.c.state == SiteState.FAILED) & sites.c.listed & (sites.c.reason != "")
     count = func.count().label("failed")
     query = select(sites.c.reason, count).where(failed).group_by(sites.c.reason).order_by(count.desc(), sites.c.reason)
@@ -320,7 +320,7 @@ _THAT_WAITS = (
 
 
 def that_wait(tx: Tx, most: int) -> list[str]:
-    """Where sites begin that wait for a slot: one of each of so many running jobs, by chance."""
+    """Return entry URLs of waiting sites: one per running job, for up to `most` random jobs."""
     running = list(tx.run(_RUNNING).scalars())
     some = random.sample(running, min(most, len(running)))
     entries = (tx.run(_THAT_WAITS, {"job": job_id}).scalar() for job_id in some)
@@ -328,7 +328,7 @@ def that_wait(tx: Tx, most: int) -> list[str]:
 
 
 class Closing(NamedTuple):
-    """How a site has come out."""
+    """The outcome of a site."""
 
     id: UUID
     state: SiteState
@@ -362,7 +362,7 @@ _CLOSE_SITE = BulkStatement(
 
 
 def close(tx: Tx, closings: Sequence[Closing]) -> set[UUID]:
-    """End those that are open, have no open page left, and of which no visit is to be walked."""
+    """Close the sites that are open, have no open page, and have no visit left to walk; return their ids."""
     if not closings:
         return set()
     free = set(tx.run(tx.locked(_CLOSABLE), {"ids": sorted(closing.id for closing in closings)}).scalars())
@@ -416,9 +416,9 @@ def reopen(
     who: str = "",
     last: bool = False,
 ) -> set[UUID]:
-    """Let sites that have ended go on, each with its event; those of them that had not are left as they are.
+    """Reopen sites that have ended, each with an event; other sites are unchanged. Returns the reopened ids.
 
-    `last`: only with pages that are asked for when the walk is over.
+    `last`: only for pages that are requested when the walk is over.
     """
     over = sites.c.id.in_(ids) & sites.c.state.in_(origins(SITE_MOVES, SiteState.OPEN))
     changed = _FOR_A_MOMENT if last else _ANEW

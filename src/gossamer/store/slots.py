@@ -1,6 +1,7 @@
-"""Slots with holders, shared by all processes of a home: the Gate's memory where there is no Redis.
+"""Slots with holders, shared by all processes of a data folder: the Gate's storage if there is no Redis.
 
-A circuit breaker is a slot whose one holder is its state, written out. So it drops out when it is no longer needed.
+A circuit breaker is a slot whose one holder is its serialised state, so it expires when it is no longer
+needed.
 """
 
 from dataclasses import asdict

@@ -29,7 +29,7 @@ def credits_of_month(tx: Tx, account: str, month: str) -> int:
 
 
 def add_credits(tx: Tx, account: str, month: str, credits: int) -> None:
-    """What a new request is expected to take."""
+    """Add the expected credits of a new request."""
     if credits:
         tx.run(_add_credits(tx.dialect), {"account_id": account, "month": month, "credits": credits})
 
@@ -43,7 +43,7 @@ def _add_credits(dialect: Dialect) -> Executable:
 
 
 def change_credits(tx: Tx, account: str, month: str, by: int) -> None:
-    """A request has taken more or less than was expected. Of a month that nobody asks for any more nothing is kept."""
+    """Correct the credits of a request that took more or less than expected; months without a row are ignored."""
     if by:
         tx.run(_CHANGE_CREDITS, {"b_account": account, "b_month": month, "b_more": by})
 
@@ -129,7 +129,7 @@ def begin(tx: Tx, account: str, job: Job, bill: Bill, outcome: str) -> None:
 
 
 def reopen(tx: Tx, account: str, job_id: UUID) -> None:
-    """The job goes on: what it costs is looked at again when it ends."""
+    """Mark a resumed job's usage as open; its cost is computed again when the job ends."""
     _set(tx, account, job_id, {"is_open": 1, "outcome": JobState.RUNNING})
 
 
@@ -183,7 +183,7 @@ _WAITING = _OPEN.where(usage.c.outcome == QUEUED, job_rows.c.state == JobState.P
 
 
 def ended(tx: Tx, limit: int = 100) -> list[tuple[str, UUID]]:
-    """Jobs that are over, nobody having a hand in them any more, and whose requests are still open."""
+    """Return jobs that are over, without active workers, and whose requests are not closed yet."""
     rows = tx.run(_OVER, {"most": limit})
     return [(row.account_id, row.id) for row in rows]
 
@@ -267,7 +267,7 @@ def close(tx: Tx, account: str, job_id: UUID, prices: Mapping[str, int]) -> Use 
 
 
 def set_month_anew(tx: Tx) -> None:
-    """What accounts have used of this month, by their requests."""
+    """Recalculate the current month's usage of all accounts from their requests."""
     sum_credits_anew(tx, f"{tx.now:%Y-%m}")
 
 

@@ -1,4 +1,4 @@
-"""Visits that change their state: read before it, told as events after it, in the same transaction."""
+"""State changes of visits: read before the change, logged as events after it, in the same transaction."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -46,7 +46,7 @@ def moving(*which: ColumnElement[bool]) -> Select[Any]:
 
 
 def tell(tx: Tx, target: VisitState, moved: Sequence[Moving], why: str = "", *, who: str = "") -> None:
-    """One event each. Unless somebody else is named, it was the worker in whose hands the visit was."""
+    """Write one event for each visit. Unless `who` is given, it names the worker that held the visit."""
     kind = f"visit.{target}"
     events.add_many(
         tx,
@@ -58,7 +58,7 @@ _SHORTEST_WAIT = timedelta(seconds=1)  # less is only the way from the worker's 
 
 
 class Ending(NamedTuple):
-    """What a visit in hand becomes: `ready` again at `due_at` (now, if that is not said), or over."""
+    """New state of a leased visit: `ready` again at `due_at` (default: now), or over."""
 
     id: UUID
     lease: UUID
@@ -93,7 +93,10 @@ _END = BulkStatement(
 
 
 def end(tx: Tx, endings: Sequence[Ending]) -> set[UUID]:
-    """Those that were still in the hands they say. One with open pages is not over: it is left as it is."""
+    """End visits still held under the given leases; return their ids.
+
+    A visit with open pages is not over and stays unchanged.
+    """
     if not endings:
         return set()
     held = {row.id: row for row in tx.run(tx.locked(_HELD), {"ids": sorted(ending.id for ending in endings)})}

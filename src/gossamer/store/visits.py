@@ -65,7 +65,7 @@ class Waiting:
 
 @dataclass(slots=True)
 class VisitChange:
-    """What a batch does to one visit that keeps running."""
+    """Changes of a running visit in a batch."""
 
     open_pages: int = 0
     walked: float = 0.0  # seconds
@@ -132,7 +132,10 @@ def ready(
 
 
 def any_ready(tx: Tx, lane: str, shard: int, shards: int, *, per_domain: int = MOST_PER_DOMAIN) -> bool:
-    """Whether `ready` would find anything: one statement however many jobs there are, since the idle ask it often."""
+    """Return True if `ready` would find a visit.
+
+    One statement however many jobs there are, because idle workers call it often.
+    """
     asked = {"lane": lane, "now": tx.now, "of_shard": shard, "shards": shards, "per_domain": per_domain}
     return tx.run(_ANY_READY, asked).first() is not None
 
@@ -145,7 +148,7 @@ _BUSY = (
 
 
 def busy_domains(tx: Tx, domains: Sequence[str]) -> dict[str, int]:
-    """How many visits are issued or running per Gate key."""
+    """Count the issued and running visits by Gate key."""
     return {row.domain: row.busy for row in tx.run(_BUSY, {"domains": domains})}
 
 
@@ -162,9 +165,9 @@ _ISSUABLE = moving(visits.c.id.in_(bindparam("ids", expanding=True)), may_become
 
 
 def issue(tx: Tx, ids: Sequence[UUID], worker: str) -> None:
-    """Mark them as nudged. `due_at` keeps when, so that a lost nudge is noticed.
+    """Mark visits as issued (nudged). `due_at` stores the time, so that a lost nudge is noticed.
 
-    No event tells of it: a nudge is a hint, and what comes of it is told.
+    No event is logged: a nudge is a hint, and its outcome has events of its own.
     """
     free = Moving.read(tx, tx.locked(_ISSUABLE), {"ids": list(ids)})
     tx.run_many(_ISSUE, [{"b_id": one.id, "b_at": tx.now, "b_worker": worker} for one in free])
@@ -176,17 +179,21 @@ def suspects_in_hand(tx: Tx) -> int:
 
 
 def forgotten(tx: Tx, worker: str, nudged: Collection[UUID]) -> list[UUID]:
-    """Issued to this worker, which knows of no nudge: when they were, the answer to the commit was not heard."""
+    """Return visits issued to this worker that are not in `nudged`.
+
+    They exist if the response to the commit that issued them was lost.
+    """
     mine = (visits.c.worker == worker) & (visits.c.state == VisitState.ISSUED)
     return [one for one in tx.run(select(visits.c.id).where(mine).order_by(visits.c.id)).scalars() if one not in nudged]
 
 
 def claim(tx: Tx, tokens: Mapping[UUID, UUID], worker: str, lease: timedelta, *, nudged_by: str = "") -> list[Visit]:
-    """Lease those of the visits that are still to be had, each under its token.
+    """Lease those of the visits that are still available, each under its token.
 
-    Said twice it is the same: a visit that carries its token already is among them, and not told again. `nudged_by` is
-    what the names of those begin with who have issued them, if that was somebody else: then only what is issued can be
-    had. A nudge may come long after it was given up, and whoever issues has filled its slot and its domain since.
+    Can be repeated: a visit that already carries its token is included, but logged only once. `nudged_by`
+    is the name prefix of the issuer, if that is another process: then only issued visits are available. A
+    nudge may arrive long after it was given up, when the issuer has filled its slot and its domain with
+    others.
     """
     issuer = visits.c.worker.startswith(nudged_by, autoescape=True) if nudged_by else visits.c.worker == worker
     free = may_become(VisitState.RUNNING) & (jobs.c.state == JobState.RUNNING)
@@ -223,7 +230,10 @@ def take_back_issued(tx: Tx, ids: Sequence[UUID], mark: str) -> None:
 
 
 def _put_back(tx: Tx, refused: Sequence[UUID], issuer: ColumnElement[bool], why: str = "its job does not run") -> None:
-    """Not to be had (the job was paused in this moment), but nudged: nobody else would put them back soon."""
+    """Return nudged visits to the queue that cannot be leased because their job was just paused.
+
+    No other process would return them soon.
+    """
     nudged = (visits.c.state == VisitState.ISSUED) & issuer
     idle = Moving.read(tx, tx.locked(moving(visits.c.id.in_(refused), nudged))) if refused else []
     if idle:
@@ -265,7 +275,7 @@ def leases(tx: Tx, ids: Sequence[UUID], *, held: bool = False) -> dict[UUID, UUI
 
 
 def workers_of(tx: Tx, ids: Collection[UUID]) -> tuple[str, ...]:
-    """Who has these visits, each once."""
+    """Return the workers that hold these visits, each once."""
     if not ids:
         return ()
     holders = select(visits.c.worker).where(visits.c.id.in_(ids), visits.c.worker.is_not(None)).distinct()
@@ -308,7 +318,7 @@ def apply(tx: Tx, changes: Mapping[UUID, VisitChange]) -> None:
 
 
 def reopen(tx: Tx, site_id: UUID, lane: str, why: str = "a page was handed over to it", *, who: str = "") -> UUID:
-    """Make sure a site's visit will be walked again, whatever it ended as; its id."""
+    """Make sure that a site's visit will be walked again, however it ended; return its id."""
     (found,) = Moving.read(tx, moving(visits.c.site_id == site_id, visits.c.lane == lane))
     over = (visits.c.id == found.id) & visits.c.state.in_((VisitState.DONE, VisitState.FAILED, VisitState.DEAD))
     if tx.run(update(visits).where(over).values(state=VisitState.READY, due_at=tx.now)).rowcount:
@@ -319,7 +329,7 @@ def reopen(tx: Tx, site_id: UUID, lane: str, why: str = "a page was handed over 
 
 
 def busy_of_job(tx: Tx, job_id: UUID) -> int:
-    """Visits of a job in somebody's hands."""
+    """Count a job's visits that are issued or running."""
     mine = visits.c.job_id == job_id
     return int(tx.run(select(func.count()).select_from(visits).where(mine, _IN_HAND)).scalar_one())
 
@@ -334,7 +344,7 @@ _WALKED = select(
 
 
 def is_walked(tx: Tx, job_id: UUID) -> bool:
-    """Whether anybody may still settle pages of a job. Whoever has died holds no lease for long."""
+    """Return True if any worker may still settle pages of a job. Leases of dead workers expire soon."""
     return bool(tx.run(_WALKED, {"job": job_id, "now": tx.now}).scalar())
 
 

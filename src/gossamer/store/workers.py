@@ -19,7 +19,7 @@ _COLUMNS = tuple(workers.c[name] for name in ("id", "host", "pid", "lanes", "ver
 
 
 def beat(tx: Tx, worker: Worker) -> None:
-    """It lives, and has this much room. The database says when that was."""
+    """Record a worker's heartbeat and its free capacity. The database sets the time."""
     row = {name: getattr(worker, name) for name in ("id", "host", "pid", "version")}
     fresh = tx.dialect.insert(workers).values(
         **row, lanes={str(lane): slots for lane, slots in worker.lanes.items()}, started_at=tx.now, beat_at=tx.now
@@ -67,7 +67,7 @@ def known(tx: Tx) -> list[Worker]:
 
 
 def rooms(tx: Tx) -> dict[str, dict[str, int]]:
-    """The room of every worker that lives, per lane."""
+    """Return the capacity of every worker with a recent heartbeat, per lane."""
     alive = select(workers.c.id, workers.c.lanes).where(workers.c.beat_at > tx.now - SILENT_AFTER)
     return {row.id: dict(row.lanes) for row in tx.run(alive)}
 
@@ -128,7 +128,7 @@ def replace_shared_settings(tx: Tx, values: Mapping[str, str], host: str) -> Non
 
 
 def forget_shared_settings(tx: Tx) -> int:
-    """Whoever joins next is the first again."""
+    """Delete the shared settings, so that the next machine to join sets them again."""
     return tx.run(delete(cluster_settings)).rowcount
 
 
@@ -137,7 +137,7 @@ _SOON = timedelta(seconds=30)  # after which a visit that is due should have bee
 
 @dataclass(frozen=True, slots=True)
 class Unattended:
-    """What in the rows waits for a person."""
+    """Rows that need a person's attention."""
 
     unfinished: int  # jobs that should be worked
     dead_letters: int
@@ -146,7 +146,7 @@ class Unattended:
 
 @dataclass(frozen=True, slots=True)
 class Labour:
-    """What can be seen of the work."""
+    """State of the work, as far as the rows show."""
 
     jobs: int  # at work
     stalled: int  # visits whose lease has not been renewed for long
@@ -155,7 +155,7 @@ class Labour:
 
 
 def labour(tx: Tx, lease: timedelta) -> Labour:
-    """Whether jobs are at work, and visits of them wait or are held by somebody who no longer shows that they live."""
+    """Return the running jobs and their visits that wait, or whose holder no longer renews its lease."""
     running = select(jobs.c.id).where(jobs.c.state.in_((JobState.RUNNING, JobState.PAUSING)))
     at_work = int(tx.run(select(func.count()).select_from(running.subquery())).scalar_one())
     if not at_work:

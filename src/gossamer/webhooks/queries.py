@@ -107,7 +107,7 @@ def remove_endpoint(tx: Tx, account: str, identifier: UUID) -> bool:
 
 
 def rotate_key(tx: Tx, account: str, identifier: UUID, sealed: bytes, overlap: timedelta) -> bool:
-    """A new key, sealed. The one before signs beside it for a while, any older one no longer."""
+    """Store a new sealed key; the one before also signs for the time of `overlap`, older ones no longer."""
     if get_endpoint(tx, account, identifier) is None:
         return False
     of_it = endpoint_keys.c.endpoint_id == identifier
@@ -120,7 +120,7 @@ def rotate_key(tx: Tx, account: str, identifier: UUID, sealed: bytes, overlap: t
 
 
 def keys_of(tx: Tx, identifier: UUID) -> tuple[KeptKey, ...]:
-    """What signs for an endpoint now, the newest first."""
+    """Return the current signing keys of an endpoint, newest first."""
     valid = or_(endpoint_keys.c.until.is_(None), endpoint_keys.c.until > tx.now)
     query = select(endpoint_keys).where(endpoint_keys.c.endpoint_id == identifier, valid)
     return tuple(map(_kept, tx.run(query.order_by(endpoint_keys.c.id.desc()))))
@@ -133,7 +133,7 @@ def all_keys(tx: Tx, after: UUID | None, limit: int) -> list[KeptKey]:
 
 
 def seal_key(tx: Tx, kept: KeptKey, sealed: bytes) -> bool:
-    """Keep a key in another way; False if somebody was faster."""
+    """Replace a stored key by its encrypted form; False if another process was faster."""
     as_it_was = (endpoint_keys.c.id == kept.id) & (endpoint_keys.c.key == kept.kept)
     return bool(tx.run(update(endpoint_keys).where(as_it_was).values(key=sealed, is_sealed=True)).rowcount)
 
@@ -143,7 +143,7 @@ def _kept(row: Row[Any]) -> KeptKey:
 
 
 def hold_endpoint(tx: Tx, identifier: UUID, token: UUID, worker: str, lease: timedelta) -> Endpoint | None:
-    """To send to it; None if somebody else does, or if it is off or rests."""
+    """Lease an endpoint for sending. None if another sender has it, or if it is disabled or in back-off."""
     free = or_(endpoints.c.lease.is_(None), endpoints.c.lease == token, endpoints.c.lease_until < tx.now)
     ready = (endpoints.c.id == identifier) & (endpoints.c.state == EndpointState.ACTIVE) & free & is_rested(tx.now)
     held = {"lease": token, "lease_until": tx.now + lease, "worker": worker}
@@ -158,7 +158,7 @@ def wake_endpoint(tx: Tx, identifier: UUID) -> None:
 
 
 def keep_endpoint(tx: Tx, identifier: UUID, token: UUID, lease: timedelta, changes: Mapping[str, Any]) -> bool:
-    """Still ours, for a while longer. False: somebody else has it now."""
+    """Extend the lease of an endpoint. False if another sender has it now."""
     ours = (endpoints.c.id == identifier) & (endpoints.c.lease == token)
     return bool(tx.run(update(endpoints).where(ours).values(lease_until=tx.now + lease, **changes)).rowcount)
 
@@ -168,7 +168,7 @@ def let_endpoint_go(tx: Tx, identifier: UUID, token: UUID) -> None:
 
 
 def void_leases(tx: Tx, worker: str) -> None:
-    """Whoever sent under such a name is gone."""
+    """Release the leases of dead senders whose names have this prefix."""
     tx.run(update(endpoints).where(endpoints.c.worker.startswith(worker, autoescape=True)).values(**_FREE))
 
 
@@ -196,7 +196,7 @@ _ENDPOINTS_DUE = (
 
 
 def endpoints_due(tx: Tx, limit: int) -> list[UUID]:
-    """Endpoints that take something now and that nobody sends to, those first whose oldest message waits longest."""
+    """Return endpoints with due messages and without a sender, those with the longest-waiting message first."""
     return list(tx.run(_ENDPOINTS_DUE, {"now": tx.now, "most": limit}).scalars())
 
 
@@ -209,7 +209,7 @@ def due_deliveries(tx: Tx, endpoint_id: UUID, limit: int, only: UUID | None = No
 
 
 def record_attempt(tx: Tx, delivery: Delivery, attempt: Attempt, state: DeliveryState, due_at: datetime | None) -> None:
-    """What became of a try. The caller holds the endpoint."""
+    """Store the outcome of a delivery attempt. The caller holds the endpoint's lease."""
     attempts = [_kept_attempt(one) for one in (*delivery.attempts, attempt)][-_ATTEMPTS_KEPT:]
     changes: dict[str, Any] = {"state": state, "tries": delivery.tries + 1, "attempts": attempts}
     if due_at is not None:
@@ -255,7 +255,7 @@ def delivery_log(
     before: UUID | None = None,
     limit: int = 50,
 ) -> list[Delivery]:
-    """Newest first. The next page is what stands before the last of this one."""
+    """Return deliveries, newest first. For the next page pass the last one as `before`."""
     query = select(deliveries).where(_of(account)).order_by(deliveries.c.id.desc()).limit(limit)
     if endpoint_id:
         query = query.where(deliveries.c.endpoint_id == endpoint_id)

@@ -98,7 +98,7 @@ log = get_logger(__name__)
 
 
 class Enclosures:
-    """`address` is that of the server for people outside, as far as this process knows it."""
+    """`address` is the server's public address, as far as this process has it."""
 
     def __init__(self, database: Database, shelf: Shelf, clock: Clock, address: str) -> None:
         self._database = database
@@ -155,14 +155,14 @@ Turn = Callable[[], AbstractAsyncContextManager[None]]
 
 
 class Carrier(Protocol):
-    """Whoever brings a message to an address, and checks anew each time that it may be sent there."""
+    """Sends a message to a URL, and checks each time if the URL is allowed."""
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Heard: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """What one turn sends to one endpoint."""
+    """Messages for one endpoint that are sent in one turn."""
 
     endpoint: Endpoint
     keys: tuple[KeptKey, ...]
@@ -238,7 +238,7 @@ class Sender:
             self._sending[endpoint_id] = asyncio.create_task(self.send_to(endpoint_id))
 
     async def send_due(self, within: timedelta) -> int:
-        """Everything that is due now, once; how many were tried. For whoever works and is about to stop."""
+        """Send everything that is due now, once; return the number of attempts. For a worker that is about to stop."""
         tried = 0
         with suppress(TimeoutError):
             async with asyncio.timeout(within.total_seconds()):
@@ -250,7 +250,7 @@ class Sender:
         return tried
 
     async def send_to(self, endpoint_id: UUID, only: UUID | None = None) -> int:
-        """What is due at one endpoint, or `only` this, until something fails; how many were tried."""
+        """Send an endpoint's due messages, or `only` this one, until one fails; return the number of attempts."""
         token = uuid4()  # made here and not in the transaction, which may have to be made twice
         tried = 0
         async with self._turn():
@@ -327,7 +327,7 @@ class Sender:
 
 
 def _well(endpoint: Endpoint) -> Endpoint:
-    """As it is once something has arrived there."""
+    """Return the endpoint with its failure state cleared, as after a successful delivery."""
     return replace(endpoint, failing_since=None, failures=0, not_before=None)
 
 
@@ -349,7 +349,10 @@ def _settle(
     verdict: Verdict,
     lease: timedelta,
 ) -> bool:
-    """Whether the endpoint is still ours: else somebody else sends to it, and what they write stands."""
+    """Store the outcome; return True if the endpoint is still ours.
+
+    If another sender has its lease, only a successful delivery is stored.
+    """
     arrived = verdict.state is DeliveryState.DELIVERED
     how: dict[str, object]
     if arrived:

@@ -30,23 +30,23 @@ MOST = 50  # endpoints of an account
 
 
 class AddressCheck(Protocol):
-    """Whoever knows where messages may be sent."""
+    """Checks to which URLs messages may be sent."""
 
     async def refusal(self, url: str) -> str:
-        """Why nothing could ever be sent there, as a sentence; "" if something might."""
+        """Return the reason why nothing could ever be sent there, as a sentence; "" if sending is possible."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An endpoint and its secret, which nobody can read again."""
+    """An endpoint and its secret, which cannot be read again."""
 
     endpoint: Endpoint
     secret: str = field(repr=False)
 
 
 def read_events(names: Iterable[str]) -> frozenset[EventType]:
-    """What people call events; none of them means the usual ones."""
+    """Parse the names of events; no names mean the usual events."""
     known = {str(kind): kind for kind in WANTED}
     wanted = [name.strip().lower() for name in names if name.strip()]
     for name in wanted:
@@ -126,7 +126,7 @@ async def change(
 
 
 async def enable(database: Database, account: str, identifier: UUID) -> Endpoint:
-    """Whatever it was switched off for is mended. What was given up is not sent by itself: see `replay_failed`."""
+    """Enable an endpoint whose problem was fixed. Failed deliveries are not resent: use `replay_failed`."""
     return _there(await database.write(queries.switch_on, account, identifier), identifier)
 
 
@@ -157,7 +157,7 @@ async def rotate(
 
 
 async def send_test(database: Database, account: str, identifier: UUID) -> Delivery:
-    """A message to try an endpoint with. It waits like any other; whoever sends takes it within a second."""
+    """Queue a test message for an endpoint. It waits like any other, and is sent within a second."""
     endpoint = await get(database, account, identifier)
     _refuse_off(endpoint)
     return await database.write(_test, endpoint)
@@ -180,7 +180,7 @@ async def log(
     before: UUID | None = None,
     limit: int = 50,
 ) -> list[Delivery]:
-    """What was sent, newest first; `before` is the last one of the page before."""
+    """Return sent messages, newest first; `before` is the last one of the previous page."""
     return await database.read(partial(queries.delivery_log, limit=limit), account, identifier, state, before)
 
 

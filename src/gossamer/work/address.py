@@ -1,10 +1,11 @@
-"""Whether our own address is blocked: how many of the sites a job has met of late refuse us.
+"""Detection of a blocked IP address: the share of a job's recent sites that refuse our requests.
 
-One site that refuses us is that site's affair. When many different ones do, it is about the address we come from, and
-to go on as before makes it worse. Visits note what they meet, page by page; once a second the process looks at what
-follows from it, and work/brake.py acts on that.
+A single site that refuses us may have its own reasons. If many different sites do, the cause is our
+IP address, and continuing as before makes it worse. Visits record refusals page by page; once a
+second the process evaluates them, and work/brake.py acts on the result.
 
-A process sees only its share of the domains. A hash has dealt them, so the share is a fair sample of the job.
+A process sees only its share of the domains. They are distributed by a hash, so the share is a fair
+sample of the job.
 """
 
 from collections import OrderedDict
@@ -24,7 +25,7 @@ MOST_SITES = 5_000  # kept per job: the latest are sample enough
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """When it is no longer a coincidence, and when it is over."""
+    """Thresholds for detecting that sites block our IP address, and for detecting the end of the block."""
 
     window: timedelta = timedelta(minutes=5)
     too_many: float = 0.2  # of the sites in the window
@@ -51,7 +52,7 @@ class Count:
 
 
 class Change(Enum):
-    """What a job should do differently from now on."""
+    """Changes that a job should make from now on."""
 
     SLOW_DOWN = "slow down"
     PAUSE = "pause"
@@ -116,7 +117,10 @@ class Sightings:
 
 
 class AddressWatch:
-    """One per process. Every job is judged by its own sites: lists differ in how welcome anybody is on them."""
+    """Refusals of all jobs, one watch per process.
+
+    Each job is judged by its own sites, because lists differ in how well crawlers are received.
+    """
 
     def __init__(self, clock: Clock, thresholds: Thresholds = USUAL) -> None:
         self.thresholds = thresholds
@@ -133,7 +137,7 @@ class AddressWatch:
         return set(self._sightings)
 
     def sightings(self, job_id: UUID) -> Sightings:
-        """Where the visits of a job note what they meet."""
+        """Return the record in which the visits of a job note refusals."""
         known = self._sightings.get(job_id)
         if known is None:
             known = self._sightings[job_id] = Sightings(self._clock, self.thresholds.window)
@@ -145,7 +149,7 @@ class AddressWatch:
         self._slowed.pop(job_id, None)
 
     def look(self) -> list[Finding]:
-        """What has changed since the last look. A job that is to pause is told so until it is forgotten."""
+        """Return the changes since the last check. A job that should pause is included until it is forgotten."""
         found = []
         for job_id, sightings in self._sightings.items():
             count = sightings.count()

@@ -1,7 +1,7 @@
-"""What a running job still has to read: estimated from its open sites, and remembered for a moment.
+"""Remaining work of a running job: estimated from its open sites, and cached for a moment.
 
-The counters of a job say what was done. How long the rest takes is a matter of single sites: how many pages each is
-known to have, how many of those the job reads, and how far apart the requests to its domain have to be.
+The counters of a job show what was done. The remaining time depends on single sites: how many pages
+each is known to have, how many of those the job reads, and the spacing of requests to its domain.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ SpacingOf = Callable[[str], timedelta]
 
 
 def look_ahead(job: Job, progress: Progress, open_sites: Sequence[OpenSite], spacing_of: SpacingOf) -> Ahead:
-    """What there is to read on these open sites, and on those of which nothing is known yet."""
+    """Estimate the remaining pages on these open sites, and on those without any data yet."""
     ended = _ended_per_page_read(progress)
     queues: defaultdict[str, _Queue] = defaultdict(_Queue)
     unread = [site for site in open_sites if _is_unread(site)]
@@ -88,7 +88,7 @@ def _ended_per_page_read(progress: Progress) -> float:
 
 @dataclass(slots=True)
 class _Queue:
-    """What waits for one domain, whose requests are `gap` seconds apart."""
+    """Remaining pages of one domain, whose requests are `gap` seconds apart."""
 
     pages: int = 0
     sites: int = 0
@@ -104,11 +104,11 @@ class _Queue:
         return min(time, self.sites * _VISIT_TIME) if limited and gap <= _SLEPT else time
 
     def longest_named(self) -> float:
-        """Of the delays that are named in its files the longest, whomever it is meant for: quick to find."""
+        """Return the longest delay that occurs in its robots.txt files, for any user agent: quick to find."""
         return max((float(text.replace(",", ".")) for one in self.robots for text in _NAMED.findall(one)), default=0.0)
 
     def own_delay(self) -> float:
-        """The longest Crawl-delay that is meant for us."""
+        """Return the longest Crawl-delay that applies to this crawler."""
         from gossamer.frontier.robots import read_rules  # where nobody names a delay, nothing needs parsing
 
         kept = [one for text in self.robots for one in orjson.loads(text).values()]
@@ -131,11 +131,10 @@ def _longest(queues: Iterable[_Queue], *, limited: bool) -> float:
 
 
 class Foresight:
-    """Adds to the progress of running jobs what is ahead of them, and leaves their pauses out of the time they took.
+    """Adds the remaining work to the progress of running jobs, and subtracts their pauses from their time.
 
-    Made anew every few seconds at most.
-
-    Whoever follows a job asks several times a second, and each estimate reads a row per open site.
+    Renewed every few seconds at most, because clients that follow a job ask several times a second, and
+    each estimate reads a row per open site.
     """
 
     def __init__(self, spacing_of: SpacingOf) -> None:
@@ -169,5 +168,5 @@ class Foresight:
 
 
 def _at_work(window: timedelta, stood: Stood) -> timedelta:
-    """How much of a window a job was at work. A pause is not time in which it was slow."""
+    """Return how long a job was running within a window. A pause does not count as slow work."""
     return max(min(SHORTEST, window), window - stood.within(window))

@@ -83,7 +83,7 @@ class AnomalyGuard:
 
 
 def queue_alerts(before: Depths | None, now: Depths, limit: int, *, is_full: bool) -> dict[AlertKind, str | None]:
-    """What is to be said of the queue. `before` is how it was ten minutes ago, if that is known."""
+    """Return the alerts about the queue. `before` is its state ten minutes ago, if known."""
     tasks, most = f"{now.ready:,}", f"{limit:,}"
     grown = _grown(before, now) if before else 0
     deep = now.ready > limit
@@ -106,10 +106,10 @@ def _grown(before: Depths, now: Depths) -> int:
 
 
 def slower(found: Pace, rest: Rest) -> tuple[int, int, str] | None:
-    """What a job did per hour, before and now, if that has dropped by more than half.
+    """Return a job's work per hour, before and now, if that has dropped by more than half.
 
-    Not in its last 5 %. Nor while all that is left is being walked at its own spacing, or while as many pages come as
-    before: then the domains are larger, not the job slower.
+    Not in its last 5 %, and not while all remaining sites are being crawled at their own spacing, or
+    while as many pages arrive as before: then the domains are larger, not the job slower.
     """
     per_hour = timedelta(hours=1) / _SLOWER
     of_pages = rest.job.extent.in_pages
@@ -124,7 +124,7 @@ def slower(found: Pace, rest: Rest) -> tuple[int, int, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What is to be said and taken back; by job and for the system."""
+    """Alerts to raise and to clear; by job and for the system."""
 
     fires: Mapping[UUID, tuple[int, int, str]]
     clears: tuple[UUID, ...]
@@ -132,7 +132,7 @@ class Changed:
 
 
 def _changed(tx: Tx) -> Changed | None:
-    """What differs from what was said; None where nothing does, so that nothing is written."""
+    """Return the alerts that differ from the current ones; None if none do, so that nothing is written."""
     fires, clears = _slow_jobs(tx)
     system = {
         kind: sentence
@@ -202,7 +202,7 @@ def _queue_told(tx: Tx) -> tuple[set[AlertKind], bool]:
 
 
 def _tell_of_queue(tx: Tx, told: Mapping[AlertKind, str | None]) -> None:
-    """Fire and clear; jobs that waited for the queue are started once it is no longer full."""
+    """Fire and clear the queue's alerts; start jobs that were held back once the queue is no longer full."""
     for kind, sentence in told.items():
         alerts.hold_exactly(tx, kind, SYSTEM, sentence)
     if told[AlertKind.QUEUE_FULL] is None:

@@ -43,16 +43,16 @@ class AuditReport:
 
     @property
     def sentence(self) -> str:
-        """What is wrong, the first few things of it in a line; "" if nothing is."""
+        """Describe the first few faults in a line; "" if there are none."""
         faults = [fault for check in self.checks for fault in check.faults]
         more = f"; {len(faults) - FEW} more" if len(faults) > FEW else ""
         return "; ".join(faults[:FEW]) + more
 
 
 async def audit(database: Database, job_id: UUID, recipes: Mapping[str, Recipe] = MappingProxyType({})) -> AuditReport:
-    """Prove it from the rows of one moment, whatever the job is doing meanwhile.
+    """Audit a job from a single snapshot of its rows, even while it is running.
 
-    Only a job's recipe knows what makes two of its records the same: without it they are not looked at for that.
+    Only a job's recipe defines which of its records are duplicates; without the recipe that check is skipped.
     """
     return _report(job_id, await read_tally(database, job_id, _kinds(recipes)))
 
@@ -108,7 +108,7 @@ def _counters(rows: Tally) -> Check:
 
 
 def _sums(rows: Tally) -> dict[str, int]:
-    """What each counter should say, by its name."""
+    """Return the expected value of each counter, by its name."""
     return {
         **{f"sites_{state}": rows.sites.get(state, 0) for state in _ENDED},
         **{f"pages_{state}": rows.pages.get(state, 0) for state in _SETTLED},
@@ -198,9 +198,9 @@ def _money(rows: Tally) -> Check:
 
 
 def _checkpoint(rows: Tally) -> Check:
-    """At rest since then: the same. Otherwise what had ended has ended still.
+    """Compare with the checkpoint: equal if the job has been at rest since, otherwise not less.
 
-    Whoever takes something back on purpose takes a checkpoint of what is left.
+    Intended reductions write a new checkpoint.
     """
     then = rows.checkpoint
     if then is None:
@@ -245,7 +245,7 @@ _OF_ARCHIVED: tuple[Callable[[Tally], Check], ...] = (_sites, _deleted, _in_hand
 
 
 def _check(rows: Tally, name: str, figures: Mapping[str, int], told: Mapping[str, str]) -> Check:
-    """A check that fails where there are offenders of the kinds told of."""
+    """Return a check that fails if there are offenders of the kinds in `told`."""
     return Check(
         name,
         figures,

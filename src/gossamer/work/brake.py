@@ -1,4 +1,4 @@
-"""What a process does about a blocked address: says so and asks for less, and pauses the job if that does not help."""
+"""Reaction of a process to a blocked address: alert and slow down, then pause the job if that does not help."""
 
 from collections.abc import Set
 from uuid import UUID
@@ -40,7 +40,7 @@ class Brake:
         return self._watch.sightings(job_id)
 
     def room(self, capacity: int) -> int:
-        """How many visits may be walked at a time."""
+        """Return how many visits may be crawled at a time."""
         return max(1, capacity // SLOWER) if self._watch.slow else capacity
 
     async def look(self, running: Set[UUID]) -> set[UUID]:

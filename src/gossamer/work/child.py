@@ -15,7 +15,10 @@ from gossamer.work.home import HomeLock
 
 
 class Child:
-    """It ends with us: its standard input closes when we are gone, however we went. And it shows that it lives."""
+    """A worker process that ends together with its parent and reports that it is alive.
+
+    Its standard input closes when the parent is gone, however the parent ended.
+    """
 
     def __init__(
         self,

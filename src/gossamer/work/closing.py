@@ -110,9 +110,9 @@ async def doubt_of(database: Database, job_id: UUID, recipes: Mapping[str, Recip
 def close_at_once(
     tx: Tx, job_id: UUID, *, recipes: Mapping[str, Recipe], files_of: str, credits: Mapping[str, int]
 ) -> None:
-    """End a job of one page in the transaction that ended the page, and make up its bill: somebody waits for it.
+    """End a job of one page in the transaction that ended the page, with its bill: a caller waits for it.
 
-    Whatever is in the way, the transaction goes on without it, and the job is closed like any other.
+    If anything prevents that, the transaction continues without it, and the job is closed like any other.
     """
     try:
         with tx.aside():

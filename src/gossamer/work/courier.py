@@ -42,7 +42,7 @@ def _spaced(room: timedelta) -> timedelta:
 
 
 class Interrupted(Exception):
-    """The walk was told to end before the request was made. It does not count as a try."""
+    """The walk was stopped before the request was made. It does not count as a try."""
 
 
 class TooEarly(Exception):
@@ -82,7 +82,7 @@ class _Way:
 
 
 class _Road(NamedTuple):
-    """Where requests may go: the address was admitted."""
+    """An admitted destination of requests."""
 
     domain: str
     lock: asyncio.Lock
@@ -90,9 +90,9 @@ class _Road(NamedTuple):
 
 @dataclass(slots=True)
 class Courier:
-    """Makes single requests, politely, and remembers when: the rows must be able to prove it.
+    """Makes single requests, politely, and records their times, so that the rows can prove politeness.
 
-    Whatever the rung, a request waits for the same Gate. Robots.txt and sitemaps are always asked for directly.
+    On every rung a request waits for the same Gate. Robots.txt and sitemaps are always requested directly.
     """
 
     open: Callable[[Rung], Fetcher]
@@ -153,7 +153,10 @@ class Courier:
         truncate: bool = False,
         request: Request | None = None,
     ) -> Response:
-        """One request, unless there is no network; one that fails for want of it is no try of the page."""
+        """Make one request. Raises NoNetwork while the network is down.
+
+        A request that failed because of our network does not count as a try of the page.
+        """
         if self.way_out.is_away:
             raise NoNetwork
         began = self.clock.monotonic()
@@ -254,9 +257,10 @@ class Courier:
         return way
 
     async def _put_aside(self, rung: Rung, url: str) -> Reservation | None:
-        """The one place where money is put aside. Told to end or out of time meanwhile, we do not ask for anything.
+        """Reserve the price of a paid request; the only place that does.
 
-        With a seat at the provider, and not in the queue for one: who dies there owes nothing.
+        Raises Interrupted if the walk was stopped or its lease is about to end. Called with a concurrency slot of
+        the provider already held, not while queuing for one, so a process that dies in the queue owes nothing.
         """
         if not self._is_wanted():
             raise Interrupted
@@ -281,7 +285,7 @@ class Courier:
         return road
 
     async def stay_away(self, domain: str, time: timedelta) -> None:
-        """The site asked for rest: nobody of this process asks it for anything before that, whatever the job."""
+        """Block requests of this process to a site that asked for it, for all jobs."""
         await self.gate.hold_off(domain, time)
 
     async def _wait_turn(self, domain: str) -> None:
@@ -295,14 +299,14 @@ class Courier:
             raise Interrupted
 
     def _is_wanted(self) -> bool:
-        """Neither were we told to end, nor is our lease about to."""
+        """True if the walk was not stopped and its lease is not about to end."""
         return not self.hold.stop.is_set() and self.clock.monotonic() < self.hold.deadline
 
     async def _sleep(self, seconds: float) -> None:
         await self.rest(timedelta(seconds=seconds))
 
     async def rest(self, time: timedelta) -> None:
-        """Sleep, unless told to stop."""
+        """Sleep until `time` has passed or the walk is stopped."""
         try:
             async with asyncio.timeout(time.total_seconds()):
                 await self.hold.stop.wait()
@@ -312,9 +316,9 @@ class Courier:
 
 
 def _rest_asked(rung: Rung, status: int, headers: Mapping[str, str], clock: Clock) -> timedelta:
-    """How long a site that refuses wants to be left alone: known here before anybody else may ask it.
+    """Return how long a refusing site asks for no requests, before any other request to it is sent.
 
-    For longer than a climbing page waits only its own visit can say what is to be done.
+    If it asks for longer than a climbing page waits, the site's own visit has to decide.
     """
     if status not in STRAINED or not rung.is_plain:
         return _NO_REST
@@ -329,7 +333,7 @@ def _cost_of(response: Response, rung: Rung, reserved: Reservation | None) -> in
 
 
 def _told(error: FetchError) -> Exception:
-    """What a walk is told of a failure that is no try of the page, though it may have cost something."""
+    """Return the error to raise in a crawl for a failure that is not a try of the page, but may have a cost."""
     match error:
         case ProxyAway():
             error.credits = 0

@@ -1,4 +1,4 @@
-"""The working processes somebody has started and looks after: replaced when they die, ended when they stand still."""
+"""A group of worker processes: dead ones are replaced, and blocked ones terminated."""
 
 import asyncio
 import signal
@@ -45,9 +45,9 @@ class Crew:
         output: Path | None = None,
         express: Express | None = None,
     ) -> None:
-        """`memory` is how many bytes a child may have at most; as many as it wants where it is 0.
+        """`memory` is the most bytes a child process may use; 0 means no limit.
 
-        `express` is told of every child and its line.
+        `express` is given every child and its line.
         """
         self._database = database
         self._clock = clock
@@ -80,7 +80,7 @@ class Crew:
         await self._replace_dead()
 
     def _end_standing(self) -> None:
-        """A child whose event loop no longer turns will never come back to its visits by itself."""
+        """Kill child processes whose event loop hangs; they would never return to their visits."""
         now = self._clock.monotonic()
         we_stood, self._looked = now - self._looked > self._allowed / 2, now
         for child in self._children:
@@ -134,7 +134,7 @@ class Crew:
 
 
 def _bury(tx: Tx, worker: str, why: str, *, deadly: bool) -> int:
-    """How many visits it had in its hands, which are ready again."""
+    """Remove a worker; return the number of its visits, which are ready again."""
     freed = reclaim.void_worker(tx, worker, why, deadly=deadly)
     workers.leave(tx, worker)
     return freed

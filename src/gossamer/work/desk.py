@@ -1,7 +1,7 @@
-"""Beside the path: turns at desk work, so many at a time here, the more urgent kinds first.
+"""Slots for background work: a limited number per process, more urgent kinds first.
 
-Of each kind only so many are done at once over all processes that share the database. Whoever has a turn holds a place
-in the rows, which drops out by itself if its holder dies.
+Each kind also has a limit over all processes that share the database. A slot is a place in the rows,
+which is freed automatically if its holder dies.
 """
 
 import asyncio

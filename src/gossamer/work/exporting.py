@@ -1,4 +1,7 @@
-"""Beside the path: files are made of a job's rows, each in a turn at the desk, and begun anew if their maker dies."""
+"""Write files from a job's rows, each in a turn at the desk; restarted if their process dies.
+
+Not a part of the crawl path.
+"""
 
 import asyncio
 import os
@@ -88,12 +91,12 @@ class Exporter:
             await asyncio.gather(*making, return_exceptions=True)
 
     async def _begin(self, most: int) -> set["asyncio.Task[Export | None]"]:
-        """One for each file that waits and that nobody here has asked a turn for."""
+        """Start one task for each waiting file for which no slot was requested here."""
         waiting = await self._database.read(exports.count_waiting, self._shelf.home) if most > 0 else 0
         return {asyncio.create_task(self.make_next()) for _ in range(min(most, waiting - self._asking))}
 
     async def make_all(self) -> None:
-        """Everything for this home, then end; also what somebody has begun, if nothing more is heard of them."""
+        """Make all files of this data folder, then end; includes files whose maker has died."""
         await self.take_back()
         while await self._database.read(exports.any_open, self._shelf.home):
             if await self.make_next() is None:
@@ -101,7 +104,7 @@ class Exporter:
                 await self.take_back()
 
     async def take_back(self) -> None:
-        """What was being made by somebody who is gone: begun anew by whoever comes next."""
+        """Release the exports of dead workers, so that they are made again."""
         if await self._database.read(exports.any_lost):
             await self._database.write(exports.take_back)
 
@@ -154,7 +157,7 @@ class Exporter:
             self._rows_done.pop(_lease(export), None)
 
     async def _remove(self, export: Export) -> None:
-        """What a try has left that came to nothing: its own file, never that of another try."""
+        """Delete the file of a failed try, never that of another try."""
         try:
             await self._shelf.delete(export)
         except BlobsAway as error:
@@ -163,7 +166,7 @@ class Exporter:
             await self._database.write(exports.forget_file, export)
 
     async def _made(self, export: Export) -> Kept | None:
-        """The file, complete; None if nobody wants it any more."""
+        """Return the complete file; None if the export was cancelled meanwhile."""
         chunks, total = await self._content(export)
         self._count(_lease(export), 0)
         if not await self._beat(export, total):
@@ -208,7 +211,7 @@ class Exporter:
         return make_file(self._database, order, count, lines_expected=total, folder=workroom, prices=self._prices)
 
     async def _content(self, export: Export) -> tuple[AsyncIterator[bytes], int]:
-        """What will be in the file, and how many rows there are as far as is quick to say."""
+        """Return the contents of the file, and the number of rows as far as it can be determined quickly."""
         count = partial(self._count, _lease(export))
         if export.type == RESULT:
             if self._results is None:
@@ -258,7 +261,7 @@ class Exporter:
 
 
 def worker_name(home: str, who: str) -> str:
-    """Who holds a lease: the home it belongs to, then the process."""
+    """Return the name of a lease's holder: its data folder, then its process."""
     return f"{home}/{who}-{os.getpid()}"
 
 

@@ -1,12 +1,13 @@
-"""Visits that somebody waits for: leased as their job is made, and handed straight to the process that walks them.
+"""Express visits, for which a caller waits: leased at their job's creation, and passed directly to a process.
 
-A server and each of its working processes have a line to each other, over which little is said:
+A server and each of its worker processes share a connection with these messages:
 
-    server     VISIT TOKEN SINCE    this visit is leased for you since then: walk it
-    process    room N               so many such visits could be walked here now
-    process    over TOKEN           whatever has become of it is in the rows
+    server     VISIT TOKEN SINCE    this visit is leased for you since then: crawl it
+    process    room N               N such visits could be crawled here now
+    process    over TOKEN           the visit's outcome is in the rows
 
-Nothing depends on it. A visit whose line breaks is ready again like any other, and whoever waits looks at the rows.
+Nothing depends on the connection. If it breaks, its visits are ready again like any other, and the
+caller reads the rows.
 """
 
 import asyncio
@@ -134,7 +135,10 @@ class Express:
                 walker.leave(seat.token)
 
     def hand_over(self, seat: Seat, visit: UUID) -> "asyncio.Future[None]":
-        """The visit was leased for the seat: have it walked. What is given back is done when the rows know more."""
+        """Hand a visit that was leased for the seat to its worker process.
+
+        The returned future is done when the process reports the visit over, or is gone.
+        """
         for walker in self._walkers.values():
             over = walker.seats.get(seat.token)
             if over and walker.line.say(visit.hex, seat.token.hex, seat.since):
@@ -165,7 +169,7 @@ class Guests:
         begin: Callable[[Claimed, float], "asyncio.Task[None]"],
         room: Callable[[int], int],
     ) -> None:
-        """`room` says how many could be walked here, if so many are already."""
+        """`room` returns how many visits could be walked here, given how many are being walked already."""
         self._socket = line
         self._database = database
         self._walk = begin
@@ -176,7 +180,7 @@ class Guests:
         self._closed = False
 
     async def run(self) -> None:
-        """Until it is cancelled. The line stays open: while it does, nobody takes the visits away that are walked."""
+        """Run until cancelled. While the connection stays open, the visits being crawled are not taken away."""
         await asyncio.get_running_loop().create_connection(lambda: self._line, sock=self._socket)
         try:
             while True:
@@ -187,7 +191,7 @@ class Guests:
             self._line.say("room", 0)
 
     def close(self) -> None:
-        """Whatever was walked is in the rows. What was handed over since and never begun is for others."""
+        """Close the line. Results are in the rows; visits handed over but never begun go to other workers."""
         self._line.close()
 
     def _hear(self, words: list[str]) -> None:
@@ -216,7 +220,7 @@ class Guests:
         walk.add_done_callback(lambda _: asyncio.get_running_loop().call_later(_LATE, self.over, [token]))
 
     def over(self, leases: Iterable[UUID]) -> None:
-        """What has become of these is in the rows."""
+        """Report that the outcomes of these visits are in the rows."""
         for token in self._walking.intersection(leases):
             self._walking.discard(token)
             self._line.say("over", token.hex)

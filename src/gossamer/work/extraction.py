@@ -162,7 +162,7 @@ _TOO_SLOW = _Ended(0, by_time=True)
 
 
 class _Record:
-    """How it went with rules that take long."""
+    """Outcomes of slow rules."""
 
     def __init__(self) -> None:
         self._stopped = 0  # one after the other
@@ -176,7 +176,7 @@ class _Record:
             self._stopped, self._last, self._at = self._stopped + 1, answer, monotonic()
 
     def last_word(self) -> _Ended | None:
-        """What is to be said of a page without trying it; None if it shall be tried."""
+        """Return the result for a page without trying the rules; None if they should be tried."""
         hopeless = self._stopped >= _HOPELESS and monotonic() < self._at + _TRIED_AGAIN
         return self._last if hopeless else None
 

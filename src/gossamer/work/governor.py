@@ -1,4 +1,4 @@
-"""How much room every domain gets, whichever job asks: the largest of what we give, what it wants and what it needs."""
+"""Pacing of each domain over all jobs: the largest of our spacing, its crawl delay or back-off, and its slowness."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -16,7 +16,7 @@ STRAINED = frozenset({429, 503})
 
 @dataclass(slots=True)
 class _Manner:
-    """What is unusual about a domain. Most have nothing here."""
+    """Special pacing of a domain. Most domains have none."""
 
     asked: float = 0.0  # Crawl-delay
     backoff: float = 0.0
@@ -56,9 +56,9 @@ class Governor:
             manner.asked = max(manner.asked, seconds)
 
     def answered(self, domain: str, status: int, took: float | None) -> None:
-        """After every answer. A domain that is neither strained nor slow costs one look-up.
+        """Update the pacing after an answer. A domain that is neither strained nor slow costs one lookup.
 
-        `took` is nothing where somebody between us and the site took the time.
+        `took` is None if a service between us and the site determines the time.
         """
         manner = self._manners.get(domain)
         if manner is not None:
@@ -78,7 +78,10 @@ class Governor:
             manner.took += (took - manner.took) * _WEIGHT
 
     def _manner(self, domain: str) -> _Manner:
-        """Those that were longest not heard of are forgotten first: what is walked now is heard of all the time."""
+        """Return the domain's pacing state; above the size limit the least recently used state is dropped.
+
+        Domains being walked are used all the time, so they stay.
+        """
         manner = self._manners.get(domain)
         if manner is None:
             manner = self._manners[domain] = _Manner()

@@ -1,7 +1,6 @@
-"""What pauses a job without anybody asking: too long at work, too much taken in, hardly any disk left, nobody to walk
-its visits.
+"""Automatic pauses of jobs: run too long, too much traffic, disk nearly full, or no workers.
 
-Each guard looks now and then and acts in one transaction: the pause, its reason and the alert.
+Each guard checks regularly and acts in one transaction: the pause, its reason and the alert.
 """
 
 import shutil
@@ -27,7 +26,10 @@ log = get_logger(__name__)
 
 
 class DeadlineGuard:
-    """A job that has been at work for 48 hours since somebody last set it going rests until somebody does again."""
+    """Pauses a job that has run for `limit` (48 hours unless configured) since it was last started.
+
+    It stays paused until it is resumed.
+    """
 
     def __init__(self, database: Database, clock: Clock, limit: timedelta, every: timedelta = timedelta(seconds=30)):
         self._database = database
@@ -102,7 +104,7 @@ def _pause_over_traffic(tx: Tx) -> None:
 
 
 class LaneGuard:
-    """Visits that have long been due while nobody walks any of their lane wait for a worker that does not exist."""
+    """Pauses jobs whose visits have long been due in a lane without workers."""
 
     def __init__(self, database: Database, clock: Clock, patience: timedelta = timedelta(minutes=10)) -> None:
         self._database = database

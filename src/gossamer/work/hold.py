@@ -54,7 +54,7 @@ class Holds:
                 hold.deadline = since + self._usable
 
     def lose(self, lease: UUID) -> None:
-        """Somebody else has this visit now: its walk ends at once, without a word."""
+        """End the crawl of a visit that another worker has taken over, at once and without writing anything."""
         hold = self._held.get(lease)
         if hold:
             hold.lost = True
@@ -81,8 +81,10 @@ class Holds:
             hold.stop.set()
 
     def cut_off(self, grace: float) -> None:
-        """Cancel the walks that were told to end more than `grace` seconds ago and still wait for somebody else, unless
-        they pay for it."""
+        """Cancel crawls that were asked to stop over `grace` seconds ago and are still waiting for a response.
+
+        A crawl with a paid request in flight, or with a page that has arrived, is left alone.
+        """
         late = self._clock.monotonic() - grace
         for hold in self._held.values():
             if hold.stop.is_set() and hold.told <= late and hold.walk and not (hold.paying or hold.answered):
@@ -92,7 +94,7 @@ class Holds:
         return {hold.visit.job_id for hold in self._held.values()}
 
     def tokens(self) -> tuple[UUID, ...]:
-        """Asked for from another thread: one step of the interpreter, so nothing changes in between."""
+        """Return the tokens; safe to call from another thread, since it is one step of the interpreter."""
         return tuple(self._held)
 
     def suspects(self) -> int:

@@ -24,7 +24,7 @@ class HomeLock:
         return self._file
 
     def take(self) -> bool:
-        """Become the runner if nobody is."""
+        """Become the runner if there is none."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -54,7 +54,7 @@ class HomeLock:
         return float(written[1]) if written and len(written) > 1 else None
 
     def _written(self) -> list[str] | None:
-        """What the runner has written; None if there is none."""
+        """Return the runner's entries in the lock file; None if there is no runner."""
         if not self._path.exists():
             return None
         file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)

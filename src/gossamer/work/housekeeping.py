@@ -25,7 +25,7 @@ log = get_logger(__name__)
 
 
 class Housekeeper:
-    """Several servers of one database may do this at once: whoever comes second finds it done."""
+    """Regular maintenance. Several servers of one database may run it at once: the second finds the work done."""
 
     def __init__(self, database: Database, quota: Quota, prices: Mapping[str, int]) -> None:
         self._database = database
@@ -56,9 +56,9 @@ class Housekeeper:
 
 
 class FileMaker:
-    """Makes files that were asked for here although nobody works this home: on the server of a cluster, for instance.
+    """Makes files requested here while no worker runs in this data folder: for example on a cluster's server.
 
-    Where an object storage takes them a worker makes them, if any does.
+    If they go to object storage, a worker makes them, if there is one.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
-"""What exactly one instance of a cluster does at a time: gives out work, sweeps, guards, ends jobs, tells of alerts.
+"""Leader of a cluster: one instance at a time distributes work, cleans up, guards, ends jobs and sends alerts.
 
-Who does is a row in the database, held for ten seconds at a time. Whoever dies with it is followed by another within
-that time; and should two ever do it at once, each thing they do is one conditional statement.
+The leader is a row in the database, held for ten seconds at a time. If it dies, another instance
+follows within that time; if two ever lead at once, each of their actions is still one conditional
+statement.
 """
 
 import asyncio
@@ -41,7 +42,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Duties:
-    """What is to be done by the one who holds the place, besides issuing."""
+    """Tasks of the leader besides issuing."""
 
     post: Post
     cleanup: Cleanup
@@ -86,7 +87,7 @@ class Keeper:
         self._waits = False
 
     async def run(self) -> None:
-        """For ever: hold the place if it is free, and do what comes with it for as long as it is ours."""
+        """Run for ever: take the leader's place if it is free, and do its work for as long as it is held."""
         try:
             while True:
                 if await self._database.write(enter, self._holder):
@@ -115,7 +116,7 @@ class Keeper:
         self._waits = waits
 
     async def _hold(self) -> None:
-        """Until somebody else has the place. What fails here ends the instance, which is started anew."""
+        """Lead until another instance takes over. A failure here ends the instance, which is restarted."""
         await self._database.write(robots.forget_old)
         with suppress(LostPlace):
             await run_services(Where.LEADER, self._owners, self._renew(), self._issue())

@@ -1,4 +1,4 @@
-"""What a working process needs, put together by the assembly."""
+"""Dependencies of a worker process, made by the assembly."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class Limits:
     named_spacing: Mapping[str, timedelta] = field(default_factory=dict)  # by registrable domain
 
     def spacing_of(self, domain: str) -> timedelta:
-        """The least time between two requests to a domain, as far as it is ours to say."""
+        """Return the minimum time between two requests to a domain, as far as our settings decide it."""
         return self.named_spacing.get(domain, self.spacing)
 
 
@@ -48,7 +48,7 @@ class OpenRung:
 
 @dataclass(frozen=True, slots=True)
 class OwnWays:
-    """Rungs that a job goes on with a key of its own; `whose` is the job."""
+    """Rungs that a job uses with an API key of its own; `whose` is the job."""
 
     open_seal: Callable[[bytes, str, str], str]  # what is sealed for an account and a provider; raises BrokenSeal
     open: Callable[[str, str, str], Fetcher]  # by rung, whose and key

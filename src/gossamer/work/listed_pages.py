@@ -24,7 +24,7 @@ _SIZE = 8  # bytes that say how long what follows is
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much of a sitemap may still be taken, and looked at."""
+    """Remaining capacity for a sitemap: pages to take, files to read and entries to parse."""
 
     pages: int
     files: int
@@ -33,7 +33,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a file lists of its own domain; `entries` were looked at for it."""
+    """Pages and files of its own domain that a file lists; `entries` is the number of entries parsed."""
 
     pages: list[str]
     files: list[str]
@@ -41,7 +41,7 @@ class Found:
 
 
 def read_listing(body: bytes, domain: str, room: Room) -> Found:
-    """The pages and files of this domain that one file names, packed or not; nothing if it is no sitemap."""
+    """Return the pages and files of this domain in one sitemap, gzipped or not; empty if it is not a sitemap."""
     reader = SitemapReader()
     pages: dict[str, None] = {}
     files: dict[str, None] = {}
@@ -81,7 +81,7 @@ class Listed:
         return list(self._pages)[: self._most_pages]
 
     def is_full(self) -> bool:
-        """Whether there is enough, or so much was looked at that no more will be."""
+        """Return True if enough pages were found, or the limit of entries is reached."""
         return len(self._pages) >= self._most_pages or self._entries <= 0
 
     @property
@@ -107,7 +107,7 @@ class ListingReaders:
         self._all: set[asyncio.subprocess.Process] = set()
 
     async def listed_in(self, body: bytes, domain: str, room: Room) -> Found | None:
-        """What a file lists; None if nothing could be had of it in time."""
+        """Return the contents of a sitemap file; None if none could be read in time."""
         child = self._idle.pop() if self._idle else await self._start()
         try:
             async with asyncio.timeout(self._seconds):

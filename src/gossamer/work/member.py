@@ -1,7 +1,8 @@
-"""One working process of a cluster: walks whatever visits it is nudged for, until told to stop.
+"""A worker process of a cluster: crawls the visits named by nudges, until told to stop.
 
-The same parts as a shard of a home, but for three things: nudges come from the issuer of the cluster and not from
-itself, its row says that it lives and how much room it has, and jobs are brought to their end by whoever issues.
+It has the same parts as a shard of a data folder, with three differences: nudges come from the issuer
+of the cluster instead of the process itself, its row shows that it is alive and how much room it has,
+and the issuer brings jobs to their end.
 """
 
 import asyncio
@@ -123,6 +124,6 @@ class Member(Shard):
 
 
 def _any_room(tx: Tx, but: str) -> bool:
-    """Whether any other worker that lives walks visits."""
+    """Return True if any other live worker crawls visits."""
     others = (room for worker, room in workers.rooms(tx).items() if worker != but)
     return any(slots for room in others for lane, slots in room.items() if lane != Lane.DESK)

@@ -1,4 +1,4 @@
-"""What a visit has learned of its site and not yet written."""
+"""New facts about a visit's site that are not written yet."""
 
 from datetime import datetime
 
@@ -24,7 +24,10 @@ class SiteMemory:
         self.not_before = max(at, self.not_before or at)
 
     def facts(self, *, size: bool = False) -> SiteFacts | None:
-        """What is new since the last call; how large the site is by now only where that is worth working out."""
+        """Return the changes since the last call.
+
+        The site's size is included only with `size`, because it takes time to compute.
+        """
         robots = self._robots.answers if self._robots.changed else None
         self._robots.changed = False
         errands = self._take_errands()

@@ -47,7 +47,7 @@ class Mistakes:
         return hopeless
 
     def forget(self, held: set[UUID]) -> None:
-        """Only jobs that are being walked are remembered."""
+        """Forget all jobs that are no longer being walked."""
         self._sound &= held
         for job_id in set(self._stumbled) - held:
             del self._stumbled[job_id]

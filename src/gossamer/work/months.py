@@ -1,4 +1,4 @@
-"""Beside the path: on Postgres the months to come get their partitions before they begin."""
+"""Create the partitions of the coming months on Postgres before they begin; not a part of the crawl path."""
 
 from gossamer.clock import Clock
 from gossamer.db import partitions

@@ -1,4 +1,7 @@
-"""Beside the walks: says once that a server or the network is away, and takes it back when it is there to stay."""
+"""Alerts for a server or network outage: fired once, cleared when the connection is back for good.
+
+Runs apart from the walks.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -59,7 +62,10 @@ class OutageWatch:
 
 
 class DatabaseWatch:
-    """One per instance. While there is no database to keep an alert it is told without a row, which comes later."""
+    """Alerts of a database outage; one watch per instance.
+
+    While no database is available to store an alert, it is sent without a row; the row is added later.
+    """
 
     def __init__(self, database: Database, clock: Clock, post: Post, host: str) -> None:
         self._database = database
@@ -157,11 +163,11 @@ class NetworkWatch:
         self._said = False
 
     async def begin(self) -> None:
-        """A process that starts has a network as far as it knows, whatever one before it said when it died."""
+        """Clear the alert of an earlier process: a process that starts assumes that it has a network."""
         await self._database.write(_have_network, self._subject)
 
     async def look(self) -> bool:
-        """Once a second; whether there is no network."""
+        """Check once a second; return True if there is no network."""
         since = self._way_out.since
         if since is None:
             if self._said:

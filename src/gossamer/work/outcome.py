@@ -1,4 +1,4 @@
-"""What becomes of a page that was tried: what the frontier learns from it, and the step that will be written."""
+"""Outcome of an attempt at a page: the data for the frontier, and the step to be written."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -35,7 +35,7 @@ Outcome = Document | Moved | Trouble
 
 
 class Follows(NamedTuple):
-    """What a recipe says of where a page leads, besides its plain links."""
+    """A recipe's own requests that follow a page, besides its plain links."""
 
     links: list[str]  # on the same site, weighed against all others
     asked: list[Page]  # of the same site and lane
@@ -46,8 +46,10 @@ _NOWHERE = Follows([], [], [])
 
 
 class Gathered(NamedTuple):
-    """What is left of a page that was read: which page it is, and what it yields. The page itself, with its tree, is
-    far too large to be kept until there is room for what was found on it."""
+    """Extract of a page that was read: its identity and its results.
+
+    The page itself, with its tree, is far too large to keep until there is room for its results.
+    """
 
     status: int
     size: int
@@ -84,7 +86,7 @@ class Outcomes:
         self._jitter = jitter
 
     def gather(self, page: Page, doc: Document) -> Gathered | Trouble:
-        """What a page yields, or why it yields nothing. The frontier learns of neither before the step is made."""
+        """Return the results of a page, or the reason why there are none. The frontier is updated only by the step."""
         identity = page.key if self._is_by_itself(page) else _identity(page, doc, self._visit, self._frontier.front)
         if self._frontier.has_read(identity):
             same = doc.url if doc.url != page.url else doc.canonical or doc.url
@@ -97,14 +99,14 @@ class Outcomes:
             return our_mistake(page, error, doc.status)
 
     def _is_by_itself(self, page: Page) -> bool:
-        """Whether its address, and what was asked there, is all that makes it the page it is."""
+        """Return True if the page is identified by its URL and request alone."""
         said = page.request
         if said is None:
             return self._policy.per_address
         return bool(said.identity) or not said.is_plain or self._policy_of(page.step).per_address
 
     def _follows(self, page: Page, follows: Iterable[Follow]) -> Follows:
-        """Where a page leads. Raises ValueError for what cannot be asked for."""
+        """Return the requests that follow a page. Raises ValueError for impossible ones."""
         found = Follows([], [], [])
         for follow in () if page.request and page.request.last else follows:
             if not follow.is_link:
@@ -206,7 +208,7 @@ class Outcomes:
                 return self._end(page, PageState.FAILED, final)
 
     def _ladder_of(self, page: Page) -> Ladder:
-        """The job's ladder without what this site is no longer tried with."""
+        """Return the job's ladder without the rungs that are no longer tried for this site."""
         return self.ladder(page).without(self._frontier.skipped_rungs.names - {page.rung})
 
     def ladder(self, page: Page) -> Ladder:
@@ -242,10 +244,10 @@ def our_mistake(page: Page, error: Exception, status: int) -> Trouble:
 
 
 def _identity(page: Page, doc: Document, visit: Visit, front: bytes | None) -> bytes:
-    """What a page really is: its canonical address if that is on the same site, else where it was found.
+    """Return the identity of a page: its canonical URL if that is on the same site, else its final URL.
 
-    Sites that name their homepage as the canonical of everything are common, under whatever name; they are not
-    believed, unless it is the homepage with other parameters.
+    Many sites name their homepage, under various URLs, as the canonical of every page; these are ignored,
+    unless the page is the homepage with other parameters.
     """
     canonical = doc.canonical
     if canonical and canonical != doc.url and site_of_url(canonical) == visit.host and not is_homepage(canonical):

@@ -1,4 +1,4 @@
-"""What a job goes out on: the rungs of this machine, or with a key that it brought along."""
+"""Rungs of a job: those of this machine, or with a key that came with the job."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ class Outlets:
         return self.kit.own_ways.resting(rung, self.whose, key) if key else self.kit.resting(rung)
 
     async def request_of(self, said: PageRequest) -> Request:
-        """What is sent for a page, with the secret it names. Raises FetchError where there is no such secret."""
+        """Return the request for a page, including the secret it names. Raises FetchError if the secret is missing."""
         secret = await self._secret(said.credential) if said.credential else ""
         headers = {name: value.replace(SECRET, secret) for name, value in said.headers}
         if secret and not any(SECRET in value for _, value in said.headers):

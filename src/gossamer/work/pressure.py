@@ -16,7 +16,10 @@ log = get_logger(__name__)
 
 
 class Pressure:
-    """Of one process. The settler holds its visits back at once; this looks whether that goes on for too long."""
+    """Backpressure of one process: checks whether the settler is behind for too long.
+
+    The settler holds its visits back immediately; this is for delays that go on.
+    """
 
     def __init__(self, database: Database, settler: Settler, patience: timedelta) -> None:
         self._database = database

@@ -54,7 +54,7 @@ def choose(targets: Sequence[Target], number: int) -> list[Target]:
 
 
 class Seen(Enum):
-    """What became of a look."""
+    """Outcome of fetching a homepage in advance."""
 
     PLAIN = "plain"  # a plain request gets it
     CLIMBS = "climbs"  # it does not, another rung may
@@ -63,7 +63,7 @@ class Seen(Enum):
 
 
 class Probe:
-    """What the looks at single homepages share."""
+    """Shared state of the requests to single homepages."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
@@ -123,7 +123,7 @@ class Probe:
         return seen
 
     async def _read(self, url: str, courier: Courier, redirects: Redirects) -> Trouble | None:
-        """What keeps us from reading it. A page that has moved to another site was at least to be had."""
+        """Return the problem that prevents reading the page; None for a page that has moved to another site."""
         ask = partial(courier.get, max_bytes=self._kit.limits.max_page_bytes, accept=wants_body)
         try:
             response = await redirects.follow(url, ask)

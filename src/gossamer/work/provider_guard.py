@@ -1,6 +1,6 @@
-"""A provider that cannot be used fails no page: whoever needs it waits, and where that takes too long, its job pauses.
+"""Waiting for unusable providers: their failures fail no page; after too long a wait, the job is paused.
 
-A key or credits that are refused are for a person to mend: then a job pauses at once.
+If the key or the credits are refused, only a person can solve that: the job is paused at once.
 """
 
 from collections.abc import Set
@@ -73,7 +73,7 @@ class ProviderGuard:
         return paused
 
     def _why(self, need: _Need, standing: Standing) -> Trouble | None:
-        """Why the job must pause, if it must."""
+        """Return the reason why the job must be paused; None if it need not be."""
         if need.refused:
             return need.refused
         if not standing.open:
@@ -86,7 +86,7 @@ class ProviderGuard:
         return trouble if waited >= self._patience else None
 
     def _is_long(self, standing: Standing) -> bool:
-        """It has been away for longer than jobs wait, whoever has met that first."""
+        """Return True if the provider has been down for longer than jobs wait, whichever job found it first."""
         return standing.down.total_seconds() >= self._patience
 
     async def _pause(self, job_id: UUID, provider: str, trouble: Trouble, down: timedelta) -> None:

@@ -1,7 +1,7 @@
-"""Where money stands on the path: around every request on a rung that costs something, and around no other.
+"""Payment of requests: reservation and charge of every request on a paid rung, and of no others.
 
-What a request may cost at worst is put aside before it is sent. What it did cost is booked with the next step of the
-visit, in the transaction that writes what the request brought.
+The worst price of a request is reserved before it is sent. Its real cost is booked with the next step
+of the visit, in the transaction that writes the request's results.
 """
 
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from gossamer.model.url import url_key
 
 
 class Treasury(Protocol):
-    """What keeps the budgets: see billing/reservations.py."""
+    """Interface of the budgets: see billing/reservations.py."""
 
     async def reserve(
         self, visit: Visit, rung: str, *, page: bytes | None = None, size: int = 0
@@ -36,7 +36,7 @@ class Purse:
         return await self.treasury.reserve(self.visit, rung.name, page=url_key(url))
 
     def pay(self, reservation: Reservation, cost: int | None) -> None:
-        """The request is over. None: nobody knows what it cost, which is taken for the worst."""
+        """Charge a finished request. None: its cost is unknown, and taken as the worst price."""
         self.charges.append(reservation.charge(cost))
 
     def give_back(self, reservation: Reservation) -> None:

@@ -33,9 +33,11 @@ class Redirects:
     async def follow(
         self, url: str, ask: Callable[[str], Awaitable[Response]], *, led: bool = True
     ) -> Response | Moved | Trouble:
-        """What `ask` answers at the end of the way. Raises FetchError, Interrupted and TooEarly as `ask` does.
+        """Return the answer of `ask` at the end of the redirects.
 
-        Not `led`: what is sent is for nobody but this address, and a redirect is the end of it.
+        Raises FetchError, Interrupted and TooEarly like `ask`.
+
+        With `led` False a redirect is not followed: the request is meant for this URL only.
         """
         hops: list[str] = []
         asked: set[str] = set()
@@ -88,7 +90,7 @@ class Redirects:
             self._courier.governor.asks(domain_of(host_of(url)), delay)
 
     async def _moved(self, target: str, status: int) -> Moved | Trouble:
-        """Another site's page, unless it leads to where nobody may go: that is this page's trouble, not a new site."""
+        """Return a page of another site; if that may not be visited, the trouble of this page instead."""
         try:
             await self._courier.admit(target)
         except FetchError as error:

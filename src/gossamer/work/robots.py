@@ -24,14 +24,17 @@ _PATIENCE = timedelta(seconds=30)
 
 
 class RobotsMemory:
-    """What this process was answered lately. All visits of a domain are in one process, so its jobs ask only once."""
+    """Cache of recent robots.txt answers in this process.
+
+    All visits of a domain are in one process, so its jobs fetch the file only once.
+    """
 
     def __init__(self) -> None:
         self._answers: OrderedDict[str, RobotsAnswer] = OrderedDict()
         self._asking = Turnstile()
 
     def asking(self, origin: str) -> asyncio.Lock:
-        """Held by whoever asks an origin; the next one finds the answer here."""
+        """Return the lock for fetching the file of an origin; the next holder finds the answer in the cache."""
         return self._asking.of(origin)
 
     def get(self, origin: str, now: datetime) -> RobotsAnswer | None:
@@ -113,14 +116,14 @@ class RobotsDesk:
             self._keep(replace(answer, origin=origin))
 
     def take_fresh(self) -> tuple[RobotsAnswer, ...]:
-        """What is new since the last call, to be written with the visit's next step."""
+        """Return the new answers since the last call, to be written with the visit's next step."""
         taken, self.fresh = tuple(self.fresh), []
         return taken
 
     async def _follow(self, url: str) -> Response | None:
-        """The file behind up to five redirects within the domain; None where they lead nowhere or out of it.
+        """Return the file after up to five redirects within the domain; None if they leave it or lead nowhere.
 
-        Another domain may be in another process's care, which alone knows when it was asked last.
+        Another domain may be handled by another process, which alone has the time of its last request.
         """
         home = domain_of(host_of(url))
         patience = self._courier.patience

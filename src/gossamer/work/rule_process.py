@@ -1,15 +1,15 @@
-"""`python -m gossamer.work.rule_process`: extracts fields from pages by rules that may take long, one page at a time.
+"""`python -m gossamer.work.rule_process`: extracts fields from pages by slow rules, one page at a time.
 
-It reads a frame from its standard input, answers with one, and ends when there is no more to read. Whoever started it
-may end it at any moment; and should that one be gone, it ends without help: an alarm stops the process when a page has
-used up its time, whatever code is running.
+It reads a frame from its standard input, answers with one, and ends at the end of the input. Its
+parent may terminate it at any moment. If the parent is gone, the process ends on its own: an alarm
+stops it when a page has used up its time, whatever code is running.
 
     out  one byte, once it is ready
     in   length, then a pickled `Task`
     out  length, then JSON: {"fields": {...}} or {"stopped": "why"}
 
-While it works, the number of the rule that is running is kept in a shared piece of memory (`--place`), so that it is
-known even of a process that was ended.
+While it works, the number of the running rule is kept in shared memory (`--place`), so that it is
+known even after the process was terminated.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""One working process: issues visits of its shard, claims them, walks them, until told to stop."""
+"""One worker process: issues visits of its shard, claims them and walks them until it is stopped."""
 
 import asyncio
 import os
@@ -63,10 +63,10 @@ class Shard:
         home: str = "",
         line: socket.socket | None = None,
     ) -> None:
-        """`beat` is called about once a second for as long as the event loop turns.
+        """`beat` is called about once a second while the event loop runs.
 
-        `home` is for whom this process says that a server is away, if not for the home in its name. `line` is to a
-        server that has visits somebody waits for (work/express.py).
+        `home` is the name under which this process reports the outage of a server, if not the data folder in
+        its own name. `line` is the connection to a server with express visits (work/express.py).
         """
         self._kit = kit
         self._number = number
@@ -140,7 +140,7 @@ class Shard:
         return (*duties, self._guests.run()) if self._guests else duties
 
     def _hear(self, done: Committed) -> None:
-        """What the settler has learned from the rows."""
+        """Process the results of a commit."""
         if done.lost:
             log.warning("leases.lost", visits=len(done.lost))
         for lease in done.lost:
@@ -201,7 +201,7 @@ class Shard:
         return 0 if self._way_out.is_away else self._free(HOME_LANE) + here
 
     def _welcome(self, claimed: Claimed, since: float) -> "asyncio.Task[None]":
-        """Begin at once with a visit that somebody waits for; one for which there is no room waits for its turn."""
+        """Start an express visit at once; if there is no room, return it to the queue."""
         self._settler.hurry(claimed.visit.lease)
         if self._free(HOME_LANE) > 0:
             return self._begin(claimed, since)
@@ -233,7 +233,7 @@ class Shard:
         self._room.set()
 
     async def _live(self) -> None:
-        """Signs of life, whatever the database is doing: for our own leases, and for whoever started us."""
+        """Renew our leases and report to the parent process, whatever the state of the database."""
         while True:
             self._renewer.tick()
             self._beat()
@@ -274,7 +274,7 @@ class Shard:
             await asyncio.sleep(_STEER)
 
     async def _others_can(self) -> bool:
-        """Whether another machine can do our work while we have no network: here there is none."""
+        """Return True if another machine can work while we have no network: here there is none."""
         return False
 
     async def _sites_that_wait(self) -> list[str]:
@@ -320,7 +320,7 @@ async def _cancel(tasks: Sequence["asyncio.Task[Any]"]) -> None:
 
 
 def worker_name(home: str, number: int) -> str:
-    """Who holds a lease: the home it belongs to, then the process."""
+    """Return the name of a lease's holder: its data folder, then its process."""
     return f"{home}/{number}-{os.getpid()}"
 
 

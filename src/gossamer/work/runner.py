@@ -102,10 +102,7 @@ class Runner:
             self._owners.append(DatabaseWatch(database, clock, post, socket.gethostname()))
 
     async def start(self) -> bool:
-        """Begin to work, unless another home works this database: two could not space their requests.
-
-        Call only with the lock held: whatever leases the home has are left over from somebody who is gone.
-        """
+        """Start to work, unless another data folder works on this database: two could not space their requests."""
         self._database.patience.lasts = self._rules.patience
         if not await self._places.enter(_PLACE, self._home, 1, _PLACE_KEPT):
             return False
@@ -166,12 +163,12 @@ def _void(tx: Tx, home: str) -> None:
 
 
 def _disks(database: SqliteDatabase | PostgresDatabase, folder: Path) -> tuple[Path, ...]:
-    """What we write to: the home, and the folder of a database that lies elsewhere."""
+    """Return the folders we write to: the data folder, and the folder of a database elsewhere."""
     return (folder, database.path.parent) if isinstance(database, SqliteDatabase) else (folder,)
 
 
 def _taken_up(tx: Tx, home: str, pid: int) -> None:
-    """In the history of every job that goes on: after a crash nobody else says when, and by whom."""
+    """Record in the history of every continued job when and by which process, which a crash leaves open."""
     alerts.clear(tx, AlertKind.WORKERS, home)
     for job in jobs.in_states(tx, JobState.RUNNING, JobState.PAUSING):
         events.add(tx, job.id, "job.taken_up", f"process {pid}", who=home)

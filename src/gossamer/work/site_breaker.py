@@ -34,10 +34,10 @@ class SiteBreaker:
         self.gone: Trouble | None = None  # why nothing more is asked of the site
 
     async def note(self, page: Page, outcome: Outcome) -> timedelta:
-        """After every page: how long the site is to be left alone.
+        """Record the outcome of a page; return how long the site is to be left alone.
 
-        A page that fails counts once, however often it is tried: five broken pages are not a broken site, unless there
-        is no other between them. Where a stronger rung is left, that one is tried first.
+        A page that fails counts once, however often it is tried: five broken pages are not a broken site, unless
+        there is no other page between them. If a stronger rung is left, it is tried first.
         """
         if isinstance(outcome, Trouble) and outcome.reason in _SILENT:
             counts = page.tries == 1 or self._standing.open
@@ -48,7 +48,10 @@ class SiteBreaker:
         return NOW
 
     def _is_last(self, rung: str) -> bool:
-        """Nothing stronger is left to try; and it is ours: what a provider could not get is not asked for long."""
+        """Return True if no stronger rung is left and this rung is not paid.
+
+        A page that a provider could not fetch is not retried for long.
+        """
         return self._ladder.above(rung) is None and not self._ladder.named(rung).is_paid
 
     async def _failed(self, trouble: Trouble) -> timedelta:

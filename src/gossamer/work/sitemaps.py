@@ -20,7 +20,7 @@ _BITE = 2_048  # bytes
 
 
 class SitemapDesk:
-    """What one visit reads of its site's sitemaps. Entries go to the frontier as they arrive."""
+    """Sitemap reading of one visit. Entries are passed to the frontier as they arrive."""
 
     def __init__(self, courier: Courier, robots: RobotsDesk, redirects: Redirects, clock: Clock) -> None:
         self._courier = courier
@@ -48,7 +48,7 @@ class SitemapDesk:
         return True
 
     async def _read(self, file: str, queue: SitemapQueue) -> Trouble | None:
-        """Why the file could not be read to its end, if it could not."""
+        """Read a file; return the reason if it could not be read to its end."""
         reader = SitemapReader()
 
         async def sink(chunk: bytes | memoryview) -> bool:

@@ -1,6 +1,7 @@
-"""What is left to say when the database itself was away for too long: kept in a file of the home until it can be said.
+"""Notes about a database outage that ended a runner, kept in the data folder until they can be written.
 
-A job is failed, or paused for a full disk, by the first command that finds the database again.
+The first command that reaches the database again marks jobs as failed, or as paused if the disk was
+full.
 """
 
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ _NAME = "surrender.json"
 
 @dataclass(frozen=True, slots=True)
 class Surrender:
-    """Why a runner gave up, and when."""
+    """Reason and time of a runner's end."""
 
     full: bool
     error: str
@@ -53,12 +54,12 @@ def note(home: Path, error: StorageAway, patience: timedelta, now: datetime) -> 
 
 
 def forget(home: Path) -> None:
-    """What was left to say is about a database that is not there any more."""
+    """Delete the note, whose database does not exist any more."""
     (home / _NAME).unlink(missing_ok=True)
 
 
 async def recall(home: Path, database: Database) -> None:
-    """Say now what could not be said then. The caller knows that nobody works the home."""
+    """Write the note to the database. The caller has checked that no worker is running."""
     path = home / _NAME
     if not path.exists():
         return

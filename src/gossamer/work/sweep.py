@@ -1,5 +1,8 @@
-"""What nobody else notices: leases that ran out, nudges that got lost, pauses whose last visit is back, money that was
-reserved by somebody who is gone, new months."""
+"""Regular cleanup: expired leases, lost nudges, finished pauses, orphaned reservations; monthly partitions.
+
+A pause is finished when the job's last visit has been handed back; a reservation is orphaned when its
+process has died.
+"""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -34,7 +37,7 @@ class Sweeper:
         self._orphans: dict[UUID, float] = {}  # reservations whose lease is gone, first seen
 
     async def sweep(self, *, alone: bool = False) -> None:
-        """`alone`: nobody works here any more, so that nobody is about to give back what was reserved."""
+        """Clean up. `alone`: no worker is running here any more, so all orphaned reservations can be booked."""
         expired, untidy = await self._database.read(_survey, self._lost_after)
         gone = self._sure(expired)
         if gone or untidy:

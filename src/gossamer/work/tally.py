@@ -1,4 +1,4 @@
-"""What an audit is made from: everything the rows of a job add up to, as of one moment."""
+"""Input of an audit: all totals of a job's rows, as of one moment."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from gossamer.store.audit import Offenders, Tally, tally
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one of the readers has found."""
+    """Results of one of the readers."""
 
     rows: Tally | None = None
     records: int = 0
@@ -21,7 +21,7 @@ class _Part:
 
 
 async def read_tally(database: Database, job_id: UUID, kinds: Mapping[str, Sequence[RecordKind]]) -> Tally | None:
-    """The three things that take long at a million rows, side by side; None if there is no such job."""
+    """Read the three parts that take long at a million rows, concurrently; None if there is no such job."""
     return _whole(await database.read_together(*_readers(job_id, kinds)))
 
 

@@ -1,4 +1,4 @@
-"""Beside the Gate, which spaces what begins: one request at a time."""
+"""Locks that allow one request at a time per domain, in addition to the Gate, which spaces their starts."""
 
 import asyncio
 from weakref import WeakValueDictionary

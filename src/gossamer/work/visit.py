@@ -5,21 +5,23 @@ A visit walks one site. For each page, in the order the frontier gives them:
     robots.txt allows it?          frontier/robots.py through work/robots.py
     our turn at the Gate           work/courier.py, gate/
     fetch, follow redirects        work/redirects.py, fetch/; another site's page is handed over to that site
-    is the answer an error?        judge/   by status
+    is the response an error?      judge/   by status
     read it                        parse/   bytes -> Document
-    is it what it seems?           judge/   block pages, shells, soft 404s are Trouble
+    is it a real page?             judge/   block pages, shells, soft 404s are Trouble
     its fields, if there are rules work/extraction.py
-    what does it yield?            the job's recipe: records, follows, and files, which are written at once
-    what becomes of it             work/outcome.py: done, failed, later, another site's; its links are candidates
+    its results                    the job's recipe: records, follows, and files, which are written at once
+    its outcome                    work/outcome.py: done, failed, later, another site's; its links: candidates
     settle                         settle/  with many other visits, in one transaction
 
-A page that needs a stronger rung is tried again here if that rung is of this lane; else it goes on in the site's visit
-to the rung's lane, and this one rests until all pages of the level have ended, wherever that was.
+A page that needs a stronger rung is tried again here if that rung is of this lane; otherwise it continues
+in the site's visit to the rung's lane, and this visit rests until all pages of the level have ended, in
+every lane.
 
-Before it is read and after it was harvested, a page lets others that have come catch up: decision 0025.
+Before a page is read and after it was harvested, other pages that have arrived may catch up: decision 0025.
 
-When the homepage was read and before anything else is chosen, the site's sitemaps are read: work/sitemaps.py.
-Nothing is written here: steps go to the settler, and a visit that has lost its lease writes nothing at all.
+After the homepage was read and before anything else is chosen, the site's sitemaps are read:
+work/sitemaps.py. Nothing is written here: steps go to the settler, and a visit that has lost its lease
+writes nothing at all.
 """
 
 import asyncio
@@ -67,7 +69,7 @@ log = get_logger(__name__)
 
 
 class Walk:
-    """A visit being walked. `slice` is the whole story; the rest are its sentences."""
+    """A visit being walked. `slice` is the complete sequence; the other methods are its steps."""
 
     def __init__(
         self,
@@ -158,7 +160,7 @@ class Walk:
                 return self._finish()
 
     def _asked_to_wait(self, now: datetime) -> timedelta | None:
-        """How long the site still wants to be left alone, if there is anything for which we would come."""
+        """Return how long the site still asks for no requests, if there is anything to request."""
         rest = self._rest(now)
         return rest if rest and self._frontier.asks else None
 
@@ -253,7 +255,7 @@ class Walk:
         return self._redirects.follow(page.url, partial(self._ask, rung))
 
     def _futile(self, rung: Rung) -> Trouble | None:
-        """Why a site is not asked on a rung any more, if it is not."""
+        """Return the reason why a site is not requested on a rung any more; None if it is."""
         if rung.is_paid and not self._frontier.is_worth_paying:
             return Trouble(Reason.NOT_WORTH_PAYING, f"{MOST_IN_VAIN} paid pages of this site have failed")
         if rung.name in self._frontier.skipped_rungs.names:
@@ -275,7 +277,7 @@ class Walk:
         return self._courier.get(url, self._max_page_bytes, rung=rung, accept=accept)
 
     async def _ask_as_told(self, page: Page, said: PageRequest, rung: Rung) -> Response | Moved | Trouble:
-        """A page that its recipe asked for. Redirects are only followed if nothing is sent but an address."""
+        """Fetch a page as its recipe requested it; redirects are followed only if just an address is sent."""
         policy = self._policy_of(page.step)
         accept = None if policy.any_kind or policy.json or rung.json else wants_body
         usual, self._courier.timeout = self._courier.timeout, policy.timeout or self._courier.timeout
@@ -290,7 +292,7 @@ class Walk:
             self._courier.timeout = usual
 
     def _rung(self, page: Page) -> Rung:
-        """A page of a job that was created before it had a ladder is asked for directly."""
+        """Return the page's rung; a page of a job created before jobs had ladders is requested directly."""
         return self._rungs.get(page.rung) or RUNGS.get(page.rung, DIRECT)
 
     async def _read(self, page: Page, response: Response) -> Document | Trouble:
@@ -316,7 +318,7 @@ class Walk:
         return self._bound.accept(page, read) or read
 
     def _read_data(self, page: Page, response: Response) -> Document | Trouble:
-        """An answer that is no page: what it is worth only the recipe can say."""
+        """Read a response that is not a page; only the recipe can judge its value."""
         read = find_refusal(response) or json_document(response)
         return read if isinstance(read, Trouble) else self._bound.accept(page, read) or read
 
@@ -364,7 +366,7 @@ class Walk:
         self._end(Finished(state, found) if state is SiteState.FAILED else Finished(SiteState.PARTIAL, verdict))
 
     def _put_result(self, page: Page, outcome: Gathered | Moved | Trouble) -> None:
-        """What became of a page, for which the settler has kept a place."""
+        """Pass a page's outcome to the settler, which has reserved room for it."""
         try:
             step = self._timed(self._outcomes.step(page, outcome))
             step.failed = has_failed(page.attempts[-1])

@@ -1,4 +1,4 @@
-"""From a nudged visit to one slice of it walked: what a walk is put together from, and what is done when it breaks."""
+"""Build a walk from a nudged visit, walk one slice of it, and handle failures."""
 
 import asyncio
 import random
@@ -64,7 +64,7 @@ def claim_and_load(
 
 
 def load_held(tx: Tx, visit_id: UUID, token: UUID) -> Claimed | None:
-    """What was leased for us by somebody else, if it still is under this token."""
+    """Return the visit that another process leased for us, if it still has this token."""
     held = [visit for visit in visits.load_leased(tx, [visit_id]) if visit.lease == token]
     return next((replace(one, job=jobs.get(tx, one.visit.job_id)) for one in _load(tx, held)), None)
 
@@ -98,7 +98,7 @@ class _Bound:
 
 
 class Walks:
-    """What the walks of one process share."""
+    """Shared dependencies of one process's crawls."""
 
     def __init__(
         self,
@@ -125,12 +125,15 @@ class Walks:
         self._building: dict[UUID, asyncio.Event] = {}
 
     async def walk(self, hold: Hold, claimed: Claimed, others_wait: Callable[[], bool]) -> None:
-        """One slice. However it ends, the visit is in the rows as it is, or costs a life and is tried again."""
+        """Walk one slice of a visit.
+
+        However it ends, the visit's rows are up to date, or it counts one crash and is tried again.
+        """
         with bound(job=short(hold.visit.job_id), visit=short(hold.visit.id), lane=hold.visit.lane):
             await self._walk(hold, claimed, others_wait)
 
     def forget(self, held: set[UUID]) -> None:
-        """Recipes of jobs that are not being walked any more."""
+        """Forget the recipes of jobs that are no longer being walked."""
         for job_id in set(self._bound) - held:
             del self._bound[job_id]
         forget_outlets(self._kit, held)
@@ -200,7 +203,7 @@ class Walks:
                 self._holds.drop(hold)
 
     async def _begin(self, visit: Visit, policy: CrawlPolicy) -> Rung:
-        """Where its pages begin to climb, by what other visits of the domain have met."""
+        """Return the rung on which the site's pages begin, from the results of other visits of the domain."""
         if len(policy.ladder.rungs) == 1:
             return policy.ladder.first
         return begin_with(policy.ladder, await self._kit.database.read(rung_stats.of, visit.domain))

@@ -1,13 +1,13 @@
-"""Beside the courier: tells an outage of our own network from one of a site.
+"""Tell an outage of our own network from an outage of a site; used together with the courier.
 
-A request that fails says nothing by itself: its site may be dead, or our network. If another request that began later
-is answered, the network is there. If none is within a moment, this module looks for itself: whether the machine has a
-route, whether addresses that answered earlier can still be connected to, and whether the name server answers. What that
-amounts to is the table in docs/explain/outages.md.
+A failed request alone is inconclusive: the site may be down, or our network. If another request that began
+later is answered, the network is up. If none is answered within a moment, this module makes checks: whether
+the machine has a route, whether addresses that answered earlier still accept connections, and whether the
+name server answers. The table in docs/explain/outages.md gives the conclusions.
 
-While there is no network, nothing is sent but such looks, at growing intervals; the first that succeeds ends it.
-A look takes the domain's turn at the Gate, connects and says nothing. Only domains of the jobs, the configured name
-servers and the configured proxy are ever contacted.
+While there is no network, only such checks are sent, at growing intervals; the first that succeeds ends the
+outage. A check takes the domain's turn at the Gate, connects and sends nothing. Only domains of the jobs,
+the configured name servers and the configured proxy are ever contacted.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ log = get_logger(__name__)
 
 
 class Finding(Enum):
-    """What a look comes to."""
+    """Result of a network check."""
 
     THERE = "there"  # there is a network, as far as can be told: what fails is the site's trouble
     LIKELY = "likely"  # an outage, unless all these sites are dead: believed for so long and no longer
@@ -72,7 +72,7 @@ class _Failed:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Somewhere a look connects to. The proxy is nobody's domain."""
+    """A destination of a network check, paced by its domain. The proxy, which has none, is checked separately."""
 
     domain: str
     address: str
@@ -123,7 +123,7 @@ class WayOut:
 
     @property
     def is_away(self) -> bool:
-        """Whether nothing is to be sent, be it only until we have looked."""
+        """True if nothing may be sent, if only until the network was checked."""
         return self._began < math.inf
 
     @property
@@ -137,13 +137,13 @@ class WayOut:
 
     @property
     def looks(self) -> int:
-        """How often it was looked for, since the process began."""
+        """The number of network checks since the start of the process."""
         return self._round
 
     async def is_ours(self, url: str, began: float) -> bool:
-        """Whether a request that has failed in a SUSPICIOUS way did so for want of a network.
+        """Return True if a request that failed in a SUSPICIOUS way did so because the network was down.
 
-        `began` is when it was sent. Waits until that is known: usually a moment, at most some seconds.
+        `began` is when it was sent. Waits for the answer: usually a moment, up to some seconds.
         """
         if self._was_away(began):
             self._late.add(domain_of(host_of(url)))
@@ -163,7 +163,7 @@ class WayOut:
         return self._was_away(began)
 
     def _was_away(self, began: float) -> bool:
-        """Whether there is no network, or was none at some time since then."""
+        """Return True if the network is down, or was at some time since then."""
         return self.is_away or began < self._back_at
 
     async def aclose(self) -> None:
@@ -180,7 +180,7 @@ class WayOut:
             self._failed[domain_of(host_of(url))] = _Failed(url, at)
 
     async def _is_answered_after(self, failed: float) -> bool:
-        """Whether a request is answered that was sent later. A loop that stands still waits longer."""
+        """Return True if a request sent later is answered. Waits longer while the event loop is blocked."""
         for tick in range(_LONGEST_WAIT):
             if self._answers.began > failed:
                 return True
@@ -192,7 +192,7 @@ class WayOut:
         return self._answers.began > failed
 
     def _silent(self) -> dict[str, _Failed]:
-        """The domains that failed since anybody has answered, or since before the outage."""
+        """Return the domains that failed since the last answer, or since before the outage."""
         heard = min(self._answers.began, self._began)
         return {domain: one for domain, one in self._failed.items() if one.at >= heard}
 
@@ -211,7 +211,7 @@ class WayOut:
             self._begin(finding, why, silent)
 
     def _is_forgiven(self, silent: Iterable[str]) -> bool:
-        """Whether any of these domains has lately been given a try for nothing."""
+        """Return True if a try of any of these domains was recently ignored because of an outage."""
         lately = self._clock.monotonic() - _FORGIVEN
         self._forgiven = {domain: at for domain, at in self._forgiven.items() if at > lately}
         return not self._forgiven.keys().isdisjoint(silent)
@@ -259,7 +259,7 @@ class WayOut:
     # Looking
 
     async def _look(self) -> tuple[Finding, str]:
-        """Whether there is a network, and why not."""
+        """Check the network; return the finding and its reason."""
         self._round += 1
         if self._answers.began > self._began:
             return Finding.THERE, ""
@@ -278,7 +278,7 @@ class WayOut:
         return await self._judge(silent, dead)
 
     async def _judge(self, silent: dict[str, _Failed], dead: list[_Place]) -> tuple[Finding, str]:
-        """What it means that nothing could be connected to, though there is a route."""
+        """Return the finding if nothing could be connected to, although there is a route."""
         gone = {(place.address, place.port) for place in dead if place.answered}
         known = (_place(clearance, answered=True) for clearance in self._answers.recent())
         domains = len({*silent, *(place.domain for place in known if (place.address, place.port) in gone)})
@@ -352,7 +352,10 @@ class WayOut:
         return dead
 
     async def _reaches(self, place: _Place) -> tuple[_Place, bool | None]:
-        """Whether it can be connected to; None if it was not its turn. It counts as a request to its domain."""
+        """Connect to a destination; None in place of the result if its domain's spacing did not allow it yet.
+
+        It counts as a request to its domain.
+        """
         spacing = self._spacing_of(place.domain)
         if await pass_gate(self._gate, place.domain, spacing, _TURN) > NOW:
             return place, None
@@ -365,7 +368,7 @@ class WayOut:
         return place, True
 
     def _has_route(self, silent: dict[str, _Failed], places: Iterable[_Place]) -> bool:
-        """Whether the system would know where to send something, to any of these or to anywhere."""
+        """Return True if the system has a route to any of these addresses, or to any network at all."""
         there = {(_family(place.address), place.address) for place in places}
         for one in silent.values():
             there.update((_family(str(address)), str(address)) for address in self._recalled(one.url).addresses)
@@ -379,7 +382,7 @@ class WayOut:
         return _NO_PLACE
 
     def _is_looked_up(self, one: _Failed) -> bool:
-        """Whether a name server has to be asked for its address."""
+        """Return True if a name server is needed for its address."""
         return not self._recalled(one.url).by_rule and not _is_address(host_of(one.url))
 
 

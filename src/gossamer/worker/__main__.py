@@ -83,7 +83,10 @@ def main() -> int:
 
 
 def _end_with_parent() -> None:
-    """The runner holds the other end of our standard input. Without it nobody spaces our requests with the others'."""
+    """Exit when the runner is gone, which holds the other end of our standard input.
+
+    Without it our requests are not spaced together with those of the others.
+    """
     # Read without Python's buffer, whose lock would be in the way when the interpreter ends.
     while os.read(sys.stdin.fileno(), 1):
         continue
@@ -102,7 +105,7 @@ def _pulse(pipe: int) -> Callable[[], None]:
 
 
 def _no_pulse() -> None:
-    """Nobody listens."""
+    """No-op in place of the heartbeat, for a process without a parent that listens."""
 
 
 async def _run_shard(
@@ -155,7 +158,7 @@ async def _work(working: "Shard") -> None:
 
 
 async def _run_home(settings: Settings, processes: int | None) -> None:
-    """Wait for the home if somebody else works it, then work it until nothing runs any more."""
+    """Wait until the data folder is free, then work on its jobs until none is running."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -196,7 +199,7 @@ async def _something_runs(app: App) -> bool:
 
 
 async def _make_exports(settings: Settings) -> None:
-    """Files have leases of their own, so this may go on beside a runner, and beside another one of its kind."""
+    """Write exports. They have leases of their own, so this can run along with a runner or another exporter."""
     async with open_app(settings) as app, app.exporter("exports") as exporter:
         await exporter.make_all()
 

@@ -1,8 +1,9 @@
-"""Memory of a worker: kept from one page to the next, given back to the system now and then.
+"""Memory of a worker: kept from one page to the next, returned to the system now and then.
 
-What a page takes comes and goes in pieces of every size, beside a few that stay. Left to itself the system's allocator
-gives the last of it back after nearly every page, only to ask for it again for the next: a few per cent of all work.
-What is free between the pieces that stay it keeps for itself, more of it with every thousand sites, unless it is asked.
+The memory of a page is allocated and freed in pieces of every size, between a few that stay. By default the
+system's allocator returns the last of it after nearly every page and requests it again for the next: a few
+per cent of all work. Free memory between the pieces that stay is kept, and grows with every thousand sites,
+unless it is released explicitly.
 """
 
 import asyncio
@@ -20,10 +21,11 @@ _TOLD = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "
 
 
 def keep_memory() -> None:
-    """From now on what one page has given up is there for the next. Only GNU's allocator can be told.
+    """Keep memory freed by one page for the next. Works only with GNU's allocator.
 
-    Before there is any other thread. Each would have a share of its own, and what is free at the end of that is kept
-    for good: only the first thread's is given back with the rest. Most of the work is that of one thread anyway.
+    Call this before any other thread exists. Each thread would have an arena of its own, and free memory at its
+    end is kept for good: only the first thread's is returned with the rest. One thread does most of the work
+    anyway.
     """
     if any(name in os.environ for name in _TOLD):
         return
@@ -38,7 +40,7 @@ def keep_memory() -> None:
 
 
 async def give_back_memory() -> None:
-    """For as long as it is not cancelled."""
+    """Return free memory to the system now and then, until cancelled."""
     give = _trim()
     while give:
         await asyncio.sleep(_EVERY)

@@ -1,4 +1,4 @@
-"""The emulated providers from a shell: says where each listens and with which key, serves until told to stop."""
+"""Command line of the emulated providers: print each address and key, serve until stopped."""
 
 import argparse
 import asyncio

@@ -39,7 +39,7 @@ class Bill:
             os.write(self._file, orjson.dumps(asdict(entry), option=orjson.OPT_APPEND_NEWLINE))
 
     def of(self, target: str) -> int:
-        """What calls for one address cost."""
+        """Return the cost of the calls for one URL."""
         return sum(entry.credits for entry in self.entries if entry.target == target)
 
     def close(self) -> None:

@@ -35,7 +35,7 @@ _BANNED = "Cloudflare has blocked this request. Probably your IP is banned for t
 
 
 class _Failed(Exception):
-    """What it says in an answer of status 500."""
+    """Error message of an answer with status 500."""
 
 
 def refuse(status: int) -> Answer:

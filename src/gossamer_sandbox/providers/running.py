@@ -76,10 +76,10 @@ async def emulate(
     options: Mapping[str, Any] | None = None,
     **state: Any,
 ) -> AsyncIterator[Running]:
-    """A provider until the block is left.
+    """Run an emulated provider until the block is left.
 
-    `connect_to` says where the hosts are that it may visit; `state` are fields of its Shop (key, credits, at_once,
-    delay), `options` what only this emulator knows.
+    `connect_to` gives the location of the hosts it may visit; `state` are fields of its Shop (key, credits,
+    at_once, delay), `options` are specific to this emulator.
     """
     shop = Shop(Target(connect_to, largest=largest, agent=f"{name}-emulator"), bill=Bill(bill), **state)
     emulator = EMULATORS[name](shop, **(options or {}))

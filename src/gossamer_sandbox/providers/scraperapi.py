@@ -1,4 +1,4 @@
-"""ScraperAPI as it is described and was measured: one text for all failures, and one header that tells them apart."""
+"""Emulator of ScraperAPI, as documented and measured: one text for all failures, told apart by one header."""
 
 from collections.abc import Mapping
 from urllib.parse import urlsplit

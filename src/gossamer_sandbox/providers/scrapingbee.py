@@ -1,4 +1,7 @@
-"""ScrapingBee as it is described and was measured: prices by parameters, whose failure by header, free failures."""
+"""Emulator of ScrapingBee, as documented and measured.
+
+Prices depend on the parameters, a header says whose failure it was, and failures are free.
+"""
 
 from itertools import count
 

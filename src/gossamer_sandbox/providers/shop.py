@@ -1,7 +1,7 @@
-"""What all emulated providers have: keys, credits, a limit on calls at once, a bill, and bad days.
+"""Common parts of all emulated providers: keys, credits, a limit on concurrent calls, a bill, and outages.
 
-Beside its own interface every emulator answers under `/_emulator/`: `bill` and `state` to read, `storm` to send a bad
-day from another process.
+Besides its own interface every emulator has endpoints under `/_emulator/`: `bill` and `state` to
+read, `storm` to start an outage from another process.
 """
 
 import asyncio
@@ -102,7 +102,7 @@ class Shop:
         return answer
 
     def control(self, request: Request) -> Answer | None:
-        """What the emulator says of itself; None for a request to the provider."""
+        """Return the emulator's own data; None for a request to the provider."""
         if not request.path.startswith(CONTROL):
             return None
         match request.method, request.path.removeprefix(CONTROL):

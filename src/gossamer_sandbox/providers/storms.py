@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What happens to a call."""
+    """Kinds of failures of a call."""
 
     STATUS = "status"  # refused with a status of the provider's own: 401, 402, 429, 500, 503 ...
     SLOW = "slow"  # answered as usual, late

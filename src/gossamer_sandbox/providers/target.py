@@ -1,7 +1,7 @@
-"""How an emulated provider gets a page: from hosts of an address map and from nowhere else, with powers a reader lacks.
+"""Fetching of pages by an emulated provider: only from hosts of an address map, with abilities a crawler lacks.
 
-What needs a browser or a better address is asked of the sample web in a header that it knows. Any other server gives
-what it gives to everybody.
+A page that needs a browser or a better address is requested from the sample web with a header that it
+recognises. All other servers answer as they do to any client.
 """
 
 import re
@@ -31,7 +31,7 @@ _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff",
 
 
 class Unreachable(Exception):
-    """There is nobody at the address, or nobody who speaks HTTP."""
+    """No server answers at the address, or it does not speak HTTP."""
 
 
 class NoTunnel(Unreachable):
@@ -94,9 +94,9 @@ class Target:
         follow: bool = True,
         through: Client | None = None,
     ) -> Visited:
-        """A page behind its redirects. Raises Unreachable, TooSlow, TooLarge or NoProxy.
+        """Fetch a page and follow its redirects. Raises Unreachable, TooSlow, TooLarge or NoProxy.
 
-        `through` a proxy it is the proxy who knows where hosts are.
+        With `through`, the request goes through that proxy, which resolves the host names.
         """
         first = 0
         for _ in range(_MOST_HOPS):
@@ -109,7 +109,7 @@ class Target:
         raise Unreachable("too many redirects")
 
     async def pull(self, page: Visited, seconds: float, through: Client) -> None:
-        """What a browser fetches beside the page itself: images, scripts, frames. What does not come is missing."""
+        """Fetch the subresources of a page as a browser does: images, scripts, frames. Failures are ignored."""
         for named in _PULLED.findall(page.text):
             with suppress(Unreachable, TooSlow, TooLarge):
                 await self.visit(urljoin(page.url, named), seconds=seconds, through=through)
@@ -148,7 +148,7 @@ def client_through(proxy: str, username: str, password: str, agent: str) -> Clie
 
 
 def _is_bypassed(host: str) -> bool:
-    """What no browser asks a proxy for, as long as nobody tells it to."""
+    """Return True if browsers by default send requests to this host without the proxy."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -17,7 +17,10 @@ _LONGEST_BODY = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a client sent. Names of headers are in lower case; of a parameter given twice the last counts."""
+    """A request as the emulator received it.
+
+    Header names are in lower case; of a repeated parameter the last counts.
+    """
 
     method: str
     path: str
@@ -31,7 +34,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is sent back. `raw` instead of all that goes over the wire as it is, and then the line goes dead."""
+    """The response to send.
+
+    `raw` replaces the whole response with its bytes, after which the connection stays silent.
+    """
 
     status: int
     headers: tuple[tuple[str, str], ...] = ()

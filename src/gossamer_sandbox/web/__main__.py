@@ -1,4 +1,4 @@
-"""The sample web from a shell: writes the truth and the lists, says where it listens, serves until told to stop."""
+"""Command line of the sample web: write the truth and the lists, print the address, serve until stopped."""
 
 import argparse
 import asyncio

@@ -1,7 +1,7 @@
-"""Who asked for what and when: one JSON object per line, written in batches.
+"""The access log: one JSON object per request, with its time and path, written in batches.
 
-A web that makes its sites when they are first asked for, on a machine with other things to do, may not look for
-requests for seconds. What it finds then has come at some time since: `late` says since when at the most.
+A web that generates its sites on demand, on a busy machine, may not read requests for seconds. A request found then
+arrived some time during the gap; `late` is the length of that gap at most.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class AccessLog:
         self._looked = 0.0  # when the event loop last turned
 
     def watch(self) -> None:
-        """Begin to notice when nobody looks for requests."""
+        """Start measuring gaps in which no requests are read."""
         loop = asyncio.get_running_loop()
         self._looked = loop.time()
         self._pulse = loop.call_later(_BEAT, self.watch)

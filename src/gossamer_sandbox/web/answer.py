@@ -28,7 +28,7 @@ _SHORT = {
 
 
 class Sending(Enum):
-    """How a body leaves the house."""
+    """How the body of a response is sent."""
 
     WHOLE = auto()
     CHUNKED = auto()
@@ -60,7 +60,7 @@ _SENDING = {
 
 
 def page_answer(settings: Settings, profile: Profile, plan: PagePlan) -> Answer:
-    """What a page is answered with, once it is answered at all."""
+    """Return the normal response of a page."""
     throw = dice(settings.seed, profile.name.host, "page", plan.path)
     if plan.manner is Manner.REDIRECT:
         location = () if plan.location is None else (("Location", plan.location),)

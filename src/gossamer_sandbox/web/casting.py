@@ -1,4 +1,4 @@
-"""A number to the kind of site it stands for: cheap for fifty thousand of them, since no page is made yet."""
+"""Map a site's number to its kind; cheap for fifty thousand sites, since no page is generated yet."""
 
 from collections.abc import Iterable
 from functools import lru_cache

@@ -23,7 +23,7 @@ _BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: cl
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What matters of a request."""
+    """The parsed head of a request."""
 
     method: str
     host: str

@@ -1,4 +1,4 @@
-"""Hundreds or thousands of pages of one site that are made when they are asked for, two in five of them missing."""
+"""Hundreds or thousands of pages of one site, generated on request; two in five of them are missing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,6 +29,6 @@ class Crowd:
         return number if number < self.size and number % _PATTERN not in _MISSING else None
 
     def neighbours(self, number: int) -> Iterator[str]:
-        """Where a page leads: the next ones and the nearest popular one."""
+        """Yield the links of a page: the next pages and the nearest popular one."""
         near = (number + 1, number + 2, number // _POPULAR * _POPULAR) if self.chained else ()
         return (f"{self.prefix}{other % self.size:0{_DIGITS}d}" for other in near)

@@ -1,4 +1,4 @@
-"""The many ways to write a phrase into a page so that a visitor reads it, and the many ways in which nobody does."""
+"""Ways to write a phrase into a page, visible to a visitor or hidden."""
 
 import html
 import json

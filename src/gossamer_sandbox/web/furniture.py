@@ -38,7 +38,7 @@ JSON_LD = """<script type="application/ld+json">
 
 
 def sidebar(labels: Labels, prose: Prose, throw: Random, menu: str = "") -> str:
-    """Forms and cards beside the text, and a menu if there is something to head it with."""
+    """Return forms and cards for the side of the text, and a menu if `menu` gives it a heading."""
     first, second, third = throw.choices(prose.sentences, k=3)
     headed = f"<nav><h3>{menu}</h3><ul><li>{throw.choice(prose.clauses)}</li></ul></nav>\n" if menu else ""
     return (
@@ -93,5 +93,5 @@ _EXTRA: Mapping[str, Callable[[Labels, Prose, Random], str]] = {
 
 
 def extra_block(look: str, labels: Labels, prose: Prose, throw: Random) -> str:
-    """What pages of a look have that others have not."""
+    """Return the block that only pages of this look have."""
     return _EXTRA.get(look, _article)(labels, prose, throw)

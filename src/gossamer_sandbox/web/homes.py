@@ -1,4 +1,4 @@
-"""What can be wrong with a whole site: its homepage fails, moves away, or makes one wait before it gives in."""
+"""Site-level quirks: the homepage fails, moves away, or answers only after a delay."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -71,7 +71,7 @@ def _meta_refresh(draft: Draft) -> None:
 
 
 def _meta_nofollow(draft: Draft) -> None:
-    """Whatever the homepage links to, nobody may follow; only the sitemap leads further."""
+    """Make the homepage `nofollow`, so that only the sitemap leads further."""
     draft.link("/", f"https://{CLIENT}/partners", "text")
     draft.change("/", meta_robots="NOFOLLOW")
 
@@ -82,7 +82,7 @@ def _large_sitemap(draft: Draft) -> None:
 
 
 def _huge_sitemap(draft: Draft) -> None:
-    """About as many as a sitemap may have. What is linked comes last in it, when nobody can remember more."""
+    """Make a sitemap of nearly the permitted size, with the linked pages at its end."""
     draft.crowd = Crowd("/record/", 49_850, chained=False)
     twin = draft.profile.name.twin
     for path, anchors in draft.anchors.items():

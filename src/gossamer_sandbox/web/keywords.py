@@ -1,10 +1,10 @@
-"""What a reader of the sample web is asked to find, and the rule by which its mentions are counted.
+"""Keywords of the sample web and the rule by which mentions are counted.
 
 A mention is an occurrence in the title or in the text a visitor can read. Case does not matter. It stands at word
 boundaries: letters, digits and the underscore are word characters, and neither neighbour of the occurrence may be one
 (Japanese needs no boundary). White space of any kind between the words of a phrase and inline tags between or inside
 words do not matter; soft hyphens and zero-width characters are ignored; entities are decoded. Every keyword is
-counted by itself, so "CRM software" counts for "CRM" too.
+counted separately, so "CRM software" counts for "CRM" too.
 
 Not counted: script, style, template, noscript, comments, elements with `hidden`, inline `display:none` or
 `visibility:hidden`, every attribute (alt, title, the meta description), longer words that contain a keyword ("CRMs",
@@ -56,7 +56,7 @@ OUTSIDE: tuple[str, ...] = (
 
 
 def is_at(host: str, domain: str) -> bool:
-    """Whether a host is a domain or lies under it. Names that only look like it do not."""
+    """Return True if a host is the domain or a subdomain of it; names that merely end alike are not."""
     return host == domain or host.endswith(f".{domain}")
 
 
@@ -73,12 +73,12 @@ def is_japanese(text: str) -> bool:
 
 
 def _is_word(letter: str) -> bool:
-    """Whether there is a letter at all, and one that makes words longer."""
+    """Return True if there is a character and it is part of a word."""
     return letter.isalnum() or letter == "_"
 
 
 def occurrences(keyword: str, text: str) -> int:
-    """How often a keyword stands in text that is already plain: entities decoded, white space single."""
+    """Count a keyword in plain text: entities decoded, white space collapsed."""
     wanted, within = keyword.lower(), text.lower()
     free = is_japanese(keyword)
     found = 0

@@ -20,7 +20,7 @@ _LIST_IN_FULL = 100  # links; a longer list is written without teasers
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What every part of one page is written with."""
+    """Everything the parts of one page are written with."""
 
     profile: Profile
     plan: PagePlan

@@ -125,7 +125,7 @@ def _many_links(draft: Draft) -> None:
 
 
 def _large_hub(draft: Draft) -> None:
-    """A directory of hundreds: more than anybody reads, so that it matters which of them are linked most."""
+    """A directory of hundreds of links, more than is read, so that the most linked ones must be chosen."""
     draft.crowd = Crowd("/directory/", 700)
     draft.page("/directory/")
     draft.link("/", "/directory/")

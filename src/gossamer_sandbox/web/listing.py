@@ -1,4 +1,4 @@
-"""What a site's sitemap promises to a reader that keeps the rules.
+"""Expected reading of a site's sitemap by a client that keeps the rules.
 
 - The files that robots.txt names are read, as far as they are on the site; where it names none at all, `/sitemap.xml`.
 - An index leads to further files, at most three deep. Files of other sites and forbidden ones are never asked for.
@@ -21,7 +21,7 @@ _ENOUGH = 2_000
 
 @dataclass(frozen=True, slots=True)
 class SitemapFile:
-    """What stands in one file: pages with their priority if they have one, and other files."""
+    """The content of one sitemap file: pages with their priority, if given, and further files."""
 
     pages: Iterable[tuple[str, float | None]] = ()
     files: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class SitemapFile:
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """What robots.txt names, and how a file is read: None if there is none or nothing in it can be read."""
+    """The sitemap that robots.txt names, and how a file of it is read: None if there is none or it cannot be read."""
 
     named: tuple[str, ...]
     read: Callable[[str], SitemapFile | None]

@@ -1,4 +1,4 @@
-"""What a page says about each keyword: how often, where, and whether the client has its link there already.
+"""Mentions of each keyword on a page: how often, where, and whether the page links to the client.
 
 - `linked`: the page links to the client's domain or a host under it, and vouches for at least one such link.
 - `nofollow`: it links there, but vouches for none: by `nofollow`, `ugc` or `sponsored`, or as a whole.
@@ -56,7 +56,7 @@ def _written(plan: PagePlan) -> Iterator[tuple[str, Plant]]:
 
 
 def _links(plan: PagePlan, host: str) -> tuple[str, set[str]]:
-    """The verdict as far as it is the same for all keywords, and the keywords that are the text of links elsewhere."""
+    """Return the part of the verdict that all keywords share, and the keywords in link texts to other domains."""
     sealed = says_nofollow(plan)
     verdicts = {"unlinked"}
     worded: set[str] = set()
@@ -76,7 +76,7 @@ def _links(plan: PagePlan, host: str) -> tuple[str, set[str]]:
 
 
 def says_nofollow(plan: PagePlan) -> bool:
-    """Whether a page as a whole asks that its links not be followed, by a meta element or by a header meant for us."""
+    """Return True if the whole page is `nofollow`, by a meta element or a header addressed to this crawler."""
     agent, colon, rule = plan.x_robots.rpartition(":")
     meant = not colon or agent.strip().lower() in ("*", "gossamer")
     said = plan.meta_robots.lower().replace(",", " ").split()

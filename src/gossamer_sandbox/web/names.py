@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"\d{4,}")
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """What a site is called. `host` is bare and in punycode; `primary` is the twin that answers."""
+    """The names of a site. `host` is bare and in punycode; `primary` is the twin that answers."""
 
     number: int
     host: str
@@ -52,7 +52,7 @@ def _single(number: int, listed: str) -> Name:
 
 
 def number_of(host: str, sites: int) -> int | None:
-    """The site a host name belongs to, or None if there is no such site among so many."""
+    """Return the number of the site with this host name, or None if there is none below `sites`."""
     match = _NUMBER.search(host)
     if match is None:
         return None

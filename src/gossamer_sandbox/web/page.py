@@ -1,6 +1,6 @@
-"""What one address of a sample site is: how it is answered, what it says and where it points.
+"""One address of a sample site: its response, its text and its links.
 
-Both sides read this value: the server makes bytes of it, the truth makes expectations of it.
+The server renders this value, and the truth derives its expectations from it.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from gossamer.model.trouble import Reason
 
 
 class Manner(Enum):
-    """How an address is answered: a name, the status, and the reasons a reader may give when it yields nothing."""
+    """Kinds of responses: a name, the status, and the reasons a crawler may give when the page yields nothing."""
 
     PAGE = ("page", 200)
     SLOW = ("slow", 200)
@@ -88,13 +88,13 @@ class Anchor:
 
     @property
     def nofollow(self) -> bool:
-        """Whether the page does not vouch for it."""
+        """True if the link carries `nofollow`, `ugc` or `sponsored`."""
         return self.rel != "" and not _UNVOUCHED.isdisjoint(self.rel.lower().split())
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the first request for an address gets before the page itself is given."""
+    """The refusal that the first request for an address gets."""
 
     status: int
     seconds: float = 0.0  # how long it asks to wait; 0: it does not ask

@@ -1,7 +1,7 @@
-"""Who has been turned away already: the only thing the sample web remembers between two requests.
+"""Clients that were refused already: the only state the sample web keeps between requests.
 
-Some addresses refuse the first request and name a time to come back. The memory is shared by the processes of one
-server, because a reader's second try may meet another of them.
+Some addresses refuse the first request and name a time to come back. The state is shared by the processes of one
+server, because a second request may reach another of them.
 """
 
 import mmap

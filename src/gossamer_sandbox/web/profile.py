@@ -1,4 +1,4 @@
-"""What a sample web is made from, and what a site is before it has pages."""
+"""Settings of a sample web, and the profile of a site before it has pages."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from gossamer_sandbox.web.names import Name
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The choices of whoever makes a sample web."""
+    """Options of a sample web."""
 
     sites: int
     seed: int = 7

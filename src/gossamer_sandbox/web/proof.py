@@ -1,6 +1,7 @@
-"""Holding a crawl against the truth: was it polite, did it ask only for what it may, is every row right?
+"""Check a crawl against the truth: politeness, permitted requests only, and the correctness of every row.
 
-Works on what is left behind alone: the access log of the sample web, the truth file, and the rows of a result.
+Works only on what the crawl left behind: the access log of the sample web, the truth file, and the rows of
+a result.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,7 +35,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How rows differ from the truth. All empty: the result is right as far as it was looked at."""
+    """Differences between rows and the truth. All empty: no difference was found."""
 
     missing: tuple[Row, ...]  # as the truth has them
     wrong: tuple[tuple[str, str, int, int], ...]  # address, keyword, expected, given
@@ -128,7 +129,7 @@ def compare_verdicts(rows: Iterable[Mapping[str, Any]], truth: Mapping[str, Any]
 
 
 def compare_sites(sites: Iterable[Mapping[str, Any]], truth: Mapping[str, Any] | Path) -> list[str]:
-    """How the sites of a job differ from what is expected of them, in words.
+    """Return in words how the sites of a job differ from what is expected.
 
     A site has `host`, `state`, `reason` (its name, "" if there is none), `size` and `size_source`.
     """

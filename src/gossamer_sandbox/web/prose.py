@@ -1,6 +1,6 @@
-"""Filler in seven languages, ready made: pages are put together from sentences and paragraphs drawn from a pool.
+"""Filler text in seven languages: pages are assembled from a pool of prepared sentences and paragraphs.
 
-The pool of a language is the same for every seed and built when it is first asked for, because a page must cost the
+The pool of a language is the same for every seed and is built on first use, because a page must cost the
 server microseconds per paragraph, not a walk through the dictionary.
 """
 
@@ -18,7 +18,7 @@ _SLUG_WORDS = tuple(word for word in WORDS["en"] if word.isascii() and word.isal
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """One language: clauses are a few words without a full stop, safe to stand beside anything."""
+    """Filler text of one language; clauses are a few words without a full stop that fit next to any text."""
 
     language: str
     clauses: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What can be wrong with a single page inside a good site: each quirk adds its pages and links to a draft."""
+"""Page-level quirks inside a good site: each adds its pages and links to a draft."""
 
 from collections.abc import Callable, Mapping
 
@@ -65,7 +65,7 @@ def _elsewhere(draft: Draft) -> None:
 
 
 def landing_path(number: int) -> str:
-    """Where a site's visitors land when it sends them to another one."""
+    """Return the path on another site to which a site redirects its visitors."""
     return f"/welcome/from-{number:04d}"
 
 

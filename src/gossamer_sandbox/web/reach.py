@@ -1,19 +1,22 @@
-"""Which pages of a site a polite reader gets to see: the rules of walking, stated once more and on their own.
+"""Compute which pages of a site a polite crawler reads, from an independent statement of the crawl rules.
 
-Nothing here knows how the sample web is made or how the crawler is built. A site is a function from an address to
-what is seen there (`seeing`); which addresses count at all is the matter of `scope`, sitemaps that of `listing`.
+This module does not depend on how the sample web is generated or how the crawler is built. A site is a
+function from an address to what is seen there (`seeing`); `scope` decides which addresses count, `listing`
+handles sitemaps.
 
 - The homepage comes first. If it yields a page and the walk may go on from it, the sitemap is read next.
-- Addresses in scope that are linked or listed and not chosen yet are candidates. Each knows how many of the pages read
-  so far link there, its priority (0 if no sitemap has it), and its depth: one more than the page it was first found
-  on, or 1 if it is listed. A candidate that is known to be a page of the walk under another name is dropped.
-- When all chosen pages have been seen, the next are chosen by (in-links, priority, depth, `url_key`), never deeper than
-  `depth`. Every chosen address counts, whatever becomes of it.
-- The size of the site is what the sitemap lists and the homepage, or what was chosen and the candidates, whichever is
-  more. Up to `pages_per_site` all candidates are chosen, a thousand at a time. A site that is larger is large for good:
-  `top_pages` of it are chosen, a fifth of them (but ten at least) at a time.
+- Addresses in scope that are linked or listed and not chosen yet are candidates. Each has the number of
+  pages read so far that link to it, its priority (0 if no sitemap lists it), and its depth: one more than
+  the page it was first found on, or 1 if it is listed. A candidate is dropped if it is known to be another
+  name of a page of the walk.
+- When all chosen pages have been seen, the next are chosen by (in-links, priority, depth, `url_key`), never
+  deeper than `depth`. Every chosen address counts, whatever its outcome.
+- The size of the site is the larger of two counts: the sitemap's addresses plus the homepage, or the chosen
+  addresses plus the candidates. Up to `pages_per_site`, all candidates are chosen, a thousand at a time. A
+  site that is larger stays large for good: `top_pages` of it are chosen, a fifth of them (but at least ten)
+  at a time.
 - A walk that leaves candidates behind is cut, and so is one that met a trap.
-- A page handed over by another site is looked at after the walk; what it links to is a part of the walk anyway.
+- A page handed over by another site is read after the walk; its links are still part of the walk.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +36,7 @@ _STEPS = 5  # in which the pages of a large site are chosen
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How far a walk goes."""
+    """Limits of a crawl: pages, depth and patterns."""
 
     pages_per_site: int = 500
     depth: int = 50

@@ -30,7 +30,7 @@ _Key = tuple[str, str, bool, Visitor]
 
 
 class Replies:
-    """Answers requests for every host of a sample web. Pages are made when asked for; recent ones are kept."""
+    """Responses for every host of a sample web. Pages are generated on request, and recent ones are cached."""
 
     def __init__(self, sites: Sites, patience: Patience, *, remembered_bytes: int = REMEMBERED_BYTES) -> None:
         self._sites = sites

@@ -1,8 +1,8 @@
-"""The robots.txt of a sample site: what it sends, and what that means for us.
+"""The robots.txt of a sample site: what is sent, and what it means for the crawler.
 
-The meaning stands beside each text, written by hand, so that it does not depend on the parser it is meant to try.
-Matching follows RFC 9309: the longest pattern wins, Allow wins a tie; a file that is refused (4xx) forbids nothing, a
-file that cannot be had (5xx) forbids everything.
+The meaning of each text is written by hand next to it, so that it does not depend on the parser under test.
+Matching follows RFC 9309: the longest pattern wins, Allow wins a tie; a refused file (4xx) forbids nothing,
+an unavailable file (5xx) forbids everything.
 """
 
 import re
@@ -19,7 +19,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RobotsFile:
-    """One robots.txt. `bait` are pages that exist, are linked and are forbidden; `beside` the ones just allowed."""
+    """One robots.txt. `bait`: pages that exist, are linked and are forbidden; `beside`: pages just allowed."""
 
     variant: str
     text: str = ""
@@ -58,7 +58,7 @@ def _matcher(pattern: str) -> re.Pattern[str]:
 
 
 def allows(rules: Iterable[Rule], path: str) -> bool:
-    """Whether a path with its query may be requested."""
+    """Return True if the rules allow a path with its query."""
     if path == "/robots.txt":
         return True
     matching = [rule for rule in rules if _matcher(rule.pattern).match(path)]

@@ -1,14 +1,15 @@
-"""Which addresses a walk takes up at all: pages of its site, as far as patterns and traps allow.
+"""Decide which addresses a walk includes: pages of its site, within the limits of patterns and traps.
 
-Written from the rules alone, on purpose: what the crawler does is held against this.
+Written from the rules alone, on purpose: the crawler is checked against this module.
 
-- An address is refused as a trap when its path has a run of one to four segments three times in a row, when one name
-  stands more than three times in its query, or when its query has more than twelve parameters.
-- A bare date at the end of the path (`/2026/05`, `/2026/05/17`, `/2026-05`, `/2026-05-17`) or in the query (`year=` and
-  `month=`, or a parameter that is a date and nothing else) makes a calendar. Of one shape, that is with all digits
-  alike, twenty-four are taken.
-- Patterns are on the path with its query: `*` is any run, `?` one character. One of the includes must match if there
-  are any, none of the excludes may.
+- An address is refused as a trap when its path repeats a run of one to four segments three times in a row,
+  when one name occurs more than three times in its query, or when its query has more than twelve
+  parameters.
+- A bare date at the end of the path (`/2026/05`, `/2026/05/17`, `/2026-05`, `/2026-05-17`) or in the query
+  (`year=` and `month=`, or a parameter that is only a date) makes a calendar. Twenty-four addresses of one
+  shape are taken; addresses have the same shape if they differ only in their digits.
+- Patterns apply to the path with its query: `*` is any run, `?` one character. If there are includes, one
+  of them must match; no exclude may match.
 """
 
 import re
@@ -34,7 +35,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 class Scope:
-    """What belongs to one walk. Whether a calendar is full depends on what was asked about before."""
+    """The scope of one crawl. Whether a calendar is full depends on the addresses asked about before."""
 
     def __init__(self, site: str, include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
         self._site = site
@@ -45,7 +46,7 @@ class Scope:
         self.trapped = False
 
     def takes(self, url: str) -> bool:
-        """Whether a normalised address may become a page. The homepage is one already."""
+        """Return True if a normalised address may become a page. The homepage is one already."""
         known = self._answers.get(url)
         if known is None:
             known = self._answers[url] = self._belongs(url) and not self._leads_into_trap(url)

@@ -1,4 +1,4 @@
-"""What is seen at an address, through redirects and under which name: the part of walking that is about one page.
+"""The page that a crawler sees at an address, through redirects and canonical links.
 
 - robots.txt is asked before every request, also on the way through redirects. A forbidden address is never requested.
 - Redirects on the same site are followed up to five hops. One to another site hands the page over to that site; one
@@ -7,7 +7,8 @@
   elsewhere is a mistake and ignored. What was seen before, in walking order, is not reported again and its links are
   not read again.
 - What yields nothing (errors, blocks, soft 404s, things that are not HTML) yields no links either.
-- A page's links are its anchors and a meta refresh of at most ten seconds, normalised, unless the link or the page says
+- A page's links are its anchors and a meta refresh of at most ten seconds, normalised, unless the link or the page
+says
   `nofollow` (links also by `ugc` and `sponsored`).
 """
 
@@ -30,7 +31,7 @@ class Href:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A keyword on a page: how often, whether the client is linked there, and where it stands at best."""
+    """A keyword on a page: its frequency, the verdict on links to the client, and its best position."""
 
     frequency: int
     verdict: str  # "linked", "nofollow", "links-elsewhere" or "unlinked"
@@ -39,7 +40,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What is seen at an address. `redirect` is the Location as sent ("" if there is none), None for no redirect."""
+    """The page seen at an address. `redirect` is the Location as sent ("" if there is none), None for no redirect."""
 
     status: int = 200
     redirect: str | None = None
@@ -161,7 +162,7 @@ def _bare(url: str) -> str:
 
 
 def refresh_target(content: str) -> str:
-    """Where a meta refresh leads, if it does so soon enough; "" otherwise."""
+    """Return the target of a meta refresh that fires soon enough, else ""."""
     seconds, _, rest = content.partition(";")
     try:
         soon = float(seconds) <= LONGEST_REFRESH

@@ -1,4 +1,4 @@
-"""The sample web on a port of this machine: one listener for all its hosts, told apart by the Host header."""
+"""Server of the sample web on one local port; hosts are told apart by the Host header."""
 
 import asyncio
 import socket

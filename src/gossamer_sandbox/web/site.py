@@ -1,4 +1,4 @@
-"""One site of the sample web with all its pages: drawn when first asked for, and from then on only read."""
+"""One site of the sample web with all its pages: generated on first use, read-only afterwards."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ _NOT_THERE = (Plant("CRM", "plain", "p"), Plant("marketing automation", "plain",
 
 @dataclass(frozen=True, slots=True)
 class SitePlan:
-    """A site as it is served. `pages` are those that exist by themselves; traps make up theirs from the address."""
+    """A site as it is served. `pages` are the fixed ones; traps generate theirs from the address."""
 
     settings: Settings
     profile: Profile
@@ -34,7 +34,7 @@ class SitePlan:
     crowd: Crowd | None
 
     def page(self, requested: str) -> PagePlan:
-        """What a request for a path with its query is answered with, whatever the path."""
+        """Return the plan of the response to a request for any path with its query."""
         path = requested if requested in self.pages else self._tidy(requested)
         plan = self.pages.get(path) or self._variant(path) or endless_page(self.traps, path) or self._crowded(path)
         if plan is None:
@@ -93,7 +93,7 @@ def _draw_sitemap(draft: Draft, robots: RobotsFile) -> SitemapPlan:
 def lone_page(
     settings: Settings, profile: Profile, path: str, links: Iterable[str], *, silent: bool = False
 ) -> PagePlan:
-    """A page that is not drawn with the others but when it is asked for; it has no navigation."""
+    """Return a page generated on request, apart from the site's other pages; it has no navigation."""
     draft = Draft(profile, settings, dice(settings.seed, profile.name.host, path))
     plan = draft.page(path, habit="" if silent else None, plants=() if silent else draft.plants())
     for href in links:

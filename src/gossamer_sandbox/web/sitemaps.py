@@ -39,11 +39,11 @@ class SitemapPlan:
 
     @property
     def entry(self) -> str:
-        """What robots.txt names, if it names anything."""
+        """The sitemap address that robots.txt names, if it names one."""
         return _FOREIGN if self.shape == "elsewhere" else self.origin + _ENTRY.get(self.shape, "/sitemap.xml")
 
     def read(self, path: str) -> SitemapFile | None:
-        """What a reader must find in one of its files; None where nothing can be found."""
+        """Return the expected content of one of the site's sitemap files; None where nothing can be read."""
         found = self._files().get(path)
         return None if found is None else SitemapFile(found[1](), found[2])
 

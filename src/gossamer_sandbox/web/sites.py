@@ -1,4 +1,4 @@
-"""All sites of a sample web by number: drawn from the seed when asked for, forgotten when many others are asked for."""
+"""All sites of a sample web by number: generated from the seed on request, kept in a bounded cache."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -42,7 +42,7 @@ class Sites:
         return number_of(host, self.settings.sites)
 
     def page(self, number: int, requested: str) -> PagePlan:
-        """What a site answers for a path with its query."""
+        """Return a site's plan for a path with its query."""
         site = self.site(number)
         if requested.startswith("/welcome/") and self._is_landing(number, requested):
             return lone_page(self.settings, site.profile, requested, ("/",))

@@ -1,4 +1,4 @@
-"""What there is to find in a sample web: every page with its mentions, and how every site must come out."""
+"""The truth of a sample web: every page with its mentions, and the expected result of every site."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -88,7 +88,7 @@ def walk_site(sites: Sites, number: int, caps: Caps, handed_over: Iterable[str] 
 
 
 def sight_of(plan: PagePlan, host: str) -> Sight:
-    """What a reader sees of a page of a host in the end: one that first refuses is seen as it is afterwards."""
+    """Return the final view of a page of a host: one that refuses the first request is seen as it is afterwards."""
     if plan.manner is Manner.REDIRECT:
         return Sight(plan.moved, redirect=plan.location or "")
     if plan.manner.reasons:

@@ -1,7 +1,7 @@
-"""Who gets to see a page that others do not: a visitor with a browser, with a home's address, or with both and more.
+"""Visitors who see more than others: with a browser, with a residential address, or with both and more.
 
-A visitor says what it has in a header that only tools of our own send, such as the emulators of providers. Whoever does
-not say anything is answered as ever.
+A visitor declares its abilities in a header that only this project's tools send, such as the provider emulators.
+Requests without the header get the ordinary response.
 """
 
 from collections.abc import Mapping
@@ -46,6 +46,6 @@ def visitor_of(header: str) -> Visitor:
 
 
 def as_seen_by(plan: PagePlan, visitor: Visitor) -> PagePlan:
-    """The page itself where the visitor has what opens it, else the plan as it is."""
+    """Return the plan as a plain page if the visitor has what its guard needs, else the plan unchanged."""
     needed = OPENED_BY.get(plan.manner)
     return replace(plan, manner=Manner.PAGE) if needed is not None and needed <= visitor else plan

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What the furniture of a page says: the words around the content."""
+    """The labels of a page's furniture: the words around the content."""
 
     home: str
     search: str

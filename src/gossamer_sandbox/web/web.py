@@ -14,7 +14,7 @@ from gossamer_sandbox.web.visitors import NOBODY, Visitor
 
 
 class SampleWeb:
-    """Up to fifty thousand sites and more. Making one costs nothing: sites are drawn when they are asked for."""
+    """A sample web of fifty thousand sites or more. Creating it costs nothing: sites are generated on request."""
 
     keywords: tuple[str, ...] = KEYWORDS
     client: str = CLIENT
@@ -45,7 +45,7 @@ class SampleWeb:
         return (name_of(number).listed for number in self.sites.numbers)
 
     def truth(self, caps: Caps | None = None, visitor: Visitor = NOBODY) -> dict[str, Any]:
-        """What there is to find, as one value: for a plain reader, or for a `visitor` to whom more is shown."""
+        """Return the truth as one value: for a plain crawler, or for a `visitor` that is shown more."""
         sites = Sites(self.sites.settings, visitor=visitor) if visitor else self.sites
         return truth_of(sites, caps or Caps())
 

@@ -1,4 +1,4 @@
-"""What ScrapingBee's parameters mean here: from a query to a wish for a page, or why it cannot be had."""
+"""ScrapingBee's parameters: translates a query into a page request, or refuses it with a reason."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
@@ -68,7 +68,7 @@ _REFUSED = tuple(BeeQuery.model_fields)[tuple(BeeQuery.model_fields).index("ai_e
 
 
 def wanted_of(query: BeeQuery, here: Collection[str]) -> Wanted:
-    """The wish that the query stands for. `here` are the rungs configured here."""
+    """Return the request that the query describes. `here` are the rungs configured here."""
     for name in _REFUSED:
         if getattr(query, name) != BeeQuery.model_fields[name].default:
             raise UserError(

@@ -26,7 +26,7 @@ CODES = {Reason.DNS: "SCRAPE_DNS_RESOLUTION_ERROR", Reason.TLS: "SCRAPE_SSL_ERRO
 
 
 class Document(BaseModel):
-    """One page: the formats that were asked for, and what it says of itself."""
+    """One page: the requested formats, and its metadata."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -84,7 +84,7 @@ class Cancelled(BaseModel):
 
 
 class Refusal(BaseModel):
-    """What every error looks like."""
+    """Body of every error."""
 
     success: bool = False
     error: str

@@ -51,7 +51,7 @@ class MapAnswer(BaseModel):
 
 
 async def map_site(body: MapBody, tenant: Tenant, parts: Parts) -> MapAnswer:
-    """What is known of the site within `timeout`: of a site that answers nothing it is the address alone."""
+    """Return the links known of the site within `timeout`: if the site does not answer, only its address."""
     refuse_unavailable(body.model_extra or {})
     listed = read_addresses([body.url])
     found = _Found(listed.urls[0], body)

@@ -1,4 +1,4 @@
-"""What Firecrawl's options mean here: from a body to a wish for pages, or why it cannot be had."""
+"""Firecrawl's options: translates a body into a request for pages, or refuses it with a reason."""
 
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any
@@ -73,7 +73,7 @@ def refuse_unavailable(given: Mapping[str, Any]) -> None:
 
 
 class ScrapeOptions(BaseModel):
-    """Theirs, version 2. What is not named here is refused, or told in `warning`."""
+    """Options of Firecrawl's API, version 2. Any other option is refused, or reported in `warning`."""
 
     model_config = ConfigDict(extra="allow", populate_by_name=True)
 
@@ -121,7 +121,7 @@ class ScrapeOptions(BaseModel):
 
     @property
     def warning(self) -> str | None:
-        """What was asked for and has no effect."""
+        """Names the requested options that have no effect."""
         extra = {name for name, value in (self.model_extra or {}).items() if value}
         idle = sorted(extra - _HARMLESS - set(_REFUSED))
         if self.wait_for:
@@ -167,7 +167,7 @@ class CrawlBody(BaseModel):
     options: ScrapeOptions = Field(default_factory=ScrapeOptions, alias="scrapeOptions")
 
     def check(self) -> None:
-        """Refuse what would give other pages than were asked for."""
+        """Refuse options that would return other pages than requested."""
         refused = [name for name in _REFUSED if (self.model_extra or {}).get(name)]
         refused += ["regexOnFullURL"] if self.regex_on_full_url else []
         refused += [] if self.sitemap == "include" else [f"sitemap {self.sitemap}"]

@@ -1,4 +1,4 @@
-"""What endpoints of a dialect have in common: errors in its own words, and a page that is waited for."""
+"""Shared parts of a dialect's endpoints: errors in the dialect's format, and waiting for a page."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
@@ -40,5 +40,5 @@ def speaking(shape: Shape) -> type[Guarded]:
 
 
 def sentence(problem: Mapping[str, Any]) -> str:
-    """What is wrong and what next, in one line."""
+    """Return the problem and the next step in one line."""
     return f"{problem['detail']} {problem.get('hint') or ''}".strip()

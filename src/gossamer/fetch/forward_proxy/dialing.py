@@ -1,8 +1,8 @@
 """Connections of the forward proxy: to one of the checked addresses, or through the operator's own proxy.
 
-A connection is made to the addresses of a Clearance and to no name, so that nothing can change between the check and
-the call. Behind the operator's proxy the name stands, as it does for every other request; with `socks5` we are the
-ones who look it up, and the proxy is given the checked address.
+A connection is made to the addresses of a Clearance and never to a name, so that nothing can change between
+the check and the connection. Through the operator's proxy the name is sent, as for every other request;
+with `socks5` the name is resolved here, and the proxy is given the checked address.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _SOCKS_KINDS = {1: 4, 4: 16}
 
 
 class Unreached(Exception):
-    """Nobody is there, or nobody who lets us through."""
+    """The destination cannot be reached, or the upstream proxy refuses the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,15 @@ class Dialer:
         self._trust = trust
 
     def credentials_for(self, clearance: Clearance) -> tuple[tuple[str, str], ...] | None:
-        """What a plain request carries to an HTTP proxy, which wants the whole address; None where none is asked."""
+        """Return the credentials a plain request carries to an HTTP proxy, which needs the whole URL.
+
+        None if no such proxy is used.
+        """
         upstream = None if clearance.by_rule else self._upstream
         return upstream.credentials if upstream and upstream.scheme.startswith("http") else None
 
     async def plain(self, clearance: Clearance, port: int) -> Connection:
-        """A connection for a request in the clear, to the site or to the HTTP proxy that is asked for it."""
+        """Open a connection for a plain HTTP request, to the site or to the HTTP proxy that will forward it."""
         if self.credentials_for(clearance) is None or self._upstream is None:
             return await self.tunnel(clearance, port)
         return await self._to_upstream(self._upstream)

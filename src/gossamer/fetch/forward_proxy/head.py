@@ -1,7 +1,9 @@
-"""Heads of the requests and answers that pass the forward proxy: read strictly, written anew. Pure.
+"""Heads of the requests and answers that pass through the forward proxy: parsed strictly, written anew.
 
-Whoever writes them may be hostile, and two readers of one head must not disagree: what is not plainly HTTP/1 is
-refused, and what is only meant for the next machine goes no further.
+Pure.
+
+Their senders may be hostile, and two parsers of one head must not disagree: anything that is not
+plainly HTTP/1 is refused, and hop-by-hop headers are not forwarded.
 """
 
 import base64
@@ -53,7 +55,7 @@ class Head:
 
     @property
     def is_coded(self) -> bool:
-        """Whether the body says by itself where it ends."""
+        """True if the body marks its own end."""
         return bool(self.all("transfer-encoding"))
 
     def kept(self, dropped: frozenset[str]) -> Headers:
@@ -92,7 +94,7 @@ class Asked(Head):
 
 @dataclass(frozen=True, slots=True)
 class Answered(Head):
-    """What a server says to it."""
+    """Head of a server's answer."""
 
     status: int = 0
 

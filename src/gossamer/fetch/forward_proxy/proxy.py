@@ -1,10 +1,12 @@
-"""The forward proxy between a browser and the web: every destination is resolved and checked, its bytes counted.
+"""The forward proxy between a browser and the web: each destination is resolved and checked, its bytes counted.
 
-A browser looks up names, follows redirects and pulls in what pages name, all by itself. Behind this proxy it can do
-none of that: CONNECT and plain requests come here with a name, the guard says where that is at this very moment, and
-the connection goes to just those addresses. Without the name and password of an open Way nobody gets anywhere.
+A browser resolves names, follows redirects and loads subresources on its own. Behind this proxy it
+can do none of that: CONNECT and plain requests arrive here with a name, the guard resolves and checks
+it at that moment, and the connection goes to just those addresses. Access needs the name and password
+of an open permit.
 
-One request per connection: what a browser sends next may be for another host, and is looked at anew.
+One request per connection: the next one from a browser may be for another host, and is checked
+separately.
 """
 
 import asyncio
@@ -38,7 +40,7 @@ _REMEMBERED = 50  # troubles of one way
 
 @dataclass(frozen=True, slots=True)
 class ProxyLimits:
-    """What one process's proxy bears, and how much of it one browser may have."""
+    """Limits of one process's proxy, and of each browser's share of it."""
 
     connections: int = 256
     per_way: int = 64  # a browser opens 32 to a proxy
@@ -85,13 +87,16 @@ class Permit:
         self._troubles.clear()
 
     def trouble_with(self, host: str) -> Trouble | None:
-        """Why a page of `host` did not come. Where it led elsewhere, that was refused, since browsers ask for much that
-        does not exist while they start; what a page pulls in is not asked for before the page is there."""
+        """Return the reason why a page of `host` did not arrive.
+
+        After a redirect to another host it is the refusal of that host, because browsers request much that
+        does not exist while they start; subresources are not requested before the page has arrived.
+        """
         refused = (one for one in self._troubles.values() if one.reason in REFUSED)
         return self._troubles.get(host) or next(refused, None) or next(iter(self._troubles.values()), None)
 
     def said_by_proxy(self, page: str) -> Trouble | None:
-        """Why there is no page, where this one is the proxy's own; nothing for a site's."""
+        """Return the reason for a page made by the proxy itself; None for a page of a site."""
         if self.mark not in page:
             return None
         found = re.search(f'{self.mark}" data-host="([^"]*)"', page)
@@ -162,7 +167,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Listen:
-    """Where the proxy listens, and what browsers call that place."""
+    """Address and ports on which the proxy listens, and the host name that browsers use for it."""
 
     address: str = "127.0.0.1"
     ports: Sequence[int] = (0,)  # the first that is free; 0 is any
@@ -170,7 +175,7 @@ class Listen:
 
 
 class _Answer(Exception):
-    """What the proxy says by itself instead of a site."""
+    """An answer of the proxy itself instead of a site's."""
 
     def __init__(self, status: HTTPStatus, trouble: Trouble | None = None, host: str = "") -> None:
         super().__init__(status.phrase)
@@ -369,7 +374,7 @@ def _host_in(url: str) -> str:
 
 
 async def _until_gone(reader: asyncio.StreamReader, asked: Asked) -> None:
-    """Until whoever has asked has hung up. Nobody listens to what else is said on the connection."""
+    """Wait until the client has disconnected, and discard any other data it sends."""
     if asked.length:
         await asyncio.Event().wait()  # the body is read elsewhere
     while await reader.read(_MOST_HEAD):

@@ -36,7 +36,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the provider says of the page."""
+    """The provider's metadata of the page."""
 
     status: int  # the site's, not the provider's
     headers: Mapping[str, str]  # the site's, as far as they are told
@@ -47,7 +47,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the provider's own books say at the moment; None for what they do not say."""
+    """Usage of the provider account at the moment; None for figures it does not report."""
 
     used: int | None = None  # credits of this period
     limit: int | None = None
@@ -70,21 +70,27 @@ class ProviderApi(Protocol):
     """Whether the page comes inside a document, of which nothing is known before all of it is read."""
 
     def ask(self, url: str, timeout: timedelta) -> Call:
-        """The call for one page, which is given up after `timeout`: what the provider is told must be shorter."""
+        """Return the call for one page, which is given up after `timeout`.
+
+        The timeout sent to the provider must be shorter.
+        """
         ...
 
     def peek(self, head: Head) -> Told | None:
-        """What is said of the page before its body comes; None if the body has to be read first."""
+        """Return the page's metadata before its body arrives; None if the body has to be read first."""
         ...
 
     def read(self, head: Head, body: bytes) -> Told:
-        """What is said in all. Raises FetchError without a page, ProviderTrouble where that is not the page's fault."""
+        """Return the page's metadata from head and body.
+
+        Raises FetchError if there is no page, ProviderTrouble if the page is not the cause.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the class of a provider is made for: one visit on one of its rungs."""
+    """Arguments of a provider's class: one visit on one of its rungs."""
 
     rung: str
     key: str = field(default="", repr=False)
@@ -114,7 +120,7 @@ class Books(Protocol):
     def ask_account(self) -> tuple[Call, ...]: ...
 
     def read_account(self, answers: tuple[bytes, ...]) -> Account:
-        """From the answers to all those calls. Raises ValueError where they are no answers."""
+        """Parse the responses to all account calls. Raises ValueError if they are invalid."""
         ...
 
 
@@ -128,7 +134,7 @@ _OF_THE_WAY = frozenset(
 
 
 def number_in(headers: Mapping[str, str], name: str) -> int | None:
-    """A count of credits; None if the header is missing or is no such count."""
+    """Return a count of credits; None if the header is missing or invalid."""
     text = headers.get(name, "").strip()
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
         return None
@@ -137,7 +143,7 @@ def number_in(headers: Mapping[str, str], name: str) -> int | None:
 
 
 def whole(value: object) -> int | None:
-    """The same of a value in a document, where `true` is no number."""
+    """Return a count of credits from a JSON value; None if it is not one, including `true`."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_CREDITS else None
 
 

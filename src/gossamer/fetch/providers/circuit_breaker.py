@@ -1,9 +1,10 @@
-"""The circuit breaker around every call to a provider, as one process sees it.
+"""The circuit breaker around every call to a provider, from the view of one process.
 
-What a provider answers is about a page, about the provider, or about the account at it. The first is none of the
-breaker's business but for showing that the provider works. Where the provider is in doubt, a call that failed is no try
-of its page: the page waits until more is known. That it "could not fetch" may be about the page as well: one that says
-nothing else for longer than jobs wait is believed, or the last pages of a job would never come to an end.
+A provider's response is about a page, about the provider, or about the account. The first does not affect
+the breaker, except as a sign that the provider works. While the provider is in doubt, a failed call does
+not count as a try of its page: the page waits until the state is clear. "Could not fetch" may also be about
+the page: if a provider answers nothing else for longer than jobs wait, it is believed, because otherwise
+the last pages of a job would never end.
 """
 
 from collections.abc import Mapping
@@ -50,12 +51,12 @@ class ProviderBreaker:
         self._goods = 0  # not told yet
 
     def resting(self) -> ProviderUnusable | None:
-        """What is known without asking anybody: why no call can be made now, if none can."""
+        """Return the locally known reason why no call can be made now; None if calls are allowed."""
         left = self._standing.wait.total_seconds() - (self._clock.monotonic() - self._seen_at)
         return self._unusable(timedelta(seconds=left)) if left > 0 else None
 
     async def ask(self) -> None:
-        """Before a call. Raises ProviderUnusable while nobody may call."""
+        """Request permission for a call. Raises ProviderUnusable while no calls are allowed."""
         try:
             wait = await self._breakers.ask(self._name, self._rule)
             if wait > NOW:
@@ -67,7 +68,7 @@ class ProviderBreaker:
             raise self._unusable(wait)
 
     async def worked(self) -> None:
-        """After a call that came to an answer. Told now and then while all is well, and at once while it is not."""
+        """Record a call that got an answer: now and then while all is well, immediately while it is not."""
         recent = self._clock.monotonic() - self._seen_at < _TOLD
         if recent and not self._standing.open and not self._standing.in_a_row:
             self._goods += 1
@@ -75,7 +76,10 @@ class ProviderBreaker:
         await self._tell(News.GOOD)
 
     async def failed(self, error: FetchError, *, again: bool = False) -> FetchError:
-        """After a call that did not: what to raise. `again`: this visit has told the like before."""
+        """Record a failed call and return the error to raise.
+
+        `again`: this visit has reported a failure of this kind before.
+        """
         news = _news(error)
         if news is News.GOOD:
             await self.worked()

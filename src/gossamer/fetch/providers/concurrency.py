@@ -1,7 +1,8 @@
-"""A slot for every call to a provider: a plan allows so many at once, over all workers.
+"""A slot for every call to a provider: a plan allows so many concurrent calls, over all workers.
 
-Seats are places at the Gate, so that they hold over everything that shares it, and whoever dies with one loses it when
-its call could not be running any more. Inside a process callers queue, and only the first of them ask the Gate.
+Slots are held at the Gate, so that they apply to everything that shares it. The slot of a dead holder
+is freed once its call could not be running any more. Callers in a process queue, and only the first
+of them ask the Gate.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ class CallSlots:
         self.taken = 0  # here
 
     def set_limit(self, limit: int) -> None:
-        """More or fewer from now on; whoever has a seat keeps it."""
+        """Change the number of slots; current holders keep theirs."""
         self.limit = max(1, limit)
         self._call_next()
 

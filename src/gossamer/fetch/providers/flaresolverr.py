@@ -1,10 +1,11 @@
-"""FlareSolverr: a browser of the operator's own that sits challenges out. Free, slow, and blind to statuses.
+"""FlareSolverr: the operator's own browser that solves challenges. Free, slow, and without status codes.
 
-It says 200 of every page and shows no headers. Error pages say by themselves what they are, so that a small one gets
-its status back; anything else is judged by what is in it. What it sends is the page as the browser holds it.
+It reports 200 for every page and no headers. A small page that describes itself as an error page gets its
+status back; anything else is judged by its content. The body is the page as rendered by the browser.
 
-Its browser follows redirects and pulls in what pages name, so it is told to go through our forward proxy, where the
-guard sees every destination. It has no sessions: one that is named again after a restart is made anew, without a proxy.
+Its browser follows redirects and loads the resources of pages, so it has to use our forward proxy, where
+the guard sees every destination. Its sessions are not used: one that is named again after a restart is
+created anew, without a proxy.
 """
 
 import re
@@ -103,7 +104,7 @@ class FlareSolverr:
         return Told(status_of(page), _HTML, 0, url if isinstance(url, str) else "", body)
 
     def _why_not(self) -> Trouble:
-        """What the proxy knows of a page it did not let through."""
+        """Return the forward proxy's reason for a page that it did not let through."""
         return self._way.trouble_with(self._host) or Trouble(Reason.UNREACHABLE, self.title)
 
     def _failure(self, head: Head, said: str) -> FetchError:
@@ -124,7 +125,7 @@ class FlareSolverr:
 
 
 def status_of(page: str) -> int:
-    """What the server must have said, going by its words; 200 where they are no error's."""
+    """Guess the server's status from the page's text; 200 if the text is not that of an error."""
     if len(page) > _ERROR_PAGE:
         return 200
     if own := _BROWSERS_OWN.search(page):

@@ -1,4 +1,4 @@
-"""The providers of this installation: made once per process, asked for a session by every visit."""
+"""The providers of this installation: created once per process; every visit opens a session."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ _BELIEVED = timedelta(minutes=5)  # see Fuse
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How one provider is reached."""
+    """Credentials, URL and limits for one provider."""
 
     key: str = field(default="", repr=False)
     url: str = ""  # empty: the provider's own
@@ -40,7 +40,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class OwnKey:
-    """A key that came with a job. What it meets is nobody else's business: it has seats and a breaker of its own."""
+    """A key that came with a job.
+
+    It has its own slots and circuit breaker, so its failures affect no other key.
+    """
 
     whose: str
     key: str = field(repr=False)
@@ -103,7 +106,7 @@ class Providers:
         return ProviderSession(rung, provider, line, guard, self._never_send, self._clock, self._patience, way)
 
     def resting(self, rung: str, own: OwnKey | None = None) -> ProviderUnusable | None:
-        """Why no call can be made on a rung at the moment, as far as this process knows; nothing for one of our own."""
+        """Return the locally known reason why no call can be made on a rung now; None for our own rungs."""
         line = self._lines.get(_line_name(provider_of(rung), own))
         return line.fuse.resting() if line else None
 
@@ -114,7 +117,7 @@ class Providers:
             del self._lines[name]
 
     async def account(self, provider: str) -> Account | None:
-        """What the provider's own books say now; None where it has none or they cannot be read."""
+        """Return the usage of the provider account; None if it reports none or cannot be read."""
         books = self._books(provider)
         return await self._line(provider).account(books) if books else None
 

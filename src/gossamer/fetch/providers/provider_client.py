@@ -46,7 +46,7 @@ log = get_logger(__name__)
 
 
 class Unread(Exception):
-    """Why the books cannot be read, in a few words."""
+    """The reason why the account's usage cannot be read, in a few words."""
 
 
 class ProviderClient:
@@ -92,7 +92,7 @@ class ProviderClient:
         return self._client.get(call.url, headers=call.headers, timeout=timeout)
 
     async def learn(self, provider: ProviderApi) -> None:
-        """Before a call: ask for the limit if nobody knows it yet, and forget a refusal that was long ago."""
+        """Prepare a call: fetch the limit if it is not known yet, and forget a refusal of long ago."""
         if self._raise_at is not None and self._clock.monotonic() >= self._raise_at:
             self._raise_at = None
             self._set_limit(provider, self._known or self._most)
@@ -131,7 +131,7 @@ class ProviderClient:
                 self._set_limit(provider, self._known)
 
     async def account(self, provider: ProviderApi) -> Account | None:
-        """What the books say; None if they cannot be read."""
+        """Return the usage of the account; None if it cannot be read."""
         try:
             return await self.read_books(provider)
         except Unread as error:
@@ -153,8 +153,11 @@ class ProviderClient:
             raise Unread(str(error)) from error
 
     async def meant_by(self, provider: ProviderApi, error: FetchError) -> FetchError:
-        """What to raise for it. One who was told what a call may cost refuses dearer ones as if the credits were used
-        up: then its books say which of the two it is. If they do not, a person has to look."""
+        """Return the error to raise for a provider's error.
+
+        A provider with a maximum cost per call refuses more expensive calls as if the credits were used up.
+        The account's usage then shows which of the two it is. If it does not, a person has to check.
+        """
         refused = error.trouble.reason is Reason.PROVIDER_CREDITS
         if not refused or not isinstance(provider, Books) or provider.most is None:
             return error
@@ -178,7 +181,7 @@ class ProviderClient:
 
 
 def broken(provider: ProviderApi, error: Exception, timeout: timedelta) -> FetchError:
-    """A call that did not come to its end, by an exception of CLIENT_ERRORS. What was never sent costs nothing."""
+    """Return the error for a call that failed with one of CLIENT_ERRORS. An unsent call costs nothing."""
     told = translate(error, connect_timeout=CONNECT_TIMEOUT, timeout=timeout)
     reason = told.trouble.reason
     credits = 0 if isinstance(error, _UNSENT) else None
@@ -192,7 +195,7 @@ def broken(provider: ProviderApi, error: Exception, timeout: timedelta) -> Fetch
 
 
 def _is_near(url: str) -> bool:
-    """A server beside us, such as FlareSolverr's: no proxy leads there."""
+    """Return True for a server in our own network, such as FlareSolverr's, that no proxy can reach."""
     host = urlsplit(url).hostname or ""
     if "." not in host and ":" not in host:
         return True  # a container's name

@@ -1,7 +1,7 @@
-"""ScraperAPI: one GET per page, the page back, and in `sa-statuscode` what the site said.
+"""ScraperAPI: one GET per page; returns the page, and the site's own status in `sa-statuscode`.
 
-All failures share one status and one text of theirs, so that only this header tells a site that is busy from one that
-is not there. It is missing exactly if ScraperAPI itself failed.
+All failures share one status and one text, so only this header tells a busy site from one that does not
+exist. It is missing exactly if ScraperAPI itself failed.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""One visit's way out through a provider: what may be sent is checked, a seat is taken, the answer is made a Response.
+"""One visit's session at a provider: checks the request, takes a concurrency slot, builds a Response.
 
-The provider follows redirects by itself. What it brings from another site is handed back as the redirect it was, so
-that the page goes to that site; what stayed on the site is the page, with its address in the end.
+The provider follows redirects automatically. A page from another site is returned as the redirect it was,
+so that it goes to that site; a page that stayed on the site is returned with its final address.
 """
 
 from collections.abc import Mapping
@@ -102,7 +102,7 @@ class ProviderSession:
         return await self._response(url, told, body)
 
     async def admit(self, url: str) -> None:
-        """Raise FetchError for what must not be visited, or not be told to anybody else."""
+        """Raise FetchError for URLs that must not be visited, or not be passed to third parties."""
         clearance = await self._guard.admit(url)
         entry = self._never_send.covers(_host(clearance))
         if not entry and not clearance.by_rule:
@@ -135,7 +135,7 @@ class ProviderSession:
         return brought
 
     def _log(self, url: str, error: ProviderTrouble) -> None:
-        """In the words of the answer: whoever runs this looks it up in the provider's own documents."""
+        """Log the error in the provider's own words, which the operator can look up in its documentation."""
         status = error.trouble.http_status
         said = error.trouble.detail if status is None else f"{self._provider.title}: HTTP {status} {_phrase(status)}"
         log.error(

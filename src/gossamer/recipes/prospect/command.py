@@ -1,4 +1,4 @@
-"""What is typed of prospecting jobs, and what a terminal shows of them, as data."""
+"""Command-line options of prospecting jobs, and their terminal output, as data."""
 
 from collections.abc import Mapping
 from pathlib import Path

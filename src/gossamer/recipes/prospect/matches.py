@@ -133,7 +133,10 @@ def _is_of_whole_site(asked: Asked) -> bool:
 
 
 def _picker(asked: Asked) -> Pick:
-    """From rows of a site to lines of what was asked for; how many pages have a keyword is counted if not given."""
+    """Return a function that turns rows of a site into the requested lines.
+
+    It counts the pages per keyword if the counts are not given.
+    """
     names = [column.name for column in asked.columns]
     cells = itemgetter(*names) if len(names) > 1 else lambda row: (row[names[0]],)
     whole = _is_of_whole_site(asked)

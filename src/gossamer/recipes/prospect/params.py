@@ -36,7 +36,7 @@ Domains = Annotated[list[Domain], Field(max_length=50), AfterValidator(each_once
 
 
 class ProspectParams(FetchingParams):
-    """What a prospecting job needs to know besides its domains."""
+    """Parameters of a prospecting job besides its domains."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -80,12 +80,12 @@ class Ranking:
 
     @property
     def domains(self) -> int:
-        """How many there are once all matches are in."""
+        """The number of domains once all matches are added."""
         return len(self._kept)
 
     @property
     def unlinked(self) -> int:
-        """How many of them have a mention in their text that is not linked."""
+        """The number of domains with a mention in their text that is not linked."""
         return sum(kept.unlinked < 0 for kept in self._kept)
 
     async def take(self, lines: Sequence[Line]) -> None:

@@ -1,7 +1,7 @@
-"""How much a domain is worth a letter: points for what was seen on its pages, and for nothing else.
+"""Score of a domain: how much it is worth contacting, in points based only on what was found on its pages.
 
-All weights are here. They are counted in tenths of a point, so that the parts add up to the total exactly. What they
-mean, and why, is told to people in docs/explain/prospects.md.
+All weights are here. They are counted in tenths of a point, so that the parts add up to the total
+exactly. Their meaning and reasons are explained to users in docs/explain/prospects.md.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ ALL_FAILED = -100
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What was seen of a domain."""
+    """Findings on a domain."""
 
     unlinked_pages: int = 0  # with a mention in the text that is not linked
     furniture_pages: int = 0  # with unlinked mentions only in menus, header or footer, or on nearly every page
@@ -157,7 +157,7 @@ class Evidence:
             self._best_rank, self.best = rank, (str(url), str(keyword), str(snippet))
 
     def facts(self, pages_failed: int) -> Facts:
-        """What all matches come to. Nothing may be added afterwards."""
+        """Return the facts from all matches. No matches may be added afterwards."""
         self._turn()
         self._page = _Page("")
         return Facts(

@@ -1,4 +1,4 @@
-"""One reading of all matches of a job: ranked and counted on the way, and told in summary, report and workbook."""
+"""One pass over all matches of a job: ranked and counted for the summary, the report and the workbook."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The verdicts and flags of a match: what a client reads instead of what programs are told."""
+"""The verdicts and flags of a match, in words for clients instead of codes for programs."""
 
 from gossamer.errors import UserError
 from gossamer.model.ids import short
@@ -44,12 +44,12 @@ FLAG_WORDS = ((NAVIGATION_ONLY, "only in menus"),)
 
 
 def verdict_words(verdict: str) -> str:
-    """`unlinked` as "No link yet"; one that is not known stays as it is."""
+    """Return `unlinked` as "No link yet" and so on; an unknown verdict is returned unchanged."""
     return VERDICTS[verdict][0] if verdict in VERDICTS else verdict
 
 
 def no_client(job: Job) -> UserError:
-    """The refusal of a question about links where there is no client."""
+    """Return the error for a query about links in a job without a client."""
     return UserError(
         "results.no_client",
         f"Job {short(job.id)} was run without a client's domain, so it does not know who links to it.",

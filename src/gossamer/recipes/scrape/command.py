@@ -1,4 +1,4 @@
-"""What is typed of scrape jobs, and what a terminal shows of them, as data."""
+"""Command-line options of scrape jobs, and their terminal output, as data."""
 
 from pathlib import Path
 

@@ -28,7 +28,7 @@ Format = Annotated[str, Field(max_length=20)]
 
 
 class WalkParams(Strict):
-    """How far a job goes that reads sites and not only listed pages."""
+    """Limits of a job that crawls sites instead of only listed pages."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -41,7 +41,7 @@ class WalkParams(Strict):
 
 
 class ScrapeParams(FetchingParams):
-    """What a scrape job needs to know besides its addresses."""
+    """Parameters of a scrape job besides its URLs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -68,7 +68,10 @@ def scrape_request(
 
 
 def check_formats(formats: Sequence[str], here: Collection[str]) -> list[str]:
-    """The formats as they are spelled, each once; refused if there is no such thing, or nothing here makes it."""
+    """Return the formats in canonical spelling, without duplicates.
+
+    Raises an error for a format that is unknown or not available in this installation.
+    """
     wanted = list(dict.fromkeys(text.strip().lower() for text in formats))
     unknown = next((text for text in wanted if text not in FORMATS), None)
     if unknown is not None:
@@ -87,7 +90,7 @@ def check_formats(formats: Sequence[str], here: Collection[str]) -> list[str]:
 
 
 def with_usual_cap(request: JobRequest, usual: Cap) -> JobRequest:
-    """Whoever names no limit of credits has the usual one."""
+    """Set the default credit limit on a request without one."""
     return replace(request, usual_credits=usual.credits)
 
 
