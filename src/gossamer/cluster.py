@@ -245,7 +245,13 @@ async def open_instance(settings: Settings, lanes: Mapping[str, int], processes:
         if Lane.DESK in lanes:
             optional += [ExportService(lambda: app.exporter("cluster", desk))]
             optional += [WebhookService(lambda: app.sender("cluster")), app.concluder(desk, holder)]
-        log.info("cluster.started", host=host, processes=len(dealt), lanes=dict(lanes), pool=pool)
+        log.info(
+            "cluster.started",
+            host=host,
+            processes=len(dealt),
+            lanes={str(lane): most for lane, most in lanes.items()},
+            pool=pool,
+        )
         try:
             yield Instance(
                 app.database,

@@ -8,9 +8,9 @@ import orjson
 
 from gossamer.model.document import Document
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.page import FIRST_STEP, Page
+from gossamer.model.page import Page
 from gossamer.model.recipe import FIRST, LAST_LIKE_IT, Bound, Comparison, Concluded, Cursor, JobRows
-from gossamer.model.record import Follow, Harvest, Record, Value
+from gossamer.model.record import FIRST_STEP, Follow, Harvest, Record, Value
 from gossamer.model.trouble import Reason, Trouble
 from tests.toy_recipe.params import ToyParams
 

@@ -16,9 +16,9 @@ from gossamer.db import tables
 from gossamer.intake.submit import submit
 from gossamer.model.document import Document
 from gossamer.model.job import CrawlPolicy, JobRequest, Target
-from gossamer.model.page import FIRST_STEP, Page
+from gossamer.model.page import Page
 from gossamer.model.recipe import Bound
-from gossamer.model.record import Follow, Harvest, Record
+from gossamer.model.record import FIRST_STEP, Follow, Harvest, Record
 from gossamer.model.states import JobState, SiteState
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.recipes.prospect import PROSPECT

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.page import FIRST_STEP
+from gossamer.model.record import FIRST_STEP
 from gossamer.model.states import SiteState
 from gossamer.model.trouble import Reason
 from gossamer.recipes.prospect import PROSPECT

@@ -5,7 +5,7 @@ import reprlib
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, timedelta
-from enum import Enum, StrEnum
+from enum import Enum
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
@@ -141,7 +141,6 @@ def _as_text(value: object) -> str:
 
 
 _SPELLINGS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
-    (StrEnum, lambda value: value.value),
     (Enum, lambda value: value.name),
     (str, str),
     ((UUID, PurePath), str),

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
 
 from gossamer.model.money import ACCOUNT
+from gossamer.model.record import FIRST_STEP, NOTHING_CARRIED
 from gossamer.model.rungs import DIRECT
 from gossamer.model.states import PageState, SiteState
 from gossamer.model.url import url_key
@@ -46,12 +46,6 @@ class Errand(NamedTuple):
     at: int  # milliseconds since 1970
     url: str
     status: int  # 0: no answer
-
-
-FIRST_STEP = "page"
-"""The step of ordinary pages: those that were given, and those that links lead to."""
-
-NOTHING_CARRIED: Mapping[str, Any] = MappingProxyType({})
 
 
 SECRET = "{secret}"  # noqa: S105 - stands for one

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from gossamer.model.document import Document
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.page import FIRST_STEP, Page
-from gossamer.model.record import Follow, Harvest, Record, Value
+from gossamer.model.page import Page
+from gossamer.model.record import FIRST_STEP, Follow, Harvest, Record, Value
 from gossamer.model.states import PageState
 from gossamer.model.trouble import Trouble
 

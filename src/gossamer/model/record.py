@@ -3,9 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
-
-from gossamer.model.page import FIRST_STEP, NOTHING_CARRIED
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value] | None"
 
@@ -14,6 +13,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # A whole value without a space in it: "JavaScript: The Good Parts" is a title.
 _PROGRAM = re.compile(r"[\x00-\x20]*(?:java|vb)script:\S*", re.IGNORECASE)
 
+
+FIRST_STEP = "page"
+"""The step of ordinary pages: those that were given, and those that links lead to."""
+
+NOTHING_CARRIED: Mapping[str, Any] = MappingProxyType({})
 
 CellKind: TypeAlias = Literal["text", "number", "decimal", "money", "time", "url", "value"]
 Shown: TypeAlias = Literal["always", "with-client", "never"]

@@ -15,9 +15,8 @@ from sqlalchemy import ColumnElement, exists, func, insert, select, update
 from gossamer.db.tables import conclusions, jobs, pages, sites
 from gossamer.db.transactions import Tx
 from gossamer.model.job import CheckpointCause
-from gossamer.model.page import FIRST_STEP
 from gossamer.model.recipe import LAST_LIKE_IT, Comparison, PageFacts
-from gossamer.model.record import Record
+from gossamer.model.record import FIRST_STEP, Record
 from gossamer.model.states import JobState, PageState, Phase
 from gossamer.store import counters, events, openings, records
 from gossamer.store import jobs as job_store

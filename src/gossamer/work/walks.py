@@ -16,8 +16,9 @@ from gossamer.logging import bound, get_logger
 from gossamer.model.breaker import SITE
 from gossamer.model.ids import short
 from gossamer.model.job import CrawlPolicy, Job
-from gossamer.model.page import FIRST_STEP, Page, Visit
+from gossamer.model.page import Page, Visit
 from gossamer.model.recipe import Bound
+from gossamer.model.record import FIRST_STEP
 from gossamer.model.rungs import Rung
 from gossamer.model.url import origin_of, url_key
 from gossamer.settle.settler import Settler

@@ -10,9 +10,9 @@ from gossamer.analyze.keywords import KeywordMatcher
 from gossamer.analyze.positions import positions_of
 from gossamer.model.document import Document
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.page import FIRST_STEP, Page
+from gossamer.model.page import Page
 from gossamer.model.recipe import Bound
-from gossamer.model.record import Harvest, Record, Value
+from gossamer.model.record import FIRST_STEP, Harvest, Record, Value
 from gossamer.model.url import site_of_url
 from gossamer.recipes.common import links_within
 from gossamer.recipes.prospect import MATCH

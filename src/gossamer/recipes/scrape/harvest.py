@@ -10,9 +10,9 @@ from gossamer.analyze.page_facts import page_facts
 from gossamer.analyze.rules import are_plain, extract, missing, read_rules
 from gossamer.model.document import Document
 from gossamer.model.job import CrawlPolicy
-from gossamer.model.page import FIRST_STEP, Page
+from gossamer.model.page import Page
 from gossamer.model.recipe import Bound
-from gossamer.model.record import Harvest, PageFile, Record, Value, presentable, without_controls
+from gossamer.model.record import FIRST_STEP, Harvest, PageFile, Record, Value, presentable, without_controls
 from gossamer.model.scrape import EXTRACT, SCREENSHOT
 from gossamer.model.trouble import Reason, Trouble
 from gossamer.parse.decode import decode
