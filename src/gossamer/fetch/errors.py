@@ -138,7 +138,7 @@ def _detail(reason: Reason, what: str) -> str:
 
 def spell_seconds(duration: timedelta) -> str:
     """15 seconds as `15s`, half of one as `0.5s`."""
-    return f"{duration.total_seconds():g}s"
+    return f"{duration.total_seconds():.12g}s"
 
 
 def spell_size(number: int) -> str:

@@ -146,7 +146,7 @@ _SPELLINGS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
     ((UUID, PurePath), str),
     (bytes, lambda value: value[:_LONGEST_READ].decode("utf-8", "backslashreplace")),
     (date, lambda value: value.isoformat()),  # a datetime is one too
-    (timedelta, lambda value: f"{value.total_seconds():g}s"),
+    (timedelta, lambda value: f"{value.total_seconds():.12g}s"),
     (BaseException, lambda value: "".join(traceback.format_exception_only(value)).strip()),
 )
 

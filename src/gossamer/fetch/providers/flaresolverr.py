@@ -109,7 +109,7 @@ class FlareSolverr:
 
     def _failure(self, head: Head, said: str) -> FetchError:
         if found := _TIMEOUT.search(said):
-            return FetchError(Trouble(Reason.TIMEOUT, f"{float(found[1]):g}s"), 0)
+            return FetchError(Trouble(Reason.TIMEOUT, f"{float(found[1]):.12g}s"), 0)
         if "Cloudflare has blocked this request" in said:
             return FetchError(Trouble(Reason.BLOCKED, "Cloudflare"), 0)
         if "net::ERR_PROXY_CONNECTION_FAILED" in said:
