@@ -15,7 +15,8 @@ from gossamer.model.ids import short
 from gossamer.model.states import JobState
 from gossamer.questions.jobs import deleted_at, standing
 from gossamer.questions.system import ahead, tidy
-from gossamer.recipes.registry import nouns_of
+from gossamer.recipes.base import plural_form
+from gossamer.recipes.registry import RECIPES, nouns_of
 from gossamer.retention.service import NextStep, Outlook, refuse_at_work
 
 _STEPS = {
@@ -93,7 +94,8 @@ async def show_retention(home: Home, *, due_only: bool, as_json: bool) -> int:
         say("Nothing is due." if due_only else "No job has results to keep.")
         return 0
     table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
-    found_title = formatting.found_title(one.job.recipe for one in shown)
+    # Of the recipe that comes first, whichever these jobs are of: the column stays where scripts look for it.
+    found_title = plural_form(next(iter(RECIPES.values())).nouns.found).capitalize()
     for title in ("ID", "Name", "State", found_title, "Hidden", "Deleted", "Due now"):
         table.add_column(title, justify="right" if title == found_title else "left", no_wrap=title != "Name")
     for one in shown:
