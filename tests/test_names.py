@@ -62,6 +62,7 @@ ALLOWED: Mapping[str, str] = {
     "api/scrape.py": "POST /v1/scrape: its tag and the name of the door in the account's usage",
     "api/docs_page.py": "that tag, first in the page that describes the interface",
     "api/views.py": "that name of a door, as an example",
+    "api/examples.py": "answers as users see them, in the description of the interface",
     "api/sitemap_jobs.py": "a door of the documents: enable_firecrawl and firecrawl_api_key mean this provider",
 }
 """Files in which names may stand all the same, and why."""

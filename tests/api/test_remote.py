@@ -366,7 +366,9 @@ def test_no_question_makes_a_mistake_of_ours(api: Server) -> None:
         job = owner.post("/v1/jobs", json=new_job()).json()["id"]
         usual = {"job": job, "limit": 5, "page": 1, "state": None, "site": "", "host": "", "after": "", "url": "a.test"}
         usual |= {"conditions": {}, "since": "", "excluded": [], "urls": ["http://a.test/"], "text": "abcd"}
-        usual |= {"walk": {"mode": "hybrid", "ladder": ["direct"], "pages_per_site": 5, "top_pages": 5}}
+        usual |= {
+            "walk": {"recipe": "prospect", "mode": "hybrid", "ladder": ["direct"], "pages_per_site": 5, "top_pages": 5}
+        }
         usual |= {"domains": ["a.test"], "account": "other", "name": "x", "right": "read", "lane": "http"}
         usual |= {"probed": None, "on": True, "overlap_seconds": 0, "events": [], "url": "http://93.184.216.34/hooks"}
         for question in QUESTIONS:

@@ -194,7 +194,7 @@ SHAPES: Mapping[str, Any] = {
     "FailurePage": {"items": [_FAILURE], "has_more": False, "next_cursor": None},
     "Forgotten": {
         "forgotten": True,
-        "jobs": [{"job_id": _ID, "name": "Acme Q1", "pages": 12, "records": 31, "mentions": 4}],
+        "jobs": [{"job_id": _ID, "name": "Acme Q1", "recipe": "prospect", "pages": 12, "records": 31, "mentions": 4}],
     },
     "Health": {
         "status": "ok",

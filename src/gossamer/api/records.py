@@ -18,6 +18,7 @@ router = APIRouter(prefix="/v1/records", tags=["results"], route_class=Guarded)
 class ForgottenIn(BaseModel):
     job_id: str
     name: str
+    recipe: str
     pages: int
     records: int
     mentions: int
@@ -55,6 +56,7 @@ def _shown(one: Found) -> ForgottenIn:
     return ForgottenIn(
         job_id=str(one.job.id),
         name=one.job.name,
+        recipe=one.job.recipe,
         pages=len(one.pages),
         records=one.records,
         mentions=one.mentions,

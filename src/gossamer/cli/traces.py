@@ -105,7 +105,9 @@ class RemoteTraces:
         self, client: AsyncClient, url: str | None, domain: str | None, job: UUID | None, found: Forgotten
     ) -> None:
         self._client, self._url, self._domain, self._job = client, url, domain, job
-        self.found = [Trace(UUID(one.job_id), one.name, "", one.pages, one.records, one.mentions) for one in found.jobs]
+        self.found = [
+            Trace(UUID(one.job_id), one.name, one.recipe, one.pages, one.records, one.mentions) for one in found.jobs
+        ]
 
     async def refuse_at_work(self) -> None:
         """Nothing to do: the server refuses before it removes anything."""

@@ -81,6 +81,7 @@ class Keys(Answer):
 class ForgottenIn(Answer):
     job_id: str
     name: str
+    recipe: str
     pages: int
     records: int
     mentions: int
