@@ -23,18 +23,22 @@ from gossamer.clock import SystemClock
 from gossamer.db.database import open_database
 from gossamer.db.schema import upgrade
 from gossamer.db.transactions import Tx
-from gossamer.model.job import Target
+from gossamer.model.asked import asked_page
+from gossamer.model.job import CrawlPolicy, Target
 from gossamer.model.page import Page, Visit
-from gossamer.model.record import Record
+from gossamer.model.record import Follow, Record
 from gossamer.model.states import JobState, PageState, SiteState
+from gossamer.model.url import site_of_url
 from gossamer.recipes.prospect import MATCH
 from gossamer.settle.commit import commit
 from gossamer.settle.step import Finished, PageStep, Step
 from gossamer.store import counters, events, jobs, sites, visits
+from gossamer.store.openings import Opening
 from tests.chaos.postgres import postgres_server
 
 VISITS, PAGES, RECORDS = 100, 10, 3  # at a time, pages of each, records of each page
 SLOWEST_SQLITE, SLOWEST_POSTGRES = 50.0, 100.0  # ms, of 95 in 100 batches
+SITES, SLOWEST_OPENING = 2_000, 150.0  # at a time; ms, of 95 in 100 batches
 CPU = 0.25  # ms per page
 OVERHEAD = 0.05  # of what a whole page costs
 
@@ -67,6 +71,7 @@ def measure(folder: Path, quick: bool) -> list[Figure]:
     bare = asyncio.run(_job(f"sqlite:///{folder}/bare.db", rounds, bare=True))
     with postgres_server() as server:
         served = asyncio.run(_job(server.create("bench"), rounds))
+    opening = asyncio.run(_openings(f"sqlite:///{folder}/openings.db", rounds))
     page = _whole_page(folder / "page", 20 if quick else 500)
     added = whole.per_page(whole.cpu + whole.claiming) - bare.per_page(bare.cpu)
     text = "a batch of 100 pages and 300 records"
@@ -75,6 +80,7 @@ def measure(folder: Path, quick: bool) -> list[Figure]:
         Figure("sqlite_cpu", "its CPU per page", whole.per_page(whole.cpu), "ms", CPU),
         Figure("postgres", f"{text} on Postgres, 95 of 100", served.slow, "ms", SLOWEST_POSTGRES),
         Figure("postgres_cpu", "its CPU per page, without the server's", served.per_page(served.cpu), "ms"),
+        Figure("openings", f"{SITES:,} sites opened at once on SQLite, 95 of 100", opening, "ms", SLOWEST_OPENING),
         Figure("added", "leases, counters and events on SQLite, per page", added, "ms"),
         Figure("page", "a whole page of the sample web", page, "ms"),
         Figure("overhead", "leases, counters and events of that", added / page, "times", OVERHEAD),
@@ -121,6 +127,26 @@ async def _job(url: str, rounds: int, *, bare: bool = False) -> Cost:
     finally:
         await database.close()
     return cost
+
+
+async def _openings(url: str, rounds: int) -> float:
+    """Open sites in batches; return the milliseconds that 95 of 100 batches stay below."""
+    database = open_database(url, SystemClock())
+    await database.write(upgrade)
+    await database.write(_create, 1)
+    (visit,) = await database.write(_take_up)
+    took = []
+    for turn in range(rounds):
+        follows = [Follow(f"http://shop-{turn}-{number}.test/", "shop", carry={"found": 1}) for number in range(SITES)]
+        opened = tuple(
+            Opening(asked_page(one, CrawlPolicy(), visit.host, 1), site_of_url(one.url), "http", "asked for")
+            for one in follows
+        )
+        began = time.perf_counter()
+        await database.write(commit, [Step(visit, opened=opened)], 0)
+        took.append(time.perf_counter() - began)
+    await database.close()
+    return quantiles(took, n=20)[-1] * 1000
 
 
 def _create(tx: Tx, count: int) -> None:

@@ -1,10 +1,7 @@
 """Pages of sites that nobody holds: whole batches of them in one settle, each site and page once."""
 
-import gc
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from statistics import quantiles
-from time import process_time
 from uuid import UUID
 
 import pytest
@@ -170,24 +167,12 @@ async def test_the_number_of_statements_does_not_depend_on_the_number_of_sites(
     assert found[0] < 40
 
 
-async def test_two_thousand_sites_are_opened_in_a_moment(tmp_path: Path) -> None:
-    """In computing time: how long others keep the machine is not counted."""
+async def test_thousands_of_sites_are_opened_batch_after_batch(tmp_path: Path) -> None:
+    """How long that takes is measured by `bench settle`."""
     database = SqliteDatabase(tmp_path / "gossamer.db", SystemClock())
     await database.write(set_up)
-    visit, took = await source(database), []
-    batches = [[Step(visit, opened=many(range(turn * 2_000, turn * 2_000 + 2_000)))] for turn in range(20)]
-    gc.collect()
-    gc.freeze()  # as working processes do, which look for garbage less often too
-    usual = gc.get_threshold()
-    gc.set_threshold(50_000, 5, 5)
-    try:
-        for steps in batches:
-            began = process_time()
-            await database.write(commit, steps, 0)
-            took.append(process_time() - began)
-    finally:
-        gc.set_threshold(*usual)
-        gc.unfreeze()
-    assert (await database.read(counters.progress, visit.job_id)).sites_total == 40_001
+    visit = await source(database)
+    for turn in range(3):
+        await database.write(commit, [Step(visit, opened=many(range(turn * 2_000, turn * 2_000 + 2_000)))], 0)
+    assert (await database.read(counters.progress, visit.job_id)).sites_total == 6_001
     await database.close()
-    assert quantiles(took, n=20)[-1] < 0.150, [round(one * 1_000) for one in took]

@@ -133,7 +133,11 @@ async def test_an_upgrade_moves_every_row_to_its_month(new_postgres: Callable[[]
 
     before = await rows()
     assert await upgrade_database(url, SystemClock()) == "0005"
-    assert await rows() == before
+    after = await rows()
+    for name, found in after.items():
+        # Later revisions add columns.
+        kept = [{column: now[column] for column in was.keys()} for now, was in zip(found, before[name], strict=True)]  # noqa: SIM118
+        assert kept == [dict(was) for was in before[name]], name
     assert all(before.values())
     old = month(since=datetime.fromtimestamp((JOB.int >> 80) / 1000, UTC))
     assert await database.read(where_rows_lie, JOB) == {table: {f"{table}_{old}"} for table in FILLED}
