@@ -290,16 +290,18 @@ def test_what_no_longer_arises_after_another_try_is_gone(place: Place) -> None:
         (old,) = place.files(job_id)
         world.broken.clear()
 
-        async def again(database: AnyDatabase) -> None:
-            # What answered with an error of the client's is for people to try again, as if it had been the weather.
-            await database.write(
-                lambda tx: tx.run(
-                    tables.pages.update().where(tables.pages.c.reason == "CLIENT_ERROR").values(reason="TIMEOUT")
-                )
+    async def again(database: AnyDatabase) -> None:
+        # What answered with an error of the client's is for people to try again, as if it had been the weather.
+        await database.write(
+            lambda tx: tx.run(
+                tables.pages.update().where(tables.pages.c.reason == "CLIENT_ERROR").values(reason="TIMEOUT")
             )
-            await retry_failed(database, await find_job(database, str(job_id)))
+        )
+        await retry_failed(database, await find_job(database, str(job_id)))
 
-        place.do(again)
+    # A runner ends when nothing is left to do: another one is started, as the command would.
+    place.do(again)
+    with place.runner():
         place.completed(job_id)
     then = {(data["name"], data["areas"]) for _, data in place.shops(job_id)}
     assert ("shop-0", "north") not in then

@@ -67,7 +67,7 @@ async def test_the_runner_looks_after_its_children(settings: Settings, monkeypat
         runner = app.runner(1)
         assert await runner.start()
         looking = asyncio.create_task(runner.look_after())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while looks < 3:
                 await asyncio.sleep(0.1)
         looking.cancel()
