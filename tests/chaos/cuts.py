@@ -8,7 +8,7 @@ silent.
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,8 @@ from tests.stories.program import Terminal, Web
 
 _LONGEST = 240.0  # seconds after the network is back
 _MIDDLE = 0.4  # of all pages
+_SLOTS = 5  # of each process: two machines cannot take all sites, and the third one has some too
+_NOTICED = 30.0  # seconds more, at most, that a network stays away until it is missed
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def cut_home(cut: Cut, folder: Path, machine: Machine, reference: Reference) -> 
         site = machine.connect(roads, WEB, web.port)
         terminal = Terminal(folder / "home", web, GROUND.settings | {"GOSSAMER_CONNECT_TO": f"*.test={site}"})
         began = time.monotonic()
-        with _trouble(cut, machine) as trouble:
+        with _trouble(cut, [machine]) as trouble:
             log = folder / "run.txt"
             with log.open("wb") as sink:
                 running = subprocess.Popen(
@@ -67,7 +69,7 @@ def cut_home(cut: Cut, folder: Path, machine: Machine, reference: Reference) -> 
             try:
                 _wait_until(lambda: bool(terminal.ask("job", "list")), "the job")
                 job = terminal.newest()
-                seen = trouble(terminal, lambda: _pages(terminal, job), reference.pages)
+                seen = trouble(terminal, lambda: _pages(terminal, job), reference.pages, lambda: machine)
                 _finish(terminal, job)
                 running.wait(60)
             finally:
@@ -96,10 +98,10 @@ def cut_worker(
         ]
         rows.wait_for("SELECT count(*) FROM workers", PROCESSES * len(nodes))
         began = time.monotonic()
-        with _trouble(cut, machines[0]) as trouble:
+        with _trouble(cut, machines) as trouble:
             terminal.type(*terminal.prospect("--detach"))
             job = terminal.newest()
-            seen = trouble(terminal, lambda: _pages(terminal, job), reference.pages)
+            seen = trouble(terminal, lambda: _pages(terminal, job), reference.pages, lambda: _busiest(nodes, rows))
             _finish(terminal, job)
         _wait_until(lambda: not terminal.ask("system", "alerts"), "the end of the alert")
         for node in nodes:
@@ -125,7 +127,7 @@ def _node(
         "GOSSAMER_CONNECT_TO": f"*.test={machine.connect(roads, WEB, web.port)}",
     }
     terminal = Terminal(folder / machine.name, web, {**common, **theirs})
-    node = Node(machine, terminal.environment(), folder / f"{machine.name}.txt")
+    node = Node(machine, terminal.environment(), folder / f"{machine.name}.txt", _SLOTS)
     node.start()
     try:
         yield node
@@ -136,20 +138,28 @@ def _node(
 CUTS = tuple(Cut(seconds, at_start) for seconds in (5, 25, 120) for at_start in (True, False))
 """The long form."""
 
-Trouble = Callable[[Terminal, Callable[[], int], int], Seen]
+Trouble = Callable[[Terminal, Callable[[], int], int, Callable[[], Machine]], Seen]
 
 
 @contextmanager
-def _trouble(cut: Cut, machine: Machine) -> Iterator[Trouble]:
-    """Cuts at once if that is wanted; what is yielded does the rest, and the network is back in any case."""
+def _trouble(cut: Cut, machines: Sequence[Machine]) -> Iterator[Trouble]:
+    """Cut the first machine now, or the chosen one in the middle of the job; all are connected again in any case.
 
-    def happen(terminal: Terminal, pages: Callable[[], int], of: int) -> Seen:
+    A machine that has nothing to do does not miss its network: in the middle the chosen one is at work, and the
+    network stays away until it is missed.
+    """
+
+    def happen(terminal: Terminal, pages: Callable[[], int], of: int, choose: Callable[[], Machine]) -> Seen:
+        machine = machines[0]
         if not cut.at_start:
             _wait_until(lambda: pages() >= _MIDDLE * of, "the middle of the job")
+            machine = choose()
             machine.lose_web()
         since = time.monotonic()
         seen = Seen()
-        while time.monotonic() - since < cut.seconds:
+        while (lasted := time.monotonic() - since) < cut.seconds or (
+            lasted < cut.seconds + _NOTICED and not _missed(terminal)
+        ):
             said = str(terminal.ask("job", "list")[0]["reason"] or "")
             seen.said = said if said.startswith("No network since") else seen.said
             time.sleep(0.2)
@@ -157,11 +167,22 @@ def _trouble(cut: Cut, machine: Machine) -> Iterator[Trouble]:
         return seen
 
     if cut.at_start:
-        machine.lose_web()
+        machines[0].lose_web()
     try:
         yield happen
     finally:
-        machine.find_web()
+        for machine in machines:
+            machine.find_web()
+
+
+def _missed(terminal: Terminal) -> bool:
+    return any(one["kind"] == "network" for one in terminal.ask("system", "alerts", "--all"))
+
+
+def _busiest(nodes: Sequence[Node], rows: Rows) -> Machine:
+    """Return the machine whose workers hold the most sites."""
+    node = max(nodes, key=lambda node: len(rows.held_by(*(worker.pid for worker in node.workers()))))
+    return node.machine
 
 
 def _pages(terminal: Terminal, job: str) -> int:

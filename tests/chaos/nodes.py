@@ -18,14 +18,15 @@ SLOTS = 10
 class Node:
     """Says what it has to say into one log for all its lives."""
 
-    def __init__(self, machine: Machine, environment: Mapping[str, str], log: Path) -> None:
+    def __init__(self, machine: Machine, environment: Mapping[str, str], log: Path, slots: int = SLOTS) -> None:
         self.machine = machine
         self.log = log
         self._environment = environment
+        self._slots = slots
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        lanes = ("--lanes", f"http:{SLOTS},desk:1", "--processes", str(PROCESSES))
+        lanes = ("--lanes", f"http:{self._slots},desk:1", "--processes", str(PROCESSES))
         self._reap()
         with self.log.open("ab") as sink:
             self._process = subprocess.Popen(

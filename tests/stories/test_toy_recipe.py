@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -147,7 +147,18 @@ class Place:
 
 
 def conclusions_of(runner: psutil.Process) -> list[psutil.Process]:
-    return [child for child in runner.children(recursive=True) if "--conclude" in child.cmdline()]
+    found = []
+    for child in runner.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it may end while it is looked at
+            if "--conclude" in child.cmdline():
+                found.append(child)
+    return found
+
+
+def kill_conclusions(runner: psutil.Process) -> None:
+    for child in conclusions_of(runner):
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -245,8 +256,7 @@ def test_killed_in_the_last_call_and_in_the_conclusion_it_says_the_same(place: P
     world.delay = 0.3
     with place.runner() as runner:
         place.until(rough, lambda _, seen: in_phase(seen, Phase.CALLING) and bool(conclusions_of(runner)))
-        for child in conclusions_of(runner):
-            child.kill()
+        kill_conclusions(runner)
         place.until(rough, lambda _, seen: in_phase(seen, Phase.LAST_CALL))
         runner.kill()
     world.delay = 0
@@ -254,8 +264,7 @@ def test_killed_in_the_last_call_and_in_the_conclusion_it_says_the_same(place: P
         cursor = ""
         for _ in range(2):
             cursor = further(place, rough, cursor)
-            for child in conclusions_of(runner):
-                child.kill()
+            kill_conclusions(runner)
         further(place, rough, cursor)
         runner.kill()
     with place.runner():
@@ -324,7 +333,7 @@ def test_it_stops_between_two_steps_and_goes_on_there(place: Place, how: str) ->
             place.do(lambda database: database.write(jobs.move, job_id, target))
             end = JobState.PAUSED if how == "pause" else JobState.CANCELLED
             place.until(job_id, lambda state, _: state is end)
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while conclusions_of(runner):
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
@@ -380,8 +389,7 @@ def test_workers_of_a_cluster_work_such_a_job(
             place.completed(calm)
             rough = place.submit("north", "south", compare_with="none", batch=5, pause=0.3)
             cursor = further(place, rough, "")
-            for child in conclusions_of(psutil.Process(running.pid)):
-                child.kill()
+            kill_conclusions(psutil.Process(running.pid))
             further(place, rough, cursor)
             place.completed(rough)
         assert len(place.shops(calm)) == 60

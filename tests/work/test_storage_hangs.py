@@ -53,14 +53,14 @@ async def due(app: App) -> Export:
 
 async def test_the_runner_looks_after_its_children(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = 0
-    look = running.Crew.look
+    replace_dead = running.Crew._replace_dead
 
     async def counted(crew: running.Crew) -> None:
         nonlocal looks
         looks += 1
-        await look(crew)
+        await replace_dead(crew)
 
-    monkeypatch.setattr(running.Crew, "look", counted)
+    monkeypatch.setattr(running.Crew, "_replace_dead", counted)
     async with open_app(settings) as app:
         await due(app)
         assert app.lock.take()
